@@ -20,7 +20,8 @@ import { VirtualConnector } from './virtual/virtual.connector.ts';
 import { ZoomMeetings } from './zoom/zoom.driver.ts';
 
 /**
- * The connectors and mailing services there are. A new provider adds one line here and its name to `provider-name.ts`.
+ * Registers all connectors, mailing services and conferencing services. To add a provider, add its
+ * connector here and its name to `provider-name.ts`.
  */
 @Module({
   providers: [

@@ -14,7 +14,10 @@ export interface RemoteCalendar extends CalendarContent {
   readOnly: boolean;
 }
 
-/** An event as the provider keeps it: the wire's own field names (api facts 7.3), times in Unix seconds. */
+/**
+ * An event as the provider keeps it: the field names of the API (docs/events.md), times in Unix
+ * seconds.
+ */
 export type EventContent = Readonly<Record<string, unknown>>;
 
 /** An event that is new or changed at the provider. */
@@ -23,62 +26,71 @@ export interface RemoteEvent {
   icalUid: string;
   content: EventContent;
   /**
-   * Of an instance of a series that was changed by itself: the `providerId` of the series. Null: a series, or an event
-   * that stands alone. A series is told with all of its changed instances: others of it are gone.
+   * For a changed instance of a series: the `providerId` of the series. `null` for a series or a
+   * single event. A series must be reported together with all of its changed instances: the mirror
+   * deletes the instances that are missing.
    */
   masterProviderId: string | null;
-  /** Of a changed instance: when it would have begun, in Unix seconds. */
+  /** For a changed instance: its start according to the series, in Unix seconds. */
   originalStartTime: number | null;
   organizer: { email: string; name: string | null } | null;
-  /** SEQUENCE of iCalendar: the revision that it is. */
+  /** SEQUENCE of iCalendar (RFC 5545): the revision of the event. */
   sequence: number;
 }
 
-/** What has become of a write. */
+/** Result of a provider write. */
 export interface WrittenRevision {
-  /** SEQUENCE it has there now, where that can be more than was asked for: others count as well. */
+  /**
+   * The event's SEQUENCE at the provider after the write. Given if it can be higher than requested,
+   * because other clients increase it too.
+   */
   sequence?: number;
 }
 
-/** An event that is at the provider now. */
+/** An event that now exists at the provider. */
 export interface WrittenEvent extends WrittenRevision {
   providerId: string;
   icalUid: string;
 }
 
 export interface EventChanges {
-  /** Opaque; give it back next time. Only valid after everything below has been stored. */
+  /** Opaque; pass it to the next call. Store it only after everything below has been stored. */
   cursor: string;
   /** Whether there is more to fetch at once. */
   more: boolean;
   events: readonly RemoteEvent[];
-  /** `providerId`s of events that are gone, with all instances of them. */
+  /** `providerId`s of deleted events. Their instances are deleted too. */
   removed: readonly string[];
   /**
-   * `providerId`s of all series and single events there are, when the look had to begin anew: others are gone. Null: only
-   * `removed` are.
+   * `providerId`s of all series and single events, if the cursor was lost and everything was listed
+   * again: events that are missing here were deleted. `null` if `removed` lists all deletions.
    */
   present: readonly string[] | null;
 }
 
-/** An instance of a series that is at the provider. */
+/** Identifies an instance of a series at the provider. */
 export interface InstancePlace {
   series: string;
-  /** When it begins by the rules: `20300311T080000Z`, or `20300311` in an all-day series. */
+  /**
+   * Start according to the rules of the series: `20300311T080000Z`, or `20300311` in an all-day
+   * series.
+   */
   start: string;
 }
 
 export interface CalendarPort {
   /**
-   * An event as it reads once it has been written here: what the provider cannot hold is gone. For comparisons; no
-   * network. Absent: it reads as it was written.
+   * Returns the event as it will read after it was written to this provider, without the fields
+   * that the provider cannot store. Used for comparisons; uses no network. Absent if the provider
+   * stores every field unchanged.
    */
   asStored?(account: ProviderAccount, event: EventContent): EventContent;
-  /** Empty when the account has none. */
+  /** Returns an empty list if the account has no calendars. */
   listCalendars(account: ProviderAccount): Promise<readonly RemoteCalendar[]>;
   /**
-   * Changes of a calendar's events since `cursor` (null: everything). Absent: events are made here only.
-   * @throws {ProviderError} `not-found` when the calendar is gone
+   * Returns the changes of a calendar's events since `cursor` (`null`: everything). Absent if
+   * events are created only through Carillon.
+   * @throws {ProviderError} `not-found` if the calendar was deleted
    */
   listEventChanges?(
     account: ProviderAccount,
@@ -86,7 +98,10 @@ export interface CalendarPort {
     cursor: string | null,
     limit: number,
   ): Promise<EventChanges>;
-  /** @param key the same key makes the same calendar: a repeated call after a crash makes no second one */
+  /**
+   * @param key repeating a call with the same key, for example after a crash, creates no second
+   *   calendar
+   */
   createCalendar(
     account: ProviderAccount,
     key: string,
@@ -98,11 +113,12 @@ export interface CalendarPort {
     providerId: string,
     calendar: CalendarContent,
   ): Promise<void>;
-  /** A calendar that is already gone is not an error. */
+  /** Deleting a calendar that does not exist is not an error. */
   deleteCalendar(account: ProviderAccount, providerId: string): Promise<void>;
   /**
-   * @param key as for calendars
-   * @param sequence SEQUENCE that it gets at least, where the provider keeps one: what participants are told has the same
+   * @param key as for `createCalendar`
+   * @param sequence lowest SEQUENCE that the event gets, if the provider stores one. Invitations
+   *   to participants carry the same SEQUENCE
    */
   createEvent(
     account: ProviderAccount,
@@ -112,10 +128,11 @@ export interface CalendarPort {
     sequence?: number,
   ): Promise<WrittenEvent>;
   /**
-   * @param base the content that `event` was made from: what is the same in both stays as it is at the provider. Absent or
-   *   null: not known, then everything is written
+   * @param base the content that `event` was made from. Fields that are the same in both keep the
+   *   value they have at the provider. Absent or `null` if unknown: then every field is written
    * @param sequence as for `createEvent`
-   * @throws {ProviderError} `not-found`; `conflict` when a field was changed there as well, and to something else
+   * @throws {ProviderError} `not-found`; `conflict` if a field was changed to a different value
+   *   at the provider as well
    */
   updateEvent(
     account: ProviderAccount,
@@ -124,14 +141,18 @@ export interface CalendarPort {
     base?: EventContent | null,
     sequence?: number,
   ): Promise<WrittenRevision>;
-  /** A series goes with its changed instances. An event that is already gone is not an error. */
+  /**
+   * Deletes an event; a series is deleted with its changed instances. Deleting an event that does
+   * not exist is not an error.
+   */
   deleteEvent(account: ProviderAccount, providerId: string): Promise<void>;
   /**
-   * Makes a changed instance of a series, or changes the one that is there: a repeated call makes no second one. A new one has
-   * all that the series has and `event` does not concern.
-   * @param base as for `updateEvent`; at first what the series says of the instance
+   * Creates or updates a changed instance of a series. Repeating the call creates no second
+   * instance. A new instance takes every field that `event` does not contain from the series.
+   * @param base as for `updateEvent`. For a new instance: the instance as the series defines it
    * @param sequence as for `createEvent`
-   * @throws {ProviderError} `not-found` when the series is gone; `conflict` also when it leaves the instance out
+   * @throws {ProviderError} `not-found` if the series was deleted; `conflict` also if the series
+   *   excludes the instance
    */
   writeInstance(
     account: ProviderAccount,
@@ -140,11 +161,14 @@ export interface CalendarPort {
     base?: EventContent | null,
     sequence?: number,
   ): Promise<WrittenEvent>;
-  /** Takes an instance, changed or not, out of its series. One that is out already, or whose series is gone, is not an error. */
+  /**
+   * Removes an instance, changed or not, from its series. It is not an error if the instance is
+   * already removed or the series was deleted.
+   */
   deleteInstance(account: ProviderAccount, place: InstancePlace): Promise<void>;
   /**
-   * Takes back what was changed in an instance: the series decides again whether it takes place. Nothing to take back is not
-   * an error.
+   * Removes the changes of an instance, so that the series defines it again, including whether it
+   * takes place. It is not an error if the instance has no changes.
    * @param providerId of the changed instance
    */
   resetInstance(account: ProviderAccount, providerId: string): Promise<void>;

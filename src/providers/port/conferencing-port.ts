@@ -1,36 +1,40 @@
 import type { ZodType } from 'zod';
 
 /*
- * The port of services that make online meetings (api facts 7.3: `conferencing.autocreate`). As connectors: plain values in,
- * plain values or `ProviderError` out; no state but tokens.
+ * The interface of services that create online meetings (`conferencing.autocreate`,
+ * docs/conferencing.md). As for connectors, arguments are plain values and results are plain values
+ * or `ProviderError`. A driver keeps no state except tokens.
  */
 
-/** Names of conferencing on the wire. */
+/** Values of `conferencing.provider` in the API. */
 export const CONFERENCING_PROVIDERS = [
   'Zoom Meeting', 'Google Meet', 'Microsoft Teams', 'WebEx', 'GoToMeeting',
 ] as const; // prettier-ignore
 export type ConferencingProvider = (typeof CONFERENCING_PROVIDERS)[number];
 
-/** Kinds of services an application can configure. */
+/** Kinds of conferencing services that an application can configure. */
 export const CONFERENCING_KINDS = ['link', 'zoom'] as const;
 export type ConferencingKind = (typeof CONFERENCING_KINDS)[number];
 
-/** Settings of one application's service: what the `settingsSchema` of its kind produced. */
+/** Settings of one application's service: the output of the `settingsSchema` of its kind. */
 export type ConferencingSettings = Readonly<Record<string, unknown>>;
 
 export interface MeetingContent {
   title: string;
-  /** Unix seconds; null: it has no time of its own (all-day and recurring events), and one address for all times. */
+  /**
+   * Unix seconds. `null` for all-day and recurring events: their meeting has no start time and one
+   * address for every occurrence.
+   */
   startsAt: number | null;
-  /** At least 1; null with `startsAt`. */
+  /** At least 1. `null` if `startsAt` is `null`. */
   durationMinutes: number | null;
-  /** IANA name to show the time in; null: UTC. */
+  /** IANA name of the time zone to show the time in. `null` for UTC. */
   timezone: string | null;
-  /** `autocreate.settings` of the event, as `meetingSchema` made them. */
+  /** `autocreate.settings` of the event, validated by `meetingSchema`. */
   settings: Readonly<Record<string, unknown>>;
 }
 
-/** How to take part, by the wire's names. */
+/** How to take part, under the field names of the API. */
 export interface MeetingDetails {
   url: string;
   meeting_code?: string;
@@ -44,52 +48,60 @@ export interface Meeting {
   details: MeetingDetails;
 }
 
-/** Whose meeting it is, and which. */
+/** Identifies a meeting. */
 export interface MeetingKey {
   /** Address of the account that has the event. */
   email: string;
-  /** Unguessable, stays the same for the event's meeting: a service that keeps it can be asked for it. */
+  /**
+   * Unguessable, and constant for the meeting of an event. If the service stores the key, `find`
+   * can search for it.
+   */
   key: string;
 }
 
-/** A service that makes meetings. */
+/** A service that creates meetings. */
 export interface ConferencingPort {
   readonly kind: ConferencingKind;
-  /** Names it can stand behind. */
+  /** Values of `conferencing.provider` that this service can serve. */
   readonly providers: readonly ConferencingProvider[];
-  /** Settings as the API takes them; unknown keys are refused. */
+  /** Validates settings given to the API. Unknown keys are refused. */
   readonly settingsSchema: ZodType<Record<string, unknown>>;
-  /** Names of settings that are never shown. */
+  /** Names of settings that responses never show. */
   readonly secretSettings: readonly string[];
-  /** `autocreate.settings` as events may have them; what the service has no setting for is refused. */
+  /**
+   * Validates `autocreate.settings` of events. Settings that the service does not know are refused.
+   */
   readonly meetingSchema: ZodType<Record<string, unknown>>;
   /**
    * Checks settings with the service before they are stored.
-   * @throws {ProviderError} `auth-invalid` when they are refused
+   * @throws {ProviderError} `auth-invalid` if the service refuses them
    */
   verify(settings: ConferencingSettings): Promise<void>;
-  /** Whether meetings are made in the name of the account's address. Absent: never. */
+  /** Whether meetings are created in the name of the account's address. Absent: never. */
   actsAsAddress?(settings: ConferencingSettings): boolean;
   /**
-   * Looks for a meeting that an earlier `create` may have made although its answer was lost.
-   * @returns null: there is none, as far as the service tells
+   * Searches for a meeting that an earlier `create` may have made, although its response was lost.
+   * @returns `null` if the service knows of no such meeting
    */
   find(settings: ConferencingSettings, meeting: MeetingKey): Promise<Meeting | null>;
-  /** @throws {ProviderError} `outcome-unknown` when it may have been made: `find` before repeating it */
+  /**
+   * @throws {ProviderError} `outcome-unknown` if the meeting may have been created: call `find`
+   *   before repeating the call
+   */
   create(
     settings: ConferencingSettings,
     meeting: MeetingKey,
     content: MeetingContent,
   ): Promise<Meeting>;
   /**
-   * @returns how to take part from now on; null: as before
-   * @throws {ProviderError} `not-found` when it is not there any more
+   * @returns the new details for taking part, or `null` if they have not changed
+   * @throws {ProviderError} `not-found` if the meeting was deleted
    */
   update(
     settings: ConferencingSettings,
     id: string,
     content: MeetingContent,
   ): Promise<MeetingDetails | null>;
-  /** One that is gone is no error. */
+  /** Deleting a meeting that does not exist is not an error. */
   delete(settings: ConferencingSettings, id: string): Promise<void>;
 }

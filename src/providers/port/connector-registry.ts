@@ -3,7 +3,10 @@ import { type TokenSource, withFreshTokens } from './fresh-tokens.ts';
 import type { CalendarPort, Connector, ContactsPort, MailboxPort, MailPort } from './connector.ts';
 import type { ProviderName } from './provider-name.ts';
 
-/** The provider is known, but this version has no connector for it, or the connector lacks the capability. */
+/**
+ * The provider is known, but this version has no connector for it, or the connector lacks the
+ * capability.
+ */
 export class UnsupportedProviderError extends DomainError {
   constructor(provider: string, capability: string) {
     super(
@@ -14,7 +17,7 @@ export class UnsupportedProviderError extends DomainError {
   }
 }
 
-/** The operator does not let accounts of this provider be connected. */
+/** The operator has turned this provider off: no account of it may be connected. */
 export class TurnedOffProviderError extends DomainError {
   constructor(provider: string) {
     super(
@@ -36,21 +39,30 @@ export class ConnectorRegistry {
     this.#connectors = new Map(connectors.map((connector) => [connector.name, connector]));
   }
 
-  /** Puts a connector of one's own in the place of its provider's, before the application starts. */
+  /**
+   * Replaces the connector of a provider with a custom one. Call it before the application starts.
+   */
   replace(connector: Connector): void {
     const tokens = this.#tokens.get(connector.name);
     this.#connectors.set(connector.name, tokens ? withFreshTokens(connector, tokens) : connector);
   }
 
-  /** From now on accounts of this provider that have signed in by OAuth get fresh tokens. Once, before anybody asks. */
+  /**
+   * Sets the source of fresh access tokens for accounts of this provider that signed in by OAuth.
+   * Call it once, before the first call to the connector.
+   * @throws {Error} if the provider has a token source already
+   */
   useTokens(provider: ProviderName, tokens: TokenSource): void {
-    if (this.#tokens.has(provider)) throw new Error(`${provider} has its tokens already`);
+    if (this.#tokens.has(provider)) throw new Error(`${provider} has a token source already`);
     this.#tokens.set(provider, tokens);
     const connector = this.#connectors.get(provider);
     if (connector) this.replace(connector);
   }
 
-  /** From now on no account of this provider is connected or signs in again; those that are connected go on. */
+  /**
+   * From now on accounts of this provider cannot be connected or sign in again. Connected accounts
+   * keep working.
+   */
   turnOff(provider: ProviderName): void {
     this.#turnedOff.add(provider);
   }
@@ -60,7 +72,7 @@ export class ConnectorRegistry {
     return this.#connectors.has(provider) && !this.#turnedOff.has(provider);
   }
 
-  /** @throws {TurnedOffProviderError} when accounts of this provider must not be connected */
+  /** @throws {TurnedOffProviderError} if accounts of this provider must not be connected */
   assertTurnedOn(provider: string): void {
     if (this.#turnedOff.has(provider)) throw new TurnedOffProviderError(provider);
   }
@@ -74,7 +86,7 @@ export class ConnectorRegistry {
     return [...this.#connectors.values()];
   }
 
-  /** Closes what connectors keep open, called by the application's shutdown. */
+  /** Closes the open connections of all connectors. The application's shutdown calls it. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.all().map(async (connector) => connector.close?.()));
   }
@@ -107,7 +119,11 @@ export class ConnectorRegistry {
     return calendar;
   }
 
-  /** Null: contacts of its accounts are kept here only. @throws {UnsupportedProviderError} */
+  /**
+   * The address books of a provider, or `null` if it has none and contacts are stored only in
+   * Carillon.
+   * @throws {UnsupportedProviderError}
+   */
   contacts(provider: string): ContactsPort | null {
     return this.require(provider).contacts ?? null;
   }

@@ -14,64 +14,80 @@ export type * from './mailbox-port.ts';
 export type * from './provider-account.ts';
 
 /*
- * The port every provider implements. Plain values in, plain values or `ProviderError` out: no entity, no ORM.
- * Connectors are stateless; the account is an argument. Every method may throw `ProviderError`; anything else it
- * throws is a bug and treated as `temporary`.
+ * The interface every provider implements. Arguments are plain values; results are plain values or
+ * `ProviderError`: no entities, no ORM. Connectors keep no state of accounts: the account is an
+ * argument. Every method may throw `ProviderError`. Any other error is a bug and is treated as
+ * `temporary`.
  */
 
-/** What the provider says about an account whose credentials it accepted. */
+/** What the provider reports about an account after it accepted the credentials. */
 export interface VerifiedAccount {
   email: string;
   name: string;
   organizationUnit: 'folder' | 'label';
-  /** Settings completed by what was found out; absent: as they were given. */
+  /**
+   * The settings, completed with values that `verify` found out. Absent if the given settings stay
+   * as they are.
+   */
   settings?: Readonly<Record<string, unknown>>;
-  /** What proves the address, where verifying has shown it already; absent or null: nothing so far. */
+  /** The proof of the address, if verifying has already produced one. Absent or `null` if not. */
   proof?: AddressProof | null;
 }
 
-/** An address and the settings that open its mailbox: what tells mailboxes apart. */
+/** An address and the settings of its mailbox. Together they identify a mailbox. */
 export type MailboxSettings = Pick<ProviderAccount, 'email' | 'settings'>;
 
 export interface Connector {
   readonly name: ProviderName;
-  /** The scopes its accounts have: never more, and these where none are asked for. Absent: any. */
+  /**
+   * The scopes that accounts of this provider may have. They are also the default if a request
+   * names none. Absent if all scopes are allowed.
+   */
   readonly scopes?: readonly string[];
-  /** Settings accepted when an account is connected; unknown keys are dropped. */
+  /** Validates the settings given when an account is connected. Unknown keys are dropped. */
   readonly settingsSchema: ZodType<Record<string, unknown>>;
   /**
-   * Checks the credentials with the provider before a grant is made.
-   * @throws {ProviderError} `auth-invalid` when they are refused
+   * Checks the credentials with the provider before a grant is created.
+   * @throws {ProviderError} `auth-invalid` if the provider refuses them
    */
   verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount>;
   /**
-   * Key of the mailbox that complete settings open; asks nobody. Two accounts of one address with different keys are two
-   * accounts (ADR 0056). Absent: an address has one mailbox.
+   * Key of the mailbox that complete settings refer to. Uses no network. Two accounts with the same
+   * address and different keys are separate accounts (ADR 0056). Absent if an address has only one
+   * mailbox.
    */
   mailboxKey?(account: MailboxSettings): string;
   /**
-   * What proves that the mailbox of these complete settings is that of the address. May ask DNS and the servers of the
-   * domain for some seconds, never with a secret, and never throws.
-   * @returns null: nothing proves it, or nobody could be asked. Absent: nothing ever proves it
+   * Searches for a proof that the mailbox of these complete settings belongs to the address. May
+   * query DNS and the servers of the domain for some seconds. Never sends a secret and never
+   * throws.
+   * @returns `null` if there is no proof or no server could be reached. A connector without this
+   *   method never has a proof
    */
   prove?(account: MailboxSettings): Promise<AddressProof | null>;
-  /** Whether mail that is sent to the address over the internet can arrive in its mailboxes. Default false. */
+  /**
+   * Whether mail sent to the address over the internet can arrive in its mailbox. Default `false`.
+   */
   readonly receivesMail?: boolean;
   /**
-   * Stored settings with a change put over them, both before `settingsSchema` and `verify`; absent: name by name.
-   * @param change as a request has it, not checked yet
-   * @throws {ProviderError} when the change is not complete
+   * Applies a change to stored settings, before `settingsSchema` and `verify` run. If absent, each
+   * key of the change replaces the stored one.
+   * @param change as given in the request, not validated yet
+   * @throws {ProviderError} if the change is not complete
    */
   mergeSettings?(
     stored: Readonly<Record<string, unknown>>,
     change: Readonly<Record<string, unknown>>,
   ): Record<string, unknown>;
-  /** The primary calendar that every new account has at once. Absent: those there are come by the mirror. */
+  /**
+   * The primary calendar that every new account gets at once. Absent if the mirror fetches the
+   * calendars from the provider.
+   */
   firstCalendar?(account: Pick<ProviderAccount, 'email' | 'name'>): CalendarContent;
   readonly mail?: MailPort;
   readonly mailbox?: MailboxPort;
   readonly calendar?: CalendarPort;
   readonly contacts?: ContactsPort;
-  /** Closes what it keeps open, when the process ends. */
+  /** Closes open connections when the process ends. */
   close?(): Promise<void>;
 }

@@ -3,16 +3,20 @@ import { storable } from '../../platform/base/text/storable.ts';
 import type { ContactContent } from './connector.ts';
 
 /*
- * What a contact is made of (api facts 8), by the wire's own names. Pure. Pictures apart: they stay at the provider.
+ * The fields of a contact, under the names of the API. Pure functions. Pictures are not included:
+ * they stay at the provider.
  */
 
-/** The texts of a contact; null: none. */
+/** The text fields of a contact. `null` if not set. */
 export const CONTACT_TEXTS = [
   'given_name', 'middle_name', 'surname', 'suffix', 'nickname', 'birthday', 'company_name', 'job_title', 'manager_name',
   'office_location', 'notes',
 ] as const; // prettier-ignore
 
-/** The lists of a contact, and the one text their entries have besides `type`. Addresses have several. */
+/**
+ * The list fields of a contact, each with the name of the text that its entries have besides
+ * `type`. Physical addresses have several texts and are not listed here.
+ */
 export const CONTACT_LISTS = {
   emails: 'email',
   phone_numbers: 'number',
@@ -27,14 +31,14 @@ export type PhysicalAddress =
   | ({ type: string | null; format: 'structured' } & Record<(typeof ADDRESS_PARTS)[number], string>)
   | { type: string | null; format: 'unstructured'; address: string };
 
-/** A whole contact. All text is storable and within bounds. */
+/** A complete contact. All text can be stored in PostgreSQL and is within the limits below. */
 export type ContactFields = Record<(typeof CONTACT_TEXTS)[number], string | null> & {
   emails: { type: string | null; email: string }[];
   phone_numbers: { type: string | null; number: string }[];
   im_addresses: { type: string | null; im_address: string }[];
   web_pages: { type: string | null; url: string }[];
   physical_addresses: PhysicalAddress[];
-  /** Names of its groups, each once, sorted; levels are separated by `/`. */
+  /** Names of its groups, without duplicates, sorted. Levels are separated by `/`. */
   groups: string[];
 };
 
@@ -43,17 +47,20 @@ export const CONTACT_FIELDS = [
   ...CONTACT_TEXTS, ...(Object.keys(CONTACT_LISTS) as (keyof typeof CONTACT_LISTS)[]), 'physical_addresses', 'groups',
 ] as const satisfies readonly (keyof ContactFields)[]; // prettier-ignore
 
-/** The API takes less; what providers have is cut here. In UTF-16 units, and entries. */
+/**
+ * Limits in UTF-16 units or entries. Contacts from providers are cut to them; the limits of the API
+ * are lower.
+ */
 const MOST_TEXT = 2_048;
 const MOST_NOTES = 65_536;
 const MOST_ENTRIES = 200;
 const MOST_GROUPS = 100;
-/** Of the name of a group. */
+/** Longest name of a group, in UTF-16 units. */
 export const MOST_GROUP_NAME = 255;
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Whether a text is a day of the calendar, YYYY-MM-DD. */
+/** Whether a text is an existing calendar day in the form YYYY-MM-DD. */
 export function isDay(value: string): boolean {
   const date = new Date(`${value}T00:00:00Z`);
   return DATE.test(value) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value);
@@ -82,13 +89,16 @@ function address(entry: Entry): PhysicalAddress[] {
   return [{ type, format: 'structured', ...Object.fromEntries(parts) } as PhysicalAddress];
 }
 
-/** The name of a group without empty levels; empty: it is none. */
+/** The name of a group without empty levels. Empty if `value` is not a usable name. */
 export function groupName(value: unknown): string {
   const levels = clean(value, MOST_GROUP_NAME).split('/').map((level) => level.trim()); // prettier-ignore
   return levels.filter(Boolean).join('/');
 }
 
-/** A contact of whatever a provider or a caller has given: complete, clean and bounded. What is no field is left out. */
+/**
+ * Turns content from a provider or a caller into a complete, clean and bounded contact. Unknown
+ * fields are dropped.
+ */
 export function contactFields(content: ContactContent): ContactFields {
   const texts = CONTACT_TEXTS.map((name) => {
     const text = clean(content[name], name === 'notes' ? MOST_NOTES : MOST_TEXT);
@@ -114,23 +124,24 @@ export function contactFields(content: ContactContent): ContactFields {
 const sorted = (value: unknown): unknown =>
   Array.isArray(value) ? value.map((entry) => JSON.stringify(entry)).toSorted() : value;
 
-/** Whether two values of a field are the same; the order of a list is none. */
+/** Whether two values of a field are equal. The order of list entries does not matter. */
 export function sameField(one: unknown, other: unknown): boolean {
   return isDeepStrictEqual(sorted(one), sorted(other));
 }
 
-/** What a write of a contact comes to when somebody else may have changed it too. */
+/** The result of a three-way merge of a contact. */
 export interface MergedContact {
-  /** The fields that have to be written, as they are to be. */
+  /** The fields to write to the provider, with their new values. */
   write: Partial<ContactFields>;
-  /** Texts that were changed on both sides, and to something else. */
+  /** Text fields that were changed to different values on both sides. */
   conflicts: string[];
 }
 
 /**
- * Merges in three ways: what is the same in `base` and `ours` stays as it is in `theirs`; entries of lists are added and
- * removed one by one.
- * @param base what `ours` was made from; null: not known, then ours is written as a whole
+ * Three-way merge of a contact. Fields that are the same in `base` and `ours` keep the value they
+ * have in `theirs`. Entries of lists are added and removed one by one.
+ * @param base the version that `ours` was made from. `null` if unknown: then all of `ours` is
+ *   written
  */
 export function mergeContacts(
   base: ContactFields | null,

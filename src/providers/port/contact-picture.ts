@@ -1,6 +1,6 @@
 import type { ContactPicture } from './connector.ts';
 
-/** What images begin with; `at` bytes later where it is not the beginning. */
+/** First bytes of image formats. `at` is the offset of the signature in the file. */
 const SIGNATURES: readonly {
   contentType: ContactPicture['contentType'];
   bytes: string;
@@ -13,8 +13,10 @@ const SIGNATURES: readonly {
 ];
 
 /**
- * An image by what it is, whatever somebody says it is: nothing else is ever served as a picture.
- * @returns null when it is none of the kinds that browsers show and that carry no scripts
+ * Recognises an image by its first bytes; a declared content type is ignored. Pictures are served
+ * only with the type returned here.
+ * @returns `null` if the bytes are not JPEG, PNG, GIF or WebP: formats that browsers show and
+ *   that carry no scripts
  */
 export function pictureOf(bytes: Buffer): ContactPicture | null {
   const found = SIGNATURES.find(

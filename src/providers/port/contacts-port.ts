@@ -1,27 +1,36 @@
 import type { ProviderAccount } from './provider-account.ts';
 
-/** A contact as the provider keeps it: the wire's own field names (api facts 8), and `groups` as names. */
+/**
+ * A contact as the provider keeps it: the field names of the API (docs/contacts.md), with `groups`
+ * as names.
+ */
 export type ContactContent = Readonly<Record<string, unknown>>;
 
 /** A contact that is new or changed at the provider. */
 export interface RemoteContact {
   providerId: string;
-  /** For a contact that was made by `createContact`: its key. Null: it has none. */
+  /**
+   * The `key` given to `createContact`, if the contact was made by it. `null` if the contact has no
+   * UID.
+   */
   uid: string | null;
   content: ContactContent;
-  /** Another one for each picture; null: it has none. */
+  /**
+   * Identifies the current picture: it changes whenever the picture changes. `null` if the contact
+   * has no picture.
+   */
   picture: string | null;
 }
 
-/** Changes of an account's address books. */
+/** Changes in the address books of an account. */
 export interface ContactChanges {
-  /** Opaque; give it back next time. Only valid after everything below has been stored. */
+  /** Opaque; pass it to the next call. Store it only after everything below has been stored. */
   cursor: string;
   more: boolean;
   contacts: readonly RemoteContact[];
-  /** `providerId`s of contacts that are gone. */
+  /** `providerId`s of deleted contacts. */
   removed: readonly string[];
-  /** As `EventChanges.present`. */
+  /** See `EventChanges.present`. */
   present: readonly string[] | null;
 }
 
@@ -30,32 +39,36 @@ export interface ContactPicture {
   bytes: Buffer;
 }
 
-/** Address books of an account, taken together. */
+/** The address books of an account, treated as one. */
 export interface ContactsPort {
-  /** Whether the account has one. No network. */
+  /** Whether the account has an address book. Uses no network. */
   hasAddressBook(account: ProviderAccount): boolean;
-  /** As `CalendarPort.asStored`. */
+  /** See `CalendarPort.asStored`. */
   asStored?(account: ProviderAccount, contact: ContactContent): ContactContent;
-  /** Changes since `cursor` (null: everything). `unsupported`: the account has no address book. */
+  /**
+   * Returns the changes since `cursor` (`null`: everything).
+   * @throws {ProviderError} `unsupported` if the account has no address book
+   */
   listContactChanges(
     account: ProviderAccount,
     cursor: string | null,
     limit: number,
   ): Promise<ContactChanges>;
   /**
-   * The picture of a contact; null: it has none, or none that can be shown.
-   * @throws {ProviderError} `not-found` when the contact is gone
+   * Returns the picture of a contact, or `null` if it has none or none that can be shown.
+   * @throws {ProviderError} `not-found` if the contact was deleted
    */
   contactPicture(account: ProviderAccount, providerId: string): Promise<ContactPicture | null>;
-  /** @param key the same key makes the same contact */
+  /** @param key repeating a call with the same key creates no second contact */
   createContact(
     account: ProviderAccount,
     key: string,
     contact: ContactContent,
   ): Promise<{ providerId: string }>;
   /**
-   * @param base as for `CalendarPort.updateEvent`; entries of lists are merged one by one
-   * @throws {ProviderError} `not-found`; `conflict` when a text was changed there as well, and to something else
+   * @param base see `CalendarPort.updateEvent`; entries of lists are merged one by one
+   * @throws {ProviderError} `not-found`; `conflict` if a text field was changed to a different
+   *   value at the provider as well
    */
   updateContact(
     account: ProviderAccount,
@@ -63,6 +76,6 @@ export interface ContactsPort {
     contact: ContactContent,
     base?: ContactContent | null,
   ): Promise<void>;
-  /** A contact that is already gone is not an error. */
+  /** Deleting a contact that does not exist is not an error. */
   deleteContact(account: ProviderAccount, providerId: string): Promise<void>;
 }

@@ -1,12 +1,13 @@
 import type { Connector, ProviderAccount } from './connector.ts';
 
-/** Who keeps access tokens fresh, for accounts that have signed in by OAuth. */
+/** Provides fresh access tokens for accounts that signed in by OAuth. */
 export interface TokenSource {
   /**
-   * Runs `work` with the account and a token that has not expired, and once more with another one when the provider
-   * refuses the first: `work` must come to the same end when its login was refused before.
-   * @throws {ProviderError} `auth-invalid` when the user has to sign in again, `temporary` when no token can be had now;
-   *   and what `work` throws
+   * Runs `work` with the account and a token that has not expired. If the provider refuses that
+   * token, runs `work` once more with a new one. `work` must be safe to repeat after a refused
+   * login.
+   * @throws {ProviderError} `auth-invalid` if the user has to sign in again, `temporary` if no
+   *   token is available now; also every error that `work` throws
    */
   withFreshToken<T>(
     account: ProviderAccount,
@@ -16,14 +17,14 @@ export interface TokenSource {
 
 const PORTS: readonly PropertyKey[] = ['mail', 'mailbox', 'calendar', 'contacts'];
 
-/** Methods that talk to no provider. */
+/** Methods that do not call the provider and need no token. */
 const LOCAL: readonly PropertyKey[] = ['onChange', 'asStored', 'hasAddressBook'];
 
 type Method = (...given: unknown[]) => unknown;
 
 /**
- * A connector whose ports are called with fresh tokens. Accounts that have not signed in by OAuth reach it by a plain
- * call.
+ * Wraps a connector so that its ports are called with fresh tokens. Calls for accounts that did not
+ * sign in by OAuth are passed through unchanged.
  */
 export function withFreshTokens(connector: Connector, tokens: TokenSource): Connector {
   return wrapped(connector, (name, member) => {
@@ -36,7 +37,10 @@ export function withFreshTokens(connector: Connector, tokens: TokenSource): Conn
   });
 }
 
-/** Every member by `wrap`, once. */
+/**
+ * A proxy that replaces every member with the result of `wrap`. Each member is wrapped once and
+ * cached.
+ */
 function wrapped<T extends object>(
   target: T,
   wrap: (name: PropertyKey, member: unknown) => unknown,

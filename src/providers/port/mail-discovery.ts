@@ -1,7 +1,13 @@
-/** How a connection to a mail server is protected; as `imap_security` and `smtp_security`. */
+/**
+ * How a connection to a mail server is protected. Values of the settings `imap_security` and
+ * `smtp_security`.
+ */
 type DiscoveredSecurity = 'tls' | 'starttls';
 
-/** Servers of a mail address, under the names of the settings of an `imap` account. Never with a secret. */
+/**
+ * The servers of a mail address, under the setting names of an `imap` account. Never contains a
+ * secret.
+ */
 export interface MailServers {
   imap_host: string;
   imap_port: number;
@@ -17,48 +23,60 @@ export interface MailServers {
 }
 
 /**
- * Where servers were found, the most trustworthy first: our own table by the domain, or by the domain's mail exchanger;
- * Thunderbird's configuration files of the domain; SRV records; an ISPDB; names that are usual.
+ * Where servers were found, most trustworthy first:
+ * - `preset`: Carillon's own table, by the domain of the address;
+ * - `mx`: the same table, by the domain's mail exchanger;
+ * - `autoconfig`: the domain's configuration file for Thunderbird;
+ * - `srv`: SRV records;
+ * - `ispdb`: an ISPDB;
+ * - `guess`: usual host names.
  */
 export const DISCOVERY_SOURCES = ['preset', 'mx', 'autoconfig', 'srv', 'ispdb', 'guess'] as const;
 export type DiscoverySource = (typeof DISCOVERY_SOURCES)[number];
 
-/** A provider of mail that is in our table. */
+/** A mail provider listed in Carillon's own table. */
 export interface KnownMailProvider {
-  /** Name of the preset, as the setting `preset` takes it. */
+  /** Name of the preset, as accepted by the setting `preset`. */
   preset: string;
-  /** As people know it. */
+  /** Name shown to users. */
   title: string;
-  /** Provider name of the native sign-in: `gmail`, `yahoo`, …; `imap` where it has none of its own. */
+  /** The provider's own name in sign-in: `gmail`, `yahoo`, …; `imap` if it has none. */
   providerName: string;
-  /** The sign-in page at the provider that it prefers to a password; null: it takes passwords only. */
+  /**
+   * The OAuth sign-in that this provider prefers to a password. `null` if it accepts passwords
+   * only.
+   */
   oauth: 'google' | 'microsoft' | null;
-  /** What its users have to know before they sign in with a password; null: nothing. */
+  /** What users have to know before they sign in with a password. `null` if there is nothing. */
   hint: string | null;
 }
 
-/** Servers that may be those of an address. */
+/** Servers that may belong to an address. */
 export interface MailCandidate {
   source: DiscoverySource;
   servers: MailServers;
   /**
-   * Whether somebody has to agree before a password is sent there: the servers are outside the address' domain, and nothing
-   * but unauthenticated DNS says that they belong to it (RFC 6186 section 6).
+   * Whether the user has to agree before a password is sent to these servers. True if the servers
+   * are outside the domain of the address and only unauthenticated DNS links them to it (RFC 6186
+   * section 6).
    */
   confirm: boolean;
 }
 
-/** What could be found out about an address. */
+/** What discovery found out about an address. */
 export interface DiscoveredMail {
   known: KnownMailProvider | null;
-  /** The most trustworthy first; empty: nothing was found. */
+  /** Most trustworthy first. Empty if nothing was found. */
   candidates: readonly MailCandidate[];
 }
 
-/** Finds the servers of mail addresses. Never throws, never takes a secret. */
+/** Finds the servers of mail addresses. Never throws and never needs a secret. */
 export abstract class MailDiscovery {
-  /** Looks at the domain alone; asks nobody. */
+  /** The table entry for the domain of the address, or `null` if there is none. Uses no network. */
   abstract known(email: string): KnownMailProvider | null;
-  /** Known domains at once; for others asks DNS and the domain's servers, at most ten seconds. */
+  /**
+   * Finds candidates for the address. Known domains are answered from the table at once. For other
+   * domains DNS and the domain's servers are queried, for ten seconds at most.
+   */
   abstract discover(email: string): Promise<DiscoveredMail>;
 }

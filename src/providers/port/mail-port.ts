@@ -6,47 +6,54 @@ import type {
   SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
 
-/* Reading and sending mail: what a provider of mailboxes implements (`Connector.mail`). */
+/* Reading and sending mail: the interface of a mailbox provider (`Connector.mail`). */
 
-/** A message ready to be sent: composed once, identical in every attempt. */
+/** A message ready to be sent. It is composed once and is identical in every attempt. */
 export interface OutgoingMessage {
-  /** With angle brackets; also in the MIME. */
+  /** With angle brackets. The same value stands in `mime`. */
   messageIdHeader: string;
-  /** Without a Bcc header. */
+  /** Complete MIME text without a Bcc header. */
   mime: Buffer;
   envelope: {
     from: string;
-    /** Everybody who has not accepted yet. */
+    /** Every recipient that no attempt has delivered to yet. */
     recipients: readonly string[];
   };
-  /** For the sender's own copy. */
+  /** Bcc recipients, for the sender's own copy. */
   bcc: readonly { email: string; name: string }[];
 }
 
 export interface SendReceipt {
   accepted: readonly string[];
-  /** Addresses it refused for good although it accepted the message for others. */
+  /** Recipients refused for good, although the provider accepted the message for others. */
   refused: readonly RefusedRecipient[];
-  /** Addresses it would not take now, while it accepted the message for others: send to them again later. */
+  /**
+   * Recipients refused for now, although the provider accepted the message for others. The caller
+   * sends to them again later.
+   */
   deferred: readonly RefusedRecipient[];
-  /** The provider's own words or id, for the timeline. */
+  /** The provider's reply text or message id, for the timeline. */
   response: string;
 }
 
-/** Answer of a look-up of a sent message. */
+/** Result of a look-up of a sent message. */
 export interface SentLookup {
   found: boolean;
-  /** Whether "not found" proves that it was not sent. */
+  /** Whether `found: false` proves that the message was not sent. */
   conclusive: boolean;
 }
 
-/** What the sender may be told while it works. */
+/** How a connector and its caller communicate during one send. */
 export interface SendControl {
-  /** Aborted when the result will not be waited for any more: stop before the content leaves. */
+  /**
+   * Aborted when the caller stops waiting for the result. The connector must stop before the
+   * content is sent.
+   */
   signal: AbortSignal;
   /**
-   * Called right before each phase; `confirmation` begins with the end of the content, without which a server does nothing.
-   * When it throws, the phase must not begin: leave the exchange and let the error through as it is.
+   * Call it right before each phase. The `confirmation` phase begins with the end-of-content mark;
+   * a server does not accept a message before that mark. If `onPhase` throws, the connector must
+   * not begin the phase: it ends the exchange with the server and rethrows the same error.
    */
   onPhase(phase: SendPhase): void;
 }
@@ -54,7 +61,10 @@ export interface SendControl {
 export interface RemoteFolder {
   /** Stays the same until the folder is renamed (`MailChanges.renamed`). */
   providerId: string;
-  /** Standard name: inbox, sent, drafts, trash, spam, archive, all, important; null for user-made ones. */
+  /**
+   * Standard name: inbox, sent, drafts, trash, spam, archive, all or important. `null` for folders
+   * made by users.
+   */
   name: string | null;
   /** Levels of a hierarchy are separated by `/`. */
   displayName: string;
@@ -62,56 +72,67 @@ export interface RemoteFolder {
 
 /** An attachment, without its bytes. */
 export interface RemoteFile {
-  /** How `openFile` finds it again. */
+  /** Identifies the attachment for `openFile`. */
   section: string;
   filename: string;
   contentType: string;
   contentDisposition: 'attachment' | 'inline';
   /** Without angle brackets. */
   contentId: string | null;
-  /** Bytes, decoded; as the provider says, which may be an estimate. */
+  /** Size in bytes after decoding, as reported by the provider. It may be an estimate. */
   size: number;
 }
 
 /**
- * A text of a message as the provider stores it. Connectors do not decode it: the main thread never reads what strangers
- * wrote (docs/adr/0058).
+ * A text part of a message as the provider stores it. Connectors must not decode it: untrusted
+ * input is decoded in worker threads, never on the main thread (docs/adr/0058).
  */
 export interface StoredText {
   type: 'text/plain' | 'text/html' | 'text/calendar';
-  /** Parameters of its Content-Type, and its Content-Transfer-Encoding; empty: it has none. */
+  /**
+   * Parameters of the part's Content-Type, and its Content-Transfer-Encoding. Empty if the part
+   * does not have them.
+   */
   charset: string;
   format: string;
   delSp: string;
   encoding: string;
-  /** May be cut anywhere, at a few megabytes. */
+  /** May be cut at any byte after a few megabytes. */
   bytes: Uint8Array;
 }
 
-/** What a connector has fetched of a message that is too large to be fetched whole. */
+/** The fetched parts of a message that is too large to be fetched whole. */
 export interface MessageParts {
-  /** The header block as it is stored, with its empty line. */
+  /** The header block as it is stored, including the empty line that ends it. */
   headers: Buffer;
-  /** The plain and HTML texts that are no attachments. */
+  /** The plain and HTML texts that are not attachments. */
   texts: readonly StoredText[];
-  /** The beginning of the message, header included, where nothing is known of its parts: its texts are read from it. */
+  /**
+   * The beginning of the message, including its header. Present if the structure of the message is
+   * unknown: its texts are then read from these bytes.
+   */
   head?: Uint8Array;
   files: readonly RemoteFile[];
-  /** The first calendar files, short ones only; absent: it has none. They are among `files` as well. */
+  /**
+   * The first calendar files, short ones only. Absent if the message has none. They are listed in
+   * `files` as well.
+   */
   calendars?: readonly StoredText[];
 }
 
 /** A message that is new or changed at the provider. */
 export interface RemoteMessage {
   providerId: string;
-  /** `providerId` of each folder or label it is in. */
+  /** `providerId` of each folder or label that contains the message. */
   folderIds: readonly string[];
   receivedAt: Date;
   unread: boolean;
   starred: boolean;
   /**
-   * Its content, once: for a message the mirror does not have. `mime`: as it is stored; `parts`: what could be fetched
-   * of a large one; `unreadable`: the provider cannot give it, `reason` says why; null: only flags or folders changed.
+   * Set only for a message that the mirror does not have yet. `mime` is the message as it is
+   * stored. `parts` is what could be fetched of a large message. `unreadable` means that the
+   * provider cannot deliver the message; `reason` explains why. `null` if only flags or folders
+   * have changed.
    */
   content:
     | { kind: 'mime'; mime: Buffer }
@@ -121,48 +142,65 @@ export interface RemoteMessage {
 }
 
 export interface MailLook {
-  /** `MailChanges.cursor` of the look before; null: the first one. */
+  /** `MailChanges.cursor` of the previous sync pass. `null` for the first pass. */
   cursor: string | null;
-  /** At most so many messages. */
+  /** Highest number of messages to return. */
   limit: number;
-  /** Messages received earlier are not wanted; null: all are. They are not `removed` either. */
+  /**
+   * Messages received before this time are not returned, and are not reported as `removed` either.
+   * `null` for no limit.
+   */
   since: Date | null;
-  /** `providerId`s of the messages that the mirror has in a folder, for providers that do not say what is gone. */
+  /**
+   * `providerId`s of the messages that the mirror has in a folder. For providers that do not report
+   * deleted messages.
+   */
   known(folderId: string): Promise<readonly string[]>;
 }
 
 export interface MailChanges {
-  /** Opaque; give it back next time. Only valid after everything below has been stored. */
+  /**
+   * Opaque; pass it to the next sync pass. Store it only after everything below has been stored.
+   */
   cursor: string;
   /** Whether there is more to fetch at once. */
   more: boolean;
   /**
-   * Whether everything that has happened lately is in: what `more` there is to fetch is history, newest first.
-   * A mailbox is usable from here on.
+   * True once all recent changes have been returned and the mailbox is usable. Everything that is
+   * still to be fetched (`more`) is then history, newest first.
    */
   present: boolean;
-  /** All folders there are; null: as the look before said. */
+  /**
+   * All folders of the mailbox. `null` if the list has not changed since the previous sync pass.
+   */
   folders: readonly RemoteFolder[] | null;
-  /** Folders that were renamed: the `providerId`s of their messages that begin with `messagePrefix.from` begin with `.to` now. */
+  /**
+   * Folders that were renamed. Every message `providerId` that began with `messagePrefix.from` now
+   * begins with `messagePrefix.to`.
+   */
   renamed: readonly { from: string; to: string; messagePrefix: { from: string; to: string } }[];
   messages: readonly RemoteMessage[];
   /**
-   * `providerId`s of messages that are gone. One that was moved elsewhere is gone here and new there: told together, so
-   * that it can be recognised.
+   * `providerId`s of messages that were removed. A message moved between folders is removed under
+   * its old id and new under another one. Both must be reported in the same result, so that the
+   * caller can recognise the move.
    */
   removed: readonly string[];
 }
 
 export interface MailWatch {
-  /** Ends it; resolves when the connection is closed. */
+  /** Ends the watch. Resolves when the connection is closed. */
   stop(): Promise<void>;
 }
 
-/** Who wants to know what happens to a watched mailbox. */
+/** Receives the notifications of a watched mailbox. */
 export interface MailWatcher {
-  /** Something has changed: look. May come without a reason. */
+  /** The mailbox has changed and needs a sync pass. May be called without a reason. */
   onChange(): void;
-  /** The watch has ended by itself and has to be begun anew; null: the provider ended it without saying why. */
+  /**
+   * The watch has ended by itself and must be started again. `null` if the provider ended it
+   * without an error.
+   */
   onEnd(error: ProviderError | null): void;
 }
 
@@ -170,50 +208,55 @@ export interface MailWatcher {
 export interface DraftContent {
   /** Complete RFC 5322 text, with Bcc. */
   mime: Buffer;
-  /** With angle brackets; another one for each version of a draft. */
+  /** With angle brackets. Each version of a draft has a different one. */
   messageIdHeader: string;
 }
 
-/** Reading and sending. */
+/** Reading and sending mail of one account. */
 export interface MailPort {
   /**
-   * Sends once. Must not retry; the caller owns retries.
-   * @throws {ProviderError} `outcome-unknown` when the content left and no answer came
+   * Sends the message once. Connectors must not retry; the caller decides about retries.
+   * @throws {ProviderError} `outcome-unknown` if the content was sent and no reply arrived
    */
   send(
     account: ProviderAccount,
     message: OutgoingMessage,
     control: SendControl,
   ): Promise<SendReceipt>;
-  /** Looks for a message of ours among the sent ones. */
+  /** Look-up: searches the sent messages for one that Carillon sent. */
   findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup>;
   /**
-   * Files a copy of a sent message, where sending does not make one by itself; a copy that is there already is enough.
-   * Absent: sending makes it.
+   * Files a copy of a sent message, for providers whose sending does not do so by itself. Does
+   * nothing if the copy is already there. Absent if sending makes the copy.
    */
   fileSent?(account: ProviderAccount, messageIdHeader: string, mime: Buffer): Promise<void>;
-  /** Changes since `look.cursor` (null: everything): what is new lately first, then history, newest first. */
+  /**
+   * Returns the changes since `look.cursor` (`null`: everything): recent changes first, then
+   * history, newest first.
+   */
   listChanges(account: ProviderAccount, look: MailLook): Promise<MailChanges>;
   /**
-   * The message as it is stored at the provider.
+   * Returns the message as it is stored at the provider.
    * @throws {ProviderError} `not-found`
    */
   fetchRaw(account: ProviderAccount, providerId: string): Promise<Buffer>;
   /**
-   * The decoded bytes of an attachment, as they come from the provider.
-   * @param section `RemoteFile.section`; or `#` and a position among the attachments that postal-mime finds in the message,
-   *   from 0, for one whose content came as `mime`
+   * Streams the decoded bytes of an attachment from the provider.
+   * @param section `RemoteFile.section`. For a message whose content came as `mime`: `#` and the
+   *   position, from 0, among the attachments that postal-mime finds in it
    * @throws {ProviderError} `not-found`
    */
   openFile(account: ProviderAccount, providerId: string, section: string): Promise<Readable>;
   /**
-   * Tells when a mailbox has changed, where the provider itself can tell this process of any of them. A missed call
-   * costs only until the next poll.
-   * @returns a function that ends it
+   * Calls `listener` when a mailbox has changed. Implemented if one subscription in this process
+   * covers all mailboxes of the provider. If a call is missed, the change is found by the next
+   * poll.
+   * @returns a function that ends the subscription
    */
   onChange?(listener: (mailbox: { applicationId: string; email: string }) => void): () => void;
   /**
-   * Keeps a connection that tells when this mailbox changes. Absent, or `unsupported`: it has to be polled.
+   * Keeps a connection open that reports changes of this mailbox. The mailbox is polled instead if
+   * this method is absent or throws `unsupported`.
    * @throws {ProviderError}
    */
   watch?(account: ProviderAccount, watcher: MailWatcher): Promise<MailWatch>;

@@ -1,10 +1,13 @@
 import type { ProviderAccount } from './provider-account.ts';
 import type { DraftContent } from './mail-port.ts';
 
-/** Changing a mailbox. Every write comes to the same end when it is repeated: a crash may hide that it was done. */
+/**
+ * Changes of a mailbox. Every method must be safe to repeat: after a crash the caller cannot know
+ * whether the change was made.
+ */
 export interface MailboxPort {
   /**
-   * Sets what is given and leaves the rest.
+   * Sets the given flags and leaves the others.
    * @throws {ProviderError} `not-found`
    */
   setFlags(
@@ -14,8 +17,8 @@ export interface MailboxPort {
   ): Promise<void>;
   /**
    * Puts a message into exactly these folders or labels.
-   * @returns its `providerId` from then on
-   * @throws {ProviderError} `not-found` when the message or a folder is gone
+   * @returns its new `providerId`
+   * @throws {ProviderError} `not-found` if the message or a folder does not exist
    */
   setFolders(
     account: ProviderAccount,
@@ -23,13 +26,15 @@ export interface MailboxPort {
     folderIds: readonly string[],
   ): Promise<{ providerId: string }>;
   /**
-   * One of that name that is there already is that folder.
-   * @throws {ProviderError} `rejected` when the provider takes no such name
+   * Creates a folder. If a folder of this name exists, returns that folder.
+   * @throws {ProviderError} `rejected` if the provider does not accept the name
    */
   createFolder(account: ProviderAccount, displayName: string): Promise<{ providerId: string }>;
   /**
-   * @returns its `providerId` from then on; its messages' are changed as `MailChanges.renamed` says
-   * @throws {ProviderError} `not-found`; `rejected` when the provider takes no such name; `conflict` when it is taken
+   * @returns the folder's new `providerId`. `messagePrefix` describes how the ids of its messages
+   *   change, as in `MailChanges.renamed`
+   * @throws {ProviderError} `not-found`; `rejected` if the provider does not accept the name;
+   *   `conflict` if the name is taken
    */
   renameFolder(
     account: ProviderAccount,
@@ -37,19 +42,22 @@ export interface MailboxPort {
     displayName: string,
   ): Promise<{ providerId: string; messagePrefix: { from: string; to: string } }>;
   /**
-   * An empty folder; or a label, whose messages stay. One that is already gone is not an error.
-   * @throws {ProviderError} `rejected` when messages would go with it, also those that nobody has looked at here
+   * Deletes an empty folder, or a label; the messages of a label stay. Deleting a folder that does
+   * not exist is not an error.
+   * @throws {ProviderError} `rejected` if messages would be deleted with the folder, including
+   *   messages that no sync pass has seen
    */
   deleteFolder(account: ProviderAccount, providerId: string): Promise<void>;
   /**
-   * Stores a draft in the folder of drafts, in the place of the version before.
-   * @param replaces `providerId` of the version before; null: the first one. One that is gone is not an error
+   * Stores a draft in the drafts folder and removes its previous version.
+   * @param replaces `providerId` of the previous version, or `null` for the first version. A
+   *   previous version that does not exist is not an error
    */
   saveDraft(
     account: ProviderAccount,
     draft: DraftContent,
     replaces: string | null,
   ): Promise<{ providerId: string }>;
-  /** Removes a draft for good. One that is already gone is not an error. */
+  /** Deletes a draft permanently. Deleting a draft that does not exist is not an error. */
   deleteDraft(account: ProviderAccount, providerId: string): Promise<void>;
 }

@@ -6,10 +6,13 @@ export interface ProviderAccount {
   email: string;
   name: string;
   organizationUnit: 'folder' | 'label';
-  /** What the connector's `settingsSchema` produced when the account was connected. */
+  /** The output of the connector's `settingsSchema` when the account was connected. */
   settings: Readonly<Record<string, unknown>>;
-  /** A fresh access token, for an account that has signed in by OAuth; absent for all others. */
+  /** A fresh access token. Absent for accounts that did not sign in by OAuth. */
   accessToken?: string;
-  /** Which of its tokens that is, for whoever keeps them fresh; no connector needs it. Times in Unix milliseconds. */
+  /**
+   * Version and times of `accessToken`, for the `TokenSource`; connectors do not need it. Times in
+   * Unix milliseconds.
+   */
   token?: { version: number; obtainedAt: number; expiresAt: number | null };
 }

@@ -20,8 +20,9 @@ const KINDS: Readonly<Record<Exclude<ProviderErrorCode, 'unsupported'>, ErrorKin
 };
 
 /**
- * What a caller is told when a request had to wait for a provider (design, rule 4) and the provider refused.
- * @param what was to be done, for the message: "read the message"
+ * The API error for a request that had to wait for a provider and failed there.
+ * @param what the failed action as it completes "The provider could not …", for example "give the
+ *   message"
  */
 export function providerFailure(error: ProviderError, what: string): DomainError {
   if (error.code === 'unsupported') return new NotImplementedError(error.message);

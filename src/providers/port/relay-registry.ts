@@ -12,10 +12,11 @@ export class UnsupportedRelayError extends DomainError {
 export class RelayTransports {
   readonly #transports: ReadonlyMap<string, RelayTransport>;
 
-  /** @throws {Error} when two are of one kind */
+  /** @throws {Error} if two transports have the same kind */
   constructor(transports: readonly RelayTransport[]) {
     this.#transports = new Map(transports.map((transport) => [transport.kind, transport]));
-    if (this.#transports.size < transports.length) throw new Error('two transports of one kind');
+    if (this.#transports.size < transports.length)
+      throw new Error('two relay transports of the same kind');
   }
 
   /** @throws {UnsupportedRelayError} */

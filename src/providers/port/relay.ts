@@ -3,30 +3,31 @@ import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from './co
 import { ProviderError, type SendPhase } from '../../platform/base/errors/provider-error.ts';
 
 /*
- * The port of third-party mailing services (spec 4.3 rule 8, 8). As connectors: plain values in, plain values or
- * `ProviderError` out, no state but connections.
+ * The interface of third-party mailing services (docs/relay.md). As for connectors, arguments are
+ * plain values and results are plain values or `ProviderError`. A transport keeps no state except
+ * connections.
  */
 
-/** Kinds of mailing services an application can configure. */
+/** Kinds of mailing services that an application can configure. */
 export const RELAY_KINDS = ['sendgrid', 'smtp'] as const;
 export type RelayKind = (typeof RELAY_KINDS)[number];
 
-/** Settings of one application's service: what the `settingsSchema` of its kind produced. */
+/** Settings of one application's service: the output of the `settingsSchema` of its kind. */
 export type RelaySettings = Readonly<Record<string, unknown>>;
 
-/** Whether the service takes mail from an address. It does when either is true. */
+/** Whether the service accepts mail from an address. It does if either flag is true. */
 export interface SenderStatus {
-  /** It has authenticated the whole domain of the address. */
+  /** The service has authenticated the whole domain of the address. */
   domainVerified: boolean;
-  /** It has verified this very address. */
+  /** The service has verified this exact address. */
   senderVerified: boolean;
-  /** Where both are false: its own words, or what the user has to do. */
+  /** If both flags are false: the service's own explanation, or what the user has to do. */
   detail: string | null;
 }
 
 /**
- * The service does not take mail from the sender, perhaps not any more. The message itself may be fine, and another way
- * open to it: `temporary`.
+ * The service does not, or no longer, accept mail from the sender. The code is `temporary`, because
+ * the message itself may be fine and another route may accept it.
  */
 export class SenderRefusedError extends ProviderError {
   override name = 'SenderRefusedError';
@@ -39,34 +40,37 @@ export class SenderRefusedError extends ProviderError {
 /** A mailing service. */
 export interface RelayTransport {
   readonly kind: RelayKind;
-  /** Settings as the API takes them; unknown keys are refused. */
+  /** Validates settings given to the API. Unknown keys are refused. */
   readonly settingsSchema: ZodType<Record<string, unknown>>;
-  /** Names of settings that are never shown. */
+  /** Names of settings that responses never show. */
   readonly secretSettings: readonly string[];
   /**
    * Checks settings with the service before they are stored.
-   * @throws {ProviderError} `auth-invalid` when they are refused
+   * @throws {ProviderError} `auth-invalid` if the service refuses them
    */
   verify(settings: RelaySettings): Promise<void>;
   /**
-   * As `MailPort.send`.
-   * @throws {SenderRefusedError} when it does not take mail from the sender
-   * @throws {ProviderError} `auth-invalid` when it refuses the settings' credentials
+   * See `MailPort.send`.
+   * @throws {SenderRefusedError} if the service does not accept mail from the sender
+   * @throws {ProviderError} `auth-invalid` if the service refuses the credentials in the settings
    */
   send(
     settings: RelaySettings,
     message: OutgoingMessage,
     control: SendControl,
   ): Promise<SendReceipt>;
-  /** As `MailPort.findSent`; a service that cannot be asked answers not found, not conclusive. */
+  /**
+   * See `MailPort.findSent`. A service without a search returns `found: false` and `conclusive:
+   * false`.
+   */
   findSent(settings: RelaySettings, messageIdHeader: string): Promise<SentLookup>;
   /**
-   * Asks whether it takes mail from the address, and where it does not, has it begin its verification (SendGrid mails the
-   * address a link). Repeating it is harmless.
+   * Checks whether the service accepts mail from the address. If it does not, starts the
+   * verification (SendGrid mails a link to the address). Repeating the call is harmless.
    */
   enrol(settings: RelaySettings, sender: { email: string; name: string }): Promise<SenderStatus>;
-  /** Asks only. */
+  /** Checks whether the service accepts mail from the address, without starting a verification. */
   senderStatus(settings: RelaySettings, email: string): Promise<SenderStatus>;
-  /** Makes it forget the address; one it does not know is no error. */
+  /** Removes the address from the service. An unknown address is not an error. */
   removeSender(settings: RelaySettings, email: string): Promise<void>;
 }

@@ -2,12 +2,15 @@ import { z } from 'zod';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { EgressClient } from '../../platform/egress/egress-client.ts';
 
-/* What services with an API of JSON have in common (SendGrid, Zoom). */
+/* Helpers shared by the clients of JSON APIs (SendGrid, Zoom). */
 
-/** The most that is repeated of what a service says. */
+/** Longest excerpt of a service's message that is repeated, in UTF-16 units. */
 const MOST_WORDS = 500;
 
-/** A service's words as they may be shown: one line, at most 500 characters. */
+/**
+ * A service's message made fit to be shown: one line of at most 500 characters, without control
+ * characters.
+ */
 export function plainWords(words: string): string {
   return words
     .replaceAll(/\p{Cc}+/gu, ' ')
@@ -16,7 +19,7 @@ export function plainWords(words: string): string {
     .toWellFormed();
 }
 
-/** @returns undefined: it is no JSON */
+/** @returns the parsed JSON, or `undefined` if the body is not JSON */
 export function jsonOf(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8')) as unknown;
@@ -26,7 +29,9 @@ export function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** Schema of the address of a service in its settings: without a query and without a slash at the end. */
+/**
+ * Schema of a service's base URL in its settings. A query is refused; a trailing slash is removed.
+ */
 export function serviceAddress(egress: EgressClient) {
   return z.string().transform((raw, context) => {
     try {

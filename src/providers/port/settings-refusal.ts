@@ -2,9 +2,9 @@ import { DomainError, InvalidInputError } from '../../platform/base/errors/domai
 import type { ProviderError } from '../../platform/base/errors/provider-error.ts';
 
 /**
- * What an owner is told when a service did not accept its settings: nothing was stored.
- * @param service as the owner knows it, such as `mailing service`
- * @param code of the error while the service cannot be asked, such as `relay.unavailable`
+ * The error for an owner whose settings a service did not accept. Nothing has been stored.
+ * @param service its name in the error text, such as `mailing service`
+ * @param code error type if the service could not be reached, such as `relay.unavailable`
  */
 export function toSettingsRefusal(
   error: ProviderError,
@@ -32,6 +32,6 @@ export function toSettingsRefusal(
     case 'not-found':
     case 'conflict':
     case 'unsupported':
-      return new InvalidInputError(`settings: the ${service} says: ${error.message}`, details);
+      return new InvalidInputError(`settings: the ${service} reported: ${error.message}`, details);
   }
 }
