@@ -16,7 +16,7 @@ describe('SendGridRelay', () => {
   describe('settings', () => {
     const parse = (value: unknown) => relay.settingsSchema.safeParse(value);
 
-    it("goes to SendGrid's own address by default", () => {
+    it("use SendGrid's own address by default", () => {
       const strict = new SendGridRelay(new EgressClient(new EgressPolicy([])), clock, threads);
       expect(strict.settingsSchema.parse({ api_key: 'SG.x' })).toEqual({
         api_key: 'SG.x',
@@ -34,7 +34,7 @@ describe('SendGridRelay', () => {
       'ftp://api.sendgrid.com',
       'nonsense',
       'https://api.sendgrid.com/?x=1',
-    ])('does not go to %s', (base_url) => {
+    ])('refuse %s as base URL', (base_url) => {
       const strict = new SendGridRelay(new EgressClient(new EgressPolicy([])), clock, threads);
       const parsed = strict.settingsSchema.safeParse({ api_key: 'SG.x', base_url });
       expect(parsed.error?.issues.map(({ path }) => path)).toEqual([['base_url']]);
@@ -48,17 +48,17 @@ describe('SendGridRelay', () => {
       [{ api_key: 'x'.repeat(501) }, 'api_key'],
       [{ api_key: 'x', base_url: 7 }, 'base_url'],
       [{ api_key: 'x', sender_address: { city: 'Graz' } }, 'sender_address'],
-    ])('names what is wrong with %j', (value, field) => {
+    ])('name the wrong field of %j', (value, field) => {
       expect(parse(value).error?.issues[0]?.path[0]).toBe(field);
     });
 
-    it('refuses settings it does not know', () => {
+    it('refuse unknown fields', () => {
       expect(parse({ api_key: 'x', apikey: 'y' }).success).toBe(false);
     });
   });
 
   describe('verify', () => {
-    it('accepts a key that may send, and refuses others as auth-invalid', async () => {
+    it('accepts a key that may send mail and refuses others as auth-invalid', async () => {
       await relay.verify(sendgrid.settings);
       sendgrid.service.scopes = ['user.profile.read'];
       expect((await failureOf(relay.verify(sendgrid.settings))).message).toContain('mail.send');
@@ -67,7 +67,7 @@ describe('SendGridRelay', () => {
       );
     });
 
-    it('tells silence as temporary', async () => {
+    it('reports a server that does not answer as temporary', async () => {
       sendgrid.service.fail('/v3/scopes', () => undefined);
       expect(await codeOf(impatient.verify(sendgrid.settings))).toBe('temporary');
     });
@@ -79,23 +79,23 @@ describe('SendGridRelay', () => {
         (one) => one.answer('/v3/scopes', 302, {}, { location: 'http://169.254.169.254/' }),
       ],
       [
-        'something that is no JSON',
+        'a body that is not JSON',
         (one) => one.fail('/v3/scopes', (response) => response.end('<html>')),
       ],
       ['other JSON', (one) => one.answer('/v3/scopes', 200, { scopes: 'all' })],
       [
-        'an endless answer',
+        'an endless response',
         (one) => one.fail('/v3/scopes', (response) => response.end('x'.repeat(3e6))),
       ],
       ['500', (one) => one.answer('/v3/scopes', 500)],
-    ])('tells %s as temporary', async (_, behave) => {
+    ])('reports %s as temporary', async (_, behave) => {
       behave(sendgrid.service);
       expect(await codeOf(relay.verify(sendgrid.settings))).toBe('temporary');
     });
   });
 
   describe('findSent', () => {
-    it('finds by the Email Activity, which proves nothing by what it does not show', async () => {
+    it('uses the Email Activity feed, which proves nothing about a missing message', async () => {
       const { messageIdHeader } = await relayMessage([]);
       expect(await relay.findSent(sendgrid.settings, messageIdHeader)).toEqual({
         found: false,
@@ -115,7 +115,7 @@ describe('SendGridRelay', () => {
       expect((await relay.findSent(sendgrid.settings, `<a"@x>`)).found).toBe(false);
     });
 
-    it('says when it could not ask', async () => {
+    it('throws temporary if the feed could not be read', async () => {
       sendgrid.service.answer('/v3/messages', 500);
       expect(await codeOf(relay.findSent(sendgrid.settings, '<m1@carillon.test>'))).toBe(
         'temporary',

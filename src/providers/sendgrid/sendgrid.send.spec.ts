@@ -11,7 +11,7 @@ import { NO_CREDITS, NOT_VERIFIED } from '../../../test/support/sendgrid-server.
 import type { OutgoingMessage } from '../port/connector.ts';
 import { SenderRefusedError } from '../port/relay.ts';
 
-describe('SendGridRelay, when it sends,', () => {
+describe('SendGridRelay.send', () => {
   const sendgrid = useSendGrid();
   const { relay, impatient, clock } = sendgrid;
   const big = async (megabytes: number): Promise<OutgoingMessage> => {
@@ -22,7 +22,7 @@ describe('SendGridRelay, when it sends,', () => {
     return { ...(await relayMessage(['bo@x.test'])), mime };
   };
 
-  it('sends the message as it is, with its Message-ID, and tells the phases', async () => {
+  it('sends the message unchanged, with its Message-ID, and announces the phases', async () => {
     const control = sendControl();
     const outgoing = await relayMessage(['bo@elsewhere.test'], {
       to: [{ email: 'bo@elsewhere.test', name: 'Bo, the; "first"' }],
@@ -62,7 +62,7 @@ describe('SendGridRelay, when it sends,', () => {
     });
   });
 
-  it('shows To and Cc to all, and Bcc to nobody', async () => {
+  it('shows To and Cc to all recipients and hides Bcc', async () => {
     const recipients = ['a@x.test', 'b@x.test', 'c@x.test', 'hidden@x.test'];
     const outgoing = await relayMessage(recipients, {
       to: [
@@ -85,14 +85,22 @@ describe('SendGridRelay, when it sends,', () => {
   });
 
   it.each([
-    ['to the rest', ['b@x.test', 'd@x.test'], [{ to: ['b@x.test'], cc: ['d@x.test'] }]],
-    ['to a Cc alone', ['d@x.test', 'h1@x.test'], [{ to: ['d@x.test'], bcc: ['h1@x.test'] }]],
     [
-      'to Bcc alone, each for himself',
+      'the remaining recipients',
+      ['b@x.test', 'd@x.test'],
+      [{ to: ['b@x.test'], cc: ['d@x.test'] }],
+    ],
+    [
+      'a single Cc recipient',
+      ['d@x.test', 'h1@x.test'],
+      [{ to: ['d@x.test'], bcc: ['h1@x.test'] }],
+    ],
+    [
+      'Bcc recipients, with a separate copy for each',
       ['h1@x.test', 'h2@x.test'],
       [{ to: ['h1@x.test'] }, { to: ['h2@x.test'] }],
     ],
-  ])('goes only %s', async (_, recipients, expected) => {
+  ])('sends only to %s', async (_, recipients, expected) => {
     const outgoing = await relayMessage(recipients, {
       to: [
         { email: 'a@x.test', name: '' },
@@ -114,7 +122,7 @@ describe('SendGridRelay, when it sends,', () => {
     ).toEqual(expected.map((one) => ({ cc: undefined, bcc: undefined, ...one })));
   });
 
-  it('sends to a thousand at once, the others later', async () => {
+  it('sends to a thousand recipients at once and defers the others', async () => {
     const recipients = Array.from({ length: 1003 }, (_, index) => `r${index}@x.test`);
     const receipt = await relay.send(
       sendgrid.settings,
@@ -129,7 +137,7 @@ describe('SendGridRelay, when it sends,', () => {
     ]);
   });
 
-  it('carries text, attachments and images in the text', async () => {
+  it('sends text, attachments and inline images', async () => {
     const mime = [
       'From: Ada <ada@example.test>', 'To: bo@x.test', 'Subject: Files', 'MIME-Version: 1.0',
       'Content-Type: multipart/mixed; boundary=m', '',
@@ -188,16 +196,19 @@ describe('SendGridRelay, when it sends,', () => {
     [302, {}, { location: 'http://169.254.169.254/' }, 'temporary', null],
     [404, {}, {}, 'temporary', null],
     [200, {}, {}, 'temporary', null],
-  ])('tells %s %j as what it means', async (status, body, headers, code, wait) => {
-    sendgrid.service.answer('/v3/mail/send', status, body, headers);
-    const error = await failureOf(
-      relay.send(sendgrid.settings, await relayMessage(['bo@x.test']), sendControl()),
-    );
-    expect([error.code, error.retryAfterSeconds]).toEqual([code, wait]);
-    expect(error.message).toContain(String(status));
-  });
+  ])(
+    'maps status %s with %j to the right error code',
+    async (status, body, headers, code, wait) => {
+      sendgrid.service.answer('/v3/mail/send', status, body, headers);
+      const error = await failureOf(
+        relay.send(sendgrid.settings, await relayMessage(['bo@x.test']), sendControl()),
+      );
+      expect([error.code, error.retryAfterSeconds]).toEqual([code, wait]);
+      expect(error.message).toContain(String(status));
+    },
+  );
 
-  it('waits as long as the rate limit says', async () => {
+  it('waits as long as the rate limit asks for', async () => {
     const reset = Math.ceil(clock.now().getTime() / 1000) + 30;
     sendgrid.service.answer('/v3/mail/send', 429, {}, { 'x-ratelimit-reset': String(reset) });
     const error = await failureOf(
@@ -207,7 +218,7 @@ describe('SendGridRelay, when it sends,', () => {
     expect(error.retryAfterSeconds).toBeLessThanOrEqual(31);
   });
 
-  it('tells a sender it does not take apart from a key it does not take', async () => {
+  it('distinguishes a refused sender from a refused key', async () => {
     sendgrid.service.domains = [];
     const error = await failureOf(
       relay.send(sendgrid.settings, await relayMessage(['bo@x.test']), sendControl()),
@@ -216,7 +227,7 @@ describe('SendGridRelay, when it sends,', () => {
     expect(error).toMatchObject({ code: 'temporary', message: `403 ${NOT_VERIFIED}` });
   });
 
-  it('does not know the outcome when no answer comes to what it has sent', async () => {
+  it('reports an unknown outcome if no response comes after the content was sent', async () => {
     sendgrid.service.fail('/v3/mail/send', (_, __, socket) => socket.destroy());
     const cut = await failureOf(
       relay.send(sendgrid.settings, await relayMessage(['bo@x.test']), sendControl()),
@@ -230,7 +241,7 @@ describe('SendGridRelay, when it sends,', () => {
     ).toBe('outcome-unknown');
   });
 
-  it('knows that nothing was sent when the connection breaks before the end of the content', async () => {
+  it('reports that nothing was sent if the connection breaks before the end of the content', async () => {
     const seen: number[] = [];
     const server = net.createServer((socket) => {
       socket.on('error', () => undefined);
@@ -255,13 +266,13 @@ describe('SendGridRelay, when it sends,', () => {
     );
   });
 
-  it('refuses what is too large without sending it', async () => {
+  it('rejects a message that is too large without sending it', async () => {
     const large = await big(31);
     expect(await codeOf(relay.send(sendgrid.settings, large, sendControl()))).toBe('rejected');
     expect(sendgrid.service.asked).toEqual([]);
   });
 
-  it('sends nothing once the caller has given up', async () => {
+  it('sends nothing once the caller has aborted', async () => {
     const control = sendControl(AbortSignal.abort());
     expect(
       await codeOf(relay.send(sendgrid.settings, await relayMessage(['bo@x.test']), control)),
@@ -270,7 +281,7 @@ describe('SendGridRelay, when it sends,', () => {
   });
 
   it.each(['connect', 'content', 'confirmation'])(
-    'lets the refusal of the phase %s through as it is',
+    'rethrows an error of onPhase at %s unchanged',
     async (refused) => {
       const refusal = new Error('the claim is lost');
       const control = {

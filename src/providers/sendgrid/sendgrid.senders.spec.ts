@@ -9,7 +9,7 @@ describe('a sender at SendGrid', () => {
   });
   const posted = () => sendgrid.service.asked.filter(({ method }) => method === 'POST');
 
-  it('is confirmed by its domain, and nobody is mailed', async () => {
+  it('is confirmed by its domain without a mail to the sender', async () => {
     sendgrid.service.domains.push({ domain: 'example.test', valid: true });
     const status = { domainVerified: true, senderVerified: false, detail: null };
     expect(await relay.enrol(sendgrid.settings, ADA)).toEqual(status);
@@ -29,7 +29,7 @@ describe('a sender at SendGrid', () => {
     });
   });
 
-  it('has a link mailed once, and is confirmed when it was followed', async () => {
+  it('gets a link by mail once and is confirmed after the link was followed', async () => {
     const waiting = await relay.enrol(sendgrid.settings, ADA);
     expect(waiting).toMatchObject({
       senderVerified: false,
@@ -49,20 +49,20 @@ describe('a sender at SendGrid', () => {
     expect(await relay.senderStatus(sendgrid.settings, 'ADA@example.test')).toEqual(verified);
   });
 
-  it('tells its postal address when there is one', async () => {
+  it('is created with the postal address from the settings', async () => {
     const sender_address = { address: 'Ring 1', city: 'Graz', country: 'Austria' };
     await relay.enrol({ ...sendgrid.settings, sender_address }, ADA);
     expect(sendgrid.service.senders[0]).toMatchObject(sender_address);
   });
 
-  it('asks without enrolling', async () => {
+  it('can be checked without being enrolled', async () => {
     expect(await relay.senderStatus(sendgrid.settings, ADA.email)).toMatchObject({
       senderVerified: false,
     });
     expect(posted()).toEqual([]);
   });
 
-  it('looks through all pages of senders', async () => {
+  it('is searched on all pages of senders', async () => {
     sendgrid.service.senders = Array.from({ length: 250 }, (_, index) => ({
       id: index + 1,
       from_email: `s${index}@example.test`,
@@ -77,14 +77,14 @@ describe('a sender at SendGrid', () => {
     expect(sendgrid.service.asked.length).toBeLessThan(12);
   });
 
-  it('removes a sender; one it does not know is no error', async () => {
+  it('is removed; removing an unknown one is not an error', async () => {
     await relay.enrol(sendgrid.settings, ADA);
     await relay.removeSender(sendgrid.settings, 'ADA@example.test');
     expect(sendgrid.service.senders).toEqual([]);
     await relay.removeSender(sendgrid.settings, ADA.email);
   });
 
-  it('says what the key may not do, and what the service does not want', async () => {
+  it('has a detail that explains missing rights of the key and refusals of the service', async () => {
     for (let round = 0; round < 2; round += 1) {
       sendgrid.service.answer('/v3/verified_senders', 403);
       sendgrid.service.answer('/v3/whitelabel/domains', 403);
@@ -92,7 +92,7 @@ describe('a sender at SendGrid', () => {
     expect(await relay.senderStatus(sendgrid.settings, ADA.email)).toEqual({
       domainVerified: false,
       senderVerified: false,
-      detail: 'the API key may not read the verified senders',
+      detail: 'the API key is not allowed to read the verified senders',
     });
     sendgrid.service.faults.length = 0;
     sendgrid.service.answer('/v3/whitelabel/domains', 200, []);
@@ -103,7 +103,7 @@ describe('a sender at SendGrid', () => {
     expect((await relay.enrol(sendgrid.settings, ADA)).detail).toContain('address is required');
   });
 
-  it('refuses a wrong key as auth-invalid everywhere', async () => {
+  it('reports a wrong key as auth-invalid from every method', async () => {
     const wrong = { ...sendgrid.settings, api_key: 'SG.wrong' };
     const codes = await Promise.all([
       codeOf(relay.enrol(wrong, ADA)),

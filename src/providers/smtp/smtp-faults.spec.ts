@@ -9,10 +9,10 @@ const fixture = new SmtpFixture();
 afterEach(() => fixture.stop());
 
 const login = { user: 'me', password: 'secret-1' };
-/** More than the buffers on the way hold: without a reader it is never given away whole. */
+/** Larger than all buffers on the way: unless the server reads, it is never sent completely. */
 const LARGE = { body: `${'x'.repeat(70)}\r\n`.repeat(300_000) };
 
-/** Less, for those that are read. */
+/** Smaller, for servers that read. */
 const QUITE_LARGE = { body: `${'x'.repeat(70)}\r\n`.repeat(30_000) };
 
 const BEFORE: [SmtpStep, SendPhase][] = [
@@ -36,30 +36,42 @@ const failingAt = (at: SmtpStep, answer: SmtpAnswer, more: SmtpScript = {}): Smt
   answer: (step) => (step === at ? answer : undefined),
 });
 
-describe.each(EXTENSIONS)('SmtpSender, cut before the content (%s)', (_, extensions) => {
-  it.each(BEFORE)('at %s by whatever end: not sent', async (step, phase) => {
-    const cut = async (end: SmtpAnswer) => {
-      const server = await fixture.serve(failingAt(step, end, { extensions }));
-      const call = fixture
-        .sender(SHORT)
-        .send('k', at(server, { login }), letter(), controlOf().control);
-      const { code, phase: reached, message } = await failureOf(call);
-      await until(
-        'the connection is gone',
-        async () => server.sockets.size === 0 || step !== 'connect',
-      );
-      return { end, code, reached, silent: message === '', messages: server.messages };
-    };
-    // At the same time: some of them take as long as their limit.
-    expect(await Promise.all(ENDS.map(cut))).toEqual(
-      ENDS.map((end) => ({ end, code: 'temporary', reached: phase, silent: false, messages: [] })),
+describe.each(EXTENSIONS)(
+  'SmtpSender: connection lost before the content (%s)',
+  (_, extensions) => {
+    it.each(BEFORE)(
+      'reports at step %s that the message was not sent, however the connection ends',
+      async (step, phase) => {
+        const cut = async (end: SmtpAnswer) => {
+          const server = await fixture.serve(failingAt(step, end, { extensions }));
+          const call = fixture
+            .sender(SHORT)
+            .send('k', at(server, { login }), letter(), controlOf().control);
+          const { code, phase: reached, message } = await failureOf(call);
+          await until(
+            'the connection is gone',
+            async () => server.sockets.size === 0 || step !== 'connect',
+          );
+          return { end, code, reached, silent: message === '', messages: server.messages };
+        };
+        // In parallel, because some of them take as long as their time limit.
+        expect(await Promise.all(ENDS.map(cut))).toEqual(
+          ENDS.map((end) => ({
+            end,
+            code: 'temporary',
+            reached: phase,
+            silent: false,
+            messages: [],
+          })),
+        );
+      },
     );
-  });
-});
+  },
+);
 
-describe('SmtpSender, cut in the content', () => {
+describe('SmtpSender: connection lost in the content', () => {
   it.each([{ end: 'close' }, { end: 'reset' }, { end: 'silence' }] as const)(
-    'by %j: not sent',
+    'reports after %j that the message was not sent',
     async (end) => {
       const server = await fixture.serve(failingAt('block', end));
       const call = fixture
@@ -70,7 +82,7 @@ describe('SmtpSender, cut in the content', () => {
     },
   );
 
-  it('by a reader that is too slow as a whole: not sent', async () => {
+  it('reports that the message was not sent when the server reads it too slowly', async () => {
     const server = await fixture.serve();
     const { control, phases } = controlOf();
     const smtp = fixture.sender({ contentMs: 1 });
@@ -80,12 +92,12 @@ describe('SmtpSender, cut in the content', () => {
   });
 });
 
-describe('SmtpSender, cut after the final dot', () => {
+describe('SmtpSender: connection lost after the final dot', () => {
   const ends: SmtpAnswer[] = [
     { end: 'close' }, { end: 'reset' }, { end: 'silence' }, { end: 'drip' }, { say: '250-Ok but', end: 'close' },
     { say: '25', end: 'close' }, { say: '55', end: 'reset' }, { say: 'nonsense\r\n', end: 'silence' },
   ]; // prettier-ignore
-  it.each(ends)('by %j: the outcome is unknown', async (end) => {
+  it.each(ends)('reports an unknown outcome after %j', async (end) => {
     const server = await fixture.serve(failingAt('message', end));
     const { control, phases } = controlOf();
     const error = await failureOf(fixture.sender(SHORT).send('k', at(server), letter(), control));
@@ -94,7 +106,7 @@ describe('SmtpSender, cut after the final dot', () => {
     expect(phases).toEqual(ALL_PHASES);
   });
 
-  it('by a server that has taken a large content: the outcome is unknown', async () => {
+  it('reports an unknown outcome after a large content', async () => {
     const server = await fixture.serve(failingAt('message', { end: 'reset' }));
     const error = await failureOf(
       fixture.sender().send('k', at(server), letter(undefined, QUITE_LARGE), controlOf().control),
@@ -102,7 +114,7 @@ describe('SmtpSender, cut after the final dot', () => {
     expect([error.code, error.phase]).toEqual(['outcome-unknown', 'confirmation']);
   });
 
-  it('tells whom the server had refused and put off before', async () => {
+  it('reports the recipients that the server had refused or deferred before', async () => {
     const server = await fixture.serve({
       answer(step, argument) {
         if (step === 'message') return { end: 'close' };
@@ -122,7 +134,7 @@ describe('SmtpSender, cut after the final dot', () => {
     });
   });
 
-  it('waits longer for this answer than for others', async () => {
+  it('waits longer for this reply than for others', async () => {
     const server = await fixture.serve(
       failingAt('message', { say: '250 2.0.0 at last', afterMs: 2_000 }),
     );
@@ -132,15 +144,15 @@ describe('SmtpSender, cut after the final dot', () => {
   });
 });
 
-describe('SmtpSender, slow and strange servers', () => {
-  it('waits for a greeting that is slow', async () => {
+describe('SmtpSender: slow servers and servers of other protocols', () => {
+  it('waits for a slow greeting', async () => {
     const server = await fixture.serve(failingAt('connect', { say: '220 at last', afterMs: 400 }));
     const receipt = await fixture.sender().send('k', at(server), letter(), controlOf().control);
     expect(receipt.accepted).toEqual(['to@there.test']);
   });
 
   it.each(['HTTP/1.1 400 Bad Request', '* OK IMAP4rev1 ready', 'x'.repeat(2_000_000)])(
-    'does not talk to what is no mail server (%#)',
+    'does not talk to a server that does not speak SMTP (%#)',
     async (greeting) => {
       const server = await fixture.serve(failingAt('connect', greeting));
       const error = await failureOf(
@@ -151,7 +163,7 @@ describe('SmtpSender, slow and strange servers', () => {
     },
   );
 
-  it('says so when nobody listens', async () => {
+  it('reports that no server listens on the port', async () => {
     const server = await fixture.serve();
     const { port } = server;
     await server.stop();
@@ -160,14 +172,14 @@ describe('SmtpSender, slow and strange servers', () => {
     );
     expect([error.code, error.phase]).toEqual(['temporary', 'connect']);
     expect(error.message).toContain('ECONNREFUSED');
-    // So that the fixture may stop it again.
+    // Listens again, so that the fixture can stop the server.
     await fixture.serve();
   });
 });
 
-describe('SendControl', () => {
+describe('SmtpSender: SendControl', () => {
   it.each(ALL_PHASES)(
-    'that throws at %s gets its own error back, and nothing is delivered',
+    'rethrows an error of onPhase at %s unchanged and delivers nothing',
     async (stopAt) => {
       const server = await fixture.serve();
       const stopped = new Error('stopped');
@@ -187,7 +199,7 @@ describe('SendControl', () => {
   );
 
   it.each(ALL_PHASES.slice(1))(
-    'that throws at %s does so over a kept connection, too',
+    'rethrows an error of onPhase at %s over a kept connection, too',
     async (stopAt) => {
       const server = await fixture.serve();
       const smtp = fixture.sender();
@@ -204,7 +216,7 @@ describe('SendControl', () => {
     },
   );
 
-  it('aborted before the call makes no connection', async () => {
+  it('makes no connection if the signal is aborted before the call', async () => {
     const server = await fixture.serve();
     const { control, phases, abort } = controlOf();
     abort();
@@ -213,7 +225,7 @@ describe('SendControl', () => {
   });
 
   it.each(BEFORE)(
-    'aborted while the server is silent at %s ends it at once',
+    'ends at once when aborted while the server is silent at %s',
     async (step, phase) => {
       const { control, abort } = controlOf();
       const server = await fixture.serve({
@@ -223,17 +235,17 @@ describe('SendControl', () => {
           return { end: 'silence' };
         },
       });
-      // With the limits of every day: it is not one of them that ends it.
+      // With the default limits, so that no time limit ends the send.
       const error = await failureOf(
         fixture.sender().send('k', at(server, { login }), letter(), control),
       );
       expect([error.code, error.phase]).toEqual(['temporary', phase]);
-      expect(error.message).toBe('Given up before the content was sent');
+      expect(error.message).toBe('The send was aborted before the content was sent');
       expect(server.messages).toEqual([]);
     },
   );
 
-  it('aborted while it is told of the content ends it before the first byte', async () => {
+  it('ends before the first byte when aborted as the content phase begins', async () => {
     const server = await fixture.serve();
     const { control, phases } = controlOf((phase, abort) => {
       if (phase === 'content') abort();
@@ -244,7 +256,7 @@ describe('SendControl', () => {
     expect(server.messages).toEqual([]);
   });
 
-  it('aborted after the first byte of the content does not cut the exchange off', async () => {
+  it('completes the exchange when aborted after the first byte of the content', async () => {
     const { control, abort } = controlOf();
     const server = await fixture.serve({
       answer(step) {
@@ -259,7 +271,7 @@ describe('SendControl', () => {
     expect(server.messages).toHaveLength(1);
   });
 
-  it('aborted while it is told of the confirmation does not cut the exchange off', async () => {
+  it('completes the exchange when aborted as the confirmation phase begins', async () => {
     const server = await fixture.serve();
     const { control } = controlOf((phase, abort) => {
       if (phase === 'confirmation') abort();
@@ -268,7 +280,7 @@ describe('SendControl', () => {
     expect(receipt.accepted).toEqual(['to@there.test']);
   });
 
-  it('aborted during the answer to the content waits for that answer', async () => {
+  it('waits for the reply when aborted after the content was sent', async () => {
     const { control, abort } = controlOf();
     const server = await fixture.serve({
       answer(step) {

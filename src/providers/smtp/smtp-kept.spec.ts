@@ -18,8 +18,8 @@ const send = (smtp: SmtpSender, server: ScriptedSmtp, key = 'k', more: Partial<S
   smtp.send(key, at(server, more), letter(), controlOf().control);
 const quits = ({ commands }: ScriptedSmtp) => commands.filter((line) => line === 'QUIT').length;
 
-describe('SmtpSender, connections', () => {
-  it('are used for one message after the other, without a new login', async () => {
+describe('SmtpSender: kept connections', () => {
+  it('reuses a connection for the next message without a new login', async () => {
     const server = await fixture.serve();
     const smtp = fixture.sender();
     const login = { user: 'me', password: 'secret-1' };
@@ -28,7 +28,7 @@ describe('SmtpSender, connections', () => {
     expect(server.commands.filter((line) => line.startsWith('AUTH'))).toHaveLength(1);
   });
 
-  it('belong to one key, one server, and one login', async () => {
+  it('reuses a connection only for the same key, server and login', async () => {
     const server = await fixture.serve();
     const smtp = fixture.sender();
     await send(smtp, server, 'k');
@@ -41,47 +41,50 @@ describe('SmtpSender, connections', () => {
     expect(new Set(server.messages.map(({ connection }) => connection)).size).toBe(6);
   });
 
-  it('carry one message at a time', async () => {
+  it('sends one message at a time over a connection', async () => {
     const server = await fixture.serve();
     const smtp = fixture.sender();
     await Promise.all(Array.from({ length: 8 }, () => send(smtp, server)));
     expect([server.connections, server.messages.length]).toEqual([8, 8]);
   });
 
-  it('are kept as many as said; the others leave soon and politely', async () => {
+  it('keeps the configured number per key and soon closes the others politely', async () => {
     const server = await fixture.serve();
     const smtp = fixture.sender({ keptPerKey: 2, surplusMs: 100 });
     await Promise.all(Array.from({ length: 5 }, () => send(smtp, server)));
-    await until('three have left', async () => quits(server) === 3 && server.sockets.size === 2);
+    await until('three are closed', async () => quits(server) === 3 && server.sockets.size === 2);
   });
 
-  it('are not more than said altogether: the one unused for longest leaves', async () => {
+  it('keeps the configured number altogether and closes the one unused for longest', async () => {
     const server = await fixture.serve();
     const smtp = fixture.sender({ kept: 2 });
     for (const key of ['a', 'b', 'c']) await send(smtp, server, key);
-    await until('one has left', async () => server.sockets.size === 2);
+    await until('one is closed', async () => server.sockets.size === 2);
     await send(smtp, server, 'c');
     await send(smtp, server, 'b');
     expect(server.connections).toBe(3);
   });
 
-  it('leave when nobody has used them for a while', async () => {
+  it('closes a connection that was unused for the configured time', async () => {
     const server = await fixture.serve();
     const smtp = fixture.sender({ idleMs: 50 });
     await send(smtp, server);
-    await until('it has left', async () => quits(server) === 1 && server.sockets.size === 0);
+    await until(
+      'the connection is closed',
+      async () => quits(server) === 1 && server.sockets.size === 0,
+    );
     await send(smtp, server);
     expect(server.messages).toHaveLength(2);
   });
 
-  it('leave after so many messages', async () => {
+  it('closes a connection after the configured number of messages', async () => {
     const server = await fixture.serve();
     const smtp = fixture.sender({ messagesPerConnection: 2 });
     for (let n = 0; n < 5; n++) await send(smtp, server);
     expect(server.messages.map(({ connection }) => connection)).toEqual([1, 1, 2, 2, 3]);
   });
 
-  it('say farewell at the end, also to a server that does not answer it, and are made no more', async () => {
+  it('sends QUIT to all kept connections on close, does not wait for silent servers and keeps none afterwards', async () => {
     const polite = await fixture.serve();
     const silent = await fixture.serve({
       answer: (step) => (step === 'quit' ? { end: 'silence' } : undefined),
@@ -96,20 +99,20 @@ describe('SmtpSender, connections', () => {
     await until('none is left', async () => polite.sockets.size === 0);
   });
 
-  it('in use at the end are cut', async () => {
+  it('cuts connections in use on close', async () => {
     const server = await fixture.serve({
       answer: (step) => (step === 'mail' ? { end: 'silence' } : undefined),
     });
     const smtp = fixture.sender();
     const call = failureOf(send(smtp, server));
-    await until('it is under way', async () =>
+    await until('the message is being sent', async () =>
       server.commands.some((line) => line.startsWith('MAIL')),
     );
     await smtp.close();
     expect((await call).code).toBe('temporary');
   });
 
-  it('are reset after a refused message', async () => {
+  it('resets a connection after a refused message', async () => {
     let refuse = true;
     const server = await fixture.serve({
       answer: (step) => (step === 'message' && refuse ? '554 5.7.1 Spam' : undefined),
@@ -117,12 +120,12 @@ describe('SmtpSender, connections', () => {
     const smtp = fixture.sender();
     await failureOf(send(smtp, server));
     refuse = false;
-    await until('it was reset', async () => server.commands.includes('RSET'));
+    await until('the connection was reset', async () => server.commands.includes('RSET'));
     await send(smtp, server);
     expect(server.messages).toHaveLength(1);
   });
 
-  it('that a server will not reset are given up', async () => {
+  it('closes a connection that the server does not reset', async () => {
     const server = await fixture.serve({
       answer: (step, _, connection) => {
         if (connection > 1) return undefined;
@@ -135,13 +138,13 @@ describe('SmtpSender, connections', () => {
     });
     const smtp = fixture.sender();
     await failureOf(send(smtp, server));
-    await until('it is gone', async () => server.sockets.size === 0);
+    await until('the connection is closed', async () => server.sockets.size === 0);
     await send(smtp, server);
     expect(server.messages.map(({ connection }) => connection)).toEqual([2]);
   });
 });
 
-/** Takes one message on each connection; what comes later at `step` is answered so. */
+/** Accepts one message on each connection; sends `answer` when a later message reaches `step`. */
 function once(step: SmtpStep, answer: SmtpAnswer, more: SmtpScript = {}): SmtpScript {
   const taken = new Set<number>();
   return {
@@ -153,25 +156,28 @@ function once(step: SmtpStep, answer: SmtpAnswer, more: SmtpScript = {}): SmtpSc
   };
 }
 
-describe('SmtpSender, a kept connection that is dead', () => {
-  it.each(['close', 'reset'] as const)('and known to be (%s) is not used', async (how) => {
-    const server = await fixture.serve();
-    const smtp = fixture.sender();
-    await send(smtp, server);
-    for (const socket of server.sockets)
-      if (how === 'close') socket.end();
-      else socket.resetAndDestroy();
-    await until('it is gone', async () => server.sockets.size === 0);
-    await send(smtp, server);
-    expect(server.messages.map(({ connection }) => connection)).toEqual([1, 2]);
-  });
+describe('SmtpSender: a kept connection that is dead', () => {
+  it.each(['close', 'reset'] as const)(
+    'is not used if it is already known to be closed (%s)',
+    async (how) => {
+      const server = await fixture.serve();
+      const smtp = fixture.sender();
+      await send(smtp, server);
+      for (const socket of server.sockets)
+        if (how === 'close') socket.end();
+        else socket.resetAndDestroy();
+      await until('the connection is closed', async () => server.sockets.size === 0);
+      await send(smtp, server);
+      expect(server.messages.map(({ connection }) => connection)).toEqual([1, 2]);
+    },
+  );
 
-  it('because the server said 421 in between does not hurt the next message', async () => {
+  it('does not affect the next message after the server sent 421 in between', async () => {
     const server = await fixture.serve();
     const smtp = fixture.sender();
     await send(smtp, server);
     for (const socket of server.sockets) socket.end('421 4.4.2 idle for too long\r\n');
-    await until('it is gone', async () => server.sockets.size === 0);
+    await until('the connection is closed', async () => server.sockets.size === 0);
     await send(smtp, server);
     expect(server.messages.map(({ connection }) => connection)).toEqual([1, 2]);
   });
@@ -183,7 +189,7 @@ describe('SmtpSender, a kept connection that is dead', () => {
     '451 4.4.2 Timeout - closing connection.',
     { say: '421 4.3.2 going down\r\n', end: 'close' },
   ] as SmtpAnswer[])(
-    'as its message begins (%j) is replaced in the same attempt',
+    'is replaced in the same attempt if it fails as the message begins (%j)',
     async (answer) => {
       for (const extensions of [['PIPELINING'], ['8BITMIME']]) {
         const server = await fixture.serve(once('mail', answer, { extensions }));
@@ -198,7 +204,7 @@ describe('SmtpSender, a kept connection that is dead', () => {
     },
   );
 
-  it('is replaced once, by a fresh one, whatever else is kept', async () => {
+  it('is replaced by a new connection only once, not by other kept ones', async () => {
     let dead = false;
     const server = await fixture.serve({
       answer: (step) => (dead && step === 'mail' ? { end: 'reset' } : undefined),
@@ -210,7 +216,7 @@ describe('SmtpSender, a kept connection that is dead', () => {
     expect([error.code, error.phase, server.connections]).toEqual(['temporary', 'envelope', 5]);
   });
 
-  // Without pipelining the server has accepted the sender when it goes.
+  // Without pipelining the server has accepted the sender before the connection ends.
   it.each([
     ['rcpt', { end: 'reset' }],
     ['rcpt', '421 4.3.2 going down'],
@@ -218,7 +224,7 @@ describe('SmtpSender, a kept connection that is dead', () => {
     ['mail', '450 4.7.1 not now'],
     ['mail', { end: 'silence' }],
   ] as [SmtpStep, SmtpAnswer][])(
-    'is not replaced once the server has said more (%s: %j)',
+    'is not replaced once the server has replied to this message (%s: %j)',
     async (step, answer) => {
       const server = await fixture.serve(once(step, answer, { extensions: ['8BITMIME'] }));
       const smtp = fixture.sender(SHORT);
@@ -228,7 +234,7 @@ describe('SmtpSender, a kept connection that is dead', () => {
     },
   );
 
-  it('after the final dot leaves the outcome unknown, as over a fresh one', async () => {
+  it('leaves the outcome unknown after the final dot, as a new one does', async () => {
     let messages = 0;
     const server = await fixture.serve({
       answer: (step) => (step === 'message' && ++messages > 1 ? { end: 'reset' } : undefined),
@@ -243,7 +249,7 @@ describe('SmtpSender, a kept connection that is dead', () => {
     ]);
   });
 
-  it('is not replaced when the caller stops or gives up', async () => {
+  it('is not replaced when the caller stops the send', async () => {
     const server = await fixture.serve(once('mail', { end: 'reset' }));
     const smtp = fixture.sender();
     await send(smtp, server);

@@ -36,7 +36,7 @@ async function trap() {
   };
 }
 
-describe('SmtpSender, guard', () => {
+describe('SmtpSender: egress guard', () => {
   it.each([
     '127.0.0.1',
     '127.1',
@@ -65,12 +65,12 @@ describe('SmtpSender, guard', () => {
     expect(connections()).toBe(0);
   });
 
-  it('tells who sets it up that the address is not allowed', async () => {
+  it('reports to the user who sets it up that the address is not allowed', async () => {
     const error = await failureOf(fixture.sender({}, []).verify('k', at({ port: 25 })));
     expect([error.code, error.message]).toEqual(['unsupported', 'the address is not a public one']);
   });
 
-  it('refuses an allowed range by what the name resolves to', async () => {
+  it('refuses an address in a trusted range if the name resolves to an address outside it', async () => {
     const { port, connections, stop } = await trap();
     const smtp = fixture.sender(SHORT, ['10.0.0.0/8']);
     await failureOf(
@@ -82,9 +82,9 @@ describe('SmtpSender, guard', () => {
 
   it.each([
     ['an address', ['127.0.0.1'], '127.0.0.1'],
-    ['a range its name resolves into', ['127.0.0.0/8'], 'localhost'],
+    ['a range that its name resolves into', ['127.0.0.0/8'], 'localhost'],
     ['a name', ['localhost'], 'localhost'],
-  ])('lets through %s on the allow-list, with credentials', async (_, allow, host) => {
+  ])('connects to %s on the allow-list, and sends credentials', async (_, allow, host) => {
     const server = await fixture.serve();
     await fixture
       .sender({}, allow)
@@ -93,15 +93,18 @@ describe('SmtpSender, guard', () => {
   });
 });
 
-/** A policy that lets everything through without naming anything: what a public host is to the real one. */
+/**
+ * A policy that allows every address but lists no name: the real policy treats public hosts like
+ * this.
+ */
 function asIfPublic(): EgressPolicy {
   const policy = new EgressPolicy([]);
   policy.guard.check = () => false;
   return policy;
 }
 
-describe('SmtpSender, credentials', () => {
-  it('are not given without encryption to a host that is not on the allow-list', async () => {
+describe('SmtpSender: credentials', () => {
+  it('does not send credentials unencrypted to a host that is not on the allow-list', async () => {
     const server = await fixture.serve();
     const smtp = new SmtpSender(asIfPublic());
     const settings = at(server, { login });
@@ -112,7 +115,7 @@ describe('SmtpSender, credentials', () => {
     expect(new Set(said(server.commands))).toEqual(new Set(['EHLO']));
   });
 
-  it('are not left out when the server offers no login', async () => {
+  it('does not skip the login if the server offers none', async () => {
     const server = await fixture.serve({ extensions: ['PIPELINING'] });
     const smtp = fixture.sender();
     const error = await failureOf(
@@ -131,7 +134,7 @@ describe('SmtpSender, credentials', () => {
     ['the command', (line: string) => `535 5.7.8 cannot take "${line}"`],
     ['the password in base64', () => `535 5.7.8 bad ${Buffer.from(PASSWORD).toString('base64')}`],
   ])(
-    'do not come back in errors when the server repeats %s',
+    'hides secrets in errors when the server repeats %s',
     async (_, reply: (line: string) => string) => {
       const server = await fixture.serve({
         extensions: ['AUTH PLAIN'],
@@ -154,7 +157,7 @@ describe('SmtpSender, credentials', () => {
     },
   );
 
-  it('may be an access token', async () => {
+  it('logs in with an access token', async () => {
     const server = await fixture.serve();
     const token = { user: 'me', accessToken: 'ya29.token' };
     await fixture.sender().send('k', at(server, { login: token }), letter(), controlOf().control);
@@ -165,7 +168,7 @@ describe('SmtpSender, credentials', () => {
     );
   });
 
-  it('that are an access token are refused after the challenge that says why', async () => {
+  it('reports a refused access token after the challenge that explains the refusal', async () => {
     const server = await fixture.serve({
       answer(step, line) {
         if (step !== 'auth') return undefined;
@@ -179,9 +182,9 @@ describe('SmtpSender, credentials', () => {
   });
 });
 
-describe('SmtpSender, encryption', () => {
+describe('SmtpSender: encryption', () => {
   it.each(['tls', 'starttls'] as const)(
-    'is there before anything is said (%s)',
+    'is established before any command (%s)',
     async (security) => {
       const server = await fixture.serve({ tls: security === 'tls' ? 'implicit' : 'starttls' });
       const smtp = fixture.sender({ ca: TEST_CERTIFICATE });
@@ -193,8 +196,8 @@ describe('SmtpSender, encryption', () => {
   );
 
   const refused: [string, SmtpServer['security'], SmtpScript, string][] = [
-    ['a certificate of nobody we know', 'tls', { tls: 'implicit' }, ''],
-    ['a certificate of nobody we know', 'starttls', { tls: 'starttls' }, ''],
+    ['a certificate of an unknown authority', 'tls', { tls: 'implicit' }, ''],
+    ['a certificate of an unknown authority', 'starttls', { tls: 'starttls' }, ''],
     [
       'a certificate of another host',
       'tls',
@@ -208,10 +211,10 @@ describe('SmtpSender, encryption', () => {
       TEST_CERTIFICATE,
     ],
     ['a server without STARTTLS', 'starttls', {}, TEST_CERTIFICATE],
-    ['a server that speaks no TLS', 'tls', {}, TEST_CERTIFICATE],
+    ['a server that does not speak TLS', 'tls', {}, TEST_CERTIFICATE],
   ];
   it.each(refused)(
-    'that is asked for is not done without: %s (%s)',
+    'does not fall back to an unencrypted connection: %s (%s)',
     async (_, security, script, ca) => {
       const server = await fixture.serve(script);
       const smtp = fixture.sender({ ...SHORT, ...(ca ? { ca } : {}) });
@@ -222,12 +225,12 @@ describe('SmtpSender, encryption', () => {
     },
   );
 
-  it('that a server does not offer is told as a wrong setting, and as temporary when it cannot now', async () => {
+  it('reports missing STARTTLS as a wrong setting, and STARTTLS that fails for now as temporary', async () => {
     const smtp = fixture.sender({ ca: TEST_CERTIFICATE });
     const without = await fixture.serve();
     const error = await failureOf(smtp.verify('k', at(without, { security: 'starttls' })));
     expect(error.code).toBe('unsupported');
-    expect(error.message).toContain('offers no STARTTLS');
+    expect(error.message).toContain('does not offer STARTTLS');
     const notNow = await fixture.serve({
       tls: 'starttls',
       answer: (step) => (step === 'starttls' ? '454 4.7.0 TLS not available now' : undefined),
@@ -237,7 +240,7 @@ describe('SmtpSender, encryption', () => {
     );
   });
 
-  it('believes nothing that was said in the clear after STARTTLS', async () => {
+  it('ignores data that arrived unencrypted after STARTTLS', async () => {
     const server = await fixture.serve({
       tls: 'starttls',
       answer: (step) =>
@@ -254,15 +257,15 @@ describe('SmtpSender, encryption', () => {
     expect(server.plain.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);
   });
 
-  it('is left out only when the settings say so', async () => {
+  it('is skipped only if the settings say so', async () => {
     const server = await fixture.serve({ tls: 'starttls' });
     await fixture.sender().send('k', at(server), letter(), controlOf().control);
     expect(said(server.commands)).not.toContain('STARTTLS');
   });
 });
 
-describe("SmtpSender, a server's words", () => {
-  it('are one short line without control characters', async () => {
+describe("SmtpSender: a server's reply text", () => {
+  it('is shown as one short line without control characters', async () => {
     const server = await fixture.serve({
       answer: (step) =>
         step === 'mail'
@@ -276,7 +279,7 @@ describe("SmtpSender, a server's words", () => {
     expect(error.message).toHaveLength(300);
   });
 
-  it('of a recipient are as short', async () => {
+  it('is shortened for each recipient', async () => {
     const server = await fixture.serve({
       answer: (step) => (step === 'rcpt' ? `550 5.1.1 ${'x'.repeat(5_000)}` : undefined),
     });

@@ -9,37 +9,46 @@ afterEach(() => fixture.stop());
 const PLAIN = ['8BITMIME', 'SIZE 1000000'];
 const mailOf = (commands: readonly string[]) => commands.filter((line) => line.startsWith('MAIL'));
 
-describe('SmtpSender, a message', () => {
+describe('SmtpSender: messages', () => {
   it.each([
     ['with pipelining', undefined],
     ['without', PLAIN],
-  ])('arrives as it was composed, with all phases told in order (%s)', async (_, extensions) => {
-    const server = await fixture.serve(extensions ? { extensions } : {});
-    const { control, phases } = controlOf();
-    const sent = letter(['a@there.test', 'b@there.test'], {
-      body: '.dot\r\n..two\r\n.\r\n\r\n.end',
-    });
-    const receipt = await fixture.sender().send('k', at(server), sent, control);
-    expect(receipt).toEqual({
-      accepted: ['a@there.test', 'b@there.test'],
-      refused: [],
-      deferred: [],
-      response: '250 2.0.0 Ok: queued as 4711',
-    });
-    expect(phases).toEqual(ALL_PHASES);
-    expect(server.messages).toMatchObject([
-      { from: 'me@here.test', to: ['a@there.test', 'b@there.test'], content: sent.mime.toString() },
-    ]);
-    expect(mailOf(server.commands)).toEqual([`MAIL FROM:<me@here.test> SIZE=${sent.mime.length}`]);
-  });
+  ])(
+    'delivers the message as composed and announces all phases in order (%s)',
+    async (_, extensions) => {
+      const server = await fixture.serve(extensions ? { extensions } : {});
+      const { control, phases } = controlOf();
+      const sent = letter(['a@there.test', 'b@there.test'], {
+        body: '.dot\r\n..two\r\n.\r\n\r\n.end',
+      });
+      const receipt = await fixture.sender().send('k', at(server), sent, control);
+      expect(receipt).toEqual({
+        accepted: ['a@there.test', 'b@there.test'],
+        refused: [],
+        deferred: [],
+        response: '250 2.0.0 Ok: queued as 4711',
+      });
+      expect(phases).toEqual(ALL_PHASES);
+      expect(server.messages).toMatchObject([
+        {
+          from: 'me@here.test',
+          to: ['a@there.test', 'b@there.test'],
+          content: sent.mime.toString(),
+        },
+      ]);
+      expect(mailOf(server.commands)).toEqual([
+        `MAIL FROM:<me@here.test> SIZE=${sent.mime.length}`,
+      ]);
+    },
+  );
 
-  it('leaves in one piece with its final dot when it is short', async () => {
+  it('sends a short message in one packet with its final dot', async () => {
     const server = await fixture.serve();
     await fixture.sender().send('k', at(server), letter(), controlOf().control);
     expect(server.messages).toMatchObject([{ pieces: 1 }]);
   });
 
-  it('arrives whole when it is large', async () => {
+  it('delivers a large message completely', async () => {
     const server = await fixture.serve({ extensions: ['PIPELINING'] });
     const line = '.'.repeat(60);
     const sent = letter(undefined, {
@@ -49,7 +58,7 @@ describe('SmtpSender, a message', () => {
     expect(server.messages[0]?.content === sent.mime.toString()).toBe(true);
   });
 
-  it('is announced as 8BITMIME when it has such bytes, and arrives unchanged', async () => {
+  it('announces 8BITMIME for a message that needs it and delivers it unchanged', async () => {
     const server = await fixture.serve();
     const sent = letter(undefined, { body: 'Grüße aus Köln' });
     await fixture.sender().send('k', at(server), sent, controlOf().control);
@@ -57,7 +66,7 @@ describe('SmtpSender, a message', () => {
     expect(Buffer.from(server.messages[0]?.content ?? '', 'latin1').equals(sent.mime)).toBe(true);
   });
 
-  it('is rejected without asking when it is larger than the server takes', async () => {
+  it("rejects a message over the server's size limit without sending MAIL", async () => {
     const server = await fixture.serve({ extensions: ['PIPELINING', 'SIZE 100'] });
     const error = await failureOf(
       fixture
@@ -65,11 +74,11 @@ describe('SmtpSender, a message', () => {
         .send('k', at(server), letter(undefined, { body: 'x'.repeat(200) }), controlOf().control),
     );
     expect([error.code, error.phase]).toEqual(['rejected', 'envelope']);
-    expect(error.message).toContain('takes 100 at most');
+    expect(error.message).toContain('accepts at most 100');
     expect(mailOf(server.commands)).toEqual([]);
   });
 
-  it('goes to servers that know HELO only', async () => {
+  it('sends through servers that only know HELO', async () => {
     const server = await fixture.serve({
       answer: (step, line) =>
         step === 'ehlo' && line.startsWith('EHLO') ? '502 5.5.1 what?' : undefined,
@@ -79,7 +88,7 @@ describe('SmtpSender, a message', () => {
   });
 });
 
-describe('SmtpSender, recipients', () => {
+describe('SmtpSender: recipients', () => {
   const answers: Record<string, string> = {
     'gone@there.test': '550 5.1.1 No such user',
     'later@there.test': '450 4.2.0 Greylisted, try again in 300 seconds',
@@ -98,7 +107,7 @@ describe('SmtpSender, recipients', () => {
   ])('%s', (_, extensions) => {
     const serve = () => fixture.serve({ answer, ...(extensions ? { extensions } : {}) });
 
-    it('are told apart: accepted, refused for good, and to be asked later', async () => {
+    it('reports accepted, refused and deferred recipients separately', async () => {
       const server = await serve();
       const receipt = await fixture
         .sender()
@@ -135,25 +144,28 @@ describe('SmtpSender, recipients', () => {
         300,
         ['gone@there.test'],
       ],
-    ] as const)('none of them taken of %j: %s', async (recipients, code, seconds, refused) => {
-      const server = await serve();
-      const { control, phases } = controlOf();
-      const smtp = fixture.sender();
-      const error = await failureOf(smtp.send('k', at(server), letter(recipients), control));
-      expect([error.code, error.phase, error.retryAfterSeconds]).toEqual([
-        code,
-        'envelope',
-        seconds,
-      ]);
-      expect(error.refused.map(({ email }) => email)).toEqual(refused);
-      expect(phases).toEqual(['connect', 'login', 'envelope']);
-      expect(server.messages).toEqual([]);
-      // The connection is fit for the next message.
-      await smtp.send('k', at(server), letter(), controlOf().control);
-      expect(server.messages).toHaveLength(1);
-    });
+    ] as const)(
+      'fails when no recipient of %j is accepted: %s',
+      async (recipients, code, seconds, refused) => {
+        const server = await serve();
+        const { control, phases } = controlOf();
+        const smtp = fixture.sender();
+        const error = await failureOf(smtp.send('k', at(server), letter(recipients), control));
+        expect([error.code, error.phase, error.retryAfterSeconds]).toEqual([
+          code,
+          'envelope',
+          seconds,
+        ]);
+        expect(error.refused.map(({ email }) => email)).toEqual(refused);
+        expect(phases).toEqual(['connect', 'login', 'envelope']);
+        expect(server.messages).toEqual([]);
+        // The connection can be used for the next message.
+        await smtp.send('k', at(server), letter(), controlOf().control);
+        expect(server.messages).toHaveLength(1);
+      },
+    );
 
-    it('refused for good are told also when the content is refused, or its fate unknown', async () => {
+    it('reports recipients refused for good also when the content is refused or its outcome is unknown', async () => {
       for (const end of ['550 5.7.1 Spam', { end: 'close' }] as const) {
         const server = await fixture.serve({
           answer: (step, line) => (step === 'message' ? end : answer(step, line)),
@@ -169,7 +181,7 @@ describe('SmtpSender, recipients', () => {
     });
   });
 
-  it('are not asked about when there are none', async () => {
+  it('rejects a message without recipients and sends no command', async () => {
     const server = await fixture.serve();
     const error = await failureOf(
       fixture.sender().send('k', at(server), letter([]), controlOf().control),
@@ -178,8 +190,8 @@ describe('SmtpSender, recipients', () => {
   });
 });
 
-describe('SmtpSender, addresses', () => {
-  it('have their domain written in ASCII, and are reported as they were given', async () => {
+describe('SmtpSender: addresses', () => {
+  it('sends domains in ASCII and reports addresses as they were given', async () => {
     const server = await fixture.serve();
     const recipients = ['info@bücher.test', 'to@there.test'];
     const receipt = await fixture
@@ -189,7 +201,7 @@ describe('SmtpSender, addresses', () => {
     expect(server.messages[0]?.to).toEqual(['info@xn--bcher-kva.test', 'to@there.test']);
   });
 
-  it('that are not ASCII are refused by name where the server lacks SMTPUTF8', async () => {
+  it('refuses recipients that are not ASCII by name if the server lacks SMTPUTF8', async () => {
     const server = await fixture.serve();
     const receipt = await fixture
       .sender()
@@ -198,7 +210,7 @@ describe('SmtpSender, addresses', () => {
     expect(receipt.refused).toEqual([
       {
         email: 'jörg@there.test',
-        reason: 'the server takes no internationalised addresses (SMTPUTF8)',
+        reason: 'the server does not accept internationalised addresses (SMTPUTF8)',
       },
     ]);
     expect(server.commands.join()).not.toContain('rg@');
@@ -208,7 +220,7 @@ describe('SmtpSender, addresses', () => {
     ['the only recipient', { recipients: ['jörg@there.test'] }],
     ['the sender', { from: 'jörg@here.test' }],
   ])(
-    'as %s make it rejected there',
+    'rejects a message if %s is not ASCII and the server lacks SMTPUTF8',
     async (_, { recipients, from }: { recipients?: string[]; from?: string }) => {
       const server = await fixture.serve();
       const sent = letter(recipients, from ? { from } : {});
@@ -220,7 +232,7 @@ describe('SmtpSender, addresses', () => {
     },
   );
 
-  it('that are not ASCII go where the server takes them', async () => {
+  it('sends addresses that are not ASCII to servers with SMTPUTF8', async () => {
     const server = await fixture.serve({ extensions: ['PIPELINING', 'SMTPUTF8'] });
     const sent = letter(['jörg@there.test'], { from: 'käthe@here.test' });
     const receipt = await fixture.sender().send('k', at(server), sent, controlOf().control);
@@ -235,7 +247,7 @@ describe('SmtpSender, addresses', () => {
     '<a@there.test>',
     '',
     'a\0@there.test',
-  ])('like %j never reach the wire', async (email) => {
+  ])('never sends an address like %j to the server', async (email) => {
     const server = await fixture.serve();
     const error = await failureOf(
       fixture.sender().send('k', at(server), letter(['to@there.test', email]), controlOf().control),
@@ -244,8 +256,8 @@ describe('SmtpSender, addresses', () => {
   });
 });
 
-describe('SmtpSender, answers out of order', () => {
-  it('does not believe a confirmation that comes before the end of the content', async () => {
+describe('SmtpSender: replies out of order', () => {
+  it('ignores a confirmation that comes before the end of the content', async () => {
     const server = await fixture.serve({
       answer: (step) =>
         step === 'block' ? { say: '250 done already\r\n', end: 'silence' } : undefined,
@@ -258,7 +270,7 @@ describe('SmtpSender, answers out of order', () => {
     expect(server.messages).toEqual([]);
   });
 
-  it('takes a refusal before the end of the content for what it is', async () => {
+  it('accepts a refusal that comes before the end of the content', async () => {
     const server = await fixture.serve({
       answer: (step) =>
         step === 'block' ? { say: '552 too big after all\r\n', end: 'silence' } : undefined,
@@ -271,7 +283,7 @@ describe('SmtpSender, answers out of order', () => {
     expect(server.messages).toEqual([]);
   });
 
-  it('knows nothing when the answer to the content is neither yes nor no', async () => {
+  it('reports an unknown outcome if the reply to the content is neither success nor refusal', async () => {
     const server = await fixture.serve({
       answer: (step) => (step === 'message' ? '354 go on' : undefined),
     });
@@ -281,7 +293,7 @@ describe('SmtpSender, answers out of order', () => {
     expect([error.code, error.phase]).toEqual(['outcome-unknown', 'confirmation']);
   });
 
-  it('takes a doubled answer for no answer to the next message', async () => {
+  it('does not take a duplicated reply for the reply to the next message', async () => {
     const server = await fixture.serve({
       answer: (step) => (step === 'message' ? '250 2.0.0 Ok\r\n250 2.0.0 Ok again' : undefined),
     });

@@ -13,7 +13,7 @@ import { type SmtpStage, smtpVerdict } from './smtp-verdict.ts';
 const fixture = new SmtpFixture();
 afterEach(() => fixture.stop());
 
-/** Stage, reply, verdict, seconds. Real servers' words, shortened. */
+/** Stage, reply, expected code, expected seconds. Replies of real servers, shortened. */
 const ROWS: [SmtpStage, string, ProviderErrorCode, number?][] = [
   ['connect', '421 4.3.2 Too many connections, slow down', 'rate-limited'],
   ['connect', '421 4.7.0 Try again later, closing connection', 'temporary'],
@@ -143,7 +143,7 @@ const PHASES: Record<SmtpStage, SendPhase> = {
 const PLAIN = ['8BITMIME', 'SIZE 1000000', 'AUTH PLAIN'];
 
 describe('smtpVerdict', () => {
-  it.each(ROWS)('of %s, "%s" is %s', (stage, reply, code, ...[seconds]) => {
+  it.each(ROWS)('maps the reply at stage %s "%s" to %s', (stage, reply, code, ...[seconds]) => {
     const parsed = parseReply(reply);
     expect(parsed && smtpVerdict(stage, parsed)).toEqual({
       code,
@@ -156,21 +156,24 @@ describe.each([
   ['with pipelining', undefined],
   ['without pipelining', PLAIN],
 ])('SmtpSender %s', (_, extensions) => {
-  it.each(ROWS)('told %s "%s" says %s', async (stage, reply, code, ...[seconds]) => {
-    const server = await fixture.serve({
-      ...(extensions ? { extensions } : {}),
-      answer: (step) => (step === STEPS[stage] ? reply : undefined),
-    });
-    const login = { user: 'me', password: 'secret-1' };
-    const error = await failureOf(
-      fixture.sender().send('k', at(server, { login }), letter(), controlOf().control),
-    );
-    expect([error.code, error.phase, error.retryAfterSeconds]).toEqual([
-      code,
-      PHASES[stage],
-      seconds ?? null,
-    ]);
-    expect(error.message).toContain(reply.slice(0, 3));
-    expect(server.messages).toEqual([]);
-  });
+  it.each(ROWS)(
+    'maps the reply at stage %s "%s" to %s',
+    async (stage, reply, code, ...[seconds]) => {
+      const server = await fixture.serve({
+        ...(extensions ? { extensions } : {}),
+        answer: (step) => (step === STEPS[stage] ? reply : undefined),
+      });
+      const login = { user: 'me', password: 'secret-1' };
+      const error = await failureOf(
+        fixture.sender().send('k', at(server, { login }), letter(), controlOf().control),
+      );
+      expect([error.code, error.phase, error.retryAfterSeconds]).toEqual([
+        code,
+        PHASES[stage],
+        seconds ?? null,
+      ]);
+      expect(error.message).toContain(reply.slice(0, 3));
+      expect(server.messages).toEqual([]);
+    },
+  );
 });
