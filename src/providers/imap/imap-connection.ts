@@ -288,7 +288,7 @@ function hasReason(error: unknown): boolean {
 function plainly(error: ProviderError, { security }: ImapServer): ProviderError {
   if (security !== 'none' || error.setting !== 'imap_host' || error.code !== 'unsupported')
     return error;
-  const message = 'Credentials are not given to this server without encryption';
+  const message = 'Credentials are not sent to this server without encryption';
   return new ProviderError('unsupported', message, {
     setting: 'imap_security',
     cause: error.cause,

@@ -202,14 +202,14 @@ function ofConnection(
   if (code === 'STARTTLS_INJECTION')
     return ['temporary', 'something on the way tampers with STARTTLS', 'imap_security'];
   if (tlsFailed && message.includes('does not support STARTTLS'))
-    return ['unsupported', 'The server offers no STARTTLS', 'imap_security'];
+    return ['unsupported', 'The server does not offer STARTTLS', 'imap_security'];
   if (CLOSED.test(code)) return ['temporary', 'the server closed the connection', null];
   if (TOO_LARGE.test(code))
     return ['temporary', `the server answered more than is taken (${code})`, null];
   if (NOT_IMAP.test(code))
     return ['temporary', `the server does not speak IMAP as expected (${code})`, null];
   if (NO_LOGIN.test(message))
-    return ['unsupported', 'The server offers no login that is known here', 'imap_security'];
+    return ['unsupported', 'The server does not offer a login that is known here', 'imap_security'];
   if (!isOfTransport(code, error))
     return ['temporary', 'the exchange with the server failed', null];
   const { kind, message: plain } = toEgressError(error);

@@ -117,7 +117,7 @@ export class ImapMailbox implements MailboxPort {
   }
 }
 
-const noMessage = () => new ProviderError('not-found', 'There is no such message in the mailbox');
+const noMessage = () => new ProviderError('not-found', 'The mailbox has no such message');
 
 const isInbox = (path: string) => path.toUpperCase() === 'INBOX';
 

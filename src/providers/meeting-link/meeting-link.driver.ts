@@ -11,7 +11,7 @@ const ROOM = '{room}';
 const MOST_LENGTH = 1000;
 const TOO_LONG = `must not be longer than ${MOST_LENGTH} characters`;
 
-/** Stands for the room's name while the address is read: nothing in it is ever rewritten. */
+/** Replaces `{room}` while the URL is parsed. URL normalisation never rewrites these characters. */
 const STAND_IN = 'theroomsname';
 
 const urlTemplate = z
@@ -26,24 +26,27 @@ const urlTemplate = z
   });
 
 /**
- * The address as the standard writes it, with the stand-in for the room: what is shown in events and calendars has no line breaks,
- * spaces or quotes. The room has to be in what only the meeting's server sees, and exactly where the template says.
+ * Parses and normalises the template, with the stand-in for the room. A normalised URL contains no
+ * line breaks, spaces or quotes, which could break events and calendar files. The room must be in
+ * the path, query or fragment, so that only the meeting's server sees it.
  */
 function readTemplate(template: string): { url: string } | { problem: string } {
   const once = template.split(ROOM).length === 2 && !template.includes(STAND_IN);
-  if (!once) return { problem: `must have ${ROOM} once: that becomes the name of the room` };
+  if (!once)
+    return { problem: `must contain ${ROOM} exactly once: it is replaced by the name of the room` };
   const url = URL.parse(template.replace(ROOM, STAND_IN));
   if (url?.protocol !== 'https:') return { problem: 'must be an https address' };
   if (url.username || url.password) return { problem: 'must not contain a user name or password' };
   const { href, host } = url;
   if (host.includes(STAND_IN) || href.split(STAND_IN).length !== 2)
-    return { problem: `must have ${ROOM} behind the host` };
+    return { problem: `must contain ${ROOM} after the host` };
   return href.length > MOST_LENGTH ? { problem: TOO_LONG } : { url: href };
 }
 
 /**
- * Meetings that are addresses and nothing else, as those of a Jitsi server are: whoever opens the address is in the room. Asks
- * nobody. The room's name is the meeting's key: nobody can guess it, and a repeated call gives the same.
+ * Meetings that are only a URL, such as those of a Jitsi server: opening the URL joins the meeting.
+ * Uses no network. The name of the room is the meeting's key, so it cannot be guessed and a
+ * repeated call returns the same URL.
  */
 export class MeetingLinks implements ConferencingPort {
   readonly kind = 'link';
@@ -52,7 +55,7 @@ export class MeetingLinks implements ConferencingPort {
   readonly secretSettings = [];
   readonly meetingSchema = z.strictObject(
     {},
-    { error: 'a meeting that is a link has no settings' },
+    { error: 'meetings of the kind "link" have no settings' },
   );
 
   async verify() {}
@@ -66,7 +69,7 @@ export class MeetingLinks implements ConferencingPort {
     return this.find(settings, meeting);
   }
 
-  /** The room stays where it is, also when the template is another one by now. */
+  /** A meeting keeps its URL even if the template has changed since. */
   async update() {
     return null;
   }

@@ -17,7 +17,7 @@ type Data = Record<string, unknown>;
 
 const gone = (what: string) => new ProviderError('not-found', `404 The ${what} does not exist`);
 
-/** Calendars of the sandbox. Every mailbox has a primary one, named by its address. */
+/** Calendars of the sandbox. Every mailbox has a primary calendar, named after its address. */
 export class SandboxCalendars implements CalendarPort {
   constructor(
     private readonly database: Database,
@@ -91,7 +91,7 @@ export class SandboxCalendars implements CalendarPort {
     login(account);
     await this.#strike(account, key, event['title'], 'write');
     const id = stableId(account, 'event', key);
-    // A repeated call may carry newer content: the object was edited between the two.
+    // A repeated call may carry newer content, because the object was edited between the two calls.
     const created = await this.#query(
       account,
       calendarProviderId,
@@ -151,7 +151,7 @@ export class SandboxCalendars implements CalendarPort {
     return { providerId: id, icalUid: `${series}@${SANDBOX_DOMAIN}` };
   }
 
-  /** What is left is a note that the instance does not take place. */
+  /** Stores a cancelled instance, so that the series excludes it. */
   async deleteInstance(account: ProviderAccount, { series, start }: InstancePlace) {
     login(account);
     const id = stableId(account, 'instance', series, start);
@@ -176,7 +176,7 @@ export class SandboxCalendars implements CalendarPort {
     );
   }
 
-  /** @returns false when there is no such series */
+  /** @returns false if the series does not exist */
   async #putInstance(
     account: ProviderAccount,
     id: string,
@@ -210,12 +210,15 @@ export class SandboxCalendars implements CalendarPort {
     );
   }
 
-  /** Fails as the title asks, so many times per object and title. */
+  /** Fails as the title requests, the requested number of times per object and title. */
   #strike(account: ProviderAccount, object: string, title: unknown, operation: 'write' | 'delete') {
     return this.faults.strike(account, [title, operation], object, String(title));
   }
 
-  /** `$1` id, `$2` application, `$3` address, then the rest. An id that cannot be ours finds nothing. */
+  /**
+   * `$1` is the id, `$2` the application, `$3` the address; `rest` follows. Returns no rows if the
+   * id is not a UUID, because then it is not an id of the sandbox.
+   */
   async #query<R extends object>(
     account: ProviderAccount,
     id: string,

@@ -13,8 +13,9 @@ import { SandboxMailbox } from './sandbox.mailbox.ts';
 import { login, sandboxSettings } from './sandbox.settings.ts';
 
 /**
- * A provider inside our own database: mailboxes, calendars and address books of an application's accounts that deliver to
- * each other, and magic recipients that produce each failure (docs/providers/sandbox.md). Nothing leaves it.
+ * A provider inside Carillon's own database. Mailboxes of one application deliver to each other,
+ * and nothing leaves the sandbox. Each mailbox also has calendars and an address book. Magic
+ * recipients produce every kind of failure (docs/providers/sandbox.md).
  */
 export class SandboxConnector implements Connector {
   readonly name = 'sandbox';
@@ -35,7 +36,7 @@ export class SandboxConnector implements Connector {
     this.contacts = new SandboxContacts(database, faults);
   }
 
-  /** Accepts every address; refuses the passwords `wrong` and `invalid`. */
+  /** Accepts every address. Refuses the passwords `wrong` and `invalid`. */
   async verify(account: Omit<ProviderAccount, 'accountId'>) {
     const settings = login(account);
     return {
@@ -51,10 +52,10 @@ export class SandboxConnector implements Connector {
   }
 }
 
-/** Domains for tests and documents, which nobody can own (RFC 2606, RFC 6761). */
+/** Domains reserved for tests and documentation, which nobody can own (RFC 2606, RFC 6761). */
 const RESERVED = /@(?:[^@]+\.)?(?:test|example|invalid|localhost|example\.(?:com|net|org))$/i;
 
-/** The sandbox lets everybody in under every address: it proves only those that belong to nobody. */
+/** The sandbox accepts every login, so it only proves addresses under reserved domains. */
 function proofOf(email: string): AddressProof | null {
   return RESERVED.test(email) ? 'sandbox' : null;
 }

@@ -1,7 +1,7 @@
 import type { ContactContent } from '../port/connector.ts';
 import { SANDBOX_DOMAIN } from './sandbox.magic.ts';
 
-/** A contact a new address book begins with. */
+/** A contact that a new address book starts with. */
 export interface SampleContact {
   key: string;
   content: ContactContent;
@@ -14,7 +14,7 @@ const PICTURE = Buffer.from(
   'base64',
 );
 
-/** Three people: with a picture, in groups, with an address. */
+/** Three contacts: with a picture, with groups, with an address. */
 export const SAMPLE_CONTACTS: readonly SampleContact[] = [
   {
     key: 'bo',

@@ -9,7 +9,8 @@ import type { SandboxFaults } from './sandbox.faults.ts';
 import { stableId } from './sandbox.ids.ts';
 import { login } from './sandbox.settings.ts';
 
-// The counter's row lock lasts until the commit: contacts become visible in the order of their numbers.
+// The counter's row lock lasts until the commit, so contacts become visible in the order of their
+// numbers.
 const COUNT = `
   insert into sandbox_address_book (application_id, address, modseq) values ($1, $2, 1)
   on conflict (application_id, address) do update set modseq = sandbox_address_book.modseq + 1
@@ -46,7 +47,7 @@ const gone = () => new ProviderError('not-found', '404 The contact does not exis
 const nameOf = (contact: ContactContent) =>
   ['given_name', 'surname', 'company_name'].map((field) => String(contact[field] ?? '')).join(' ');
 
-/** The address book that every mailbox of the sandbox has. */
+/** The address book of every sandbox mailbox. */
 export class SandboxContacts implements ContactsPort {
   constructor(
     private readonly database: Database,
@@ -57,7 +58,10 @@ export class SandboxContacts implements ContactsPort {
     return true;
   }
 
-  /** The cursor is the book's counter of changes. The first look puts the samples there, if they are wanted. */
+  /**
+   * The cursor is the address book's change counter. The first call creates the sample contacts, if
+   * the settings ask for them.
+   */
   async listContactChanges(
     account: ProviderAccount,
     cursor: string | null,
@@ -144,7 +148,7 @@ export class SandboxContacts implements ContactsPort {
     });
   }
 
-  /** Those that are there, or were, stay as they are. */
+  /** Contacts that exist or were deleted stay unchanged. */
   async #addSamples(account: ProviderAccount): Promise<void> {
     const { applicationId, email } = account;
     await this.database.transaction(async (sql) => {
@@ -169,7 +173,7 @@ export class SandboxContacts implements ContactsPort {
     return found;
   }
 
-  /** Fails as the name asks, so many times per contact and name. */
+  /** Fails as the name requests, the requested number of times per contact and name. */
   #strike(
     account: ProviderAccount,
     object: string,

@@ -2,8 +2,9 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn } from '../../platform/database/base-columns.ts';
 
 /*
- * The sandbox provider's own tables: what a mail or calendar server would keep. A mailbox is named by application
- * and address. Nothing outside this folder reads them, and they refer to no other table.
+ * The tables of the sandbox provider: the data that a mail or calendar server would keep.
+ * Application and address identify a mailbox. Only this folder reads these tables, and they refer
+ * to no other table.
  */
 
 const SandboxMailboxSchema = defineEntity({
@@ -13,13 +14,13 @@ const SandboxMailboxSchema = defineEntity({
     applicationId: p.uuid().primary(),
     /** Lower case. */
     address: p.text().primary(),
-    /** Highest `modseq` given out; its row lock keeps the cursor free of gaps. */
+    /** Highest `modseq` assigned. Its row lock ensures that no cursor skips a change. */
     modseq: p.bigint('number'),
-    /** `modseq` of the last change of its folders. */
+    /** `modseq` of the last change of the mailbox's folders. */
     foldersModseq: p.bigint('number').default(0),
   },
 });
-/** Counts the changes of one mailbox. Written with the first delivery; a mailbox needs no account. */
+/** Change counter of one mailbox. Created with the first delivery; a mailbox needs no account. */
 export class SandboxMailbox extends SandboxMailboxSchema.class {}
 SandboxMailboxSchema.setClass(SandboxMailbox);
 
@@ -39,7 +40,7 @@ const SandboxFolderSchema = defineEntity({
     displayName: p.text(),
   },
 });
-/** A folder or label a user has made. */
+/** A folder or label made by a user. */
 export class SandboxFolder extends SandboxFolderSchema.class {}
 SandboxFolderSchema.setClass(SandboxFolder);
 
@@ -50,21 +51,27 @@ const SandboxMessageSchema = defineEntity({
     { name: 'sandbox_message_mailbox', properties: ['applicationId', 'address', 'modseq'] },
   ],
   properties: {
-    /** Made from mailbox, Message-ID and folder of arrival: a repeated hand-over hits the same row. */
+    /**
+     * Derived from mailbox, Message-ID and folder of arrival, so a repeated delivery finds the same
+     * row.
+     */
     ...idColumn,
     applicationId: p.uuid(),
     /** Address of the mailbox, lower case. */
     address: p.text(),
-    /** Standard names or ids of folders; one for folder accounts. */
+    /** Standard names or folder ids. Exactly one entry in folder accounts. */
     folders: p.array(),
     mime: p.blob(),
     receivedAt: p.datetime().columnType('timestamptz'),
     unread: p.boolean(),
     starred: p.boolean(),
     deleted: p.boolean().default(false),
-    /** `modseq` it arrived with. */
+    /** `modseq` at which the message arrived. */
     addedModseq: p.bigint('number'),
-    /** Grows with every change of a mailbox: the cursor of the mirror. */
+    /**
+     * Set from the mailbox's counter at every change of the message. It is the cursor of the
+     * mirror.
+     */
     modseq: p.bigint('number'),
   },
 });
@@ -109,11 +116,11 @@ const SandboxAddressBookSchema = defineEntity({
     applicationId: p.uuid().primary(),
     /** Lower case. */
     address: p.text().primary(),
-    /** Highest `modseq` given out; its row lock keeps the cursor free of gaps. */
+    /** Highest `modseq` assigned. Its row lock ensures that no cursor skips a change. */
     modseq: p.bigint('number'),
   },
 });
-/** Counts the changes of one address book. Written with its first look or contact. */
+/** Change counter of one address book. Created with the first sample or contact. */
 export class SandboxAddressBook extends SandboxAddressBookSchema.class {}
 SandboxAddressBookSchema.setClass(SandboxAddressBook);
 
@@ -125,7 +132,7 @@ const SandboxContactSchema = defineEntity({
     ...idColumn,
     applicationId: p.uuid(),
     address: p.text(),
-    /** What it was created with. */
+    /** The `key` given to `createContact`. */
     key: p.text(),
     data: p.json<Record<string, unknown>>(),
     picture: p.blob().nullable(),
@@ -140,13 +147,16 @@ const SandboxFaultSchema = defineEntity({
   name: 'SandboxFault',
   tableName: 'sandbox_fault',
   properties: {
-    /** What is counted: the mailbox and the Message-ID or object the magic address refers to. */
+    /**
+     * Identifies the failure: the mailbox, the operation, and the Message-ID or object that the
+     * magic name refers to.
+     */
     key: p.text().primary(),
-    /** Times it has failed so far. */
+    /** Number of failures so far. */
     count: p.integer(),
     at: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });
-/** Counters of the magic recipients that fail a given number of times. */
+/** Counters for magic recipients and titles that fail a given number of times. */
 export class SandboxFault extends SandboxFaultSchema.class {}
 SandboxFaultSchema.setClass(SandboxFault);

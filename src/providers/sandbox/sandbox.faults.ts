@@ -7,14 +7,17 @@ const COUNT = `
   on conflict (key) do update set count = sandbox_fault.count + 1
   returning count`;
 
-/** Counts how often a scripted failure has happened, so that it can stop after the asked number of times. */
+/**
+ * Counts how often a requested failure has occurred, so that it stops after the requested number of
+ * times.
+ */
 export class SandboxFaults {
   constructor(private readonly database: Database) {}
 
   /**
-   * Whether it fails this time.
-   * @param times how often it fails in all; Infinity: always
-   * @param key what is counted
+   * Whether the operation fails this time.
+   * @param times total number of failures; `Infinity`: always
+   * @param key identifies the counter
    */
   async strikes(times: number, ...key: readonly string[]): Promise<boolean> {
     if (times === Infinity) return true;
@@ -23,7 +26,11 @@ export class SandboxFaults {
     return (row?.count ?? 0) <= times;
   }
 
-  /** Fails as the title, name or subject of an object asks, so many times for each `key`. @throws {ProviderError} */
+  /**
+   * Throws the failure that the title, name or subject of an object requests, the requested number
+   * of times per `key`.
+   * @throws {ProviderError}
+   */
   async strike(
     { applicationId, email }: Mailbox,
     [title, operation, server]: Parameters<typeof titleFault>,

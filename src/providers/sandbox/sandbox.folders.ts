@@ -21,7 +21,9 @@ export function standardFolders({ organizationUnit }: ProviderAccount): readonly
   return organizationUnit === 'label' ? LABELS : FOLDERS;
 }
 
-/** Counts one change of the folders; who reads the counter afterwards sees it. */
+/**
+ * Counts one change of the folders. Transactions that read the counter afterwards see the change.
+ */
 const COUNTED = `
   counter as (
     insert into sandbox_mailbox (application_id, address, modseq, folders_modseq) values ($1, $2, 1, 1)
@@ -29,7 +31,7 @@ const COUNTED = `
       set modseq = sandbox_mailbox.modseq + 1, folders_modseq = sandbox_mailbox.modseq + 1
     returning modseq)`;
 
-// The last arm finds what was there before; what another made at the same moment is found by the next call.
+// The `on conflict` branch returns the id of an existing folder.
 const CREATE = `
   with ${COUNTED},
   created as (
@@ -48,7 +50,7 @@ const RENAME = `
     and (f.id = old.id or starts_with(f.display_name, old.name || '/'))
   returning f.id`;
 
-// Each message gets a number of its own: a page of changes may end between any two.
+// Each message gets its own number, because a page of changes may end between any two numbers.
 const DELETE = `
   with gone as (
     delete from sandbox_folder where id = $3::uuid and application_id = $1 and address = $2 returning id::text),
@@ -77,11 +79,11 @@ const LIST = `
 
 const UNIQUE_VIOLATION = '23505';
 
-/** Folders and labels that users have made, in the sandbox's own tables. */
+/** Folders and labels made by users, in the sandbox's own tables. */
 export class SandboxFolders {
   constructor(private readonly database: Database) {}
 
-  /** User-made ones, and the counter of changes at which they were last changed. */
+  /** The folders made by users, and the counter value of their last change. */
   async list({
     applicationId,
     email,
@@ -99,20 +101,20 @@ export class SandboxFolders {
     };
   }
 
-  /** @returns the id of the folder of that name, made or found */
+  /** @returns the id of the folder of that name, new or existing */
   async create({ applicationId, email }: Mailbox, displayName: string): Promise<string> {
     const [row] = await this.database.query<{ id: string }>(CREATE, [
       applicationId,
       email,
       displayName,
     ]);
-    if (!row) throw new Error('a folder that is neither made nor found');
+    if (!row) throw new Error('the folder was neither created nor found');
     return row.id;
   }
 
   /**
-   * With the folders below it.
-   * @throws {ProviderError} `not-found`, `conflict` when the name is taken
+   * Renames a folder and the folders below it.
+   * @throws {ProviderError} `not-found`; `conflict` if the name is taken
    */
   async rename({ applicationId, email }: Mailbox, id: string, displayName: string): Promise<void> {
     try {
@@ -121,13 +123,16 @@ export class SandboxFolders {
         throw new ProviderError('not-found', 'NO [NONEXISTENT] There is no such mailbox');
     } catch (error) {
       if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
-      throw new ProviderError('conflict', 'NO [ALREADYEXISTS] There is a mailbox of that name', {
+      throw new ProviderError('conflict', 'NO [ALREADYEXISTS] A mailbox of that name exists', {
         cause: error,
       });
     }
   }
 
-  /** With the messages in it; a label only leaves its messages. */
+  /**
+   * Deletes a folder or label. Its messages stay without it; folders are deleted only when they are
+   * empty.
+   */
   async delete({ applicationId, email }: Mailbox, id: string): Promise<void> {
     await this.database.query(DELETE, [applicationId, email, id]);
   }

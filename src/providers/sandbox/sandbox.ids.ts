@@ -9,7 +9,9 @@ export interface Mailbox {
   email: string;
 }
 
-/** The same names in the same mailbox always make the same id: what makes repeated writes harmless. */
+/**
+ * The same names in the same mailbox always produce the same id, so repeated calls are harmless.
+ */
 export function stableId({ applicationId, email }: Mailbox, ...names: readonly string[]): string {
   return v5(JSON.stringify([applicationId, email, ...names]), NAMESPACE);
 }

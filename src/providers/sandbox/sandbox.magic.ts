@@ -2,18 +2,19 @@ import { ProviderError, type SendPhase } from '../../platform/base/errors/provid
 import { CREDENTIALS_REFUSED } from './sandbox.settings.ts';
 
 /*
- * Magic recipients and titles: the sandbox's test cards (docs/providers/sandbox.md). Everything here is pure; how
- * often something has failed already is counted in `sandbox.faults.ts`.
+ * Magic recipients and titles: the sandbox's equivalent of test card numbers
+ * (docs/providers/sandbox.md). Everything here is pure; `sandbox.faults.ts` counts how often
+ * something has failed.
  */
 
-/** Domain of the magic recipients; every other address there is an ordinary one. */
+/** Domain of the magic recipients. All other addresses of the domain are ordinary. */
 export const SANDBOX_DOMAIN = 'sandbox.test';
 
 const MAX_DELAY_SECONDS = 60;
-/** What `retryAfterSeconds` says for `rate-limited`. */
+/** `retryAfterSeconds` of `rate-limited` errors. */
 const RATE_LIMIT_SECONDS = 30;
 
-/** What a magic recipient does, and in which phase of the exchange. */
+/** The effect of a magic recipient, and the phase of the exchange in which it applies. */
 export type Magic =
   | { kind: 'fail'; phase: SendPhase; times: number; error: () => ProviderError }
   | { kind: 'delay'; seconds: number }
@@ -71,7 +72,10 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 
 const RECIPIENT = new RegExp(`^([a-z-]+)(?:\\+(\\d{1,6}))?@${SANDBOX_DOMAIN.replace('.', '\\.')}$`);
 
-/** What this recipient does; undefined for an ordinary one. @param email lower case */
+/**
+ * The effect of a recipient, or `undefined` for an ordinary one.
+ * @param email lower case
+ */
 export function magicOf(email: string): Magic | undefined {
   const [, word = '', number] = RECIPIENT.exec(email) ?? [];
   const failure = Object.hasOwn(FAILURES, word) ? FAILURES[word] : undefined;
@@ -115,10 +119,12 @@ const TITLE_ERRORS: Readonly<Record<string, (server: string) => ProviderError>> 
 };
 
 /**
- * The failure asked for by the name of a calendar, folder or contact, the title of an event or the subject of a message.
- * @param operation `[sandbox:delete-…]` is for deletions, the others for creating and updating
- * @param server whose words the error has
- * @returns with how many times it fails; Infinity: always
+ * The failure requested by the name of a calendar, folder or contact, the title of an event, or the
+ * subject of a message.
+ * @param operation `[sandbox:delete-…]` applies to deletions, all others to creating and updating
+ * @param server kind of server named in the error text
+ * @returns the error and how many times it occurs (`Infinity`: always), or `undefined` if the
+ *   title requests none
  */
 export function titleFault(
   title: unknown,

@@ -6,11 +6,11 @@ export interface NewCopy {
   email: string;
   folder: 'inbox' | 'sent' | 'drafts';
   unread: boolean;
-  /** Header lines put in front of the message in this copy only; with line ends. */
+  /** Header lines added in front of this copy only, each with its line end. */
   extraHeaders: string;
 }
 
-/** A stored copy, as the mirror asks for it. */
+/** A stored copy, as returned to the mirror. */
 export interface StoredCopy {
   id: string;
   folders: string[];
@@ -19,12 +19,13 @@ export interface StoredCopy {
   starred: boolean;
   deleted: boolean;
   modseq: number;
-  /** Null when it had arrived before the asked cursor. */
+  /** `null` if the message had arrived before the given cursor. */
   mime: Buffer | null;
 }
 
-// The counter's row lock lasts until the commit, so copies become visible in the order of their numbers and a
-// cursor never passes one that is still to appear. Locks are taken in the order of the addresses: no deadlock.
+// The counter's row lock lasts until the commit, so copies become visible in the order of their
+// numbers, and a cursor never skips a copy that is not committed yet. Locks are taken in the order
+// of the addresses, which prevents deadlocks.
 const STORE = `
   with copy as (
     select *, row_number() over (partition by address) as n, count(*) over (partition by address) as total
@@ -42,7 +43,7 @@ const STORE = `
   on conflict (id) do nothing
   returning address`;
 
-// At most $5 bytes at a time, but always one message.
+// Returns at most $5 bytes at a time, but always at least one message.
 const CHANGES = `
   select id, folders, received_at as "receivedAt", unread, starred, deleted, modseq, mime, candidates
   from (
@@ -71,13 +72,16 @@ const CHANGE = `
 
 const BYTES_AT_A_TIME = 16 * 1024 * 1024;
 
-/** The sandbox's mail server: every address of an application has a mailbox, whether an account is connected or not. */
+/**
+ * The sandbox's mail server. Every address of an application has a mailbox, whether or not an
+ * account is connected.
+ */
 export class SandboxMailStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * Changes what is given of one copy.
-   * @returns false when there is no such copy (any more)
+   * Changes the given properties of one copy.
+   * @returns false if the copy does not exist or was deleted
    */
   async change(
     { applicationId, email }: Mailbox,
@@ -91,9 +95,9 @@ export class SandboxMailStore {
   }
 
   /**
-   * Stores a draft in the place of the version before; the same Message-ID is stored once.
-   * @param replaces id of that version, which may be gone
-   * @returns its id
+   * Stores a draft and deletes its previous version. The same Message-ID is stored only once.
+   * @param replaces id of the previous version; it may already be deleted
+   * @returns the id of the draft
    */
   async storeDraft(
     mailbox: Mailbox,
@@ -114,8 +118,8 @@ export class SandboxMailStore {
   }
 
   /**
-   * Stores copies of one message, all or none. The same Message-ID in the same folder of the same mailbox is stored
-   * once, however often it is handed over.
+   * Stores copies of one message, all or none. The same Message-ID in the same folder of the same
+   * mailbox is stored only once, even if it is delivered again.
    * @returns addresses of the mailboxes that have changed
    */
   async store(
@@ -140,7 +144,7 @@ export class SandboxMailStore {
     return [...new Set(rows.map(({ address }) => address))];
   }
 
-  /** Whether the mailbox has, or had, a Sent copy of the message. */
+  /** Whether the mailbox has, or ever had, a Sent copy of the message. */
   async hasSent(mailbox: Mailbox, messageIdHeader: string): Promise<boolean> {
     const rows = await this.database.query(`select 1 from sandbox_message where id = $1`, [
       copyId(mailbox, 'sent', messageIdHeader),
@@ -165,7 +169,7 @@ export class SandboxMailStore {
     return { copies, more: (rows[0]?.candidates ?? 0) > copies.length };
   }
 
-  /** @returns undefined when there is no such copy (any more) */
+  /** @returns `undefined` if the copy does not exist or was deleted */
   async mime({ applicationId, email }: Mailbox, id: string): Promise<Buffer | undefined> {
     const [row] = await this.database.query<{ mime: Buffer }>(
       `select mime from sandbox_message where id = $1 and application_id = $2 and address = $3 and not deleted`,

@@ -19,7 +19,7 @@ import { type Magic, magicOf } from './sandbox.magic.ts';
 import { SAMPLES } from './sandbox.samples.ts';
 import { login } from './sandbox.settings.ts';
 
-/** Labels that take a message out of "All Mail". */
+/** Labels whose messages are not in "All Mail". */
 const OUTSIDE_ALL = ['trash', 'spam'];
 
 interface MagicRecipient {
@@ -27,7 +27,10 @@ interface MagicRecipient {
   magic: Magic;
 }
 
-/** Mail of the sandbox: one mailbox per address of an application, delivering to each other. */
+/**
+ * Mail of the sandbox: one mailbox per address of an application. Mailboxes of an application
+ * deliver to each other.
+ */
 export class SandboxMail implements MailPort {
   readonly #log = new Logger(SandboxMail.name);
   readonly #listeners = new Set<(mailbox: Mailbox) => void>();
@@ -40,7 +43,10 @@ export class SandboxMail implements MailPort {
     private readonly threads: WorkThreads,
   ) {}
 
-  /** Goes through the phases of an SMTP exchange; magic recipients fail in the one where a real server would. */
+  /**
+   * Goes through the phases of an SMTP exchange. Magic recipients fail in the phase in which a real
+   * server would.
+   */
   async send(account: ProviderAccount, message: OutgoingMessage, { signal, onPhase }: SendControl) {
     const recipients = [
       ...new Set(message.envelope.recipients.map((email) => email.toLowerCase())),
@@ -96,19 +102,23 @@ export class SandboxMail implements MailPort {
     return { found, conclusive: found || settings.sent_copies !== false };
   }
 
-  /** The cursor is the mailbox' counter of changes. The first look puts the samples there, if they are wanted. */
+  /**
+   * The cursor is the mailbox's change counter. The first sync pass creates the sample messages, if
+   * the settings ask for them.
+   */
   async listChanges(account: ProviderAccount, { cursor, limit }: MailLook) {
     const settings = login(account);
     if (cursor === null && settings.sample_messages === true) await this.#addSamples(account);
     const since = Number(cursor ?? 0);
-    // Folders first: what is counted up to their number is in what is read after them.
+    // Folders are read first: the messages read afterwards then include every change up to the
+    // folders' number.
     const { modseq, folders } = await this.folders.list(account);
     const { copies, more } = await this.store.changes(account, since, limit);
     const reached = copies.at(-1)?.modseq ?? since;
     return {
       cursor: String(more ? reached : Math.max(reached, modseq)),
       more,
-      // It is oldest first here: whoever has seen it all is at the present.
+      // Changes come oldest first here, so recent changes are complete only when nothing is left.
       present: !more,
       folders: cursor === null || modseq > since ? [...standardFolders(account), ...folders] : null,
       renamed: [],
@@ -129,11 +139,14 @@ export class SandboxMail implements MailPort {
   async fetchRaw(account: ProviderAccount, providerId: string) {
     login(account);
     const mime = isId(providerId) ? await this.store.mime(account, providerId) : undefined;
-    if (!mime) throw new ProviderError('not-found', 'There is no such message in the mailbox');
+    if (!mime) throw new ProviderError('not-found', 'The mailbox has no such message');
     return mime;
   }
 
-  /** `section` is `#` and the position among the attachments, as for every message that was fetched whole. */
+  /**
+   * `section` is `#` and the position among the attachments, as for every message that was fetched
+   * whole.
+   */
   async openFile(account: ProviderAccount, providerId: string, section: string) {
     const mime = await this.fetchRaw(account, providerId);
     const position = Number(section.replace(/^#/, ''));
@@ -159,7 +172,7 @@ export class SandboxMail implements MailPort {
     }
   }
 
-  /** An answer is lost once per message: the next attempt would otherwise never come to an end. */
+  /** The reply is lost only once per message. Otherwise no later attempt would ever succeed. */
   async #lostAnswer(
     account: ProviderAccount,
     message: OutgoingMessage,
@@ -225,7 +238,7 @@ export class SandboxMail implements MailPort {
     }
   }
 
-  /** Tells who listens that a mailbox has changed. */
+  /** Notifies the listeners that a mailbox has changed. */
   tell({ applicationId, email }: Mailbox): void {
     const mailbox = { applicationId, email };
     for (const listener of this.#listeners) {
@@ -248,8 +261,9 @@ function foldersFor(
 }
 
 /**
- * The last moment at which the exchange can be given up without a trace.
- * @throws {ProviderError} `temporary` when it was
+ * Waits as long as magic recipients request. This is the last point at which the send can be
+ * aborted without a trace.
+ * @throws {ProviderError} `temporary` if it was aborted
  */
 async function hold(recipients: readonly MagicRecipient[], signal: AbortSignal): Promise<void> {
   const seconds = Math.max(
@@ -260,7 +274,7 @@ async function hold(recipients: readonly MagicRecipient[], signal: AbortSignal):
     if (seconds > 0) await delay(seconds * 1000, undefined, { signal });
     signal.throwIfAborted();
   } catch (cause) {
-    throw new ProviderError('temporary', 'Given up before the content was sent', {
+    throw new ProviderError('temporary', 'The send was aborted before the content was sent', {
       phase: 'envelope',
       cause,
     });

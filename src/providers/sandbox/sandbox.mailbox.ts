@@ -14,7 +14,7 @@ const noFolder = () => new ProviderError('not-found', 'NO [NONEXISTENT] There is
 
 /** Changes mailboxes of the sandbox. Magic titles work in subjects and in names of folders. */
 export class SandboxMailbox implements MailboxPort {
-  /** @param changed told of each mailbox that has changed */
+  /** @param changed called for each mailbox that has changed */
   constructor(
     private readonly store: SandboxMailStore,
     private readonly folders: SandboxFolders,
@@ -42,7 +42,7 @@ export class SandboxMailbox implements MailboxPort {
     if (folderIds.some((id) => !known.has(id))) throw noFolder();
     if (account.organizationUnit === 'folder' && folderIds.length !== 1)
       throw new ProviderError('rejected', 'BAD A message is in exactly one mailbox');
-    // "All Mail" holds whatever is neither spam nor trash: it is not stored.
+    // "All Mail" is computed, not stored: it contains every message that is neither spam nor trash.
     const stored = [...new Set(folderIds)].filter((id) => id !== 'all');
     if (!(await this.store.change(account, providerId, { folders: stored }))) throw noMessage();
     this.changed(account);
@@ -62,10 +62,10 @@ export class SandboxMailbox implements MailboxPort {
     await this.#name(account, providerId, displayName);
     if (!isId(providerId)) throw this.#refusal(account, providerId);
     if (this.#standard(account, displayName))
-      throw new ProviderError('conflict', 'NO [ALREADYEXISTS] There is a mailbox of that name');
+      throw new ProviderError('conflict', 'NO [ALREADYEXISTS] A mailbox of that name exists');
     await this.folders.rename(account, providerId, displayName);
     this.changed(account);
-    // Ids of messages and folders have nothing to do with names here.
+    // In the sandbox, ids of messages and folders do not depend on names.
     return { providerId, messagePrefix: { from: providerId, to: providerId } };
   }
 
@@ -127,7 +127,7 @@ export class SandboxMailbox implements MailboxPort {
     await this.#strike(account, key, displayName, 'write');
     const levels = displayName.split('/');
     if (displayName.length > LONGEST_NAME || levels.some((level) => level.trim() === ''))
-      throw new ProviderError('rejected', 'NO [CANNOT] This is no name for a mailbox');
+      throw new ProviderError('rejected', 'NO [CANNOT] This is not a valid mailbox name');
   }
 
   #standard(account: ProviderAccount, displayName: string): string | undefined {
@@ -152,7 +152,7 @@ export class SandboxMailbox implements MailboxPort {
   }
 }
 
-/** The Subject as it is written: magic titles are ASCII. */
+/** The raw Subject header: magic titles are ASCII, so it need not be decoded. */
 function subjectOf(mime: Buffer): string | undefined {
   const end = mime.indexOf('\r\n\r\n');
   const header = mime.toString('latin1', 0, end === -1 ? mime.length : end);

@@ -2,7 +2,7 @@ import type { ProviderAccount } from '../port/connector.ts';
 import { stableId } from './sandbox.ids.ts';
 import { SANDBOX_DOMAIN } from './sandbox.magic.ts';
 
-/** A message a new mailbox begins with. */
+/** A message that a new mailbox starts with. */
 export interface Sample {
   messageIdHeader: string;
   mime: Buffer;
@@ -16,7 +16,7 @@ interface SampleText {
   from: string;
   subject: string;
   hoursAgo: number;
-  /** Content headers, an empty line and the content. */
+  /** Content headers, an empty line, and the content. */
   content: string;
 }
 

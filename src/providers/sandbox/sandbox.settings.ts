@@ -1,30 +1,33 @@
 import { z } from 'zod';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 
-/** Settings of a sandbox account; all optional (docs/providers/sandbox.md). */
+/** Settings of a sandbox account; all are optional (docs/providers/sandbox.md). */
 export const sandboxSettings = z.object({
-  /** `wrong` and `invalid` are refused, anything else is accepted. */
+  /** `wrong` and `invalid` are refused; every other value is accepted. */
   password: z.string().max(500).optional(),
   /** Name of the account's owner. */
   name: z.string().trim().min(1).max(200).optional(),
   /** Whether the mailbox has folders (default) or labels. */
   organization_unit: z.enum(['folder', 'label']).optional(),
-  /** false: a server that files no Sent copy, so that nobody can tell later whether a message was sent. */
+  /**
+   * `false` simulates a server that files no Sent copy, so that a look-up cannot prove that a
+   * message was not sent. Default `true`.
+   */
   sent_copies: z.boolean().default(true),
-  /** false: the mailbox and the address book start empty. */
+  /** `false`: the mailbox and the address book start empty. Default `true`. */
   sample_messages: z.boolean().default(true),
 });
 
-/** Settings as stored; those of older grants and of tests may lack keys. */
+/** Settings as stored. Older grants and tests may lack keys. */
 export type SandboxSettings = Partial<z.infer<typeof sandboxSettings>>;
 
 const WRONG_PASSWORDS: readonly unknown[] = ['wrong', 'invalid'];
 
-/** What SMTP servers answer to wrong credentials. */
+/** Reply of SMTP servers to wrong credentials. */
 export const CREDENTIALS_REFUSED = '535 5.7.8 Authentication credentials invalid';
 
 /**
- * Checks the credentials, as every exchange with a server begins.
+ * Checks the credentials; every method starts with this call, like an exchange with a real server.
  * @throws {ProviderError} `auth-invalid`
  */
 export function login(account: { settings: Readonly<Record<string, unknown>> }): SandboxSettings {

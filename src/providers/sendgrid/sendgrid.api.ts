@@ -11,10 +11,10 @@ import { jsonOf } from '../port/service-answers.ts';
 import { toProviderError } from './sendgrid.errors.ts';
 import type { SendGridSettings } from './sendgrid.settings.ts';
 
-/** A list of a hundred senders or domains fits. */
+/** Enough for a list of a hundred senders or domains. */
 const MOST_BYTES = 1024 * 1024;
 const PAGE = 100;
-/** SendGrid itself ends at fewer senders. */
+/** SendGrid itself allows fewer senders than these pages hold. */
 const MOST_PAGES = 20;
 
 const sendersPage = z.object({
@@ -25,13 +25,16 @@ const scopesView = z.object({ scopes: z.array(z.string()) });
 const activityView = z.object({ messages: z.array(z.unknown()) });
 const senderView = z.object({ verified: z.boolean() });
 
-/** A sender SendGrid knows. */
+/** A sender that SendGrid knows. */
 export interface VerifiedSender {
   id: number;
   verified: boolean;
 }
 
-/** Calls of SendGrid's v3 API other than sending. Each throws `ProviderError`, by what `toProviderError` makes of its answer. */
+/**
+ * All requests to SendGrid's v3 API except sending. Every method throws `ProviderError` for an
+ * unsuccessful response (`toProviderError`).
+ */
 export class SendGridApi {
   constructor(
     private readonly egress: EgressClient,
@@ -39,12 +42,12 @@ export class SendGridApi {
     private readonly timeoutMs: number,
   ) {}
 
-  /** What the key may do. */
+  /** The scopes of the API key. */
   async scopes(settings: SendGridSettings): Promise<readonly string[]> {
     return (await this.#read(settings, '/v3/scopes', scopesView)).scopes;
   }
 
-  /** Whether the domain itself, not one above it, is authenticated. */
+  /** Whether exactly this domain is authenticated. A parent domain does not count. */
   async isDomainValid(settings: SendGridSettings, domain: string): Promise<boolean> {
     const wanted = domain.toLowerCase();
     const path = `/v3/whitelabel/domains?limit=${PAGE}&domain=${encodeURIComponent(wanted)}`;
@@ -52,7 +55,10 @@ export class SendGridApi {
     return domains.some((one) => one.valid && one.domain.toLowerCase() === wanted);
   }
 
-  /** The sender with this address; the list cannot be asked by address, so it is read page by page. */
+  /**
+   * The sender with this address, or `null`. The API has no filter by address, so the list is read
+   * page by page.
+   */
   async findSender(settings: SendGridSettings, email: string): Promise<VerifiedSender | null> {
     const wanted = email.toLowerCase();
     let last = 0;
@@ -73,8 +79,8 @@ export class SendGridApi {
   }
 
   /**
-   * Has SendGrid mail the address a link to follow.
-   * @returns whether it is verified already, as it is where its domain is
+   * Makes SendGrid mail a verification link to the address.
+   * @returns whether the address is already verified, as it is if its domain is
    */
   async createSender(
     settings: SendGridSettings,
@@ -97,13 +103,13 @@ export class SendGridApi {
     return senderView.safeParse(jsonOf(answer.body)).data?.verified ?? false;
   }
 
-  /** One that is gone is no error. */
+  /** Deletes a sender. An unknown id is not an error. */
   async deleteSender(settings: SendGridSettings, id: number): Promise<void> {
     const answer = await this.#call(settings, `/v3/verified_senders/${id}`, { method: 'DELETE' });
     if (![200, 204, 404].includes(answer.status)) throw toProviderError(answer, this.clock.now());
   }
 
-  /** Whether the Email Activity has a message with this argument. */
+  /** Whether the Email Activity feed has a message with this argument. */
   async hasActivity(settings: SendGridSettings, argument: string, value: string): Promise<boolean> {
     const query = encodeURIComponent(`(unique_args['${argument}']="${value}")`);
     const { messages } = await this.#read(
@@ -119,7 +125,7 @@ export class SendGridApi {
     if (answer.status !== 200) throw toProviderError(answer, this.clock.now());
     const parsed = shape.safeParse(jsonOf(answer.body));
     if (!parsed.success)
-      throw new ProviderError('temporary', 'its answer is not one of the SendGrid API');
+      throw new ProviderError('temporary', 'the response is not one of the SendGrid API');
     return parsed.data;
   }
 
@@ -143,7 +149,7 @@ export class SendGridApi {
   }
 }
 
-/** The header every call carries. */
+/** The header of every request. */
 export function authorization({ api_key }: SendGridSettings): { authorization: string } {
   return { authorization: `Bearer ${api_key}` };
 }

@@ -13,7 +13,7 @@ const errorBody = z.object({
   errors: z.array(z.object({ message: z.string(), field: z.string().nullish().catch(null) })),
 });
 
-/** An answer of SendGrid that is no success, with its HTTP status. */
+/** An unsuccessful response of SendGrid, with its HTTP status. */
 export class SendGridError extends ProviderError {
   override name = 'SendGridError';
   readonly status: number;
@@ -29,7 +29,10 @@ export class SendGridError extends ProviderError {
   }
 }
 
-/** The reasons in the body of an answer, in SendGrid's words; the bare status when it gives none. */
+/**
+ * The reasons in the body of a response, in SendGrid's words. Only the status if the body gives no
+ * reason.
+ */
 export function wordsOf({ status, body }: Pick<EgressAnswer, 'status' | 'body'>): string {
   const parsed = errorBody.safeParse(jsonOf(body));
   const words = parsed.success ? parsed.data.errors.map(({ message }) => message).join('; ') : '';
@@ -37,7 +40,10 @@ export function wordsOf({ status, body }: Pick<EgressAnswer, 'status' | 'body'>)
   return clean ? `${status} ${clean}` : `HTTP status ${status}`;
 }
 
-/** Seconds until the limit is lifted: `X-RateLimit-Reset` is the Unix time of it; else `Retry-After`. */
+/**
+ * Seconds until the limit is lifted, from `X-RateLimit-Reset` (a Unix time) or else from
+ * `Retry-After`.
+ */
 function secondsToWait({ headers, retryAfter }: EgressAnswer, now: Date): number | undefined {
   const reset = Number(headers['x-ratelimit-reset'] ?? NaN);
   if (Number.isFinite(reset) && reset > 0)
@@ -46,7 +52,7 @@ function secondsToWait({ headers, retryAfter }: EgressAnswer, now: Date): number
   return at ? Math.max(1, Math.ceil((at.getTime() - now.getTime()) / 1000)) : undefined;
 }
 
-/** "Maximum credits exceeded" comes with the status of a wrong key. */
+/** "Maximum credits exceeded" comes with the same status as a wrong key. */
 const CREDITS = /credits? exceeded/i;
 /** "The from address does not match a verified Sender Identity." */
 const SENDER = /verified sender identity/i;
@@ -63,12 +69,13 @@ function codeOf(status: number, words: string): ProviderErrorCode {
     case 429:
       return 'rate-limited';
     default:
-      // Redirects and unknown paths too: the base URL may be wrong, the message is not to blame.
+      // Also redirects and unknown paths: the base URL may be wrong, which is not a fault of the
+      // message.
       return 'temporary';
   }
 }
 
-/** What an answer that is no success means, to any call but sending. */
+/** The error for an unsuccessful response to any request except sending. */
 export function toProviderError(answer: EgressAnswer, now: Date, phase?: SendPhase): SendGridError {
   const words = wordsOf(answer);
   const code = codeOf(answer.status, words);
@@ -80,8 +87,8 @@ export function toProviderError(answer: EgressAnswer, now: Date, phase?: SendPha
 }
 
 /**
- * What an answer to a send means that is not 202.
- * @param left whether all of the content had left
+ * The error for a response to sending with a status other than 202.
+ * @param left whether all of the content had been sent
  */
 export function toSendError(answer: EgressAnswer, now: Date, left: boolean): ProviderError {
   const phase = left ? 'confirmation' : 'content';
@@ -89,7 +96,7 @@ export function toSendError(answer: EgressAnswer, now: Date, left: boolean): Pro
   if ((answer.status === 403 || answer.status === 400) && SENDER.test(words)) {
     return new SenderRefusedError(words, { phase });
   }
-  // A gateway that lost its server's answer: what the server did is unknown.
+  // A gateway reports that it lost the server's response, so the outcome is unknown.
   if (left && (answer.status === 502 || answer.status === 504)) {
     return new ProviderError('outcome-unknown', words, { phase });
   }

@@ -7,13 +7,13 @@ import type { OutgoingMessage } from '../port/connector.ts';
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 
 /*
- * Made in threads (`SendGridRelay`): callers give whole messages. Node loads this file as it is, in tests too: it may import only
- * what Node itself can strip of types.
+ * Runs in worker threads (`SendGridRelay`), because callers supply whole messages. Node loads this
+ * file directly, in tests too, so it may import only files whose types Node itself can strip.
  */
 
-/** Recipients of one request to `POST /v3/mail/send`. */
+/** Highest number of recipients of one request to `POST /v3/mail/send`. */
 export const MOST_RECIPIENTS = 1000;
-/** The argument that carries the Message-ID into SendGrid's Email Activity. */
+/** The argument that carries the Message-ID into SendGrid's Email Activity feed. */
 export const MESSAGE_ID_ARGUMENT = 'carillon_message_id';
 
 interface Address {
@@ -27,28 +27,29 @@ interface Personalization {
   bcc?: Address[];
 }
 
-/** What of a message a thread needs. */
+/** The part of a message that the thread needs. */
 export type OutgoingContent = Omit<OutgoingMessage, 'mime' | 'bcc'> & { mime: Uint8Array };
 
-/** One request, and whom it leaves out. */
+/** One request, and the recipients that it leaves out. */
 export interface Mailing {
-  /** The body of the request: JSON. */
+  /** The JSON body of the request. */
   content: Uint8Array;
-  /** Those it goes to, as in the envelope. */
+  /** Recipients of the request, as in the envelope. */
   recipients: string[];
-  /** Those beyond the most that one request takes. */
+  /** Recipients beyond the limit of one request. */
   deferred: RefusedRecipient[];
 }
 
-/** Headers SendGrid writes itself, or that only describe our own encoding. */
+/** Headers that SendGrid writes itself, or that only describe the MIME encoding. */
 const NOT_TAKEN =
   /^(from|sender|to|cc|bcc|reply-to|subject|date|mime-version|content-.*|received|return-path|dkim-signature|x-sg-.*)$/;
 const VISIBLE_ASCII = /^[\x20-\x7e]+$/;
 
 /**
- * The request for a message. SendGrid makes the To and Cc headers from those it sends to: a retry that goes to some of the
- * recipients names only them, and Bcc recipients without a To get a copy each that names nobody else.
- * @throws whatever the parser throws for a message that is none
+ * Builds the request for a message. SendGrid generates the To and Cc headers from the recipients of
+ * the request. A retry to some of the recipients therefore names only those. Bcc recipients without
+ * a To each get a separate copy that names no other recipient.
+ * @throws the parser's error if the message cannot be parsed
  */
 export async function toMailing(message: OutgoingContent): Promise<Mailing> {
   const email = await PostalMime.parse(message.mime, {
@@ -58,7 +59,7 @@ export async function toMailing(message: OutgoingContent): Promise<Mailing> {
   const recipients = message.envelope.recipients.slice(0, MOST_RECIPIENTS);
   const deferred = message.envelope.recipients.slice(MOST_RECIPIENTS).map((email) => ({
     email,
-    reason: `the mailing service takes ${MOST_RECIPIENTS} recipients at a time`,
+    reason: `the mailing service accepts ${MOST_RECIPIENTS} recipients at a time`,
   }));
   const replyTo = unique(mailboxes(email.replyTo));
   const attachments = email.attachments.map(toAttachment);
@@ -67,13 +68,14 @@ export async function toMailing(message: OutgoingContent): Promise<Mailing> {
     from: mailboxes(email.from ? [email.from] : [])[0] ?? { email: message.envelope.from },
     ...(replyTo.length === 1 ? { reply_to: replyTo[0] } : {}),
     ...(replyTo.length > 1 ? { reply_to_list: replyTo } : {}),
-    // Empty texts are refused.
+    // SendGrid refuses empty texts.
     subject: email.subject || '(no subject)',
     content: contentOf(email),
     ...(attachments.length > 0 ? { attachments } : {}),
     headers: headersOf(email, message.messageIdHeader),
     custom_args: { [MESSAGE_ID_ARGUMENT]: message.messageIdHeader },
-    // The message as the user wrote it: whatever the account's defaults, no links are rewritten and nothing is added.
+    // The message must stay as the user wrote it: whatever the account's defaults, SendGrid must
+    // not rewrite links or add anything.
     tracking_settings: {
       click_tracking: { enable: false, enable_text: false },
       open_tracking: { enable: false },
@@ -83,7 +85,7 @@ export async function toMailing(message: OutgoingContent): Promise<Mailing> {
   return { content: new TextEncoder().encode(JSON.stringify(payload)), recipients, deferred };
 }
 
-/** Everybody once, where the message names them first; nobody but the given. */
+/** Lists every given recipient once, in the first header of the message that names it. */
 function personalizationsFor(email: Email, recipients: readonly string[]): Personalization[] {
   const left = new Map(recipients.map((address) => [address.toLowerCase(), address]));
   const take = (list: readonly Address[]) =>
@@ -110,7 +112,7 @@ function mailboxes(list: readonly ParsedAddress[] | undefined): Address[] {
     );
 }
 
-/** SendGrid takes bare commas and semicolons in a name for the end of it. */
+/** SendGrid treats an unquoted comma or semicolon as the end of a name. */
 function quoted(name: string): string {
   return /[,;]/.test(name) ? `"${name.replaceAll(/["\\]/g, '')}"` : name;
 }
@@ -121,7 +123,7 @@ function unique(list: readonly Address[]): Address[] {
   ].toReversed();
 }
 
-/** Plain text has to come first. */
+/** SendGrid requires plain text first. */
 function contentOf({ text, html }: Email): { type: string; value: string }[] {
   const parts = [
     ...(text ? [{ type: 'text/plain', value: text }] : []),
@@ -154,7 +156,7 @@ function toAttachment({
   };
 }
 
-/** What the message says besides; the Message-ID stays the same on every way. */
+/** All other headers of the message. The Message-ID is the same on every route. */
 function headersOf({ headers }: Email, messageIdHeader: string): Record<string, string> {
   const kept = headers.filter(
     ({ key, value }) => !NOT_TAKEN.test(key) && VISIBLE_ASCII.test(value),

@@ -13,16 +13,19 @@ import { SendGridError, toSendError } from './sendgrid.errors.ts';
 import { type Mailing, MESSAGE_ID_ARGUMENT } from './sendgrid.payload.ts';
 import { opened, sendGridSettings } from './sendgrid.settings.ts';
 
-/** How long SendGrid is waited for, in milliseconds. */
+/** Time limits of requests to SendGrid, in milliseconds. */
 export interface SendGridTimeouts {
-  /** For sending, the upload included; default 60000. */
+  /** For sending, including the upload. Default 60000. */
   sendMs: number;
-  /** For everything else; default 10000. */
+  /** For all other requests. Default 10000. */
   askMs: number;
 }
 
 const DEFAULTS: SendGridTimeouts = { sendMs: 60_000, askMs: 10_000 };
-/** "The total size of your email, including attachments, must be less than 30MB." */
+/**
+ * SendGrid's documentation: "The total size of your email, including attachments, must be less than
+ * 30MB."
+ */
 const MOST_BYTES = 30 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 const MB = 2 ** 20;
@@ -33,7 +36,7 @@ const MAILING = task<typeof import('./sendgrid.payload.ts')>()(
   { lane: 'short', timeMs: 4_000, timeMsPerMb: 250, inputBytes: 64 * MB, outputBytes: 96 * MB },
 );
 
-/** SendGrid, or whatever speaks its v3 API at the `base_url`. */
+/** SendGrid, or another server with its v3 API at `base_url`. */
 export class SendGridRelay implements RelayTransport {
   readonly kind = 'sendgrid';
   readonly settingsSchema: ZodType<Record<string, unknown>>;
@@ -58,7 +61,7 @@ export class SendGridRelay implements RelayTransport {
     if (!scopes.includes('mail.send')) {
       throw new ProviderError(
         'auth-invalid',
-        'the API key may not send mail: it lacks the scope mail.send',
+        'the API key is not allowed to send mail: it lacks the scope mail.send',
       );
     }
   }
@@ -69,7 +72,7 @@ export class SendGridRelay implements RelayTransport {
     if (content.length >= MOST_BYTES) {
       throw new ProviderError(
         'rejected',
-        'the message is larger than the 30 MB that SendGrid takes',
+        'the message is larger than 30 MB, the maximum of SendGrid',
       );
     }
     const { answer, left } = await this.#post(settings, content, control);
@@ -80,7 +83,10 @@ export class SendGridRelay implements RelayTransport {
     return { accepted: recipients, refused: [], deferred, response };
   }
 
-  /** @throws {ProviderError} `temporary` while too much other work waits for threads, `rejected` for a message that costs too much */
+  /**
+   * @throws {ProviderError} `temporary` if the worker threads have no capacity now; `rejected` if
+   *   parsing the message exceeds a limit
+   */
   async #mailingOf({ messageIdHeader, mime, envelope }: OutgoingMessage): Promise<Mailing> {
     try {
       return await this.threads.run(MAILING, envelope.from, { messageIdHeader, mime, envelope });
@@ -94,8 +100,8 @@ export class SendGridRelay implements RelayTransport {
   }
 
   /**
-   * By the Email Activity, an add-on of the service that not every account has and that lags behind: what it does not
-   * show may have been sent all the same.
+   * Searches the Email Activity feed of the account. The feed is a paid add-on and lags behind, so
+   * a message that is missing there may still have been sent.
    */
   async findSent(settings: RelaySettings, messageIdHeader: string) {
     if (/["\\]/.test(messageIdHeader)) return { found: false, conclusive: false };
@@ -107,7 +113,7 @@ export class SendGridRelay implements RelayTransport {
       );
       return { found, conclusive: found };
     } catch (error) {
-      // No add-on, or a key that may not use it.
+      // The account lacks the add-on, or the key is not allowed to use it.
       if (hasStatus(error, 400, 401, 403, 404)) return { found: false, conclusive: false };
       throw error;
     }
@@ -123,7 +129,7 @@ export class SendGridRelay implements RelayTransport {
       if (!hasStatus(error, 400, 403, 409)) throw error;
       return {
         ...status,
-        detail: `SendGrid does not begin to verify the address: ${error.message}`,
+        detail: `SendGrid did not start to verify the address: ${error.message}`,
       };
     }
   }
@@ -150,7 +156,8 @@ export class SendGridRelay implements RelayTransport {
     let detail: string | null = null;
     if (!domainVerified && !senderVerified) {
       if (sender) detail = WAITING;
-      else if (sender === undefined) detail = 'the API key may not read the verified senders';
+      else if (sender === undefined)
+        detail = 'the API key is not allowed to read the verified senders';
       else detail = 'SendGrid has verified neither the address nor its domain';
     }
     return {
@@ -159,7 +166,10 @@ export class SendGridRelay implements RelayTransport {
     };
   }
 
-  /** Posts a message, telling each phase. @returns the answer, and whether all of the content had left before it */
+  /**
+   * Posts a message and announces each phase.
+   * @returns the response, and whether all of the content was sent before the response arrived
+   */
   async #post(
     settings: RelaySettings,
     content: Buffer,
@@ -207,22 +217,29 @@ export class SendGridRelay implements RelayTransport {
   }
 }
 
-const WAITING = 'waiting for the user to follow the link that SendGrid has mailed to the address';
+const WAITING = 'waiting for the user to follow the link that SendGrid mailed to the address';
 
 function givenUp(cause?: unknown): ProviderError {
-  return new ProviderError('temporary', 'given up before the message was sent', {
+  return new ProviderError('temporary', 'aborted before the message was sent', {
     phase: 'connect',
     cause,
   });
 }
 
-/** No answer came. Without its end a request does nothing; once that is out, nobody knows. */
+/**
+ * The error if no response arrived. A server does not act on an incomplete request; once the
+ * request was sent completely, the outcome is unknown.
+ */
 function lost(error: unknown, left: boolean, signal: AbortSignal): unknown {
   if (left) {
-    return new ProviderError('outcome-unknown', `SendGrid did not confirm: ${messageOf(error)}`, {
-      phase: 'confirmation',
-      cause: error,
-    });
+    return new ProviderError(
+      'outcome-unknown',
+      `SendGrid did not confirm the message: ${messageOf(error)}`,
+      {
+        phase: 'confirmation',
+        cause: error,
+      },
+    );
   }
   if (signal.aborted) return givenUp(error);
   if (!(error instanceof EgressError)) return error;
@@ -237,7 +254,7 @@ function hasStatus(error: unknown, ...statuses: readonly number[]): error is Sen
   return error instanceof SendGridError && statuses.includes(error.status);
 }
 
-/** @returns undefined: the key may not read this */
+/** @returns `undefined` if the key is not allowed to read this */
 async function readable<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

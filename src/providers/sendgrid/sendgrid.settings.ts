@@ -3,20 +3,20 @@ import type { EgressClient } from '../../platform/egress/egress-client.ts';
 import type { RelaySettings } from '../port/relay.ts';
 import { serviceAddress } from '../port/service-answers.ts';
 
-/** SendGrid's own address, for accounts outside its European region (there: `https://api.eu.sendgrid.com`). */
+/** SendGrid's own address. Accounts in its European region use `https://api.eu.sendgrid.com`. */
 export const SENDGRID_URL = 'https://api.sendgrid.com';
 
 export interface SendGridSettings {
   api_key: string;
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   base_url: string;
-  /** The postal address that is told when a sender is to be verified; SendGrid may insist on one. */
+  /** The postal address sent when a sender is to be verified. SendGrid may require one. */
   sender_address?: Record<string, string>;
 }
 
 const line = (most: number) => z.string().trim().min(1).max(most);
 
-/** Lengths are those of the API ("Create Verified Sender Request"). */
+/** Maximum lengths according to SendGrid's API ("Create Verified Sender Request"). */
 const senderAddress = z.strictObject({
   address: line(100),
   address2: line(100).optional(),
@@ -26,7 +26,7 @@ const senderAddress = z.strictObject({
   country: line(100),
 });
 
-/** @param egress decides where requests may go */
+/** @param egress decides which addresses are allowed */
 export function sendGridSettings(egress: EgressClient) {
   return z.strictObject({
     api_key: z
@@ -38,7 +38,7 @@ export function sendGridSettings(egress: EgressClient) {
   });
 }
 
-/** Stored settings, as this transport knows them. */
+/** Stored settings with the type of this transport. */
 export function opened(settings: RelaySettings): SendGridSettings {
   return settings as unknown as SendGridSettings;
 }

@@ -5,7 +5,7 @@ type KeptLimits = Pick<SmtpLimits, 'idleMs' | 'keptPerKey' | 'surplusMs' | 'kept
 /** A connection that can be kept. */
 interface Keepable {
   readonly usable: boolean;
-  /** Says goodbye; never rejects. */
+  /** Closes the connection politely; never rejects. */
   quit(): Promise<void>;
 }
 
@@ -14,15 +14,21 @@ interface Kept {
   timer: NodeJS.Timeout;
 }
 
-/** Connections nobody uses at the moment: few per identity, not many altogether, and none for long. */
+/**
+ * Unused connections. Their number is limited per identity and altogether, and each is kept only
+ * for a short time.
+ */
 export class KeptSessions<Session extends Keepable> {
-  /** Oldest first, as sets and maps are in order of insertion. */
+  /** Oldest first: maps keep the order of insertion. */
   readonly #all = new Map<Session, Kept>();
   readonly #byId = new Map<string, Session[]>();
 
   constructor(private readonly limits: KeptLimits) {}
 
-  /** The one used last, which is the likeliest to be alive; it is not kept any more. */
+  /**
+   * Takes out the most recently used connection, which is the most likely to be alive. `null` if
+   * none is usable.
+   */
   take(id: string): Session | null {
     const session = this.#byId.get(id)?.at(-1);
     if (!session) return null;
@@ -30,11 +36,12 @@ export class KeptSessions<Session extends Keepable> {
     return session.usable ? session : this.take(id);
   }
 
-  /** Keeps it, at the expense of older ones. */
+  /** Keeps a connection; closes the oldest one if there are too many. */
   put(id: string, session: Session): void {
     const { idleMs, keptPerKey, surplusMs, kept } = this.limits;
     const same = this.#byId.get(id) ?? [];
-    // Under load many come back at once, to be taken again in a moment.
+    // Under load many connections come back at once and are needed again soon, so surplus ones are
+    // kept briefly instead of being closed.
     const timer = setTimeout(
       () => this.#leave(session),
       same.length < keptPerKey ? idleMs : surplusMs,
@@ -47,7 +54,7 @@ export class KeptSessions<Session extends Keepable> {
     if (oldest) this.#leave(oldest);
   }
 
-  /** Forgets it; one that is not kept is no error. */
+  /** Removes a connection without closing it. An unknown connection is not an error. */
   drop(session: Session): void {
     const entry = this.#all.get(session);
     if (!entry) return;
@@ -58,7 +65,7 @@ export class KeptSessions<Session extends Keepable> {
     else this.#byId.delete(entry.id);
   }
 
-  /** The one unused for longest of those that pass the test; it stays kept. */
+  /** Finds the longest-unused connection that passes the test. It stays kept. */
   find(test: (session: Session) => boolean): Session | null {
     for (const session of this.#all.keys()) if (test(session)) return session;
     return null;

@@ -2,17 +2,26 @@ import { Readable } from 'node:stream';
 
 const BLOCK_BYTES = 64 * 1024;
 
-/** What a body tells while it is read. When one of them throws, nothing more is read and the body ends with that error. */
+/**
+ * Notified while a body is read. If a method throws, reading stops and the body ends with that
+ * error.
+ */
 export interface BodyListener {
-  /** Before the first byte is given away. */
+  /** Called before the first byte is handed out. */
   onBegin(): void;
-  /** Each time a block is asked for. */
+  /** Called each time a block is requested. */
   onBlock(): void;
-  /** Everything was given away, but not yet that this was all: until it returns, the final dot cannot leave. */
+  /**
+   * Called when all bytes were handed out but the end was not signalled yet. The final dot cannot
+   * be sent before this method returns.
+   */
   onEnd(): void;
 }
 
-/** The content of a message, for one exchange: only who gives it away knows how far the exchange came. */
+/**
+ * The content of a message for one exchange. It reports its own progress: no other component knows
+ * how much of the content was handed to the connection.
+ */
 export class MessageBody extends Readable {
   #offset = 0;
 

@@ -3,49 +3,53 @@ import { domainToASCII } from 'node:url';
 import type { OutgoingMessage } from '../port/connector.ts';
 import { ProviderError, type RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 
-/** What a server said in answer to EHLO, as far as messages are concerned. */
+/**
+ * The extensions that a server announced in its reply to EHLO, as far as messages are concerned.
+ */
 export interface SmtpExtensions {
-  /** Takes addresses that are not ASCII (RFC 6531). */
+  /** Accepts addresses that are not ASCII (RFC 6531). */
   utf8: boolean;
-  /** Largest message in bytes (RFC 1870); null: it did not say. */
+  /** Largest message in bytes (RFC 1870). `null` if the server did not announce a limit. */
   maxBytes: number | null;
 }
 
-/** The envelope as this server is told it. */
+/** The envelope as it is sent to this server. */
 export interface SmtpEnvelope {
   from: string;
   to: string[];
-  /** Bytes; announced where the server takes SIZE. */
+  /** In bytes. Announced to servers that support SIZE. */
   size: number;
   use8BitMime: boolean;
 }
 
-/** An envelope, and how its addresses were written in the message. */
+/** An envelope, with the original form of its addresses. */
 export interface PreparedEnvelope {
   envelope: SmtpEnvelope;
-  /** Our addresses for one on the wire. */
+  /** For each address in the envelope: the recipients as the caller wrote them. */
   originals: ReadonlyMap<string, readonly string[]>;
-  /** Recipients this server cannot be asked about. */
+  /** Recipients that this server's extensions do not allow. */
   refused: readonly RefusedRecipient[];
 }
 
-const NO_UTF8 = 'the server takes no internationalised addresses (SMTPUTF8)';
+const NO_UTF8 = 'the server does not accept internationalised addresses (SMTPUTF8)';
 
-/** Reads the answer to EHLO. */
+/** Reads the reply to EHLO. */
 export function extensionsOf(ehlo: string): SmtpExtensions {
   const size = /^\d{3}[ -]SIZE[ \t]+(\d+)/im.exec(ehlo)?.[1];
   return { utf8: /^\d{3}[ -]SMTPUTF8\b/im.test(ehlo), maxBytes: Number(size) || null };
 }
 
 /**
- * The address as it goes on the wire: the domain in ASCII, which every server takes (RFC 5891); null when the rest is
- * not ASCII and the server does not take that. The library would send it all the same.
- * @throws {ProviderError} `rejected` when it could end the command it stands in
+ * The address as it is sent to the server. Its domain is converted to ASCII, which every server
+ * accepts (RFC 5891). `null` if the rest is not ASCII and the server does not accept that; the
+ * library would send such an address anyway.
+ * @throws {ProviderError} `rejected` if the address contains characters that could end the SMTP
+ *   command
  */
 export function wireAddress(email: string, { utf8 }: Pick<SmtpExtensions, 'utf8'>): string | null {
   const address = email.trim();
   if (address === '' || /[\p{Cc}<>]/u.test(address)) {
-    throw new ProviderError('rejected', 'An address of the envelope is no address', {
+    throw new ProviderError('rejected', 'An address of the envelope is not a valid address', {
       phase: 'envelope',
     });
   }
@@ -56,8 +60,8 @@ export function wireAddress(email: string, { utf8 }: Pick<SmtpExtensions, 'utf8'
 }
 
 /**
- * The envelope for a server with these extensions.
- * @throws {ProviderError} `rejected` when it cannot take the message, whoever it is for
+ * Prepares the envelope for a server with these extensions.
+ * @throws {ProviderError} `rejected` if the server cannot accept the message for any recipient
  */
 export function prepareEnvelope(
   message: OutgoingMessage,
@@ -69,7 +73,7 @@ export function prepareEnvelope(
     throw new ProviderError('rejected', words, { phase: 'envelope', refused });
   };
   if (maxBytes !== null && mime.length > maxBytes)
-    refuse(`The message has ${mime.length} bytes; the server takes ${maxBytes} at most`);
+    refuse(`The message has ${mime.length} bytes; the server accepts at most ${maxBytes}`);
   const from = wireAddress(envelope.from, extensions) ?? refuse(`${envelope.from}: ${NO_UTF8}`);
   const originals = new Map<string, string[]>();
   const refused: RefusedRecipient[] = [];

@@ -8,13 +8,15 @@ import {
 import { parseReply, wordsOf } from './smtp-reply.ts';
 import { type SmtpStage, smtpVerdict } from './smtp-verdict.ts';
 
-/** Properties of the library's errors that are looked at (nodemailer 10, `NodemailerError`). */
+/** Properties of nodemailer's errors that are used here (nodemailer 10, `NodemailerError`). */
 export interface LibraryError extends Error {
-  /** Kind: EAUTH, EENVELOPE, EMESSAGE, ECONNECTION, ESOCKET, ETIMEDOUT, EPROTOCOL, ETLS, … */
+  /**
+   * Kind of error: EAUTH, EENVELOPE, EMESSAGE, ECONNECTION, ESOCKET, ETIMEDOUT, EPROTOCOL, ETLS, …
+   */
   code?: string;
-  /** Node's code, where the library has put its own over it. */
+  /** Node's own error code, if the library has replaced it in `code`. */
   originalCode?: string;
-  /** What was asked: "MAIL FROM", "RCPT TO", "DATA", "AUTH PLAIN", "CONN", "API". */
+  /** The command that failed: "MAIL FROM", "RCPT TO", "DATA", "AUTH PLAIN", "CONN", "API". */
   command?: string;
   /** The server's reply. */
   response?: string;
@@ -23,17 +25,17 @@ export interface LibraryError extends Error {
   rejectedErrors?: LibraryError[];
 }
 
-/** Trouble that we have noticed ourselves; the message is fit to be shown. */
+/** A failure detected by Carillon rather than by the library. Its message may be shown to users. */
 export class SmtpTroubleError extends Error {
   override name = 'SmtpTroubleError';
 }
 
-/** An exchange took too long. */
+/** An exchange with the server took too long. */
 export class SmtpTimeoutError extends SmtpTroubleError {
   override name = 'SmtpTimeoutError';
 }
 
-/** The connection is gone, and the library does not say why. */
+/** The connection was closed, and the library does not report why. */
 export class SmtpClosedError extends SmtpTroubleError {
   override name = 'SmtpClosedError';
 
@@ -42,16 +44,19 @@ export class SmtpClosedError extends SmtpTroubleError {
   }
 }
 
-/** The caller has given up. */
+/** The caller aborted the send. */
 export class GivenUpError extends SmtpTroubleError {
   override name = 'GivenUpError';
 
   constructor() {
-    super('Given up before the content was sent');
+    super('The send was aborted before the content was sent');
   }
 }
 
-/** A kept connection turned out to be dead before the server took anything of the message: nothing has happened. */
+/**
+ * A kept connection turned out to be dead before the server accepted any part of the message.
+ * Nothing was sent.
+ */
 export class StaleSessionError extends Error {
   override name = 'StaleSessionError';
 }
@@ -60,15 +65,15 @@ export class StaleSessionError extends Error {
 export interface FailureContext {
   phase: SendPhase;
   stage: SmtpStage;
-  /** Never to be shown. */
+  /** Texts that must never be shown. */
   secrets: readonly string[];
-  /** Recipients refused before it failed. */
+  /** Recipients refused for good before the failure. */
   refused?: readonly RefusedRecipient[];
-  /** Recipients put off before it failed. */
+  /** Recipients deferred before the failure. */
   deferred?: readonly RefusedRecipient[];
 }
 
-/** Whether the server has answered with a refusal. */
+/** Whether the error is a 4xx or 5xx reply of the server. */
 export function isReply(
   error: unknown,
 ): error is LibraryError & { response: string; responseCode: number } {
@@ -83,9 +88,10 @@ export function isReply(
 }
 
 /**
- * Any failure of an exchange as the port tells it. A refusal means the same at any time: not sent. Anything else is
- * `outcome-unknown` once the content was given away whole (phase `confirmation`), and `temporary` before: the library's
- * codes are the same for both.
+ * Converts any failure of an exchange into a `ProviderError`. A 4xx or 5xx reply always means that
+ * the message was not sent. Any other failure is `outcome-unknown` once the whole content was sent
+ * (phase `confirmation`) and `temporary` before. The phase decides, because the library uses the
+ * same codes for both.
  */
 export function toProviderError(error: unknown, context: FailureContext): ProviderError {
   if (error instanceof ProviderError) return error;
@@ -94,7 +100,7 @@ export function toProviderError(error: unknown, context: FailureContext): Provid
   if (isReply(error)) {
     if (error.command !== 'STARTTLS' || error.responseCode < 500)
       return ofReply(error.response, context);
-    const message = `The server offers no STARTTLS: ${wordsOf(error.response, secrets)}`;
+    const message = `The server does not offer STARTTLS: ${wordsOf(error.response, secrets)}`;
     return new ProviderError('unsupported', message, details);
   }
   const words = wordsOf(describe(error), secrets);
@@ -102,13 +108,13 @@ export function toProviderError(error: unknown, context: FailureContext): Provid
     const message = `The content was sent, but the server did not confirm it: ${words}`;
     return new ProviderError('outcome-unknown', message, details);
   }
-  // The guard's refusal stands for as long as the settings do.
+  // The egress guard refuses this address until the settings change.
   const code: ProviderErrorCode =
     toEgressError(error).kind === 'blocked' ? 'unsupported' : 'temporary';
   return new ProviderError(code, words, details);
 }
 
-/** A refusal as the port tells it. */
+/** Converts a refusing reply of the server into a `ProviderError`. */
 export function ofReply(
   response: string,
   { phase, stage, secrets, refused = [] }: FailureContext,
@@ -122,7 +128,7 @@ export function ofReply(
   });
 }
 
-/** In plain words, without what a name resolved to. */
+/** The failure in plain words. Never includes the address that a name resolved to. */
 function describe(error: unknown): string {
   if (error instanceof SmtpTroubleError) return error.message;
   const { code, originalCode, response, message = '' } = partsOf(error);
@@ -132,17 +138,23 @@ function describe(error: unknown): string {
   if (code === 'ETIMEDOUT' && !originalCode) return 'the server did not answer in time';
   if (code === 'ECONNECTION') return 'the server closed the connection';
   if (code === 'ETLS' && !originalCode) return 'no secure connection';
-  // Node's own code is what tells one from the other.
+  // Only Node's own code distinguishes the causes.
   return toEgressError(originalCode ? { code: originalCode } : error).message;
 }
 
-/** Without the library's message, which repeats replies whole: they may hold what we said. */
+/**
+ * A cause without the library's message: that message repeats the server's replies in full, and
+ * they may repeat secrets.
+ */
 function safeCause(error: unknown): Error {
   const { name, code, originalCode, command } = partsOf(error);
   return new Error([name, code, originalCode, command].filter(Boolean).join(' '));
 }
 
-/** Errors are told by their properties: Node's own may come from another realm than ours. */
+/**
+ * Reads errors by their properties, not by `instanceof`: Node's own errors may come from another
+ * realm.
+ */
 function partsOf(error: unknown): Partial<LibraryError> {
   return typeof error === 'object' && error !== null ? error : {};
 }

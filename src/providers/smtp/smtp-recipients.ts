@@ -7,15 +7,15 @@ import type { LibraryError } from './smtp-failure.ts';
 import { parseReply, wordsOf } from './smtp-reply.ts';
 import { type SmtpVerdict, smtpVerdict } from './smtp-verdict.ts';
 
-/** Recipients the server did not take, by whether it may later. */
+/** Recipients that the server did not accept: refused for good, or deferred. */
 export interface Unaccepted {
   refused: readonly RefusedRecipient[];
   deferred: readonly RefusedRecipient[];
-  /** On all of them. */
+  /** One verdict per unaccepted recipient. */
   verdicts: readonly SmtpVerdict[];
 }
 
-/** What decides about a message nobody was accepted for. */
+/** If no recipient was accepted, the first code in this list that occurred decides. */
 const WORST_FIRST: readonly ProviderErrorCode[] = [
   'quota-exhausted',
   'rate-limited',
@@ -25,8 +25,8 @@ const WORST_FIRST: readonly ProviderErrorCode[] = [
 const FINAL: readonly ProviderErrorCode[] = ['rejected', 'auth-invalid'];
 
 /**
- * Sorts the library's errors about recipients.
- * @param originals as of `PreparedEnvelope`
+ * Sorts the library's errors about recipients into refused and deferred ones.
+ * @param originals see `PreparedEnvelope`
  */
 export function sortRecipients(
   errors: readonly LibraryError[],
@@ -51,8 +51,9 @@ export function sortRecipients(
 }
 
 /**
- * What it means that nobody was accepted: rejected when all are refused for good; otherwise it may be tried again, and
- * those refused for good are listed.
+ * The error for a message that was accepted for no recipient. It is `rejected` if all recipients
+ * were refused for good. Otherwise the message may be retried, and `refused` lists the recipients
+ * refused for good.
  */
 export function nobodyAccepted({ refused, deferred, verdicts }: Unaccepted): ProviderError {
   const words = [...deferred, ...refused].map(({ email, reason }) => `${email}: ${reason}`);

@@ -1,19 +1,26 @@
 import type SMTPConnection from 'nodemailer/lib/smtp-connection/index.js';
 
-/** For one reply of a server. Bytes. */
+/** Limit for one reply of a server, in bytes. */
 export const REPLY_BYTES = 64 * 1024;
-/** For all that a server says from the connection to the end of the login, and again for each message. Bytes. */
+/**
+ * Limit for everything a server sends between the connection and the end of the login, and again
+ * for each message. In bytes.
+ */
 const REPLIES_BYTES = 256 * 1024;
-/** More of it for each recipient of a message. Bytes. */
+/** Added to the limit for each recipient of a message, in bytes. */
 const RECIPIENT_BYTES = 4 * 1024;
 
 /**
- * Counts what a server says. The library bounds one reply, but not how many come: it queues them all, empty lines too.
+ * Limits how much a server may send. The library limits the size of one reply but not their number:
+ * it queues every line, even empty ones.
  */
 export class SmtpReplies {
   #left = REPLIES_BYTES;
 
-  /** @param onTooMuch called once, when the server has said more than is taken; nothing of it reaches the library */
+  /**
+   * @param onTooMuch called once, when the server exceeds the limit; the data beyond the limit is
+   *   not passed to the library
+   */
   constructor(connection: SMTPConnection, onTooMuch: () => void) {
     const library = connection as unknown as { _onData(chunk: Buffer): void };
     const onData = library._onData.bind(library);
@@ -25,7 +32,7 @@ export class SmtpReplies {
     };
   }
 
-  /** A message begins, to so many recipients. */
+  /** Starts a new limit for a message to this number of recipients. */
   begin(recipients: number): void {
     this.#left = REPLIES_BYTES + recipients * RECIPIENT_BYTES;
   }

@@ -1,19 +1,19 @@
-/** A reply of a mail server (RFC 5321 4.2). */
+/** A reply of a mail server (RFC 5321 section 4.2). */
 export interface SmtpReply {
-  /** Three digits. */
+  /** The three digits. */
   code: number;
-  /** Enhanced status code (RFC 3463), "5.4.5"; null when there is none. */
+  /** Enhanced status code (RFC 3463) such as "5.4.5". `null` if the reply has none. */
   enhanced: string | null;
-  /** All lines, without codes. */
+  /** The text of all lines, without codes. */
   text: string;
 }
 
 const LINE = /^(\d{3})(?:[ -]|$)(?:(\d\.\d{1,3}\.\d{1,3})(?=\s|$)\s*)?(.*)$/;
 const LONGEST_WORDS = 300;
-/** Shorter ones would blot out ordinary words. */
+/** Shorter secrets are not hidden: they would also match ordinary words. */
 const SHORTEST_SECRET = 4;
 
-/** Reads a reply of one or more lines; null when it is none. */
+/** Reads a reply of one or more lines. `null` if the text is not a reply. */
 export function parseReply(response: string): SmtpReply | null {
   const lines = response.split(/\r?\n/).map((line) => LINE.exec(line.trim()));
   const [first] = lines;
@@ -24,8 +24,8 @@ export function parseReply(response: string): SmtpReply | null {
 }
 
 /**
- * A server's words as they may be shown and logged: one line, at most 300 characters, without control characters and
- * without our secrets, which some servers repeat.
+ * A server's text made fit to be shown and logged: one line, at most 300 characters, without
+ * control characters. Secrets are replaced by `***`, because some servers repeat them.
  */
 export function wordsOf(response: string, secrets: readonly string[]): string {
   const reply = parseReply(response);
@@ -36,7 +36,7 @@ export function wordsOf(response: string, secrets: readonly string[]): string {
     .filter((secret) => secret.length >= SHORTEST_SECRET)
     .flatMap((secret) => [secret, Buffer.from(secret).toString('base64')])
     .reduce((text, secret) => text.replaceAll(secret, '***'), words);
-  // Control characters would let a server forge lines of a log.
+  // With control characters a server could forge log lines.
   const plain = hidden.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
   return plain.length > LONGEST_WORDS ? `${plain.slice(0, LONGEST_WORDS - 1)}…` : plain;
 }

@@ -6,19 +6,20 @@ import { GivenUpError, StaleSessionError, toProviderError } from './smtp-failure
 import { SmtpSession } from './smtp-session.ts';
 import { SMTP_LIMITS, type SmtpLimits, type SmtpServer } from './smtp-settings.ts';
 
-/** For checking a server as a whole. Milliseconds. */
+/** Time limit for checking a server, in milliseconds. */
 const VERIFY_MS = 30_000;
 
 /**
- * Sends mail by SMTP submission, for everything in this product that does. One message is one attempt: nothing is
- * repeated here. Connections are kept for a while, each for the key and the server it was opened for.
+ * Sends mail by SMTP submission, for accounts, mailing services and Carillon's own mail. One call
+ * is one attempt; this class never retries. Connections are kept for a while and reused only for
+ * the same key, server and login.
  *
- * What an error means is decided by how far the exchange came, not by the library's codes, which are the same before
- * and after the server has taken the message:
+ * How far the exchange came decides what an error means. The library's codes cannot, because they
+ * are the same before and after the server has accepted the message:
  *
- * - a refusal (4xx, 5xx) at any time: not sent, see `smtpVerdict`
- * - anything else before the content was given away whole: not sent, `temporary`
- * - anything else afterwards: `outcome-unknown`
+ * - a refusal (4xx, 5xx) at any time: not sent, see `smtpVerdict`;
+ * - any other error before the whole content was sent: not sent, `temporary`;
+ * - any other error afterwards: `outcome-unknown`.
  */
 export class SmtpSender {
   readonly #limits: SmtpLimits;
@@ -36,10 +37,13 @@ export class SmtpSender {
 
   /**
    * Sends one message.
-   * @param key whose connections these are (account or application): never shared between keys
-   * @param control all five phases are told, also where a kept connection needs no new login; they begin again when a kept
-   *   connection turns out to be dead before the server took anything of the message
-   * @throws {ProviderError} as above; what `control.onPhase` throws is let through as it is
+   * @param key owner of the connections (account or application); connections are never shared
+   *   between keys
+   * @param control all five phases are announced, even if a kept connection needs no new login.
+   *   They start again from `connect` if a kept connection turns out to be dead before the server
+   *   accepted any part of the message
+   * @throws {ProviderError} as described for the class; errors thrown by `control.onPhase` are
+   *   rethrown unchanged
    */
   async send(
     key: string,
@@ -61,7 +65,8 @@ export class SmtpSender {
         return await this.#sendOver({ id, session: kept, kept: true }, message, control);
       } catch (error) {
         if (!(error instanceof StaleSessionError)) throw error;
-        // Its siblings are as old: this attempt does not try them one by one.
+        // Other kept connections are as old and probably dead too. This attempt does not try them
+        // one by one.
         control.onPhase('connect');
       }
     }
@@ -70,12 +75,15 @@ export class SmtpSender {
   }
 
   /**
-   * Logs in; with `from` also asks whether the server takes mail from that address, without sending any.
-   * @throws {ProviderError} `auth-invalid` when the login is refused; `unsupported` when the settings can never work
+   * Logs in. With `from`, also asks whether the server accepts mail from that address, without
+   * sending any.
+   * @throws {ProviderError} `auth-invalid` if the login is refused; `unsupported` if the settings
+   *   can never work
    */
   async verify(key: string, server: SmtpServer, from?: string): Promise<void> {
     const id = identityOf(key, server);
-    // A login of some seconds ago proves nothing about now.
+    // A kept connection is not used here: its login some seconds ago does not prove that the login
+    // works now.
     const signal = AbortSignal.timeout(VERIFY_MS);
     const session = await this.#start(server, null, signal);
     try {
@@ -85,7 +93,10 @@ export class SmtpSender {
     }
   }
 
-  /** Closes kept connections politely and cuts those in use. Afterwards nothing is kept any more. */
+  /**
+   * Closes kept connections politely and cuts those in use. Afterwards no connection is kept any
+   * more.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     const idle = this.#kept.takeAll();
@@ -132,7 +143,10 @@ export class SmtpSender {
     }
   }
 
-  /** Keeps it; one that has something to clear up is kept as soon as it has, while nobody waits for that. */
+  /**
+   * Keeps the connection. One that needs a reset first is reset in the background and kept
+   * afterwards.
+   */
   #release(id: string, session: SmtpSession): void {
     if (this.#closed || !session.usable) void session.quit();
     else if (session.clean) this.#kept.put(id, session);
@@ -145,16 +159,22 @@ export class SmtpSender {
   }
 }
 
-/** Settings that were fit when they were stored may become so again: a message is not lost over them. */
+/**
+ * Turns `unsupported` into `temporary`: the settings worked when they were stored and may work
+ * again, so the message must not be lost.
+ */
 function forSending(error: unknown): never {
   if (!(error instanceof ProviderError) || error.code !== 'unsupported') throw error;
   const { message, phase, cause } = error;
   throw new ProviderError('temporary', message, { ...(phase ? { phase } : {}), cause });
 }
 
-/** Another password is another server: who has lost access does not keep it over an old connection. */
+/**
+ * Identity of a kept connection. The login is part of it, so that a client with a changed or
+ * revoked password cannot use an old connection.
+ */
 function identityOf(key: string, server: SmtpServer): string {
   const { host, port, security, login } = server;
-  // Not a digest: kept connections have the login themselves.
+  // A digest would hide nothing: kept connections contain the login anyway.
   return JSON.stringify([key, host, port, security, login]);
 }

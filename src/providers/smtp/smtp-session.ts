@@ -21,16 +21,19 @@ import { isTrustedHost, openSocket } from './smtp-socket.ts';
 import type { SmtpStage } from './smtp-verdict.ts';
 import { type Wait, waitFor } from './wait.ts';
 
-/** Name of the "login" that asks about a sender: the library lets nobody else put a single command. */
+/**
+ * Name of a custom "login" that only asks about a sender. The library offers no other way to send a
+ * single command.
+ */
 const ASK_SENDER = 'ASK-SENDER';
-/** How long a server may take for its farewell. */
+/** How long a server may take to answer QUIT. */
 const FAREWELL_MS = 2_000;
 const LATE = 'the server did not answer in time';
 
-/** What one message's exchange has come to. */
+/** Progress of the exchange of one message. */
 interface Exchange {
   phase: SendPhase;
-  /** Set when the caller stopped it: its own error. */
+  /** The caller's own error, if `onPhase` threw. */
   stopped: { error: unknown } | null;
   kept: boolean;
 }
@@ -38,8 +41,8 @@ interface Exchange {
 type SendInfo = SMTPConnection.SentMessageInfo;
 
 /**
- * One connection to a mail server, used by one caller at a time. Every failure ends it, but a refusal of a message: then
- * `reset` makes it fit for the next one.
+ * One connection to a mail server, used by one caller at a time. Every failure closes it, except
+ * the refusal of a message: then `reset` prepares it for the next message.
  */
 export class SmtpSession {
   readonly #connection: SMTPConnection;
@@ -52,12 +55,12 @@ export class SmtpSession {
   #ended = false;
   #messages = 0;
   #dirty = false;
-  /** Over as soon as everything that came with the last reply has been looked at. */
+  /** Resolves when all data that came with the last reply has been processed. */
   #settling: Promise<void> | null = null;
   readonly #replies: SmtpReplies;
   #sender = '';
   #senderReply = '';
-  /** Called once, when the connection is gone. */
+  /** Called once, when the connection is closed. */
   onEnd: (() => void) | null = null;
 
   private constructor(
@@ -86,30 +89,31 @@ export class SmtpSession {
       },
       connectionTimeout: leftMs,
       greetingTimeout: leftMs,
-      // Ours are the waits: the library has one limit for all of them.
+      // This class sets its own time limits. The library has a single one for all waits, so it gets
+      // a value that never applies first.
       socketTimeout:
         2 * Math.max(limits.commandMs, limits.contentMs, limits.confirmationMs, limits.idleMs),
-      // What is abandoned in the middle has to be cut: a polite end would leave the rest of the content on its way.
+      // An abandoned exchange must be cut: a polite close would still send the rest of the content.
       socketCloseTimeout: 0,
       maxResponseSize: REPLY_BYTES,
       customAuth: { [ASK_SENDER]: (context) => this.#ask(context) },
     });
     this.#replies = new SmtpReplies(this.#connection, () => {
-      this.#wait?.reject(new SmtpTroubleError('the server says more than is taken'));
+      this.#wait?.reject(new SmtpTroubleError('the server sent more data than is accepted'));
       this.destroy();
     });
     this.#connection.on('error', (error) => this.#wait?.reject(error));
     this.#connection.once('end', () => {
       this.#ended = true;
-      // The library may be about to say why.
+      // In the same tick the library may still report the reason.
       queueMicrotask(() => this.#wait?.reject(new SmtpClosedError()));
       this.onEnd?.();
     });
   }
 
   /**
-   * Connects and greets; encrypted, where the server's settings ask for it.
-   * @throws {ProviderError} phase `connect`; `unsupported` when the settings can never work
+   * Connects, encrypts if the settings ask for it, and reads the greeting and the reply to EHLO.
+   * @throws {ProviderError} phase `connect`; `unsupported` if the settings can never work
    */
   static async open(
     server: SmtpServer,
@@ -143,23 +147,25 @@ export class SmtpSession {
     }
   }
 
-  /** Whether it can take another message. */
+  /** Whether the session can take another message. */
   get usable(): boolean {
     return !this.#ended && this.#messages < this.#limits.messagesPerConnection;
   }
 
   /**
-   * Logs in, where the settings have a login.
-   * @throws {ProviderError} phase `login`; `unsupported` when credentials would go over the wire in the clear
+   * Logs in, if the settings have a login.
+   * @throws {ProviderError} phase `login`; `unsupported` if the credentials would be sent
+   *   unencrypted
    */
   async login(signal: AbortSignal | null): Promise<void> {
     const { login, security } = this.#server;
     if (!login) return;
     try {
       if (!this.#connection.secure && !(security === 'none' && this.#trusted)) {
-        throw this.#unsupported('Credentials are not given to this server without encryption');
+        throw this.#unsupported('Credentials are not sent to this server without encryption');
       }
-      if (!this.#connection.allowsAuth) throw this.#unsupported('The server offers no login');
+      if (!this.#connection.allowsAuth)
+        throw this.#unsupported('The server does not offer a login');
       const late = 'the server did not answer the login in time';
       await this.#command(signal, late, (done) => this.#connection.login(authOf(login), done));
     } catch (error) {
@@ -169,21 +175,26 @@ export class SmtpSession {
   }
 
   /**
-   * Sends one message. Phases `envelope`, `content` and `confirmation` are told before they begin.
-   * @param kept the connection was kept for a while: it may be dead
-   * @throws {StaleSessionError} it was kept and is dead, and the server took nothing of this message
+   * Sends one message. Announces the phases `envelope`, `content` and `confirmation` before each
+   * begins.
+   * @param kept true if the connection was kept open after an earlier message, so that it may be
+   *   dead
+   * @throws {StaleSessionError} if a kept connection is dead and the server accepted no part of
+   *   this message
    * @throws {ProviderError} the message was not sent, or `outcome-unknown`
    */
   async send(message: OutgoingMessage, control: SendControl, kept: boolean): Promise<SendReceipt> {
     const prepared = prepareEnvelope(message, this.#extensions);
-    // A stray reply in the same packet as the last one must not answer the next command.
+    // A surplus reply in the same packet as the last one must not be taken for the reply to the
+    // next command.
     if (this.#settling) await this.#settling;
     control.onPhase('envelope');
     const exchange: Exchange = { phase: 'envelope', stopped: null, kept };
     this.#connection.lastServerResponse = false;
     try {
       const info = await this.#exchange(message, prepared, control, exchange);
-      // A server that confirms what it cannot have yet is out of step with us: nothing it says can be believed.
+      // A server that confirms before it can have the content is out of step. None of its replies
+      // can be trusted.
       if (exchange.phase !== 'confirmation')
         throw new SmtpTroubleError('the server answered before the end of the content');
       this.#messages++;
@@ -205,14 +216,18 @@ export class SmtpSession {
   }
 
   /**
-   * Asks whether the server takes mail from an address, without sending any.
+   * Asks whether the server accepts mail from an address, without sending any.
    * @throws {ProviderError} phase `envelope`
    */
   async askSender(email: string, signal: AbortSignal | null): Promise<void> {
     const context: FailureContext = { phase: 'envelope', stage: 'sender', secrets: this.#secrets };
     const wire = wireAddress(email, this.#extensions);
     if (wire === null)
-      throw new ProviderError('rejected', 'The server takes no such address (SMTPUTF8)', context);
+      throw new ProviderError(
+        'rejected',
+        'The server does not accept such an address (SMTPUTF8)',
+        context,
+      );
     this.#sender = /^\p{ASCII}*$/u.test(wire) ? `<${wire}>` : `<${wire}> SMTPUTF8`;
     try {
       const auth = { method: ASK_SENDER, user: '', pass: '' };
@@ -224,23 +239,26 @@ export class SmtpSession {
     if (!this.#senderReply.startsWith('2')) throw ofReply(this.#senderReply, context);
   }
 
-  /** Whether nothing is left of an earlier message. */
+  /** Whether no state of an earlier message is left on the connection. */
   get clean(): boolean {
     return !this.#dirty;
   }
 
-  /** Ends what is left of a refused message; `usable` says whether that worked. */
+  /**
+   * Clears the state left by a refused message. Check `usable` afterwards: it is false if that
+   * failed.
+   */
   async reset(): Promise<void> {
     try {
       await this.#command(null, LATE, (done) => this.#connection.reset(done));
       this.#dirty = false;
     } catch {
-      // The message it was about has long got its answer; without the connection nothing is lost.
+      // The result of the message was returned long ago; losing the connection costs nothing.
       this.destroy();
     }
   }
 
-  /** Says farewell and closes; resolves when it is closed. */
+  /** Sends QUIT and closes. Resolves when the connection is closed. */
   async quit(): Promise<void> {
     if (this.#ended) return;
     const closed = new Promise<void>((resolve) => this.#connection.once('end', resolve));
@@ -268,7 +286,8 @@ export class SmtpSession {
           exchange.stopped = { error };
           throw error;
         }
-        // What this would send, nobody would hear of: the stream runs ahead of promises.
+        // The stream may get here before the promise has reported that the wait is over. Content
+        // sent now would have no one to report its result to.
         if (wait.over) throw new SmtpTroubleError('the exchange has ended');
         exchange.phase = phase;
       };
@@ -290,13 +309,14 @@ export class SmtpSession {
       onBegin() {
         enter('content');
         gather();
-        // From here on a cut would only make more doubt.
+        // Once the content is on its way, an abort no longer cuts the exchange: that could only
+        // make the outcome unknown.
         wait.carryOn();
         until = performance.now() + contentMs;
       },
       onBlock() {
         const leftMs = Math.max(until - performance.now(), 1);
-        wait.within(Math.min(commandMs, leftMs), 'the server did not take the content in time');
+        wait.within(Math.min(commandMs, leftMs), 'the server did not accept the content in time');
       },
       onEnd() {
         enter('confirmation');
@@ -305,7 +325,10 @@ export class SmtpSession {
     };
   }
 
-  /** Whatever is written before the next turn leaves together: of a short message the content and the final dot. */
+  /**
+   * Joins everything written before the next event-loop iteration into one packet. A short message
+   * is then sent together with its final dot.
+   */
   #gather(): void {
     const socket = this.#connection._socket;
     if (!socket) return;
@@ -313,7 +336,10 @@ export class SmtpSession {
     setImmediate(() => socket.uncork());
   }
 
-  /** What a failed exchange means; leaves the session either fit to be reset or cut. */
+  /**
+   * Decides what a failed exchange means. Afterwards the session is either ready for `reset` or
+   * closed.
+   */
   #failed(error: unknown, prepared: PreparedEnvelope, { phase, stopped, kept }: Exchange): unknown {
     const refusal = isReply(error) && phase !== 'content' && !this.#ended;
     this.#dirty = true;
@@ -322,7 +348,8 @@ export class SmtpSession {
     if (phase === 'envelope' && kept && this.#saidNothing(error)) {
       return new StaleSessionError('the connection had been closed', { cause: error });
     }
-    // The library notes refusals in the envelope it was given, also where it reports none.
+    // The library records refusals in the envelope object it was given, even if it does not report
+    // them.
     const noted = (prepared.envelope as { rejectedErrors?: LibraryError[] }).rejectedErrors ?? [];
     const sorted = sortRecipients(noted, prepared.originals, this.#secrets);
     const refused = [...prepared.refused, ...sorted.refused];
@@ -334,8 +361,9 @@ export class SmtpSession {
   }
 
   /**
-   * Whether the server has not said a word since the message began, or only that it is closing: 421, or x.4.2 (Gmail's
-   * idle timeout) in answer to MAIL. It has then accepted nothing of the envelope.
+   * Whether the server has sent nothing since the message began, or only a notice that it is
+   * closing: 421, or x.4.2 (Gmail's idle timeout) in reply to MAIL. The server has then accepted no
+   * part of the envelope.
    */
   #saidNothing(error: unknown): boolean {
     if (!isReply(error)) return this.#connection.lastServerResponse === false && isLoss(error);
@@ -355,7 +383,10 @@ export class SmtpSession {
     return new ProviderError('unsupported', message, { phase: 'login' });
   }
 
-  /** One of the library's calls that tell by a callback whether they went well. @param late what is said when it takes too long */
+  /**
+   * Runs one call of the library that reports success or failure by a callback.
+   * @param late error text if the call takes too long
+   */
   #command(
     signal: AbortSignal | null,
     late: string,
@@ -378,7 +409,7 @@ export class SmtpSession {
   }
 }
 
-/** Whether the connection was lost, as opposed to our own giving up. */
+/** Whether the connection was lost, as opposed to an abort or a timeout on this side. */
 function isLoss(error: unknown): boolean {
   const { code } = error as LibraryError;
   return code === 'ECONNECTION' || code === 'ESOCKET' || error instanceof SmtpClosedError;
@@ -406,7 +437,8 @@ function authOf(login: NonNullable<SmtpServer['login']>) {
 function secretsOf(login: SmtpServer['login']): string[] {
   if (!login) return [];
   const { user } = login;
-  // As they go over the wire, too (RFC 4616, XOAUTH2): some servers repeat the command they refuse.
+  // Also in the form sent to the server (RFC 4616, XOAUTH2): some servers repeat the command that
+  // they refuse.
   if (!('accessToken' in login)) return [login.password, `\0${user}\0${login.password}`];
   return [login.accessToken, `user=${user}\u0001auth=Bearer ${login.accessToken}\u0001\u0001`];
 }

@@ -3,14 +3,19 @@ import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { SmtpServer } from './smtp-settings.ts';
 import { waitFor } from './wait.ts';
 
-/** Time in milliseconds for one of several addresses of a host; Node's 250 are less than a round trip around the world. */
+/**
+ * Time for each of several addresses of a host, in milliseconds. Node's default of 250 is less than
+ * a round trip around the world.
+ */
 export const ATTEMPT_MS = 2_500;
 
 /**
- * Opens a TCP connection to a mail server under the operator's guard: private addresses are refused at this point, also
- * those a name resolves to, unless the allow-list has them or the name. The library is given the open connection,
- * because its own way looks names up before the guard could see them.
- * @throws {Error} with Node's codes, `ERR_IP_BLOCKED` for an address that is refused; as `waitFor`
+ * Opens a TCP connection to a mail server. The egress guard refuses private addresses here,
+ * including those that a name resolves to, unless the operator's allow-list contains the address or
+ * the name. The library gets the open connection, because it would resolve names itself and bypass
+ * the guard.
+ * @throws {Error} with Node's codes; `ERR_IP_BLOCKED` for a refused address; also the errors of
+ *   `waitFor`
  */
 export async function openSocket(
   { host, port }: Pick<SmtpServer, 'host' | 'port'>,
@@ -30,7 +35,7 @@ export async function openSocket(
     await waitFor<void>(signal, (wait) => {
       wait.within(limitMs, 'no connection in time');
       socket.once('connect', wait.resolve);
-      // Stays for good: until somebody else listens, an error must not end the process.
+      // This listener stays. Without a listener an error would end the process.
       socket.on('error', wait.reject);
     });
     return socket;
@@ -40,7 +45,7 @@ export async function openSocket(
   }
 }
 
-/** Whether the operator named the host, or allows the address it was reached at. */
+/** Whether the operator's allow-list contains the host's name or the address it was reached at. */
 export function isTrustedHost(policy: EgressPolicy, host: string, socket: Socket): boolean {
   const { remoteAddress, remoteFamily } = socket;
   return (

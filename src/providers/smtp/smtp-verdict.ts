@@ -1,28 +1,33 @@
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import type { SmtpReply } from './smtp-reply.ts';
 
-/** What a reply answers: the greeting, EHLO or STARTTLS; AUTH; MAIL; RCPT; DATA; the content. */
+/**
+ * The command that a reply belongs to: `connect` is the greeting, EHLO or STARTTLS; `login` AUTH;
+ * `sender` MAIL; `recipient` RCPT; `data` DATA; `message` the content.
+ */
 export type SmtpStage = 'connect' | 'login' | 'sender' | 'recipient' | 'data' | 'message';
 
-/** What a refusal means. */
+/** The meaning of a refusing reply. */
 export interface SmtpVerdict {
   code: ProviderErrorCode;
-  /** When the reply names a time. */
+  /** Set if the reply names a time. */
   retryAfterSeconds: number | null;
 }
 
-/** Limits of a day (Gmail 5.4.5, Exchange Online 5.1.90, and 5.7.232 and 5.7.233 for whole tenants). */
+/** Daily limits: Gmail 5.4.5, Exchange Online 5.1.90, and 5.7.232 and 5.7.233 for whole tenants. */
 const DAILY_CODES = new Set(['5.4.5', '5.1.90', '5.7.232', '5.7.233']);
 const DAILY =
   /\bdaily\b.{0,60}\b(limit|quota|credits)|\b(limit|quota)\b.{0,60}\b(per day|daily|24[ -]?h)|submission ?quota ?exceeded|exceededmessagelimit|dailylimitexceeded|maximum credits exceeded/i;
-/** Said of the sender without a period. */
+/** Texts about a limit of the sender that name no period. */
 const SENDING =
   /\b(sending|messaging|outgoing|outbound) (limit|quota)s?\b|\bexceeded (your|the|its) (sending|messaging|outgoing|outbound)\b|\bsender'?s?\b.{0,30}\bquota\b/i;
 const TOO_FAST =
   /throttl|\brate[ -]?limit|sending rate|\bpeak\b|per (hour|minute|second)\b|\bhourly\b|concurrent|connection limit|slow down|too (many|much|fast)|unusual (rate|sending)/i;
-/** "Too many" of what no waiting changes, or what the next attempt sends separately. */
+/**
+ * "Too many" of something that waiting does not change, or that the next attempt sends separately.
+ */
 const TOO_MANY_OTHERS = /too many (recipients|hops|received|invalid|errors?\b)/i;
-/** Of refusals for good only what is surely about speed. */
+/** In a final refusal, only texts that are certainly about speed. */
 const SURELY_TOO_FAST =
   /throttl|\brate[ -]?limit|sending rate|per (hour|minute|second)\b|\bhourly\b|concurrent connections|too many (messages|e?mails|connections|requests|concurrent|bad auth|(failed )?(login|auth))/i;
 /** Exchange Online: refused for a while after repeated errors. */
@@ -32,12 +37,12 @@ const AFTER =
   /\b(?:in|after|for|wait)\s+(?:about\s+|at least\s+)?(\d{1,5})\s*(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)\b/i;
 
 /**
- * What a refusing reply means. Decided by stage, enhanced code and text together: the three digits alone say too
- * little, and some enhanced codes mean the recipient with one server and the sender with another. Any refusal means that the message
- * was not sent.
+ * Decides what a refusing reply means, from the stage, the enhanced code and the text together. The
+ * three digits alone are too coarse, and some enhanced codes mean the recipient on one server and
+ * the sender on another. Every refusal means that the message was not sent.
  *
- * Daily limits come before the rule that 5xx is final. Only a server's refusal of the login itself is `auth-invalid`:
- * a server in trouble must not cost the user a new authentication.
+ * Daily limits are checked before the rule that 5xx is final. Only an explicit refusal of the login
+ * is `auth-invalid`: a server with a fault must not force the user to authenticate again.
  */
 export function smtpVerdict(stage: SmtpStage, reply: SmtpReply): SmtpVerdict {
   const code = codeOf(stage, reply);
@@ -49,16 +54,18 @@ function codeOf(stage: SmtpStage, reply: SmtpReply): ProviderErrorCode {
   if (isTooBig(reply)) return isFinal(reply) ? 'rejected' : 'temporary';
   if (isDailyLimit(stage, reply)) return 'quota-exhausted';
   if (isTooFast(reply)) return 'rate-limited';
-  // Neither is about the message: whom the server does not let in today it may let in tomorrow.
+  // Neither stage is about the message. A server that refuses the client today may accept it
+  // tomorrow.
   if (stage === 'connect') return 'temporary';
   if (stage === 'login') return isLoginRefusal(reply) ? 'auth-invalid' : 'temporary';
-  // Not logged in, as the server sees it; 5.7.57 is Exchange Online's. "Must issue STARTTLS" is about something else.
+  // The server regards the session as not logged in; 5.7.57 is Exchange Online's code. "Must issue
+  // STARTTLS" means something else.
   if ((reply.code === 530 || reply.enhanced === '5.7.57') && !/tls|encrypt/i.test(reply.text))
     return 'auth-invalid';
   return isFinal(reply) ? 'rejected' : 'temporary';
 }
 
-/** 503 says that the session is in the wrong state, not that the message is refused. */
+/** 503 means that the session is in the wrong state, not that the message is refused. */
 function isFinal({ code }: SmtpReply): boolean {
   return code >= 500 && code < 600 && code !== 503;
 }
@@ -75,7 +82,8 @@ function isDailyLimit(stage: SmtpStage, { enhanced, text }: SmtpReply): boolean 
   if (enhanced !== null && DAILY_CODES.has(enhanced)) return true;
   if (DAILY.test(text)) return true;
   if (SENDING.test(text)) return !TOO_FAST.test(text);
-  // x.2.2 is a full mailbox (RFC 3463): the recipient's. What hosters call quota under x.7.1 is the sender's.
+  // x.2.2 is a full mailbox of the recipient (RFC 3463). A quota that hosters report under x.7.1 is
+  // the sender's.
   return (
     stage !== 'recipient' &&
     enhanced?.endsWith('.7.1') === true &&
@@ -91,7 +99,10 @@ function isTooFast(reply: SmtpReply): boolean {
   return (isFinal(reply) ? SURELY_TOO_FAST : TOO_FAST).test(text);
 }
 
-/** 53x, 525 and 550 in answer to AUTH; 50x is about the command, 554 about the client. */
+/**
+ * In reply to AUTH, 53x, 525 and 550 refuse the login. 50x is about the command, 554 about the
+ * client.
+ */
 function isLoginRefusal({ code, enhanced, text }: SmtpReply): boolean {
   if (code < 500 || LATER.test(text)) return false;
   return (

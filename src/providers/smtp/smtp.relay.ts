@@ -17,13 +17,14 @@ const settingsSchema = z
     password: z.string().min(1).max(1024).optional(),
   })
   .refine(({ username, password }) => (username === undefined) === (password === undefined), {
-    message: 'username and password go together',
+    message: 'username and password must be given together',
     path: ['password'],
   });
 
 /**
- * A mailing service, or a mail server of the operator's, that takes mail by SMTP. Whether it takes mail from an address is
- * asked without sending any: it accepts the sender, or not. It cannot be asked what it has sent.
+ * A mailing service, or a mail server of the operator, that accepts mail by SMTP. The server itself
+ * decides whether it accepts mail from an address: MAIL FROM is tried without sending a message.
+ * SMTP offers no search for sent messages.
  */
 export class SmtpRelay implements RelayTransport {
   readonly kind = 'smtp';
@@ -46,7 +47,7 @@ export class SmtpRelay implements RelayTransport {
     return { found: false, conclusive: false };
   }
 
-  /** There is nothing to begin: a server has its own ways to allow a sender. */
+  /** SMTP has no procedure to start: each server has its own ways to allow a sender. */
   enrol(settings: RelaySettings, sender: { email: string; name: string }) {
     return this.senderStatus(settings, sender.email);
   }
@@ -57,22 +58,22 @@ export class SmtpRelay implements RelayTransport {
       await this.sender.verify(key, server, email);
       return { domainVerified: false, senderVerified: true, detail: null };
     } catch (error) {
-      // Only the answer about the sender is one; a failed login says nothing about addresses.
+      // Only a refusal of the sender is a result; a failed login proves nothing about the address.
       if (!(error instanceof ProviderError) || error.code !== 'rejected') throw error;
       return { domainVerified: false, senderVerified: false, detail: error.message };
     }
   }
 
   async removeSender() {
-    // The server keeps no list that we could change.
+    // SMTP offers no list of senders to change.
   }
 }
 
-/** @throws {z.ZodError} for settings that are not of this kind */
+/** @throws {z.ZodError} if the settings are not those of an SMTP relay */
 function toServer(settings: RelaySettings): { key: string; server: SmtpServer } {
   const { host, port, security, username, password } = settingsSchema.parse(settings);
   const login =
     username !== undefined && password !== undefined ? { user: username, password } : null;
-  // The same settings are the same relay: the sender tells servers apart by all of them, the password too.
+  // One key is enough: `SmtpSender` separates connections by all settings, including the password.
   return { key: 'relay', server: { host, port, security, login } };
 }

@@ -1,19 +1,22 @@
 import { GivenUpError, SmtpTimeoutError } from './smtp-failure.ts';
 
-/** A wait for something that ends in one of several ways; the first one counts. */
+/** A wait that can end in several ways. The first one counts. */
 export interface Wait<T> {
   resolve(value: T): void;
   reject(error: unknown): void;
-  /** From now on it ends with an `SmtpTimeoutError` after so many milliseconds; replaces the limit before. */
+  /**
+   * From now on the wait ends with an `SmtpTimeoutError` after `ms` milliseconds. Replaces the
+   * previous limit.
+   */
   within(ms: number, what: string): void;
-  /** From now on it does not end any more because the caller has given up. */
+  /** From now on an abort by the caller no longer ends the wait. */
   carryOn(): void;
-  /** Whether it has ended: nobody listens any more. */
+  /** Whether the wait has ended and a further result would be ignored. */
   readonly over: boolean;
 }
 
 /**
- * Waits for what `start` begins.
+ * Waits for the operation that `start` begins.
  * @param signal aborting it ends the wait with a `GivenUpError`
  */
 export function waitFor<T>(signal: AbortSignal | null, start: (wait: Wait<T>) => void): Promise<T> {

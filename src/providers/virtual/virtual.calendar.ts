@@ -5,12 +5,13 @@ import type {
   ProviderAccount,
 } from '../port/connector.ts';
 
-/** Domain of the UIDs of events that were made here. */
+/** Domain of the UIDs of events created in virtual calendars. */
 const UID_DOMAIN = 'virtual.calendar';
 
 /**
- * Calendars of accounts without a provider. The mirror is all there is of them: every write is there already when it comes
- * here, so nothing is stored and nothing fails. Ids are the keys, as is asked of a repeated call.
+ * Calendars of accounts without a provider. The mirror is the only copy and already contains every
+ * change when these methods are called, so they store nothing and never fail. Keys serve as ids, so
+ * that a repeated call returns the same id.
  */
 export class VirtualCalendars implements CalendarPort {
   async listCalendars() {
@@ -44,7 +45,7 @@ export class VirtualCalendars implements CalendarPort {
   async resetInstance() {}
 }
 
-/** The primary calendar of a new account, named by its address as elsewhere. */
+/** The primary calendar of a new account, named after its address. */
 export function primaryCalendar({ email }: Pick<ProviderAccount, 'email'>): CalendarContent {
   return { name: email, description: null, location: null, timezone: null };
 }

@@ -4,7 +4,7 @@ import { VIRTUAL_PROVIDER } from '../port/provider-name.ts';
 import { primaryCalendar, VirtualCalendars } from './virtual.calendar.ts';
 
 /**
- * Virtual calendars (api facts 3.2): accounts without a provider, which have calendars and nothing else
+ * Virtual accounts: they have calendars and nothing else, and no provider
  * (docs/virtual-calendars.md). There are no credentials to check.
  */
 export class VirtualConnector implements Connector {

@@ -12,12 +12,12 @@ import { jsonOf } from '../port/service-answers.ts';
 import { toProviderError, toTokenError } from './zoom.errors.ts';
 import type { ZoomSettings } from './zoom.settings.ts';
 
-/** A page of 300 meetings fits. */
+/** Enough for a page of 300 meetings. */
 const MOST_BYTES = 2 * 1024 * 1024;
 const TIMEOUT_MS = 15_000;
-/** A token is not used any more so long before it expires. */
+/** A token is replaced this long before it expires. */
 const MARGIN_MS = 60_000;
-/** Tokens kept in memory; Zoom gives another one for the asking. */
+/** Tokens kept in memory. Zoom issues a new one on request. */
 const MOST_TOKENS = 1_000;
 
 const tokenAnswer = z.object({
@@ -30,7 +30,9 @@ interface Token {
   expiresAtMs: number;
 }
 
-/** Calls Zoom's API with tokens of a server-to-server OAuth app, which are kept in memory only. */
+/**
+ * Calls Zoom's API with tokens of a server-to-server OAuth app. The tokens are kept in memory only.
+ */
 export class ZoomApi {
   readonly #tokens = new Map<string, Promise<Token>>();
 
@@ -39,15 +41,19 @@ export class ZoomApi {
     private readonly clock: Clock,
   ) {}
 
-  /** Gets a token anew, to prove the credentials. @throws {ProviderError} `auth-invalid` */
+  /**
+   * Requests a new token to check the credentials.
+   * @throws {ProviderError} `auth-invalid`
+   */
   async authenticate(settings: ZoomSettings): Promise<void> {
     this.#tokens.delete(keyOf(settings));
     await this.#token(settings);
   }
 
   /**
-   * The body of a successful answer; undefined where there is none. A token that is refused is replaced once.
-   * @throws {ProviderError} `outcome-unknown` when a request that changes something may have had its effect
+   * Returns the body of a successful response, or `undefined` if it is not JSON. A refused token is
+   * replaced once.
+   * @throws {ProviderError} `outcome-unknown` if a request other than GET may have taken effect
    */
   async call(
     settings: ZoomSettings,
@@ -62,7 +68,7 @@ export class ZoomApi {
     }
     if (answer.status >= 200 && answer.status < 300) return jsonOf(answer.body);
     const error = toProviderError(answer, this.clock.now());
-    // A gateway that lost its server's answer: what the server did is unknown.
+    // A gateway reports that it lost the server's response, so the outcome is unknown.
     if (method !== 'GET' && (answer.status === 502 || answer.status === 504))
       throw new ProviderError('outcome-unknown', error.message);
     throw error;
@@ -87,7 +93,7 @@ export class ZoomApi {
     return this.#send(settings.base_url + path, sent, lost);
   }
 
-  /** One request for a token, however many wait for it. */
+  /** Concurrent callers share one request for a token. */
   async #token(settings: ZoomSettings): Promise<Token> {
     const key = keyOf(settings);
     const kept = await this.#tokens.get(key)?.catch(() => undefined);
@@ -123,11 +129,12 @@ export class ZoomApi {
     );
     if (answer.status !== 200) throw toTokenError(answer, now);
     const { success, data } = tokenAnswer.safeParse(jsonOf(answer.body));
-    if (!success) throw new ProviderError('temporary', 'Zoom: its answer has no access token');
+    if (!success)
+      throw new ProviderError('temporary', 'Zoom: the response contains no access token');
     return { value: data.access_token, expiresAtMs: now.getTime() + data.expires_in * 1000 };
   }
 
-  /** @param lost what it means when there is no answer though the request may have arrived */
+  /** @param lost error code if no response came although the request may have arrived */
   async #send(
     url: string,
     request: Parameters<EgressClient['request']>[1],
@@ -145,7 +152,7 @@ export class ZoomApi {
   }
 }
 
-/** Which token it is, without being a secret itself. */
+/** Key of a token in the cache: a digest, so that it contains no secret. */
 function keyOf({ token_url, account_id, client_id, client_secret }: ZoomSettings): string {
   return createHash('sha256')
     .update([token_url, account_id, client_id, client_secret].join('\n'))

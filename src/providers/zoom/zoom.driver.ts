@@ -18,26 +18,26 @@ import {
   zoomSettings,
 } from './zoom.settings.ts';
 
-/** `type` of Zoom's meetings. */
+/** Values of `type` in Zoom's meetings. */
 const SCHEDULED = 2;
 const NO_FIXED_TIME = 3;
 
 const MOST_TITLE = 200;
 const MOST_PHONES = 20;
 const PAGE = 300;
-/** Of meetings that are looked through for a lost one: 6,000. */
+/** Pages searched for a lost meeting, that is 6,000 meetings. */
 const MOST_PAGES = 20;
 
 const MOST_TEXT = 2048;
 
-/** What comes is stored and sent on: nothing in it may be what a table or an address cannot take. */
+/** Responses are stored and sent on, so characters that PostgreSQL cannot store are removed. */
 const someText = (most: number) =>
   z
     .string()
     .max(most)
     .transform((text) => storable(text, most));
 const optionalText = someText(MOST_TEXT).nullish().catch(null);
-/** As the standard writes it: without spaces, quotes and line breaks. */
+/** Normalised as the URL standard specifies: without spaces, quotes and line breaks. */
 const address = z
   .url({ protocol: /^https?$/ })
   .transform((url) => new URL(url).href)
@@ -63,7 +63,7 @@ const meetingsAnswer = z.object({
   next_page_token: optionalText,
 });
 
-/** Zoom, or whatever speaks its API at the `base_url`. */
+/** Zoom, or another server with its API at `base_url`. */
 export class ZoomMeetings implements ConferencingPort {
   readonly kind = 'zoom';
   readonly providers = ['Zoom Meeting'] as const;
@@ -81,7 +81,10 @@ export class ZoomMeetings implements ConferencingPort {
     await this.#api.authenticate(opened(settings));
   }
 
-  /** By the key in the agenda: Zoom has no field of one's own that needs no setting up, and lists agendas. */
+  /**
+   * Searches for the key in the agenda. Zoom has no custom field that works without setup, and its
+   * list of meetings includes agendas.
+   */
   async find(settings: ConferencingSettings, meeting: MeetingKey) {
     let next = '';
     for (let page = 0; page < MOST_PAGES; page += 1) {
@@ -105,7 +108,7 @@ export class ZoomMeetings implements ConferencingPort {
 
   async update(settings: ConferencingSettings, id: string, content: MeetingContent) {
     await this.#call(settings, 'PATCH', `/v2/meetings/${encodeURIComponent(id)}`, toZoom(content));
-    // Another password is another address.
+    // A new password also changes the join address.
     return (await this.#get(settings, id)).details;
   }
 
@@ -180,6 +183,6 @@ function toMeeting(answer: unknown): Meeting {
 function read<T>(shape: ZodType<T>, answer: unknown): T {
   const parsed = shape.safeParse(answer);
   if (!parsed.success)
-    throw new ProviderError('outcome-unknown', 'Zoom: its answer is not one of the Zoom API');
+    throw new ProviderError('outcome-unknown', 'Zoom: the response is not one of the Zoom API');
   return parsed.data;
 }

@@ -7,29 +7,35 @@ import {
 } from '../../platform/base/errors/provider-error.ts';
 import { jsonOf, plainWords } from '../port/service-answers.ts';
 
-/** Bodies of the API and of the token endpoint. */
+/** Error bodies of the API and of the token endpoint. */
 const errorBody = z.object({
   code: z.number().nullish().catch(null),
   message: z.string().nullish().catch(null),
   reason: z.string().nullish().catch(null),
 });
 
-/** "Meeting does not exist", also one that has expired. */
+/** "Meeting does not exist"; also used for expired meetings. */
 const NO_MEETING = 3001;
-/** Codes of tokens that are expired, revoked, or lack a scope: 124, and those that come with 400. */
+/**
+ * Codes for tokens that are expired, revoked, or lack a scope: 124, and those that come with status
+ * 400.
+ */
 const TOKEN_TROUBLE: readonly (number | null | undefined)[] = [124, 4700, 4711];
-/** "A maximum of 100 meetings can be created or updated for a single user in one day", with status 429. */
+/**
+ * "A maximum of 100 meetings can be created or updated for a single user in one day", with status
+ * 429.
+ */
 const DAILY = /per day|daily|in one day/i;
 
 function codeOf(status: number, code: number | null | undefined, words: string): ProviderErrorCode {
   if (TOKEN_TROUBLE.includes(code) || status === 401) return 'auth-invalid';
   if (status === 404 && code === NO_MEETING) return 'not-found';
   if (status === 429) return DAILY.test(words) ? 'quota-exhausted' : 'rate-limited';
-  // Of 404: an unknown user, or a base URL that is not Zoom's.
+  // Other 404 responses mean an unknown user, or a base URL that is not Zoom's.
   return status >= 400 && status < 500 && status !== 408 ? 'rejected' : 'temporary';
 }
 
-/** `Retry-After` of the daily limit is an ISO date, of others seconds. */
+/** `Retry-After` is an ISO date for the daily limit and a number of seconds for other limits. */
 function secondsToWait({ retryAfter }: EgressAnswer, now: Date): number | undefined {
   const iso =
     retryAfter !== null && /^\d{4}-\d\d-\d\dT/.test(retryAfter) ? Date.parse(retryAfter) : NaN;
@@ -37,7 +43,7 @@ function secondsToWait({ retryAfter }: EgressAnswer, now: Date): number | undefi
   return at === undefined ? undefined : Math.max(1, Math.ceil((at - now.getTime()) / 1000));
 }
 
-/** What an answer of Zoom's that is no success means. */
+/** The error for an unsuccessful response of Zoom's API. */
 export function toProviderError(answer: EgressAnswer, now: Date): ProviderError {
   const { status, body } = answer;
   const { code, message, reason } = errorBody.safeParse(jsonOf(body)).data ?? {};
@@ -54,7 +60,10 @@ export function toProviderError(answer: EgressAnswer, now: Date): ProviderError 
   );
 }
 
-/** A refusal of the token endpoint: all of its 4xx are about the credentials. */
+/**
+ * The error for an unsuccessful response of the token endpoint. Every final refusal there is about
+ * the credentials.
+ */
 export function toTokenError(answer: EgressAnswer, now: Date): ProviderError {
   const error = toProviderError(answer, now);
   return error.code === 'rejected' ? new ProviderError('auth-invalid', error.message) : error;

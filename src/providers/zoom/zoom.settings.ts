@@ -4,17 +4,20 @@ import type { ConferencingSettings } from '../port/conferencing-port.ts';
 import { serviceAddress } from '../port/service-answers.ts';
 
 export const ZOOM_URL = 'https://api.zoom.us';
-/** Where Zoom itself gives tokens. */
+/** Zoom's own token endpoint. */
 const ZOOM_TOKEN_URL = 'https://zoom.us/oauth/token';
 
 export interface ZoomSettings {
-  /** Of a server-to-server OAuth app. */
+  /** Account id, client id and secret of a server-to-server OAuth app. */
   account_id: string;
   client_id: string;
   client_secret: string;
-  /** Whose meetings they are: `me` (the owner of the app), a user's id or address, or `{email}`: the account's address. */
+  /**
+   * The owner of the meetings: `me` (the owner of the app), a user's id or address, or `{email}`
+   * for the account's address.
+   */
   user: string;
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   base_url: string;
   token_url: string;
 }
@@ -24,7 +27,7 @@ const credential = z
   .max(500, 'must not be longer than 500 characters')
   .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters');
 
-/** @param egress decides where requests may go */
+/** @param egress decides which addresses are allowed */
 export function zoomSettings(egress: EgressClient) {
   const address = serviceAddress(egress);
   return z
@@ -43,7 +46,7 @@ export function zoomSettings(egress: EgressClient) {
     });
 }
 
-/** Stored settings, as this driver knows them. */
+/** Stored settings with the type of this driver. */
 export function opened(settings: ConferencingSettings): ZoomSettings {
   return settings as unknown as ZoomSettings;
 }
@@ -51,8 +54,8 @@ export function opened(settings: ConferencingSettings): ZoomSettings {
 const MOST_SETTINGS = 40;
 
 /**
- * `autocreate.settings` of an event: a part of the body of Zoom's "Create a meeting". Zoom itself says no to settings it does
- * not know.
+ * `autocreate.settings` of an event: a part of the body of Zoom's "Create a meeting". Settings that
+ * Zoom does not know are refused by Zoom itself.
  */
 export const zoomMeetingSettings = z.strictObject({
   password: z
@@ -61,7 +64,9 @@ export const zoomMeetingSettings = z.strictObject({
     .optional(),
   settings: z
     .record(
-      z.string().regex(/^[a-z_]{1,50}$/, 'names are small letters and underscores'),
+      z
+        .string()
+        .regex(/^[a-z_]{1,50}$/, 'names must consist of lower-case letters and underscores'),
       z.union([z.boolean(), z.number(), z.string().max(500)], {
         error: 'must be true, false, a number or a text',
       }),
