@@ -11,7 +11,7 @@ const addressList = (most = MOST_RECIPIENTS) =>
     .nullish()
     .transform((list) => list ?? undefined);
 
-/** What a message says, in bodies of drafts, sends and the outbox (api facts 6.1). */
+/** Fields of a message, in the bodies of drafts, sends and the outbox. */
 export const messageFields = {
   to: addressList(),
   from: addressList(1).describe('At most one; default: the account'),
@@ -25,16 +25,16 @@ export const messageFields = {
   metadata: metadataInput.nullish(),
 };
 
-/** UTF-16 units: it is in every notification. */
+/** UTF-16 units. The payload is part of every notification. */
 const MOST_PAYLOAD = 5_000;
 
-/** What is to be told of a message after it was sent (api facts 6.2); of drafts it is not kept. */
+/** Notifications that the sender wants about a sent message. Drafts do not keep this field. */
 export const trackingInput = z
   .object({
-    opens: z.boolean().describe('message.opened at the first opening'),
+    opens: z.boolean().describe('message.opened when the message is opened for the first time'),
     links: z.boolean().describe('message.link_clicked at each click'),
-    thread_replies: z.boolean().describe('thread.replied at each answer'),
-    payload: z.string().max(MOST_PAYLOAD).describe('Given back in each of these notifications'),
+    thread_replies: z.boolean().describe('thread.replied at each reply'),
+    payload: z.string().max(MOST_PAYLOAD).describe('Returned in each of these notifications'),
   })
   .partial()
   .meta({

@@ -2,22 +2,28 @@ import { Injectable } from '@nestjs/common';
 import { ByteBudget } from '../../platform/base/concurrency/byte-budget.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 
-/** Smaller messages do not wait for anybody. */
+/** Smaller messages never wait. */
 const SMALL_BYTES = 512 * 1024;
-/** Bytes of the messages that one process composes and stores at a time. They take several times as much memory. */
+/**
+ * Total bytes of the messages that one process composes and stores at a time. They take several
+ * times as much memory.
+ */
 const MOST_BYTES = 48 * 1024 * 1024;
-/** Large messages of one account at a time: one that waits for its provider's files holds up nobody else for long. */
+/**
+ * Large messages of one account at a time. A message that waits for files of its provider then
+ * delays other accounts only briefly.
+ */
 const MOST_OF_ONE = 1;
 
-/** Turns of large messages: however many arrive together, only a few are in memory. */
+/** Limits how many large messages are in memory, however many arrive together. */
 @Injectable()
 export class MessageTurns {
   readonly #budget = new ByteBudget(MOST_BYTES);
   readonly #accounts = new KeyedLimit(MOST_OF_ONE);
 
   /**
-   * Runs what composes a message and everything that needs it whole.
-   * @param bytes about how large the message is, before it is encoded
+   * Runs the work that composes a message and needs all of it in memory.
+   * @param bytes approximate size of the message before it is encoded
    * @throws what the work throws
    */
   run<T>(accountId: string, bytes: number, work: () => Promise<T>): Promise<T> {
@@ -26,8 +32,8 @@ export class MessageTurns {
   }
 
   /**
-   * The same for work that can come again later, and holds up others where it waits.
-   * @returns null: it is not its turn, and nothing has been done
+   * Like `run`, for work that can be repeated later and would delay others while it waits.
+   * @returns `null` if there is no free slot; then nothing was done
    * @throws what the work throws
    */
   async runNow<T>(accountId: string, bytes: number, work: () => Promise<T>): Promise<T | null> {

@@ -1,7 +1,7 @@
 import type { Address } from '../../platform/base/text/address.ts';
 import type { TrackingWish } from '../tracking/tracker.ts';
 
-/** What a message that is to be sent says, as it is stored, in the wire's names (spec 2.5, `original_data`). */
+/** Content of an outgoing message as it is stored, in the wire's names (`original_data`). */
 export interface OutgoingContent {
   from: Address[];
   to: Address[];
@@ -9,17 +9,20 @@ export interface OutgoingContent {
   bcc: Address[];
   reply_to: Address[];
   subject: string;
-  /** HTML as the sender gave it; what leaves may have tracking added. */
+  /** HTML as the sender gave it; the message that is sent may have tracking added. */
   body: string;
   reply_to_message_id?: string | null;
   file_ids?: string[];
   metadata?: Record<string, string>;
   tracking?: TrackingWish;
-  /** The draft it was. */
+  /** The draft the message was made from. */
   draft?: { id: string; version: number };
 }
 
-/** What a request names of a message, in the wire's names. Null and undefined: it does not name it. */
+/**
+ * Fields of a message in a request, in the wire's names. `null` and `undefined` mean that the field
+ * was not given.
+ */
 export interface MessageFields extends Partial<
   Record<'from' | 'to' | 'cc' | 'bcc' | 'reply_to', Address[] | undefined>
 > {
@@ -32,7 +35,7 @@ export interface MessageFields extends Partial<
   tracking?: TrackingWish | null | undefined;
 }
 
-/** The account as a sender. */
+/** The account's address as a sender. */
 export function ownAddress(account: { email: string; name: string }): Address {
   return { email: account.email, name: account.name };
 }
@@ -57,7 +60,10 @@ export function toContent(
   };
 }
 
-/** Ids of files as they are stored: each once, in the spelling by which their messages are found. Absent where there are none. */
+/**
+ * Ids of files as they are stored: without duplicates, and in lower case, the spelling that is
+ * searched for. Absent if there are none.
+ */
 export function fileIds(
   ids: readonly string[] | null | undefined,
 ): Pick<OutgoingContent, 'file_ids'> {

@@ -12,42 +12,53 @@ import { compose, type ComposedAttachment, recipientsOf } from '../../formats/mi
 import type { OutgoingContent } from './outgoing-content.ts';
 import { referencesOf, type ReplyTarget, replySubject } from './reply-targets.ts';
 
-/** A message that is to be composed. */
+/** A message to be composed. */
 export interface OutgoingDraft {
   content: OutgoingContent;
-  /** What its mirrored copy will be called. */
+  /** Id that the mirrored copy will have. */
   messageId: string;
   /** With angle brackets. */
   messageIdHeader: string;
-  /** The Date header. */
+  /** Value of the Date header. */
   date: Date;
-  /** What it answers. */
+  /** The message it replies to. */
   target?: ReplyTarget | null | undefined;
-  /** Whether its uploads are kept while it waits, because an edit composes it anew. Default false. */
+  /**
+   * Whether its uploads are kept while it waits, because an edit composes it again. Default: false.
+   */
   keepsUploads?: boolean;
 }
 
-/** A message that has been checked, and all it takes to compose it; nothing of its attachments has been read. */
+/**
+ * A message that has been checked, with everything needed to compose it. None of its attachments
+ * have been read.
+ */
 export interface CheckedMessage extends OutgoingDraft {
   envelope: { from: string; recipients: string[] };
-  /** What leaves as its text: with tracking it differs from what its sender has written. */
+  /** HTML that is sent. With tracking it differs from what the sender wrote. */
   html: string;
   tracking: TrackingRecord | null;
   files: readonly AttachmentSource[];
-  /** About how large it is, before it is encoded. */
+  /** Approximate size before it is encoded. */
   bytes: number;
 }
 
-/** A message as it is written down: what the API shows, and what the sender needs. */
+/** A message as it is stored: what the API shows, and what the sender needs. */
 export interface ComposedMessage {
   content: OutgoingContent;
   envelope: { from: string; recipients: string[] };
   mime: Buffer;
-  /** What is to be stored with it; see `OutgoingMessages.storeAlongside`. Absent: nothing. */
+  /**
+   * Rows to be stored with the message, see `OutgoingMessages.storeAlongside`. Absent if there are
+   * none.
+   */
   alongside?: { tracking: TrackingRecord | null; uploads: readonly AttachmentSource[] };
 }
 
-/** Composes whatever is sent: for the outbox and for POST /send, with the same rules. Writes nothing. */
+/**
+ * Composes messages for the outbox and for POST /send, with the same rules. Only `storeAlongside`
+ * writes.
+ */
 @Injectable()
 export class OutgoingMessages {
   constructor(
@@ -56,15 +67,15 @@ export class OutgoingMessages {
     private readonly tracker: Tracker,
   ) {}
 
-  /** A Message-ID for what has this id, with angle brackets; another one each time. */
+  /** A Message-ID in angle brackets that begins with this id. Each call returns another one. */
   newMessageIdHeader(id: string): string {
     return `<${id}.${randomBase36(10)}@${this.config.outbox.mailDomain}>`;
   }
 
   /**
-   * Checks a message whole, and finds its attachments; none of their bytes are read.
+   * Checks a message completely, and finds its attachments without reading them.
    * @throws {InvalidInputError} naming the field
-   * @throws {DomainError} 413 when the attachments are too large
+   * @throws {DomainError} 413 if the attachments are too large
    */
   async check(account: AccountPrincipal, draft: OutgoingDraft): Promise<CheckedMessage> {
     const content = withReplySubject(draft.content, draft.target);
@@ -73,7 +84,7 @@ export class OutgoingMessages {
       throw new InvalidInputError('No recipients specified', { missingFields: ['to'] });
     const [from] = content.from;
     if (!from) throw new InvalidInputError('from: must have one entry');
-    // A draft that is sent carries what its writer was allowed to attach.
+    // The files of a draft were checked when its writer attached them.
     const { accountId, scopes } = account;
     const reader = content.draft ? { accountId } : { accountId, scopes };
     const files = await this.attachments.resolve(reader, content.file_ids ?? [], content.body);
@@ -95,8 +106,9 @@ export class OutgoingMessages {
   }
 
   /**
-   * Composes a message, which reads its attachments; within `MessageTurns.run`.
-   * @throws {DomainError} 413 when they are larger than they were said to be, 503 when one cannot be had at the moment
+   * Composes a message, which reads its attachments. Call it within `MessageTurns.run`.
+   * @throws {DomainError} 413 if the attachments are larger than announced, 503 if one is
+   *   currently unavailable
    */
   async compose({
     content,
@@ -129,8 +141,9 @@ export class OutgoingMessages {
   }
 
   /**
-   * Stores what belongs to a message besides itself, in the transaction that accepts it or an edit of it.
-   * @throws {InvalidInputError} naming an upload that has been removed since it was found
+   * Stores the further rows of a message, in the transaction that accepts the message or an edit of
+   * it.
+   * @throws {InvalidInputError} naming an upload that was removed meanwhile
    */
   async storeAlongside(sql: Sql, accountId: string, { alongside }: ComposedMessage): Promise<void> {
     if (!alongside) return;
@@ -147,7 +160,10 @@ function withReplySubject(
   return target && content.subject === '' ? { ...content, subject: replySubject(target) } : content;
 }
 
-/** Reads attachments one after the other: some come from the provider. @throws {DomainError} */
+/**
+ * Reads attachments one at a time, because some come from the provider.
+ * @throws {DomainError}
+ */
 async function readAll(sources: readonly AttachmentSource[]): Promise<ComposedAttachment[]> {
   let left = MOST_FILE_BYTES;
   const read: ComposedAttachment[] = [];

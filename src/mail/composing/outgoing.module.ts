@@ -5,7 +5,9 @@ import { TrackingModule } from '../tracking/tracking.module.ts';
 import { OutgoingMessages } from './outgoing-messages.ts';
 import { ReplyTargets } from './reply-targets.ts';
 
-/** Composing messages, and finding what they answer: for drafts, the outbox and POST /send. */
+/**
+ * Composes messages and finds the messages they reply to, for drafts, the outbox and POST /send.
+ */
 @Module({
   imports: [FilesModule, TrackingModule],
   providers: [MessageTurns, OutgoingMessages, ReplyTargets],

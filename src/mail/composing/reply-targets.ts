@@ -5,19 +5,19 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 
-/** A message that is being answered. */
+/** A message that is replied to. */
 export interface ReplyTarget {
   id: string;
   threadId: string;
-  /** With angle brackets; null: it has none. */
+  /** With angle brackets; `null` if it has none. */
   messageIdHeader: string | null;
   /** Oldest first. */
   references: string[];
-  /** Null: the token may not read it. */
+  /** `null` if the token may not read it. */
   subject: string | null;
 }
 
-/** Who answers. */
+/** The account that replies, and its scopes. */
 export type Answerer = Pick<AccountPrincipal, 'accountId' | 'scopes'>;
 
 const ANSWERED = `
@@ -33,12 +33,18 @@ const THREAD_OF = `
   where r.account_id = $1 and r.message_id_header = any($2::text[])
   order by array_position($2::text[], r.message_id_header) limit 1`;
 
-/** Finds what a draft, a send or an outbox message answers; every look-up carries the account. */
+/**
+ * Finds the message that a draft, a send or an outbox message replies to. Every query names the
+ * account.
+ */
 @Injectable()
 export class ReplyTargets {
   constructor(private readonly database: Database) {}
 
-  /** The message a request wants to answer; undefined: it names none. @throws {InvalidInputError} when there is none */
+  /**
+   * The message that a request replies to; `undefined` if it names none.
+   * @throws {InvalidInputError} if there is no such message
+   */
   async named(
     account: Answerer,
     messageId: string | null | undefined,
@@ -53,7 +59,7 @@ export class ReplyTargets {
     return target;
   }
 
-  /** The same of a message that was answered before, and may have been deleted since. */
+  /** Like `named`, for a message that was replied to before and may have been deleted since. */
   async find(
     account: Answerer,
     messageId: string,
@@ -64,9 +70,12 @@ export class ReplyTargets {
   }
 
   /**
-   * Where a request wants its message: in the thread of what it answers, or at the end of the thread it names.
-   * @returns undefined: it names neither; `message` is null where the thread has only drafts
-   * @throws {InvalidInputError} when one of them is not there, or the message is in another thread
+   * Finds the conversation of a new message: the thread of the message it replies to, or the thread
+   * that it names.
+   * @returns `undefined` if the request names neither; `message` is `null` if the thread has only
+   *   drafts
+   * @throws {InvalidInputError} if the message or the thread does not exist, or the message is in
+   *   another thread
    */
   async place(
     account: Answerer,
@@ -81,7 +90,7 @@ export class ReplyTargets {
     if (message) {
       if (threadId && threadId.toLowerCase() !== message.threadId)
         throw new InvalidInputError(
-          'reply_to_message_id: the message is not in the thread of thread_id',
+          'reply_to_message_id: the message is not in the thread that thread_id names',
         );
       return { threadId: message.threadId, message };
     }
@@ -93,7 +102,7 @@ export class ReplyTargets {
     return { threadId: threadId.toLowerCase(), message: last ? readable(account, last) : null };
   }
 
-  /** The conversation of the first of these Message-IDs that belongs to one. */
+  /** The thread of the first of these Message-IDs that belongs to one; `undefined` if none does. */
   async threadOf(accountId: string, headers: readonly string[]): Promise<string | undefined> {
     if (headers.length === 0) return undefined;
     const [row] = await this.database.query<{ threadId: string }>(THREAD_OF, [accountId, headers]);
@@ -101,18 +110,23 @@ export class ReplyTargets {
   }
 }
 
-/** A token that may send but not read does not learn the subject of what it answers. */
+/**
+ * A token that may send but not read mail does not learn the subject of the message it replies to.
+ */
 function readable({ scopes }: Answerer, target: ReplyTarget): ReplyTarget {
   return allows(scopes, SCOPES_FOR.readMail) ? target : { ...target, subject: null };
 }
 
-/** Subject of an answer that has none of its own: that of what it answers, marked once; empty if that may not be read. */
+/**
+ * Subject of a reply without a subject of its own: that of the message it replies to, with a single
+ * `Re:`. Empty if the token may not read that subject.
+ */
 export function replySubject({ subject }: Pick<ReplyTarget, 'subject'>): string {
   if (subject === null) return '';
   return /^re:/i.test(subject) ? subject : `Re: ${subject}`;
 }
 
-/** The References header of an answer (RFC 5322, 3.6.4). */
+/** The References header of a reply (RFC 5322, 3.6.4). */
 export function referencesOf(
   answered: Pick<ReplyTarget, 'messageIdHeader' | 'references'> | null | undefined,
 ): string[] {

@@ -24,7 +24,8 @@ export class OnboardController {
   @ApiErrors(503)
   @Endpoint({
     summary: "Ask whether the application's mailing service takes mail from the account",
-    description: 'It does when either is true. Both are false for an application without one.',
+    description:
+      'It does if either field is true. Both are false for an application without a mailing service.',
     response: verifiedStatusView,
   })
   async verifiedStatus(@CurrentAccount() account: AccountPrincipal) {
@@ -36,7 +37,7 @@ export class OnboardController {
   @Endpoint({
     summary: "Remove the account from the application's mailing service",
     description:
-      'Its messages do not go that way any more, until it is connected again or the service is set up anew.',
+      'Its messages no longer use the service, until the account is connected again or the service is set up anew.',
     response: emptyView,
   })
   async removeSubuser(

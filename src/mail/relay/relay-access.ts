@@ -7,19 +7,24 @@ import type { RelaySettings, RelayTransport, SenderStatus } from '../../provider
 import { openRelaySettings } from './relay-secrets.ts';
 import { type AccountKey, RelayRepository } from './relay.repository.ts';
 
-/** The mailing service of an account's application, opened for use; of one version of its settings. */
+/** The mailing service of an account's application, with its decrypted settings in one version. */
 export interface OpenRelay extends AccountKey {
   transport: RelayTransport;
   settings: RelaySettings;
   settingsSealed: string;
-  /** Whether it takes mail from the account, and the account wants that. */
+  /**
+   * Whether the service takes mail from the account, and the account has not been removed from it.
+   */
   confirmed: boolean;
-  /** Whether the account's address is proven: the service is never asked about one that is not (ADR 0056). */
+  /**
+   * Whether the account's address is proven. The service is never asked about an unproven address
+   * (ADR 0056).
+   */
   proven: boolean;
   lastError: string | null;
 }
 
-/** Asks mailing services for accounts, and keeps what they say. */
+/** Asks mailing services about accounts, and records what they report. */
 @Injectable()
 export class RelayAccess {
   readonly #log = new Logger('Relay');
@@ -32,9 +37,9 @@ export class RelayAccess {
   ) {}
 
   /**
-   * As the settings are now: every call reads them.
-   * @returns null: the application has none, or the account is not its own
-   * @throws {ProviderError} `temporary` when no key opens its settings
+   * Reads the service with its current settings.
+   * @returns `null` if the application has none, or the account belongs to another application
+   * @throws {ProviderError} `temporary` if no key decrypts its settings
    */
   async open({ applicationId, accountId }: AccountKey): Promise<OpenRelay | null> {
     const stored = await this.relays.find({ applicationId, accountId });
@@ -53,8 +58,9 @@ export class RelayAccess {
   }
 
   /**
-   * Asks the service. That it refuses the application's credentials is `temporary` here: the owner has to repair it, and
-   * it says nothing about the user's account.
+   * Asks the service. If the service refuses the application's credentials, the error is
+   * `temporary`: the application's owner has to repair them, and the user's account is not
+   * concerned.
    * @throws {ProviderError} never `auth-invalid`
    */
   async ask<T>(
@@ -65,34 +71,46 @@ export class RelayAccess {
       return await work(relay.transport, relay.settings);
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      const told = toldOutside(error);
+      const reported = toReportedError(error);
       if (['auth-invalid', 'quota-exhausted'].includes(error.code)) {
-        this.#log.warn(`the mailing service of application ${relay.applicationId}: ${error.code}`);
-        await this.note(() => this.relays.keepTrouble(relay, told.message, this.clock.now()));
+        this.#log.warn(
+          `the mailing service of application ${relay.applicationId} refused a request: ${error.code}`,
+        );
+        await this.note(() => this.relays.keepTrouble(relay, reported.message, this.clock.now()));
       }
-      throw told;
+      throw reported;
     }
   }
 
-  /** Keeps what the service said about the account; nothing once its settings were replaced, or the account is gone. */
+  /**
+   * Records what the service reported about the account. Does nothing if its settings were replaced
+   * or the account was deleted.
+   */
   async keep(relay: OpenRelay, status: SenderStatus): Promise<void> {
     await this.relays.record(relay, relay.settingsSealed, status, this.clock.now());
   }
 
-  /** A lost key of the server's own is no reason to give a message up, nor to forget what became of it. */
+  /**
+   * A lost key of this server must neither end a message nor lose the result of an attempt, so the
+   * error is `temporary`.
+   */
   #unseal(applicationId: string, sealed: string): RelaySettings {
     try {
       return openRelaySettings(this.secretBox, applicationId, sealed);
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
       this.#log.error(error);
-      throw new ProviderError('temporary', 'the settings of the mailing service cannot be opened', {
-        cause: error,
-      });
+      throw new ProviderError(
+        'temporary',
+        'the settings of the mailing service cannot be decrypted',
+        {
+          cause: error,
+        },
+      );
     }
   }
 
-  /** A write that must not change what became of a message: that it fails is logged. */
+  /** Runs a write that must not change the result of an attempt: an error is only logged. */
   async note(write: () => Promise<void>): Promise<void> {
     try {
       await write();
@@ -102,7 +120,7 @@ export class RelayAccess {
   }
 }
 
-function toldOutside(error: ProviderError): ProviderError {
+function toReportedError(error: ProviderError): ProviderError {
   if (error.code !== 'auth-invalid') return error;
   const details = error.phase ? { phase: error.phase, cause: error } : { cause: error };
   return new ProviderError(

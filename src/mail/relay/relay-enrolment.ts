@@ -7,8 +7,9 @@ import { RECHECK_MS } from './relay-routes.service.ts';
 import { RelayRepository, type UnaskedAccount } from './relay.repository.ts';
 
 /**
- * Has mailing services confirm accounts before they are needed: those that were connected, and all of an application that
- * has set up a service. Found in the tables, whoever was killed in between; connecting waits for nothing.
+ * Has mailing services confirm accounts before they are needed: newly connected accounts, and all
+ * accounts of an application that has set up a service. The accounts are found in the tables, so a
+ * killed process loses none. Connecting an account does not wait for this.
  */
 @Injectable()
 export class RelayEnrolment {
@@ -21,9 +22,9 @@ export class RelayEnrolment {
     private readonly clock: Clock,
   ) {}
 
-  /** Asks about some of the accounts nobody has asked about. */
+  /** Asks services about some of the accounts that they have not answered for. */
   async run(): Promise<void> {
-    // An account without a mailbox sends nothing: its address is nobody's to confirm.
+    // An account without a mailbox sends nothing, so its address needs no confirmation.
     const providers = this.connectors.all().flatMap(({ name, mail }) => (mail ? [name] : []));
     const before = new Date(this.clock.now().getTime() - RECHECK_MS);
     const accounts = await this.relays.unasked(before, providers);
@@ -31,14 +32,19 @@ export class RelayEnrolment {
     await Promise.all([...byApplication.values()].map((group) => this.#enrol(group)));
   }
 
-  /** One after the other; a service that does not answer is left alone until the next time. */
+  /**
+   * Asks about one account at a time. If the service does not answer, the other accounts wait until
+   * the next run.
+   */
   async #enrol(accounts: readonly UnaskedAccount[]): Promise<void> {
     for (const account of accounts) {
       try {
         await this.routes.find(account);
       } catch (error) {
         if (!(error instanceof ProviderError)) throw error;
-        this.#log.warn(`application ${account.applicationId}: ${error.message}`);
+        this.#log.warn(
+          `the mailing service of application ${account.applicationId} did not answer and is asked again later: ${error.message}`,
+        );
         return;
       }
     }

@@ -6,10 +6,12 @@ import { type OpenRelay, RelayAccess } from './relay-access.ts';
 import { type RelayRoute, RelayRoutes, type RoutedAccount } from './relay-routes.ts';
 import { RelayRepository } from './relay.repository.ts';
 
-/** How long a service that did not take mail from an account is not asked again. */
+/**
+ * A service that did not take mail from an account is asked again after this time at the earliest.
+ */
 export const RECHECK_MS = 60_000;
 
-/** The ways to mailing services, as their settings are now: each look is one query. */
+/** Routes to mailing services. Each call reads the current settings, in one query. */
 @Injectable()
 export class RelayRoutesService extends RelayRoutes {
   constructor(
@@ -38,7 +40,10 @@ export class RelayRoutesService extends RelayRoutes {
     return (await this.relays.find(account))?.confirmed ?? false;
   }
 
-  /** Asks the service about an account it has not confirmed. @returns whether it takes mail from it now */
+  /**
+   * Asks the service about an account that it has not confirmed.
+   * @returns whether the service takes mail from the account now
+   */
   async #enrol({ email, name }: RoutedAccount, relay: OpenRelay): Promise<boolean> {
     const now = this.clock.now();
     const before = new Date(now.getTime() - RECHECK_MS);

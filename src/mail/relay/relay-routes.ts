@@ -19,15 +19,16 @@ export interface RelayRoute {
   findSent(messageIdHeader: string): Promise<SentLookup>;
 }
 
-/** The way from an account to its application's mailing service. */
+/** Routes from accounts to the mailing services of their applications. */
 export abstract class RelayRoutes {
   /**
-   * The service, if the application has one and it takes mail from the account; one that did not is asked again, at most
-   * once a minute. Never for an account whose address is not proven.
-   * @returns null: there is no such way
-   * @throws {ProviderError} when the service had to be asked and could not be
+   * The service, if the application has one and it takes mail from the account. A service that did
+   * not take mail from the account is asked again, at most once a minute. There is no route for an
+   * account whose address is not proven.
+   * @returns `null` if there is no route
+   * @throws {ProviderError} if the service had to be asked and could not be
    */
   abstract find(account: RoutedAccount): Promise<RelayRoute | null>;
-  /** Whether there is a way, by what is known here: asks nobody. */
+  /** Whether there is a route, according to our own records. Does not ask the service. */
   abstract isOpen(account: RoutedAccount): Promise<boolean>;
 }

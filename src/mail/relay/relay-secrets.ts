@@ -1,11 +1,11 @@
 import type { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import type { RelaySettings } from '../../providers/port/relay.ts';
 
-/** What the sealed settings of a mailing service are bound to. */
+/** Context that the encrypted settings of a mailing service are bound to. */
 export const relaySettingsContext = (applicationId: string): string =>
   `relay.settings:${applicationId}`;
 
-/** Seals the settings of an application's mailing service for its row. */
+/** Encrypts the settings of an application's mailing service for its row. */
 export function sealRelaySettings(
   box: SecretBox,
   applicationId: string,
@@ -14,7 +14,10 @@ export function sealRelaySettings(
   return box.sealJson(settings, relaySettingsContext(applicationId));
 }
 
-/** @throws {UnsealError} */
+/**
+ * Decrypts the settings of an application's mailing service.
+ * @throws {UnsealError}
+ */
 export function openRelaySettings(
   box: SecretBox,
   applicationId: string,

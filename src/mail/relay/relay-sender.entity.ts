@@ -8,15 +8,24 @@ const RelaySenderSchema = defineEntity({
     account: () => p.oneToOne(Grant).ref().primary().deleteRule('cascade'),
     domainVerified: p.boolean(),
     senderVerified: p.boolean(),
-    /** What the service said, where it said no; null with two noes: it is being asked, or could not be. */
+    /**
+     * The service's reason if it refused the account. `null` with both flags false means that the
+     * service has not answered.
+     */
     detail: p.text().nullable(),
-    /** When it was asked last. */
+    /** When the service was last asked. */
     checkedAt: p.datetime().columnType('timestamptz'),
-    /** The account does not want it: not used, whatever it says, until the account is connected again. */
+    /**
+     * When the account was removed from the service. The service is then not used until the account
+     * is connected again.
+     */
     removedAt: p.datetime().columnType('timestamptz').nullable(),
   },
 });
 
-/** Whether the application's mailing service takes mail from an account, as it said last; gone when the service changes. */
+/**
+ * The last answer of a mailing service about an account: whether it takes mail from it. Deleted
+ * when the service is replaced.
+ */
 export class RelaySender extends RelaySenderSchema.class {}
 RelaySenderSchema.setClass(RelaySender);

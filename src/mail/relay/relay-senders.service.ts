@@ -7,12 +7,12 @@ import type { SenderStatus } from '../../providers/port/relay.ts';
 import { type OpenRelay, RelayAccess } from './relay-access.ts';
 import { type AccountKey, RelayRepository } from './relay.repository.ts';
 
-/** An account as its own token names it. */
+/** An account as its own token identifies it. */
 export interface SenderAccount extends AccountKey {
   email: string;
 }
 
-/** What accounts may ask about themselves at their application's mailing service (api facts 6.3). */
+/** What an account may ask of its application's mailing service about itself. */
 @Injectable()
 export class RelaySenders {
   constructor(
@@ -22,9 +22,10 @@ export class RelaySenders {
   ) {}
 
   /**
-   * Asks the service whether it takes mail from the account. Without a service nobody does, and
-   * nobody is asked about an address that is not proven: both are false.
-   * @throws {DomainError} when the service cannot be asked
+   * Asks the service whether it takes mail from the account. Both flags are false without a
+   * service. They are also false if the account's address is not proven; then the service is not
+   * asked.
+   * @throws {DomainError} if the service cannot be asked
    */
   async status(
     account: SenderAccount,
@@ -39,16 +40,16 @@ export class RelaySenders {
   }
 
   /**
-   * Has the service forget the account: its messages do not go that way any more, until it is connected again or the service
-   * is set up anew. Repeating it is harmless. The service is not asked about an address that is not proven: what it knows of
-   * it belongs to somebody else.
-   * @param email has to be the account's own
+   * Removes the account from the service. Its messages no longer use the service, until the account
+   * is connected again or the service is set up anew. Repeating the call is harmless. The service
+   * is not asked about an unproven address, which may belong to somebody else there.
+   * @param email must be the account's own address
    * @throws {InvalidInputError} for another address
-   * @throws {DomainError} when the service cannot be asked; here it is removed all the same
+   * @throws {DomainError} if the service cannot be asked; our own record is removed all the same
    */
   async remove(account: SenderAccount, email: string): Promise<void> {
     if (email.toLowerCase() !== account.email) {
-      throw new InvalidInputError('email must be the address of the account');
+      throw new InvalidInputError('email: must be the address of the account');
     }
     const relay = await this.#open(account);
     if (!relay) return;

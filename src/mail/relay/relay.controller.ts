@@ -24,9 +24,10 @@ export class RelayController {
   @Put()
   @ApiErrors(503)
   @Endpoint({
-    summary: 'Set up or replace the mailing service that takes messages an account cannot send',
+    summary:
+      'Set up or replace the mailing service, which takes over messages that an account cannot send',
     description:
-      'The service is asked first: settings it refuses are a 400, a service that does not answer is a 503, and nothing is stored. Each account has to be confirmed by the service before its messages go that way.',
+      "The service is asked first. Settings that it refuses are answered with 400, a service that does not answer with 503, and nothing is stored. The service has to confirm each account before the account's messages can use it.",
     response: relayView,
   })
   async set(
@@ -40,7 +41,7 @@ export class RelayController {
   @ApiErrors(404)
   @Endpoint({
     summary: 'Remove the mailing service',
-    description: 'Messages that were to go by it go over their accounts.',
+    description: 'Messages that were to go over the service go over their accounts.',
     response: relayDeletedView,
   })
   async delete(@ApplicationId() applicationId: string) {

@@ -9,15 +9,18 @@ const RelaySchema = defineEntity({
     application: () => p.oneToOne(Application).ref().primary().deleteRule('cascade'),
     /** One of `RELAY_KINDS`. */
     kind: p.text(),
-    /** JSON of the settings of its kind, sealed: keys and passwords are in it. */
+    /** Settings of its kind as encrypted JSON, because they contain keys and passwords. */
     settingsSealed: p.text(),
-    /** What is wrong with these settings, in the service's words: refused credentials, used up credits; null since it worked. */
+    /**
+     * Problem with these settings, as the service reported it: refused credentials or no credits
+     * left. `null` after the next message that was sent.
+     */
     lastError: p.text().nullable(),
     lastErrorAt: p.datetime().columnType('timestamptz').nullable(),
     ...timestampColumns,
   },
 });
 
-/** The third-party mailing service of an application (spec 4.3 rule 8). */
+/** The third-party mailing service of an application (ADR 0018). */
 export class Relay extends RelaySchema.class {}
 RelaySchema.setClass(Relay);

@@ -12,7 +12,7 @@ import { RelayRoutesService } from './relay-routes.service.ts';
 import { RelaySenders } from './relay-senders.service.ts';
 import { RelaysService } from './relay.service.ts';
 
-/** The third-party mailing service of an application (spec 4.3 rule 8). */
+/** The third-party mailing service of an application (ADR 0018). */
 @Module({
   imports: [GrantsModule, ProvidersModule],
   controllers: [RelayController, OnboardController],

@@ -4,7 +4,7 @@ import { Database } from '../../platform/database/sql.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import type { SenderStatus } from '../../providers/port/relay.ts';
 
-/** Which account, of which application: every look-up names both. */
+/** An account and its application: every query names both. */
 export interface AccountKey {
   accountId: string;
   applicationId: string;
@@ -14,22 +14,26 @@ export interface AccountKey {
 export interface StoredRelay {
   kind: string;
   settingsSealed: string;
-  /** What was wrong when it was used last; null: nothing. */
+  /** Problem at the last use, or `null`. */
   lastError: string | null;
   lastErrorAt: Date | null;
   createdAt: Date;
   updatedAt: Date;
 }
 
-/** The mailing service of an application, with what it said last about one account. */
+/** The mailing service of an application, with its last answer about one account. */
 export interface RelayOfAccount extends Pick<StoredRelay, 'kind' | 'settingsSealed' | 'lastError'> {
-  /** Whether it takes mail from the account, and the account wants that. */
+  /**
+   * Whether the service takes mail from the account, and the account has not been removed from it.
+   */
   confirmed: boolean;
-  /** Whether the account's address is proven: without that nobody is asked about it. */
+  /**
+   * Whether the account's address is proven. The service is never asked about an unproven address.
+   */
   proven: boolean;
 }
 
-/** An account that no mailing service has answered for. */
+/** An account for which its mailing service has not answered. */
 export interface UnaskedAccount extends AccountKey {
   email: string;
   name: string;
@@ -58,9 +62,10 @@ const FIND = `
   where r.application_id = $1`;
 
 /*
- * What is written about a sender belongs to one version of the settings: the relay's row is share-locked and compared, so
- * that whoever replaces it either sees the row and removes it, or makes this write nothing. Sealing has a nonce: equal
- * sealed texts are the same version.
+ * Rows about a sender belong to one version of the settings. The relay's row is share-locked and
+ * its settings are compared. A concurrent replacement therefore either sees the row and deletes it,
+ * or makes this statement write nothing. Encryption uses a nonce, so equal encrypted texts are the
+ * same version.
  */
 const ofThisVersion = (condition: string): string => `
   from relay r join "grant" g on g.application_id = r.application_id and g.id = $2
@@ -104,8 +109,9 @@ const FORGET_UNVERIFIED = `
   where account_id = $1 and (removed_at is not null or not (domain_verified or sender_verified))`;
 
 /**
- * The application's mailing service is asked again about an account that was moved, and about one that was connected again
- * unless the service takes mail from it already; also when the account had been removed from the service.
+ * Deletes the service's answer about an account, so that the service is asked again: when the
+ * account was moved, and when it was connected again. The answer stays if the reconnected account
+ * is confirmed and was not removed from the service.
  */
 export const SENDERS_OF_ACCOUNT: AccountListener = {
   async reconnected(sql, { accountId }) {
@@ -114,7 +120,7 @@ export const SENDERS_OF_ACCOUNT: AccountListener = {
   mirrored: ['delete from relay_sender where account_id = $1'],
 };
 
-/** What is known about mailing services and the accounts they take mail from. */
+/** Stores mailing services, and the accounts they take mail from. */
 @Injectable()
 export class RelayRepository {
   constructor(private readonly database: Database) {}
@@ -123,7 +129,7 @@ export class RelayRepository {
     return (await this.database.query<StoredRelay>(GET, [applicationId]))[0];
   }
 
-  /** Makes or replaces it. What the former said about accounts is forgotten with it. */
+  /** Creates or replaces the service. Deletes what the former service reported about accounts. */
   async put(applicationId: string, kind: string, settingsSealed: string, now: Date): Promise<void> {
     await this.database.transaction(async (sql) => {
       await sql.query(PUT, [applicationId, kind, settingsSealed, now]);
@@ -131,7 +137,7 @@ export class RelayRepository {
     });
   }
 
-  /** @returns whether there was one */
+  /** @returns whether there was a service */
   remove(applicationId: string): Promise<boolean> {
     return this.database.transaction(async (sql) => {
       const gone = await sql.query('delete from relay where application_id = $1 returning 1', [
@@ -142,14 +148,18 @@ export class RelayRepository {
     });
   }
 
-  /** @returns undefined: the application has none, or the account is not its own */
+  /**
+   * @returns `undefined` if the application has no service, or the account belongs to another
+   *   application
+   */
   async find({ applicationId, accountId }: AccountKey): Promise<RelayOfAccount | undefined> {
     return (await this.database.query<RelayOfAccount>(FIND, [applicationId, accountId]))[0];
   }
 
   /**
-   * Makes the caller the one who asks the service about an account that is not confirmed.
-   * @param before somebody who asked later than this spares the caller the question
+   * Claims the next question about an account that is not confirmed.
+   * @param before if the service was asked after this time, nothing is claimed
+   * @returns whether the caller is to ask the service
    */
   async claimCheck(
     { applicationId, accountId }: AccountKey,
@@ -161,7 +171,10 @@ export class RelayRepository {
     return (await this.database.query(CLAIM, values)).length > 0;
   }
 
-  /** Keeps what the service said; nothing is kept once the settings it was asked with, or the account, are gone. */
+  /**
+   * Records what the service reported. Does nothing if its settings were replaced meanwhile, or the
+   * account was deleted.
+   */
   async record(
     { applicationId, accountId }: AccountKey,
     settingsSealed: string,
@@ -169,26 +182,26 @@ export class RelayRepository {
     now: Date,
   ): Promise<void> {
     const open = domainVerified || senderVerified;
-    // Null would say that it did not answer.
+    // `null` would mean that the service did not answer.
     const words = open ? detail : storable(detail ?? '', 1_000) || 'not verified';
-    const said = [domainVerified, senderVerified, words];
-    await this.database.query(RECORD, [applicationId, accountId, settingsSealed, now, ...said]);
+    const reported = [domainVerified, senderVerified, words];
+    await this.database.query(RECORD, [applicationId, accountId, settingsSealed, now, ...reported]);
   }
 
-  /** The account does not want it any more. */
+  /** Records that the account was removed from the service. */
   async markRemoved({ applicationId, accountId }: AccountKey, settingsSealed: string, now: Date) {
     await this.database.query(REMOVE, [applicationId, accountId, settingsSealed, now]);
   }
 
   /**
-   * Valid accounts of these providers with a proven address whose service was never asked, or has not answered since `before`; a few of each of some
-   * applications.
+   * Valid accounts of these providers with a proven address, for which their service was never
+   * asked or has not answered since `before`. Returns a few accounts each of some applications.
    */
   unasked(before: Date, providers: readonly string[]): Promise<UnaskedAccount[]> {
     return this.database.query<UnaskedAccount>(UNASKED, [before, providers]);
   }
 
-  /** Keeps what is wrong with these settings; the same trouble at most once a minute. */
+  /** Records a problem with these settings; the same problem at most once a minute. */
   async keepTrouble(
     { applicationId, settingsSealed }: { applicationId: string; settingsSealed: string },
     words: string,
@@ -201,7 +214,7 @@ export class RelayRepository {
     );
   }
 
-  /** These settings work again. */
+  /** Deletes the recorded problem, because these settings work again. */
   async forgetTrouble({
     applicationId,
     settingsSealed,

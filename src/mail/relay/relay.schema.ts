@@ -31,7 +31,7 @@ export const relayView = z
     last_error: z
       .string()
       .nullable()
-      .describe('Refused credentials or used up credits, until a message has gone through again'),
+      .describe('Refused credentials or no credits left, until a message goes through again'),
     last_error_at: z.number().int().nullable(),
     created_at: z.number().int(),
     updated_at: z.number().int(),
@@ -53,7 +53,7 @@ export const relayDeletedView = z
   .object({ success: z.literal(true) })
   .meta({ id: 'RelayDeleted', example: { success: true } });
 
-/** Answer of `GET /v2/outbox/onboard/verified_status`. */
+/** Response of `GET /v2/outbox/onboard/verified_status`. */
 export const verifiedStatusView = z
   .object({ results: z.object({ domain_verified: z.boolean(), sender_verified: z.boolean() }) })
   .meta({
@@ -68,5 +68,5 @@ export const removeSenderSchema = z
   .meta({ id: 'RemoveSender', example: { email: 'ada@example.com' } });
 export type RemoveSender = z.infer<typeof removeSenderSchema>;
 
-/** An answer without content. */
+/** A response without content. */
 export const emptyView = z.literal('').describe('Empty');

@@ -15,19 +15,19 @@ import { openRelaySettings, sealRelaySettings } from './relay-secrets.ts';
 import { toSettingsRefusal } from '../../providers/port/settings-refusal.ts';
 import { RelayRepository, type StoredRelay } from './relay.repository.ts';
 
-/** A mailing service as its owner may see it again. */
+/** A mailing service as its owner may read it. */
 export interface RelayDescription extends Pick<
   StoredRelay,
   'kind' | 'lastError' | 'lastErrorAt' | 'createdAt' | 'updatedAt'
 > {
-  /** Without the secret ones. */
+  /** Without secret settings. */
   settings: RelaySettings;
 }
 
-/** Longer settings than any service has. */
+/** More than any service's settings need. */
 const MOST_CHARACTERS = 16_000;
 
-/** The mailing services of applications, as their owners set them up. */
+/** The mailing services of applications, as their owners manage them. */
 @Injectable()
 export class RelaysService {
   constructor(
@@ -38,7 +38,10 @@ export class RelaysService {
     private readonly checks: ConnectionChecks,
   ) {}
 
-  /** @throws {NotFoundError} @throws {DomainError} `unavailable` when no key of the server opens its settings */
+  /**
+   * @throws {NotFoundError}
+   * @throws {DomainError} `unavailable` if no key of the server decrypts its settings
+   */
   async get(applicationId: string): Promise<RelayDescription> {
     const stored = await this.relays.get(applicationId);
     if (!stored) throw noRelay();
@@ -49,9 +52,10 @@ export class RelaysService {
   }
 
   /**
-   * Sets the service up, or replaces it, once it has accepted the settings. Who it takes mail from is asked anew.
-   * @throws {InvalidInputError} when settings are wrong, or the service refuses them
-   * @throws {DomainError} `unavailable` when the service cannot be asked
+   * Sets up or replaces the service, once it has accepted the settings. The service has to confirm
+   * all accounts again.
+   * @throws {InvalidInputError} if settings are wrong, or the service refuses them
+   * @throws {DomainError} `unavailable` if the service cannot be asked
    * @throws {TooManyChecksError}
    */
   async set(
@@ -73,7 +77,10 @@ export class RelaysService {
     return this.get(applicationId);
   }
 
-  /** What was to go by it goes over the accounts. @throws {NotFoundError} */
+  /**
+   * Removes the service. Messages that were to go over it go over their accounts.
+   * @throws {NotFoundError}
+   */
   async remove(applicationId: string): Promise<void> {
     if (!(await this.relays.remove(applicationId))) throw noRelay();
   }
@@ -86,7 +93,7 @@ export class RelaysService {
       throw new DomainError(
         'relay.sealed',
         'unavailable',
-        'The settings of the mailing service cannot be opened: set it up again, or remove it',
+        'The settings of the mailing service cannot be decrypted: set it up again, or remove it',
         { cause: error },
       );
     }

@@ -2,18 +2,24 @@ import type { Readable } from 'node:stream';
 import { DomainError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { MOST_FILE_BYTES } from '../files/file-limits.ts';
 
-/** Bytes of a raw message: attachments of the usual limit as base64, and as much again of everything else as is sensible. */
+/**
+ * Maximum size of a raw message in bytes: attachments up to the usual limit as base64, and 3 MB for
+ * everything else.
+ */
 export const MOST_RAW_BYTES = Math.ceil((MOST_FILE_BYTES * 4) / 3) + 3 * 1024 * 1024;
 
-/** The length a request announces; the most there may be where it does not. */
+/**
+ * Length that a request announces, at most `MOST_RAW_BYTES`; `MOST_RAW_BYTES` if it announces none.
+ */
 export function announcedBytes(headers: Readonly<Record<string, unknown>>): number {
   const announced = Number(headers['content-length']);
   return Number.isFinite(announced) ? Math.min(announced, MOST_RAW_BYTES) : MOST_RAW_BYTES;
 }
 
 /**
- * Reads a body that is no JSON. What is too large is refused before it is read whole.
- * @throws {DomainError} 413 @throws {InvalidInputError} when it does not arrive whole, or in a coding of its own
+ * Reads a body that is not JSON. Refuses a body that is too large before all of it is read.
+ * @throws {DomainError} 413 if the body is too large
+ * @throws {InvalidInputError} if the body is empty, incomplete or has a content encoding
  */
 export async function readRaw(
   body: Readable,
@@ -33,7 +39,7 @@ export async function readRaw(
     }
   } catch (error) {
     if (error instanceof DomainError) throw error;
-    throw new InvalidInputError('The request body did not arrive whole', { cause: error });
+    throw new InvalidInputError('The request body did not arrive completely', { cause: error });
   }
   if (length === 0) throw new InvalidInputError('The request body is empty');
   return Buffer.concat(chunks);

@@ -18,14 +18,16 @@ import { type CheckedMessage, OutgoingMessages } from '../composing/outgoing-mes
 import { prepareRaw } from '../../formats/mime/raw-mime.ts';
 import { type ReplyTarget, ReplyTargets } from '../composing/reply-targets.ts';
 
-/** What a request wants to send, in the wire's names: a message, or a stored draft (`draft_id` and `version`). */
+/**
+ * A request to send, in the wire's names: a message, or a stored draft (`draft_id` and `version`).
+ */
 export interface SendRequest extends MessageFields {
   thread_id?: string | null | undefined;
   draft_id?: string | null | undefined;
   version?: number | null | undefined;
 }
 
-/** A message that has been checked: what is stored of it besides what composing it makes. */
+/** A message that has been checked: its row, except for the parts that composing it adds. */
 export interface CheckedSend {
   row: Pick<
     DirectMessage,
@@ -34,13 +36,13 @@ export interface CheckedSend {
   message: CheckedMessage;
 }
 
-/** What a content belongs to. */
-interface Place {
+/** The conversation of a message, and the message it replies to. */
+interface Conversation {
   threadId: string;
   target: ReplyTarget | null;
 }
 
-/** Turns the three forms of POST /send into messages; writes nothing. */
+/** Turns the three forms of POST /send into messages. Writes nothing. */
 @Injectable()
 export class SendComposition {
   constructor(
@@ -52,18 +54,19 @@ export class SendComposition {
   ) {}
 
   /**
-   * A message, or a stored draft.
+   * Checks a message or a stored draft.
    * @throws {InvalidInputError} naming the field
-   * @throws {NotFoundError} @throws {ConflictError} the draft is gone, or has another version
+   * @throws {NotFoundError} if the draft does not exist
+   * @throws {ConflictError} if the draft has another version
    */
   async check(account: AccountPrincipal, body: SendRequest): Promise<CheckedSend> {
     if (body.draft_id) return this.#checkDraft(account, body.draft_id, body);
     const { thread_id: threadId, reply_to_message_id: messageId } = body;
-    const place = await this.replies.place(account, { threadId, messageId });
+    const conversation = await this.replies.place(account, { threadId, messageId });
     const content = toContent(body, account);
     return this.#check(account, content, {
-      threadId: place?.threadId ?? newId(),
-      target: place?.message ?? null,
+      threadId: conversation?.threadId ?? newId(),
+      target: conversation?.message ?? null,
     });
   }
 
@@ -73,8 +76,9 @@ export class SendComposition {
   }
 
   /**
-   * A message that its sender has composed.
-   * @throws {InvalidInputError} when it is no message, has no recipients or is from somebody else
+   * Prepares a message that its sender has composed.
+   * @throws {InvalidInputError} if the input is no message, has no recipients or is from another
+   *   address
    */
   async raw(account: AccountPrincipal, input: Buffer): Promise<DirectMessage> {
     const at = this.clock.now();
@@ -134,7 +138,7 @@ export class SendComposition {
     if (draft.version !== version)
       throw new ConflictError(
         'draft.version',
-        `version: the draft has version ${draft.version} now`,
+        `version: the draft is at version ${draft.version}, not ${version}`,
       );
     const { inReplyTo, references, replyToMessageId } = draft;
     const fields = {
@@ -151,7 +155,7 @@ export class SendComposition {
       tracking,
     };
     const content = { ...toContent(fields, account), draft: { id: draft.id, version } };
-    // What it answers is written in the draft; the message itself may be gone.
+    // The draft stores the headers of the message it replies to, which may have been deleted.
     const before = references.at(-1) === inReplyTo ? references.slice(0, -1) : references;
     const target =
       inReplyTo === null ? null : { id: '', messageIdHeader: inReplyTo, references: before };
@@ -164,7 +168,7 @@ export class SendComposition {
   async #check(
     account: AccountPrincipal,
     content: OutgoingContent,
-    { threadId, target }: Place,
+    { threadId, target }: Conversation,
   ): Promise<CheckedSend> {
     const at = this.clock.now();
     const id = newId();

@@ -9,7 +9,7 @@ import type {
   SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
 
-/** How a send has ended, as far as its sender is to be told. */
+/** Result of a send, as far as its sender is notified. */
 export interface SendEnd {
   status: string;
   code: ProviderErrorCode | null;
@@ -19,21 +19,21 @@ export interface SendEnd {
   retryAfterSeconds: number | null;
 }
 
-/** More would be no answer any more. */
-const MOST_TOLD = 1_000;
+/** Refused recipients that an error lists; more would make the response too large. */
+const MOST_LISTED = 1_000;
 const MOST_CHARACTERS = 1_000;
 
 const SMTP_WORDS = /^(\d{3})[ -]+([\s\S]*)$/;
 
-/** The server's words as `<code> : <text>`; other words as they are (api facts 1.6). */
+/** The server's response as `<code> : <text>`; any other text unchanged. */
 export function serverError(words: string): string {
   const [, code, text] = SMTP_WORDS.exec(words) ?? [];
   return (code === undefined ? words : `${code} : ${text}`).slice(0, MOST_CHARACTERS);
 }
 
 /**
- * What the sender of a message is told when not everybody has got it; null: everybody has.
- * @param jobStatusId the job that says what becomes of it
+ * The error for the sender of a message, or `null` if every recipient has the message.
+ * @param jobStatusId the job that reports what follows
  */
 export function sendFailure(end: SendEnd, jobStatusId: string): DomainError | null {
   const { status, detail, refused } = end;
@@ -44,7 +44,7 @@ export function sendFailure(end: SendEnd, jobStatusId: string): DomainError | nu
   }
   if (status !== 'failed') return unknown(detail, { jobStatusId });
   const known = known402(end) ?? KNOWN[end.code ?? 'temporary'] ?? TEMPORARY;
-  // Without a code it was set aside, by a worker that could not find out.
+  // Without a code the message is in quarantine: its outcome could not be determined.
   if (end.code === 'outcome-unknown' || end.code === null) return unknown(detail, { jobStatusId });
   const { retryAfterSeconds } = end;
   return failure(known.code, known.kind, `${known.message}: ${detail}`.slice(0, MOST_CHARACTERS), {
@@ -84,7 +84,7 @@ const KNOWN: Partial<Record<ProviderErrorCode, Known>> = {
   },
 };
 
-/** Definite refusals: of everybody it is for, or of the message. */
+/** Definite refusals, of all recipients or of the message. */
 function known402({ code, refused, phase }: SendEnd): Known | undefined {
   if (code !== 'rejected') return undefined;
   const isOfRecipients = refused.length > 0 && phase !== 'content' && phase !== 'confirmation';
@@ -95,8 +95,8 @@ function known402({ code, refused, phase }: SendEnd): Known | undefined {
 
 function unknown(detail: string, details: ErrorDetails): DomainError {
   const message =
-    'Nobody can tell yet whether the message was sent; sending it again might send it twice. ' +
-    `It is being looked up, and the job will tell: ${detail}`;
+    'It is unknown whether the message was sent; sending it again might send it twice. ' +
+    `It is being looked up, and its job reports the result: ${detail}`;
   return failure('unknown', 'unavailable', message.slice(0, MOST_CHARACTERS), {
     ...details,
     serverError: serverError(detail),
@@ -115,7 +115,7 @@ function failure(
 function failuresOf(refused: readonly RefusedRecipient[]): Record<string, string> {
   return Object.fromEntries(
     refused
-      .slice(0, MOST_TOLD)
+      .slice(0, MOST_LISTED)
       .map(({ email, reason }) => [email, reason.slice(0, MOST_CHARACTERS)]),
   );
 }

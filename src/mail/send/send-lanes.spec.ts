@@ -3,8 +3,8 @@ import { SendLanes } from './send-lanes.ts';
 const LARGE = 36 * 1024 * 1024;
 const stays = () => false;
 
-describe('the lanes of sends within requests', () => {
-  it('let small messages pass when the large ones of others take all the room', async () => {
+describe('SendLanes', () => {
+  it('sends small messages while large ones of other accounts use up the memory', async () => {
     const lanes = new SendLanes();
     const { promise: arrival, resolve: arrive } = Promise.withResolvers<string>();
     const large = 'aaaabbbb'
@@ -15,11 +15,11 @@ describe('the lanes of sends within requests', () => {
     expect(await Promise.all(large)).toEqual(Array.from({ length: 8 }, () => 'large'));
   });
 
-  it('do not begin what nobody waits for any more', async () => {
+  it('does not begin a send whose client has disconnected', async () => {
     const work = () => Promise.resolve('sent');
     for (const bytes of [1, LARGE])
       await expect(new SendLanes().run('a', bytes, () => true, work)).rejects.toThrow(
-        'Nobody waits',
+        'client has disconnected',
       );
   });
 });

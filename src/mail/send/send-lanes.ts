@@ -2,25 +2,33 @@ import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { ByteBudget } from '../../platform/base/concurrency/byte-budget.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 
-/** Messages of one account that are sent at a time by one process. */
+/** Messages of one account that a process sends at a time. */
 const MOST_OF_ONE = 4;
-/** Requests of one account that wait for that. */
+/** Requests of one account that may wait for a free slot. */
 const MOST_WAITING = 50;
-/** Bytes of messages in hand while servers take them, encoded. */
+/** Total bytes of encoded messages in memory while servers receive them. */
 const MOST_BYTES = 256 * 1024 * 1024;
-/** Smaller messages do not wait for anybody's large ones: whoever sends those slowly would hold up all accounts. */
+/**
+ * Smaller messages do not wait for large ones. An account that sends large ones slowly would delay
+ * all others.
+ */
 const SMALL_BYTES = 512 * 1024;
 
-/** Keeps what is sent within requests within bounds. */
+/**
+ * Limits how many messages are sent within requests at a time, for each account and by their size.
+ */
 export class SendLanes {
   readonly #accounts = new KeyedLimit(MOST_OF_ONE);
   readonly #bytes = new ByteBudget(MOST_BYTES);
   readonly #inLine = new Map<string, number>();
 
   /**
-   * @param bytes about how large the message is, encoded
-   * @param isGone whether nobody waits for the answer any more: what has not begun is not done then
-   * @throws {DomainError} 429 when too many of the account wait already @throws what the work throws
+   * Runs `work` as soon as the account has a free slot and there is memory for the message.
+   * @param bytes approximate size of the encoded message
+   * @param isGone whether the client has disconnected; then `work` is not begun
+   * @throws {DomainError} 429 if too many requests of the account wait already, 503 if the client
+   *   has disconnected
+   * @throws what `work` throws
    */
   async run<T>(
     accountId: string,
@@ -33,14 +41,18 @@ export class SendLanes {
       throw new DomainError(
         'send.too-many',
         'rate-limited',
-        'Too many messages of the account are being sent at the same time; the outbox takes them all',
+        'Too many messages of the account are being sent at the same time: try again later, or use the outbox',
         { limit: MOST_OF_ONE, retryAfterSeconds: 5 },
       );
     this.#inLine.set(accountId, inLine);
     try {
       const begin = () => {
         if (isGone())
-          throw new DomainError('send.abandoned', 'unavailable', 'Nobody waits for it any more');
+          throw new DomainError(
+            'send.abandoned',
+            'unavailable',
+            'The client has disconnected; the message was not sent',
+          );
         return work();
       };
       return await this.#accounts.run(accountId, () =>

@@ -36,10 +36,11 @@ export class SendController {
   @Endpoint({
     summary: 'Send a message and wait for the result',
     description:
-      'Tried once, never again: the answer says what came of it. A message (JSON), a stored draft (`draft_id` and `version`), or a message that is composed already (`Content-Type: message/rfc822`).',
+      'The message gets a single attempt, and the response reports the result. The body is a message (JSON), a stored draft (`draft_id` and `version`), or a message that is composed already (`Content-Type: message/rfc822`).',
     response: changedMessageView,
     headers: {
-      'Idempotent-Replayed': '`true`: an earlier request with this Idempotency-Key has sent it',
+      'Idempotent-Replayed':
+        '`true` if an earlier request with this Idempotency-Key has sent the message',
     },
   })
   async send(

@@ -11,7 +11,7 @@ import { SendService } from './send.service.ts';
 import { SentViews } from './sent-view.ts';
 import { V2SendController } from './v2-send.controller.ts';
 
-/** Sending within requests. */
+/** Sending messages within requests. */
 @Module({
   imports: [
     DraftsModule,

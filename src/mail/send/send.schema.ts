@@ -3,18 +3,18 @@ import { integerLike, queryBoolean } from '../../platform/wire/wire.schema.ts';
 import { createOutboxMessage } from '../outbox/outbox.schema.ts';
 import { messageFields, trackingInput } from '../composing/message-fields.schema.ts';
 
-/** Body of POST /send (api facts 6.2): a message, or a stored draft. */
+/** Body of POST /send: a message, or a stored draft. */
 export const sendMessage = z
   .object({
     ...messageFields,
-    thread_id: z.string().nullish().describe('The conversation it belongs to; not with draft_id'),
+    thread_id: z.string().nullish().describe('Conversation of the message; ignored with draft_id'),
     draft_id: z
       .string()
       .nullish()
       .describe('A stored draft; all other fields of the message are ignored'),
     version: integerLike({ min: 0 })
       .nullish()
-      .describe('Required with draft_id; 409 when the draft has another version'),
+      .describe('Required with draft_id; 409 if the draft has another version'),
     tracking: trackingInput.nullish(),
   })
   .meta({
@@ -27,7 +27,7 @@ export const sendMessage = z
   });
 export type SendMessage = z.infer<typeof sendMessage>;
 
-/** Body of POST /v2/send: that of POST /send, or of POST /v2/outbox. */
+/** Body of POST /v2/send: the body of POST /send or of POST /v2/outbox. */
 export const sendNowOrLater = createOutboxMessage
   .extend(sendMessage.pick({ thread_id: true, draft_id: true, version: true }).shape)
   .meta({
@@ -45,6 +45,8 @@ export type SendNowOrLater = z.infer<typeof sendNowOrLater>;
 export const sendQuery = z.object({
   sendnow: queryBoolean()
     .optional()
-    .describe('false: as POST /v2/outbox; true or absent: as POST /send'),
-  dry_run: queryBoolean().optional().describe('With sendnow=false: as of POST /v2/outbox'),
+    .describe('false: like POST /v2/outbox; true or absent: like POST /send'),
+  dry_run: queryBoolean()
+    .optional()
+    .describe('With sendnow=false: like dry_run of POST /v2/outbox'),
 });

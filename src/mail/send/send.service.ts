@@ -18,7 +18,7 @@ import { SendComposition, type SendRequest } from './send-composition.ts';
 import { sendFailure } from './send-failure.ts';
 import { SendLanes } from './send-lanes.ts';
 
-/** What a request is answered when its message was sent, and whether an earlier request has sent it. */
+/** Response to a request whose message was sent, and whether an earlier request has sent it. */
 export interface SendAnswer {
   /** Plain JSON, made by `SendCall.toAnswer`. */
   body: unknown;
@@ -27,18 +27,24 @@ export interface SendAnswer {
 
 export interface SendCall {
   account: AccountPrincipal;
-  /** Set when the request has an Idempotency-Key. */
+  /** Set if the request has an Idempotency-Key. */
   idempotent: IdempotentRequest | undefined;
-  /** Whether nobody waits for the answer any more. */
+  /** Whether the client has disconnected. */
   isGone: () => boolean;
-  /** What is answered when the message is sent; kept with the key. @param files what the message carries */
+  /**
+   * Makes the response for a sent message; it is stored with the idempotency key.
+   * @param files attachments of the message
+   */
   toAnswer: (message: DirectMessage, files: readonly MessageFileRecord[]) => Promise<unknown>;
 }
 
-/** Encoded as base64, with everything around it. */
+/** Factor by which base64 and headers enlarge a message. */
 const ENCODED = 1.4;
 
-/** Sends messages within their requests (api facts 6.2, docs/sending.md): tried once, the answer says what came of it. */
+/**
+ * Sends messages within their requests (docs/sending.md). Each message gets a single attempt, and
+ * the response reports the result.
+ */
 @Injectable()
 export class SendService {
   readonly #lanes = new SendLanes();
@@ -53,10 +59,12 @@ export class SendService {
   ) {}
 
   /**
-   * A message, or a stored draft.
+   * Sends a message or a stored draft.
    * @throws {InvalidInputError} naming the field
-   * @throws {NotFoundError} @throws {ConflictError} the draft is gone, or not the one that is meant
-   * @throws {DomainError} what `sendFailure` says when not everybody has got it
+   * @throws {NotFoundError} if the draft does not exist
+   * @throws {ConflictError} if the draft has another version or is being sent
+   * @throws {DomainError} the error of `sendFailure` if some recipients have not received the
+   *   message
    */
   async send(call: SendCall, body: SendRequest): Promise<SendAnswer> {
     const { account, idempotent, isGone } = call;
@@ -74,8 +82,8 @@ export class SendService {
   }
 
   /**
-   * A message that its sender has composed.
-   * @throws as `send`; 413 when it is too large
+   * Sends a message that its sender has composed.
+   * @throws as `send`; 413 if the message is too large
    */
   async sendRaw(
     call: SendCall,
@@ -116,7 +124,7 @@ export class SendService {
     const about = { jobStatusId, view };
     return {
       accepted: (sql: Sql) => this.keys.begin(sql, request, about),
-      // What was surely not sent may be tried again.
+      // A message that was certainly not sent may be sent again with the same key.
       ended: async (sql: Sql, { status, code }: DirectResult) => {
         if (status === 'failed' && code !== 'outcome-unknown')
           await this.keys.release(sql, request, about);
@@ -125,9 +133,10 @@ export class SendService {
   }
 
   /**
-   * What has come of the first request with the key.
-   * @returns undefined: there is no key, or it is free
-   * @throws {IdempotencyKeyBusyError} it is under way @throws {DomainError} what the first one was answered
+   * Result of the first request with the key.
+   * @returns `undefined` if there is no key, or the key is free
+   * @throws {IdempotencyKeyBusyError} if the first request is still running
+   * @throws {DomainError} the error of the first request
    */
   async #known(
     { accountId }: AccountPrincipal,
@@ -136,7 +145,7 @@ export class SendService {
     if (!request) return undefined;
     try {
       const answer = await this.keys.find(request);
-      // Only sends are kept under the paths of sends, and those without an answer.
+      // Keys of the send paths belong to sends, which are stored without a response.
       if (answer)
         throw new ConflictError(
           'idempotency-key.answer',
@@ -157,7 +166,8 @@ export class SendService {
     const { jobStatusId, view } = (busy.about ?? {}) as { jobStatusId?: string; view?: unknown };
     const first = jobStatusId && (await this.direct.find(accountId, jobStatusId));
     if (!first || !view || first.status === 'pending') throw busy;
-    // Its process has died, and a worker has found that out; with any other code it only could not.
+    // The process of the first request died, and a look-up proved that the message was not sent.
+    // With any other code the outcome stayed unknown.
     if (first.status === 'failed' && first.code === 'temporary') {
       await this.keys.release(this.database, request, busy.about);
       return undefined;

@@ -17,15 +17,15 @@ const FOLDERS = `
   select id, name, display_name as "displayName" from folder
   where account_id = $1 and name = any($2::text[]) order by name desc, id`;
 
-/** Where a sent message will be, by the kind of account. */
+/** Folders that a sent message will be in, by the kind of account. */
 const NAMES = { folder: ['sent'], label: ['sent', 'all'] } as const;
 
-/** Shows messages that were sent a moment ago as the mirror will show them. */
+/** Shows messages that were just sent as the mirror will show them. */
 @Injectable()
 export class SentViews {
   constructor(private readonly database: Database) {}
 
-  /** @param files what it carries */
+  /** @param files attachments of the message */
   async of(
     account: AccountPrincipal,
     message: DirectMessage,
@@ -66,8 +66,9 @@ export class SentViews {
 }
 
 /**
- * A sent message as far as the sender may read it: who sends somebody's draft has not written what is in it.
- * @param answer what `SentViews` has made of it, in this request or in the first one with its key
+ * A sent message as far as the caller may read it. A token that may send drafts but not read them
+ * gets only the state of the message.
+ * @param answer response of `SentViews`, made in this request or in the first one with its key
  */
 export function shownTo(
   { scopes }: AccountPrincipal,

@@ -22,7 +22,7 @@ import { SentViews, shownTo } from './sent-view.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.sendMail, write: true } as const;
 
-/** The newer path of both ways to send (api facts 6.2). */
+/** The newer path for both kinds of sending: now, or through the outbox. */
 @ApiTags('send')
 @AccountAuth({ anyScope: SCOPES_FOR.sendMail })
 @Controller('v2/send')
@@ -44,11 +44,11 @@ export class V2SendController {
   })
   @Endpoint({
     summary: 'Send a message now, or leave it to the outbox',
-    description: '`sendnow=false`: as `POST /v2/outbox`. Otherwise as `POST /send`.',
+    description: '`sendnow=false`: like `POST /v2/outbox`. Otherwise like `POST /send`.',
     response: z.union([changedMessageView, outboxMessageOrPlan]),
     headers: {
       'Idempotent-Replayed':
-        '`true`: what an earlier request with this Idempotency-Key was answered',
+        '`true` if this is the response to an earlier request with this Idempotency-Key',
     },
   })
   async send(
@@ -60,15 +60,14 @@ export class V2SendController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<unknown> {
     if (!now) {
-      if (body.draft_id)
-        throw new InvalidInputError('draft_id: only sends that are made now take drafts');
+      if (body.draft_id) throw new InvalidInputError('draft_id: not allowed with sendnow=false');
       return answerRequest(
         await this.outbox.create(account, { dry_run }, body, idempotent),
         response,
       );
     }
-    if (body.send_at) throw new InvalidInputError('send_at: needs sendnow=false');
-    if (dry_run) throw new InvalidInputError('dry_run: needs sendnow=false');
+    if (body.send_at) throw new InvalidInputError('send_at: only allowed with sendnow=false');
+    if (dry_run) throw new InvalidInputError('dry_run: only allowed with sendnow=false');
     const isGone = () => response.destroyed || request.socket.destroyed;
     const toAnswer: SendCall['toAnswer'] = (sent, files) => this.views.of(account, sent, files);
     const call = { account, idempotent, isGone, toAnswer };
