@@ -4,7 +4,9 @@ import type { Grant } from '../grants/grant.entity.ts';
 import type { AccountView, ApplicationAccountView, TokenInfoView } from './accounts.schema.ts';
 import type { ApplicationAccount } from './application-accounts.service.ts';
 
-/** Providers whose accounts authenticate by OAuth; all others by password. */
+/**
+ * Providers whose accounts authenticate by OAuth. Accounts of all other providers use passwords.
+ */
 const OAUTH: readonly string[] = ['google', 'microsoft'];
 
 export function toAccountView(grant: Grant): AccountView {
@@ -33,7 +35,7 @@ export function toApplicationAccountView(account: ApplicationAccount): Applicati
     address_proven: Boolean(proof),
     proof: proof ?? null,
     provider,
-    // The two groups of endpoints have two words for the same state (api facts 4).
+    // The two groups of endpoints use different words for the same state.
     sync_state: syncState === 'invalid' ? 'invalid-credentials' : syncState,
     billing_state: billingState,
     trial: false,

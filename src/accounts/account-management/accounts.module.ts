@@ -5,7 +5,10 @@ import { AccountController } from './account.controller.ts';
 import { ApplicationAccountsController } from './application-accounts.controller.ts';
 import { ApplicationAccountsService } from './application-accounts.service.ts';
 
-/** Accounts as they see themselves (/account) and as their application manages them (/a/{client_id}/accounts). */
+/**
+ * Accounts as their own tokens see them (/account), and as their application manages them
+ * (/a/{client_id}/accounts).
+ */
 @Module({
   imports: [GrantsModule, ProvidersModule],
   controllers: [AccountController, ApplicationAccountsController],

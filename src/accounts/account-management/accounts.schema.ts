@@ -8,7 +8,7 @@ import {
 } from '../../platform/auth/grant-status.ts';
 import { addressProofView } from '../grants/grants.schema.ts';
 
-/** An account as it sees itself. */
+/** An account as requests with its own token see it. */
 export const accountView = z
   .object({
     id: z.string(),
@@ -18,7 +18,9 @@ export const accountView = z
     email_address: z.string(),
     ...addressProofView,
     provider: z.string(),
-    organization_unit: z.enum(ORGANIZATION_UNITS).describe('Whether it has folders or labels'),
+    organization_unit: z
+      .enum(ORGANIZATION_UNITS)
+      .describe('Whether the account has folders or labels'),
     sync_state: z.enum(SYNC_STATES).describe('`running` is healthy'),
     linked_at: z.number().int(),
     billing_state: z.enum(BILLING_STATES),
@@ -92,7 +94,7 @@ const token = z
   .max(200, 'must not be longer than 200 characters');
 
 export const revokeAllSchema = z
-  .object({ keep_access_token: token.nullish().describe('The one token that keeps working') })
+  .object({ keep_access_token: token.nullish().describe('The only token that keeps working') })
   .meta({ id: 'RevokeAll', example: { keep_access_token: 'token-to-keep' } });
 export type RevokeAll = z.infer<typeof revokeAllSchema>;
 
@@ -119,7 +121,7 @@ export const tokenInfoView = z
   });
 export type TokenInfoView = z.infer<typeof tokenInfoView>;
 
-/** `{"success": "true"}`: how the account actions of the main address answer (api facts 4). */
+/** `{"success": "true"}`: the response of account actions at the main address. */
 export const doneView = z
   .object({ success: z.literal('true') })
   .meta({ id: 'Done', example: { success: 'true' } });

@@ -67,7 +67,7 @@ export class ApplicationAccountsController {
   }
 
   @Post(':id/upgrade')
-  @Endpoint({ summary: 'Take a cancelled account up again', response: doneView })
+  @Endpoint({ summary: 'Reactivate a cancelled account', response: doneView })
   async upgrade(@ApplicationId() applicationId: string, @Param('id') id: string) {
     await this.accounts.upgrade(applicationId, id);
     return { success: 'true' };
@@ -76,7 +76,8 @@ export class ApplicationAccountsController {
   @Post(':id/downgrade')
   @Endpoint({
     summary: 'Cancel an account',
-    description: 'Its data stays; its tokens are refused with 403 until it is upgraded again.',
+    description:
+      'Its data stays. Its tokens are refused with 403 until the account is upgraded again.',
     response: doneView,
   })
   async downgrade(@ApplicationId() applicationId: string, @Param('id') id: string) {
@@ -85,7 +86,10 @@ export class ApplicationAccountsController {
   }
 
   @Post(':id/revoke-all')
-  @Endpoint({ summary: 'Revoke all access tokens, but for one if named', response: doneView })
+  @Endpoint({
+    summary: 'Revoke all access tokens of an account, except one if named',
+    response: doneView,
+  })
   async revokeAll(
     @ApplicationId() applicationId: string,
     @Param('id') id: string,
@@ -96,7 +100,7 @@ export class ApplicationAccountsController {
   }
 
   @Post(':id/token-info')
-  @Endpoint({ summary: 'Whether a token works and what for', response: tokenInfoView })
+  @Endpoint({ summary: 'Read the state and scopes of a token', response: tokenInfoView })
   async tokenInfo(
     @ApplicationId() applicationId: string,
     @Param('id') id: string,

@@ -25,10 +25,13 @@ export type ApplicationAccount = Pick<
 
 const COLUMNS = `g.id, g.email, g.provider, g.proof, g.sync_state as "syncState", g.billing_state as "billingState", g.metadata`;
 
-/** Why a cancelled account is `stopped`. */
+/** Reason of a cancelled account for being `stopped`. */
 const CANCELLED = 'The account has been cancelled';
 
-/** Accounts as their application manages them. Every method throws NotFoundError for accounts of others. */
+/**
+ * Accounts as their application manages them. Every method throws NotFoundError for accounts of
+ * other applications.
+ */
 @Injectable()
 export class ApplicationAccountsService {
   constructor(
@@ -40,7 +43,7 @@ export class ApplicationAccountsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Oldest first. */
+  /** Accounts of the application, oldest first. */
   list(
     applicationId: string,
     page: Page,
@@ -69,13 +72,13 @@ export class ApplicationAccountsService {
     return this.grants.update(applicationId, accountId, { metadata });
   }
 
-  /** Disconnects it: see `GrantsService.remove`. */
+  /** Disconnects an account: see `GrantsService.remove`. */
   async remove(applicationId: string, accountId: string): Promise<void> {
     await find(this.database, applicationId, accountId);
     await this.grants.remove(applicationId, accountId);
   }
 
-  /** Takes a cancelled account up again. Nothing changes for one that is not cancelled. */
+  /** Reactivates a cancelled account. Does nothing if the account is not cancelled. */
   async upgrade(applicationId: string, accountId: string): Promise<void> {
     await this.#changeBilling(applicationId, accountId, 'paid', async (sql, { provider }) => {
       if (this.connectors.require(provider).mail) await scheduleSync(sql, accountId);
@@ -84,8 +87,8 @@ export class ApplicationAccountsService {
   }
 
   /**
-   * Cancels an account: what it has stays, its mailbox is not looked at any more and its tokens are refused with 403
-   * until it is upgraded.
+   * Cancels an account. Its data stays, its mailbox is no longer synced, and its tokens are refused
+   * with 403 until it is upgraded.
    */
   async downgrade(applicationId: string, accountId: string): Promise<void> {
     await this.#changeBilling(applicationId, accountId, 'cancelled', async (sql) => {
@@ -94,13 +97,16 @@ export class ApplicationAccountsService {
     });
   }
 
-  /** @param keep the one token that keeps working */
+  /** @param keep the only token that keeps working */
   async revokeAll(applicationId: string, accountId: string, keep?: string): Promise<void> {
     await find(this.database, applicationId, accountId);
     await this.tokens.revokeAll(applicationId, accountId, keep);
   }
 
-  /** @throws {NotFoundError} also for a token that is not of this account; the message does not repeat it */
+  /**
+   * @throws {NotFoundError} also for a token of another account; the message does not contain the
+   *   token
+   */
   async tokenInfo(applicationId: string, accountId: string, token: string): Promise<TokenInfo> {
     await find(this.database, applicationId, accountId);
     const info = await this.tokens.info(applicationId, accountId, token);
@@ -122,7 +128,8 @@ export class ApplicationAccountsService {
       await lockApplication(sql, applicationId);
       const account = await find(sql, applicationId, accountId);
       if (account.billingState === billingState) return;
-      // The queue row before the grant's: the order of everything that settles a sync.
+      // Lock the queue row before the grant. Code that stores the result of a sync pass locks in
+      // the same order.
       const move = await change(sql, account);
       const now = this.clock.now();
       await setBilling(sql, accountId, billingState, now);

@@ -1,16 +1,16 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import { dayOf, type Quota, type QuotaOwner } from '../../platform/quotas/quota.ts';
 
-/** What was used of a quota in a day. */
+/** Use of a quota on one day. */
 export interface ListedUse {
   day: string;
   quota: Quota;
   per: QuotaOwner;
   ownerId: string;
-  /** Address of the account, or name of the application; null: it is gone. */
+  /** Address of the account, or name of the application; `null` if it has been deleted. */
   owner: string | null;
   used: number;
-  /** When the limit was reached; null: it was not. */
+  /** When the limit was reached; `null` if it was not reached. */
   alertedAt: Date | null;
 }
 
@@ -23,7 +23,10 @@ const LIST = `
   where q.day = $1::date and (not $2::boolean or q.alerted_at is not null)
   order by q.alerted_at is null, q.quota, q.per, q.used desc, q.owner_id limit $3`;
 
-/** Use of the day of `at` (UTC): quotas that were reached first, then by use. @param reached only those */
+/**
+ * Use on the day of `at` (UTC), at most `limit` entries: quotas that were reached first, then by
+ * use. @param reached only quotas that were reached
+ */
 export function listQuotaUse(
   sql: Sql,
   at: Date,

@@ -3,23 +3,26 @@ import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
 import { SigningSecrets } from '../../platform/webhooks/signing-secrets.ts';
 
-/** What a sealed client secret is bound to. */
+/** Context that an encrypted client secret is bound to. */
 export const applicationSecretContext = (applicationId: string): string =>
   `application.secret:${applicationId}`;
 
-/** Opened secrets are kept this long, so many of them: opening one costs more than signing with it. */
+/**
+ * How long decrypted secrets are cached, and how many. Decrypting one costs more than signing with
+ * it.
+ */
 const KEPT_MS = 60_000;
 const MOST_KEPT = 1_000;
 
-interface Opened {
+interface Decrypted {
   since: number;
-  /** By sealed text and application: whoever has got another secret has another text. */
+  /** By application and encrypted text. A new secret has another text. */
   secrets: Map<string, string>;
 }
 
-const opened = new WeakMap<SecretBox, Opened>();
+const caches = new WeakMap<SecretBox, Decrypted>();
 
-/** Seals a client secret for its row. */
+/** Encrypts a client secret for its row. */
 export function sealApplicationSecret(
   box: SecretBox,
   applicationId: string,
@@ -29,8 +32,8 @@ export function sealApplicationSecret(
 }
 
 /**
- * The client secret of an application, from `application.secret_sealed`: the key of signatures. What has been opened is
- * remembered for a minute at most.
+ * Decrypts the client secret of an application, from `application.secret_sealed`. It is the key for
+ * signatures. Decrypted secrets are cached for at most a minute.
  * @throws {UnsealError}
  */
 export function openApplicationSecret(
@@ -39,10 +42,10 @@ export function openApplicationSecret(
   sealed: string,
 ): string {
   const now = monotonicMs();
-  let kept = opened.get(box);
+  let kept = caches.get(box);
   if (!kept || now - kept.since >= KEPT_MS || kept.secrets.size >= MOST_KEPT) {
     kept = { since: now, secrets: new Map() };
-    opened.set(box, kept);
+    caches.set(box, kept);
   }
   const key = `${applicationId}/${sealed}`;
   let secret = kept.secrets.get(key);
@@ -53,7 +56,7 @@ export function openApplicationSecret(
   return secret;
 }
 
-/** Client secrets as the keys of webhook deliveries. */
+/** Client secrets as the keys that sign webhook deliveries. */
 @Injectable()
 export class ApplicationSigningSecrets extends SigningSecrets {
   constructor(private readonly box: SecretBox) {

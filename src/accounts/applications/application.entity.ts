@@ -7,32 +7,38 @@ const ApplicationSchema = defineEntity({
   tableName: 'application',
   properties: {
     ...idColumn,
-    /** Public name of the application in requests. */
+    /** Public identifier of the application in requests. */
     clientId: p.text().unique(),
     name: p.text(),
-    /** SHA-256 of the client secret: look-up and comparison. */
+    /** SHA-256 of the client secret, for look-up and comparison. */
     secretHash: p.blob().unique(),
-    /** The client secret sealed: signing webhook deliveries needs it. */
+    /** The client secret, encrypted. It is needed to sign webhook deliveries. */
     secretSealed: p.text(),
     plan: p.enum(PLANS),
     /** Names of `APPLICATION_FEATURES`. */
     features: p.array(),
-    /** Which of the two integrations addresses it uses: `us` or `eu`. */
+    /** The integrations address that the application uses: `us` or `eu`. */
     region: p.text(),
     iconUrl: p.text().nullable(),
     redirectUris: p.array(),
-    /** Whether `response_type=token` is answered: the access token itself in the address the browser returns to. */
+    /**
+     * Whether `response_type=token` is allowed. The access token is then part of the URL to which
+     * the browser returns.
+     */
     allowsTokenResponse: p.boolean().default(false),
-    /** The most that a sign-in may grant; null: every scope. */
+    /** All scopes that a sign-in may grant; `null` for every scope. */
     allowedScopes: p.array().nullable(),
-    /** Seconds that access tokens made by a sign-in work; null: until they are revoked. */
+    /**
+     * Lifetime in seconds of access tokens created by a sign-in; `null` if they work until they are
+     * revoked.
+     */
     tokenLifetime: p.integer().nullable(),
-    /** Whether a sign-in revokes the tokens its account had before. */
+    /** Whether a sign-in revokes the earlier tokens of its account. */
     revokesOlderTokens: p.boolean().default(false),
     ...timestampColumns,
   },
 });
 
-/** A customer of this server: it owns integrations, grants and webhooks. */
+/** A customer of this server. It owns integrations, grants and webhooks. */
 export class Application extends ApplicationSchema.class {}
 ApplicationSchema.setClass(Application);

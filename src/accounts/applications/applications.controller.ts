@@ -58,7 +58,7 @@ export class ApplicationsController {
   @Get('ip_addresses')
   @ApiErrors(403)
   @Endpoint({
-    summary: 'Addresses that requests of this server come from',
+    summary: 'List the IP addresses that requests of this server come from',
     description: 'Standard applications only; at most ten calls an hour.',
     response: ipAddressesView,
   })

@@ -6,7 +6,8 @@ import { PublicAddressesService } from './public-addresses.service.ts';
 
 /** Applications as their owners and the operator see them. */
 @Module({
-  // The guards of its controllers; the operator's command has no other module than this.
+  // Guards of the controllers. The operator's command imports only this module, so it must bring
+  // them.
   imports: [AuthModule],
   controllers: [ApplicationsController],
   providers: [ApplicationsService, PublicAddressesService],

@@ -4,13 +4,13 @@ import { httpUrl, integerLike } from '../../platform/wire/wire.schema.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { ApplicationChange } from './applications.service.ts';
 
-const NAMES_NO_SCOPE = 'must name at least one scope, or be null: every scope may be granted';
+const NAMES_NO_SCOPE = 'must name at least one scope, or be null to allow every scope';
 
-/** A minute, and ten years: how long access tokens may work. */
+/** Allowed lifetimes of access tokens, in seconds: from a minute to ten years. */
 export const SHORTEST_TOKEN_SECONDS = 60;
 export const LONGEST_TOKEN_SECONDS = 315_359_999;
 
-/** PUT /a/{client_id}; each field is optional. */
+/** Body of PUT /a/{client_id}. Every field is optional. */
 export const updateApplicationSchema = z
   .object({
     application_name: z.string().trim().min(1, 'must not be empty').max(200).optional(),
@@ -24,22 +24,24 @@ export const updateApplicationSchema = z
       .boolean()
       .optional()
       .describe(
-        'Whether /oauth/authorize may answer `response_type=token`: the access token in the address',
+        'Whether /oauth/authorize accepts `response_type=token`, with the access token in the URL',
       ),
     allowed_scopes: scopeList(NAMES_NO_SCOPE)
       .optional()
-      .describe('The most that a sign-in may grant from now on; null: every scope'),
+      .describe('All scopes that a sign-in may grant from now on; null for every scope'),
     access_token_expires_in: integerLike({
       min: SHORTEST_TOKEN_SECONDS,
       max: LONGEST_TOKEN_SECONDS,
     })
       .nullable()
       .optional()
-      .describe('Seconds that tokens of later sign-ins work; null: until they are revoked'),
+      .describe(
+        'Lifetime in seconds of tokens from later sign-ins; null if they work until they are revoked',
+      ),
     revoke_tokens_on_sign_in: z
       .boolean()
       .optional()
-      .describe('Whether a sign-in revokes the access tokens its account had before'),
+      .describe('Whether a sign-in revokes the earlier access tokens of its account'),
   })
   .meta({
     id: 'UpdateApplication',
@@ -61,12 +63,12 @@ export const applicationView = z
     allowed_scopes: z
       .array(z.string())
       .nullable()
-      .describe('Null: a sign-in may grant every scope'),
+      .describe('Null if a sign-in may grant every scope'),
     access_token_expires_in: z
       .number()
       .int()
       .nullable()
-      .describe('Seconds; null: until they are revoked'),
+      .describe('Seconds; null if tokens work until they are revoked'),
     revoke_tokens_on_sign_in: z.boolean(),
   })
   .meta({
@@ -85,7 +87,9 @@ export type ApplicationView = z.infer<typeof applicationView>;
 
 export const ipAddressesView = z
   .object({
-    ip_addresses: z.array(z.string()).describe('Where requests of this server come from'),
+    ip_addresses: z
+      .array(z.string())
+      .describe('The addresses that requests of this server come from'),
     updated_at: z.number().int(),
   })
   .meta({
@@ -94,7 +98,10 @@ export const ipAddressesView = z
   });
 export type IpAddressesView = z.infer<typeof ipAddressesView>;
 
-/** @throws {InvalidInputError} when nothing is to be changed: a PUT without content is a mistake (api facts 1.3) */
+/**
+ * @throws {InvalidInputError} if the body changes nothing, because a PUT without content is a
+ *   mistake
+ */
 export function toApplicationChange(body: UpdateApplication): ApplicationChange {
   const { application_name, icon_url, redirect_uris, allow_response_type_token, allowed_scopes } =
     body;

@@ -18,25 +18,28 @@ export interface NewApplication extends SignInRules {
   region: Region;
 }
 
-/** What sign-ins of an application may do; absent: the default. */
+/** Rules for sign-ins of an application. Absent fields have their default. */
 export interface SignInRules {
-  /** Whether `response_type=token` is answered. Default: no. */
+  /** Whether `response_type=token` is allowed. Default: no. */
   allowsTokenResponse?: boolean | undefined;
-  /** The most that a sign-in may grant; null, the default: every scope. */
+  /** All scopes that a sign-in may grant. Default `null`: every scope. */
   allowedScopes?: readonly Scope[] | null | undefined;
-  /** Seconds that access tokens made by a sign-in work; null, the default: until they are revoked. */
+  /**
+   * Lifetime in seconds of access tokens created by a sign-in. Default `null`: they work until they
+   * are revoked.
+   */
   tokenLifetime?: number | null | undefined;
-  /** Whether a sign-in revokes the tokens its account had before. Default: no. */
+  /** Whether a sign-in revokes the earlier tokens of its account. Default: no. */
   revokesOlderTokens?: boolean | undefined;
 }
 
-/** What can be changed; absent: stays as it is. */
+/** The fields that can be changed. Absent fields stay as they are. */
 export interface ApplicationChange extends Partial<NewApplication> {
   iconUrl?: string | null;
   redirectUris?: readonly string[];
 }
 
-/** An application together with its secret, which is shown this once. */
+/** An application with its secret, which is shown only once. */
 export interface ApplicationWithSecret {
   application: Application;
   clientSecret: string;
@@ -45,7 +48,7 @@ export interface ApplicationWithSecret {
 const CLIENT_ID_LENGTH = 25;
 const CLIENT_SECRET_LENGTH = 50;
 
-/** Applications: made and ruled by the operator, described by their owner. */
+/** Applications. The operator creates them and sets their rules; their owners describe them. */
 @Injectable()
 export class ApplicationsService {
   constructor(
@@ -54,7 +57,7 @@ export class ApplicationsService {
     private readonly clock: Clock,
   ) {}
 
-  /** @returns the client secret: it cannot be read again */
+  /** @returns the application and its client secret, which cannot be read again */
   create(input: NewApplication): Promise<ApplicationWithSecret> {
     return this.em.transactional(async (em) => {
       const id = newId();
@@ -83,7 +86,8 @@ export class ApplicationsService {
   }
 
   /**
-   * A new secret; the old one is refused from the commit on, and webhooks are signed with the new one.
+   * Creates a new secret. The old one is refused from the commit on, and webhooks are signed with
+   * the new one.
    * @throws {NotFoundError}
    */
   rotateSecret(clientId: string): Promise<ApplicationWithSecret> {
@@ -102,7 +106,10 @@ export class ApplicationsService {
     });
   }
 
-  /** Every application, oldest first. For the operator: not limited to a caller. */
+  /**
+   * Every application, oldest first. For the operator only, because it is not limited to one
+   * caller.
+   */
   list(): Promise<Application[]> {
     return this.em.fork().findAll(Application, { orderBy: { id: 'asc' } });
   }

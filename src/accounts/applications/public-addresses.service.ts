@@ -7,17 +7,17 @@ import { DomainError, ForbiddenError } from '../../platform/base/errors/domain-e
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 
-/** Addresses that requests of this server come from. */
+/** IP addresses that requests of this server come from. */
 export interface PublicAddresses {
   addresses: string[];
-  /** When they were determined. */
+  /** When the addresses were determined. */
   updatedAt: Date;
 }
 
 const CALLS_PER_HOUR = 10;
 const HOUR_SECONDS = 3600;
 
-/** Ranges that are never seen from outside (RFC 6890). */
+/** Ranges that are not reachable from the internet (RFC 6890). */
 const PRIVATE = new BlockList();
 for (const range of [
   '10.0.0.0/8',
@@ -35,7 +35,7 @@ for (const range of ['::/127', 'fc00::/7', 'fe80::/10']) {
   PRIVATE.addSubnet(network, Number(bits), 'ipv6');
 }
 
-/** Addresses of the machine's interfaces that the internet can see. */
+/** Addresses of the machine's interfaces that are reachable from the internet. */
 export function publicAddressesOf(interfaces: ReturnType<typeof networkInterfaces>): string[] {
   const addresses = Object.values(interfaces)
     .flatMap((list) => list ?? [])
@@ -45,7 +45,7 @@ export function publicAddressesOf(interfaces: ReturnType<typeof networkInterface
   return [...new Set(addresses)];
 }
 
-/** Tells applications which addresses to allow in their firewalls. */
+/** Lists the addresses that applications should allow in their firewalls. */
 @Injectable()
 export class PublicAddressesService {
   readonly #addresses: PublicAddresses;
@@ -66,9 +66,9 @@ export class PublicAddressesService {
   }
 
   /**
-   * The configured addresses, else those of the machine that are public.
-   * @throws {ForbiddenError} on the quickstart plan (spec 4.6: paid customers only)
-   * @throws {DomainError} `rate-limited`: ten calls an hour per application (api facts 1.8)
+   * The configured addresses, else the public addresses of this machine.
+   * @throws {ForbiddenError} on the quickstart plan; only standard applications may ask
+   * @throws {DomainError} `rate-limited` after ten calls an hour per application
    */
   async for(application: ApplicationPrincipal): Promise<PublicAddresses> {
     if (application.plan === 'quickstart') {

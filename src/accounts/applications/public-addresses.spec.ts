@@ -5,7 +5,7 @@ const at = (address: string, internal = false): NetworkInterfaceInfo =>
   ({ address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' }) as NetworkInterfaceInfo;
 
 describe('publicAddressesOf', () => {
-  it('keeps what the internet can see, once', () => {
+  it('returns addresses that are reachable from the internet, without duplicates', () => {
     const interfaces = {
       lo: [at('127.0.0.1', true), at('::1', true)],
       eth0: [

@@ -6,19 +6,24 @@ import { openIntegrationSecrets } from './integration-secrets.ts';
 import type { Integration, ShownSettings } from './integration.entity.ts';
 import { IntegrationSettingsError } from './integrations.errors.ts';
 
-/** Settings that say how accounts of an `imap` integration sign in by OAuth, by their names on the wire. */
+/**
+ * Settings that define how accounts of an `imap` integration sign in by OAuth, with their names in
+ * the API.
+ */
 export const OAUTH_SETTINGS = [
   'issuer', 'authorization_endpoint', 'token_endpoint', 'revocation_endpoint', 'token_endpoint_auth_method',
   'oauth_scope',
 ] as const; // prettier-ignore
 
-/** Settings that accounts get which sign in by OAuth, by the names the `imap` connector knows. */
+/**
+ * Settings of the servers that OAuth accounts use, with the names that the `imap` connector knows.
+ */
 export const SERVER_SETTINGS = [
   'imap_host', 'imap_port', 'imap_security', 'smtp_host', 'smtp_port', 'smtp_security', 'smtp_files_sent',
   'caldav_url', 'carddav_url',
 ] as const; // prettier-ignore
 
-/** Addresses among them, which the egress policy has to accept. */
+/** Settings with URLs, which the egress policy must allow. */
 export const ADDRESS_SETTINGS = [
   'issuer', 'authorization_endpoint', 'token_endpoint', 'revocation_endpoint', 'caldav_url', 'carddav_url',
 ] as const; // prettier-ignore
@@ -26,15 +31,16 @@ export const ADDRESS_SETTINGS = [
 /** The provider whose accounts can sign in by OAuth. */
 export const OAUTH_PROVIDER = 'imap' satisfies ProviderName;
 
-/** Asked for where nothing else is set: who the user is, and access without them. */
+/** Default scopes: the user's identity, and access while the user is away. */
 const USUAL_SCOPE = 'openid email offline_access';
 
 const isSet = (settings: ShownSettings, name: string): boolean => settings[name] !== undefined;
 
 /**
- * Whether an integration's settings fit together: those of OAuth are all there or none of them, and only for `imap`.
- * @throws {InvalidInputError} naming what is too much
- * @throws {IntegrationSettingsError} naming what is missing
+ * Checks that an integration's settings fit together: OAuth settings must be complete or absent,
+ * and are only for `imap`.
+ * @throws {InvalidInputError} naming a setting that is not allowed
+ * @throws {IntegrationSettingsError} naming the missing settings
  */
 export function checkOauthSettings(provider: string, settings: ShownSettings): void {
   const given = [...OAUTH_SETTINGS, ...SERVER_SETTINGS].filter((name) => isSet(settings, name));
@@ -55,7 +61,7 @@ function checkIssuer(settings: ShownSettings): void {
   );
   if (extra)
     throw new InvalidInputError(
-      `settings.${extra}: the issuer says where it is: give one or the other`,
+      `settings.${extra}: the issuer already defines this endpoint: give either the issuer or the endpoints`,
     );
 }
 
@@ -77,7 +83,10 @@ const scopesOf = ({ oauth_scope: scope }: ShownSettings): string[] =>
   textOf(scope ?? '').split(/\s+/);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** How accounts of an integration sign in by OAuth; null: they do not. @throws {UnsealError} */
+/**
+ * The OAuth registration for accounts of an integration; `null` if they do not sign in by OAuth.
+ * @throws {UnsealError}
+ */
 export function oauthRegistrationOf(
   box: SecretBox,
   { id, provider, settings, secretSettingsSealed }: OauthIntegration,
@@ -102,15 +111,15 @@ export function oauthRegistrationOf(
   };
 }
 
-/** What of an integration says how its accounts sign in. */
+/** The fields of an integration that define how its accounts sign in. */
 export type OauthIntegration = Pick<
   Integration,
   'id' | 'provider' | 'settings' | 'secretSettingsSealed'
 >;
 
 /**
- * The settings of an account that has signed in by OAuth: the servers of its integration, and its own address as login.
- * What the integration leaves open, the connector completes.
+ * The settings of an OAuth account: the servers of its integration, and its own address as login.
+ * The connector completes settings that the integration leaves open.
  */
 export function oauthAccountSettings(
   { settings }: Pick<Integration, 'settings'>,

@@ -1,6 +1,6 @@
 import type { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 
-/** What the sealed settings of an integration are bound to. */
+/** Context that the encrypted settings of an integration are bound to. */
 export const integrationSecretContext = (integrationId: string): string =>
   `integration.settings:${integrationId}`;
 
@@ -9,7 +9,7 @@ export interface IntegrationSecrets {
   client_secret: string;
 }
 
-/** Seals the secret settings of an integration for its row. */
+/** Encrypts the secret settings of an integration for its row. */
 export function sealIntegrationSecrets(
   box: SecretBox,
   integrationId: string,

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { Application } from '../applications/application.entity.ts';
 import { idColumn, timestampColumns } from '../../platform/database/base-columns.ts';
 
-/** Settings of an integration that are shown: everything but `client_secret`. */
+/** Settings of an integration that are shown: all except `client_secret`. */
 export type ShownSettings = Record<string, string | number | boolean>;
 
 const IntegrationSchema = defineEntity({
@@ -14,14 +14,17 @@ const IntegrationSchema = defineEntity({
     application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
     provider: p.text(),
     name: p.text(),
-    /** Settings that are shown, by their names on the wire. */
+    /** Settings that are shown, with their names in the API. */
     settings: p.json<ShownSettings>(),
-    /** JSON of the settings that are never shown (`client_secret`), sealed; null when there are none. */
+    /**
+     * JSON of the settings that are never shown (`client_secret`), encrypted; `null` if there are
+     * none.
+     */
     secretSettingsSealed: p.text().nullable(),
     redirectUris: p.array(),
     /** Lifetime of a login request in seconds. */
     expiresIn: p.integer(),
-    /** Default scopes of its grants; null: all. */
+    /** Default scopes of its grants; `null` for all. */
     scope: p.array().nullable(),
     /** Whether its accounts may be used only while their address is proven (ADR 0056). */
     requireProvenAddress: p.boolean().default(false),
@@ -29,6 +32,9 @@ const IntegrationSchema = defineEntity({
   },
 });
 
-/** A provider registered by an application; one per provider (spec 2.1, 8). */
+/**
+ * A provider that an application has registered. There is one integration per provider and
+ * application.
+ */
 export class Integration extends IntegrationSchema.class {}
 IntegrationSchema.setClass(Integration);

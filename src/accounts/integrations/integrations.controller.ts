@@ -38,7 +38,8 @@ export class IntegrationsController {
   @ApiBetaErrors(409)
   @Endpoint({
     summary: 'Register a provider',
-    description: 'One per provider: a second one is refused with 409 `integration.already_exists`.',
+    description:
+      'One integration per provider. A second one is refused with 409 `integration.already_exists`.',
     response: integrationEnvelope,
   })
   async create(
@@ -62,7 +63,7 @@ export class IntegrationsController {
   @Endpoint({
     summary: 'Change an integration by provider or id',
     description:
-      'Any subset of the fields; settings are changed one by one. New scopes apply to grants without scopes of their own, as far as their users have agreed to them.',
+      'Send any subset of the fields; settings are changed one by one. New scopes apply to grants without scopes of their own, as far as their users have agreed to them.',
     response: integrationEnvelope,
   })
   async update(
@@ -80,7 +81,7 @@ export class IntegrationsController {
   @Endpoint({
     summary: 'Remove an integration by provider or id',
     description:
-      'Its grants stay connected, but those that have signed in by OAuth get no fresh tokens; new ones need the provider to be registered again.',
+      'Its grants stay connected, but grants that signed in by OAuth get no fresh tokens. To connect new accounts, register the provider again.',
     response: successView,
   })
   async remove(@ApplicationId() applicationId: string, @Param('provider') key: string) {

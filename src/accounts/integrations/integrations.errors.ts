@@ -1,6 +1,6 @@
 import { ConflictError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 
-/** One integration per provider and application (spec 7, 8). */
+/** An application can have one integration per provider. */
 export class IntegrationExistsError extends ConflictError {
   constructor(provider: string) {
     super(
@@ -11,7 +11,7 @@ export class IntegrationExistsError extends ConflictError {
   }
 }
 
-/** The provider needs settings that were not given. */
+/** Settings that the provider needs are missing. */
 export class IntegrationSettingsError extends InvalidInputError {
   constructor(provider: string, missing: readonly string[]) {
     const missingFields = missing.map((name) => `settings.${name}`);

@@ -4,7 +4,7 @@ import { ProvidersModule } from '../../providers/providers.module.ts';
 import { OauthIntegrations } from './oauth-integrations.ts';
 import { IntegrationsService } from './integrations.service.ts';
 
-/** Providers an application has registered. */
+/** Providers that an application has registered. */
 @Module({
   imports: [ProvidersModule],
   controllers: [IntegrationsController],

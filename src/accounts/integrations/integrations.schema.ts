@@ -10,7 +10,7 @@ import type {
   NewIntegration,
 } from './integrations.service.ts';
 
-/** A login request made through an integration lives this long unless it says otherwise. */
+/** Default lifetime of a login request that is created through an integration. */
 const DEFAULT_EXPIRES_IN_SECONDS = 3600;
 
 const setting = z.string().trim().max(2000, 'must not be longer than 2000 characters').nullish();
@@ -25,20 +25,20 @@ const mailHost = z
   .regex(/^[a-z0-9._:-]*$/, 'must be a host name or an address')
   .nullish();
 
-/** Wire names; `imap` accounts can sign in by OAuth (docs/oauth.md). */
+/** Settings with their names in the API. `imap` accounts can sign in by OAuth (docs/oauth.md). */
 const settingsInput = z
   .object({
     client_id: setting,
     client_secret: setting,
     tenant: setting,
-    issuer: setting.describe('imap: who signs its accounts in (OpenID Connect Discovery)'),
+    issuer: setting.describe('imap: issuer of the authorization server (OpenID Connect Discovery)'),
     authorization_endpoint: setting.describe('imap: instead of `issuer`'),
     token_endpoint: setting.describe('imap: instead of `issuer`'),
     revocation_endpoint: setting.describe('imap: instead of `issuer`'),
     token_endpoint_auth_method: z
       .enum([...CLIENT_AUTH_METHODS, ''], `must be ${CLIENT_AUTH_METHODS.join(' or ')}`)
       .nullish(),
-    oauth_scope: setting.describe('imap: what is asked for, separated by spaces'),
+    oauth_scope: setting.describe('imap: scopes to request, separated by spaces'),
     imap_host: mailHost,
     imap_port: mailPort.describe('Default 993'),
     imap_security: security,
@@ -50,7 +50,7 @@ const settingsInput = z
     carddav_url: setting,
   })
   .describe(
-    'Each null or absent: as it is; empty: none. `client_id` and `client_secret` are required for google and microsoft. For imap, all others are about accounts that sign in by OAuth.',
+    'Null or absent settings stay as they are; empty ones are removed. `client_id` and `client_secret` are required for google and microsoft. For imap, all settings concern accounts that sign in by OAuth.',
   );
 
 const fields = {
@@ -63,20 +63,20 @@ const fields = {
   redirect_uris: z.array(httpUrl()).max(100, 'must not have more than 100 addresses').nullish(),
   expires_in: integerLike({ min: 61, max: 315_359_999 })
     .nullish()
-    .describe(`Seconds a login request lives; default ${DEFAULT_EXPIRES_IN_SECONDS}`),
+    .describe(`Lifetime of a login request in seconds; default ${DEFAULT_EXPIRES_IN_SECONDS}`),
   scope: scopeList()
     .optional()
-    .describe('Scopes of grants that have none of their own; empty or null: all'),
+    .describe('Scopes of grants without scopes of their own; empty or null for all'),
   require_proven_address: z
     .boolean('must be true or false')
     .nullish()
     .describe('Whether its accounts may be used only while their address is proven; default false'),
 };
 
-/** The provider names there are; others are refused with the list. */
+/** A provider name. Other names are refused with the list of allowed ones. */
 export const providerField = z.enum(PROVIDER_NAMES, { error: providerError(PROVIDER_NAMES) });
 
-/** What is said of another name than these. */
+/** The error text for a provider name that is not in `names`. */
 export function providerError(names: readonly string[]) {
   return (issue: { input?: unknown }) =>
     issue.input === 'nylas'
@@ -111,7 +111,7 @@ export const integrationView = z
     provider: z.string(),
     settings: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-      .describe('Without `client_secret`, which is never shown'),
+      .describe('All settings except `client_secret`, which is never shown'),
     redirect_uris: z.array(z.string()),
     expires_in: z.number().int(),
     scope: z.array(z.string()),

@@ -16,10 +16,10 @@ import { ADDRESS_SETTINGS, checkOauthSettings } from './integration-oauth.ts';
 import { Integration, type ShownSettings } from './integration.entity.ts';
 import { IntegrationExistsError, IntegrationSettingsError } from './integrations.errors.ts';
 
-/** Settings of an integration; empty strings count as absent. */
+/** Settings of an integration. Empty strings remove a setting. */
 export interface IntegrationSettings {
   clientSecret?: string;
-  /** All others, by their names on the wire; those that are undefined stay as they are. */
+  /** All other settings, with their names in the API. Undefined ones stay as they are. */
   shown: Readonly<Partial<ShownSettings>>;
 }
 
@@ -28,24 +28,28 @@ export interface NewIntegration {
   name: string;
   settings: IntegrationSettings;
   redirectUris: readonly string[];
-  /** Seconds. */
+  /** Lifetime of a login request in seconds. */
   expiresIn: number;
-  /** Null: all. */
+  /** `null` for all. */
   scope: readonly Scope[] | null;
   /** Whether its accounts may be used only while their address is proven (ADR 0056). */
   requireProvenAddress: boolean;
 }
 
-/** What can be changed; absent: stays as it is. Settings are changed one by one. */
+/**
+ * The fields that can be changed. Absent fields stay as they are; settings are changed one by one.
+ */
 export type IntegrationChange = Partial<Omit<NewIntegration, 'provider'>>;
 
-/** Providers whose accounts authenticate through an application registered there. */
+/** Providers whose accounts authenticate through an application that is registered there. */
 const OAUTH_PROVIDERS: readonly string[] = ['google', 'microsoft'] satisfies ProviderName[];
 
-/** Where the client secret is sent to. */
+/** Settings that decide where the client secret is sent. */
 const SECRET_GOES_TO = ['issuer', 'token_endpoint', 'revocation_endpoint'] as const;
 
-/** Providers registered by applications, one of each kind per application. */
+/**
+ * Integrations: the providers that applications have registered, one of each kind per application.
+ */
 @Injectable()
 export class IntegrationsService {
   constructor(
@@ -56,7 +60,7 @@ export class IntegrationsService {
     private readonly connectors: ConnectorRegistry,
   ) {}
 
-  /** Oldest first. */
+  /** Integrations of the application, oldest first. */
   list(applicationId: string, { limit, offset }: Page): Promise<Integration[]> {
     if (limit === 0) return Promise.resolve([]);
     return this.em
@@ -73,9 +77,11 @@ export class IntegrationsService {
   }
 
   /**
+   * Registers a provider.
    * @throws {TurnedOffProviderError}
-   * @throws {IntegrationExistsError} also when two requests race
-   * @throws {InvalidInputError} when settings are missing, do not fit together, or name an address that may not be asked
+   * @throws {IntegrationExistsError} also if two requests race
+   * @throws {InvalidInputError} if settings are missing, do not fit together, or contain a URL
+   *   that the egress policy does not allow
    */
   async create(applicationId: string, input: NewIntegration): Promise<Integration> {
     this.connectors.assertTurnedOn(input.provider);
@@ -105,8 +111,9 @@ export class IntegrationsService {
   }
 
   /**
+   * Changes an integration.
    * @throws {NotFoundError}
-   * @throws {InvalidInputError} as `create`, also when a setting the provider needs would be emptied
+   * @throws {InvalidInputError} same as `create`, also if a required setting would be removed
    */
   update(applicationId: string, key: string, change: IntegrationChange): Promise<Integration> {
     return this.em.transactional(async (em) => {
@@ -126,9 +133,9 @@ export class IntegrationsService {
   }
 
   /**
-   * Removes the registration. Grants made through it stay connected: their credentials are their own, and they keep
-   * the scopes their users have agreed to; those that have signed in by OAuth get no fresh tokens. New ones cannot be made
-   * until the provider is registered again.
+   * Removes the registration. Its grants stay connected, because they have their own credentials,
+   * and they keep the scopes that their users have agreed to. Grants that signed in by OAuth get no
+   * fresh tokens. New accounts cannot be connected until the provider is registered again.
    * @throws {NotFoundError}
    */
   remove(applicationId: string, key: string): Promise<void> {
@@ -151,7 +158,10 @@ export class IntegrationsService {
     return integration;
   }
 
-  /** Addresses as they are called: what may not be is refused now and not at the first sign-in. */
+  /**
+   * Normalizes URLs. A URL that the egress policy does not allow is refused here rather than at the
+   * first sign-in.
+   */
   #checked(name: string, value: ShownSettings[string]): ShownSettings[string] {
     const isAddress = (ADDRESS_SETTINGS as readonly string[]).includes(name);
     return isAddress ? this.egress.normalizeUrl(String(value), `settings.${name}`) : value;
@@ -167,7 +177,7 @@ export class IntegrationsService {
     const moved = SECRET_GOES_TO.find(
       (name) => settings[name] && settings[name] !== integration.settings[name],
     );
-    // Nobody is shown the secret, so nobody has it sent to themselves either.
+    // The stored secret must not be sent to another server, so a new server needs the secret again.
     if (moved && clientSecret === undefined && integration.secretSettingsSealed) {
       throw new InvalidInputError(
         `settings.client_secret is required together with another ${moved}`,

@@ -8,10 +8,10 @@ import {
   oauthRegistrationOf,
 } from './integration-oauth.ts';
 
-/** An integration whose accounts sign in by OAuth. */
+/** OAuth settings of an integration whose accounts sign in by OAuth. */
 export interface OauthWay {
   registration: OauthRegistration;
-  /** What an account of this address gets as settings. */
+  /** The settings of an account with this address. */
   settingsOf(email: string): Record<string, unknown>;
 }
 
@@ -19,7 +19,7 @@ const FIND = `
   select id, provider, settings, secret_settings_sealed as "secretSettingsSealed"
   from integration where application_id = $1 and provider = $2`;
 
-/** Finds how accounts of an application sign in by OAuth: as its integration says now. */
+/** Finds how accounts of an application sign in by OAuth, according to the current integration. */
 @Injectable()
 export class OauthIntegrations {
   constructor(
@@ -28,7 +28,7 @@ export class OauthIntegrations {
   ) {}
 
   /**
-   * @returns null when the provider is not registered, or its accounts do not sign in by OAuth
+   * @returns `null` if the provider is not registered, or its accounts do not sign in by OAuth
    * @throws {UnsealError}
    */
   async find(applicationId: string, provider: string): Promise<OauthWay | null> {

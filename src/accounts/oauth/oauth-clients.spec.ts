@@ -8,8 +8,8 @@ import type { OauthRegistration } from './oauth-registration.ts';
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** An issuer that rotates refresh tokens and has changed its mind about the address of its user. */
-describe('OauthClients with an issuer whose user is not verified any more', () => {
+/** The issuer rotates refresh tokens, and no longer reports the address of its user as verified. */
+describe('OauthClients with an issuer whose user is no longer verified', () => {
   let issuer: Server;
   let url: string;
   let egress: EgressClient;
@@ -56,7 +56,7 @@ describe('OauthClients with an issuer whose user is not verified any more', () =
     };
   };
 
-  it('keeps the new tokens of an account that is connected: the old ones are used up', async () => {
+  it('keeps the new tokens of a connected account, because the old ones are used up', async () => {
     const old = { accessToken: 'a', refreshToken: 'old refresh', obtainedAt: 0, expiresAt: 1 };
     await expect(clients.refresh(registration, old)).resolves.toMatchObject({
       accessToken: 'new access',
@@ -64,7 +64,7 @@ describe('OauthClients with an issuer whose user is not verified any more', () =
     });
   });
 
-  it('connects no new one', async () => {
+  it('does not connect a new account', async () => {
     await expect(clients.signInWith(registration, 'refresh')).rejects.toMatchObject({
       failure: 'denied',
     });

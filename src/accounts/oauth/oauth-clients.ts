@@ -7,20 +7,20 @@ import { egressFetch } from './egress-fetch.ts';
 import { OauthError, toOauthError } from './oauth-error.ts';
 import type { OauthRegistration, OauthTokens } from './oauth-registration.ts';
 
-/** Where a user is sent to sign in; what belongs to it is kept with the login request, and never shown. */
+/** The URL of the sign-in, with values that the login request stores and never shows. */
 export interface AuthorizationRequest {
   url: string;
   /** PKCE code verifier (RFC 7636). */
   pkceVerifier: string;
-  /** Ties the id token to this sign-in; null: none is asked for. */
+  /** Binds the id token to this sign-in; `null` if no id token is requested. */
   nonce: string | null;
 }
 
-/** What came back to the redirect address, and what it has to fit. */
+/** The parameters sent to the redirect address, and the values they must match. */
 export interface AuthorizationReturn {
   /** Query of the request to the redirect address. */
   parameters: URLSearchParams;
-  /** The same address as in the authorization request. */
+  /** The same redirect address as in the authorization request. */
   redirectUri: string;
   /** The `state` of the authorization request. */
   state: string;
@@ -28,18 +28,19 @@ export interface AuthorizationReturn {
   nonce: string | null;
 }
 
-/** Who has signed in, and with what. */
+/** The user who has signed in, and the tokens. */
 export interface SignedIn {
   tokens: OauthTokens;
   /**
-   * The address of the id token, in lower case; null: it has none. Also one that the server does not say is verified, but
-   * never one it says is not: the mailbox itself has the last word, by accepting the token for this address.
+   * The address from the id token, in lower case; `null` if it contains none. It may be an address
+   * that the server does not report as verified, but never one it reports as unverified. The mail
+   * server decides: it must accept the token for this address.
    */
   email: string | null;
   name: string | null;
 }
 
-/** What is known of a server is kept this long, of this many registrations. */
+/** How long server metadata is cached, and for how many registrations. */
 const KEPT_MS = 10 * 60_000;
 const MOST_KEPT = 1_000;
 const TIMEOUT_SECONDS = 10;
@@ -50,8 +51,9 @@ interface Kept {
 }
 
 /**
- * The client side of OAuth 2.0 and OpenID Connect, by openid-client: code flow with PKCE, refreshing, revoking. Every
- * method talks to the network, so none belongs inside a transaction; every one throws `OauthError`.
+ * The client side of OAuth 2.0 and OpenID Connect, by openid-client: code flow with PKCE, refresh
+ * and revocation. Every method uses the network, so do not call one inside a transaction. Every
+ * method throws `OauthError`.
  */
 @Injectable()
 export class OauthClients {
@@ -66,9 +68,10 @@ export class OauthClients {
   }
 
   /**
-   * @param options.loginHint the address the user has typed; null: none
-   * @param options.state unguessable, and good once
-   * @throws {OauthError} when the server cannot be asked about itself
+   * The URL to which a user is sent to sign in.
+   * @param options.loginHint the address that the user has typed; `null` if none
+   * @param options.state unguessable, valid once
+   * @throws {OauthError} if the server's metadata cannot be read
    */
   authorizationUrl(
     registration: OauthRegistration,
@@ -84,7 +87,8 @@ export class OauthClients {
         state: options.state,
         code_challenge: await oidc.calculatePKCECodeChallenge(pkceVerifier),
         code_challenge_method: 'S256',
-        // A refresh token is only given when the user is asked (OpenID Connect Core 11), and by Google only to these.
+        // Servers give a refresh token only if the user is asked for consent (OpenID Connect Core
+        // 11). Google gives one only with both parameters.
         prompt: 'consent',
         access_type: 'offline',
         ...(nonce ? { nonce } : {}),
@@ -95,9 +99,10 @@ export class OauthClients {
   }
 
   /**
-   * Turns the return of a user into tokens.
-   * @throws {OauthError} `denied` when the user has not agreed; `refused` when the code is not good; `misconfigured` also
-   *   when there is no refresh token, without which the account would stop working within hours
+   * Exchanges the code of a returned user for tokens.
+   * @throws {OauthError} `denied` if the user has not agreed; `refused` if the code is invalid;
+   *   `misconfigured` also if there is no refresh token, because the account would stop working
+   *   within hours
    */
   exchange(registration: OauthRegistration, returned: AuthorizationReturn): Promise<SignedIn> {
     return this.#with(registration, async (configuration) => {
@@ -119,9 +124,9 @@ export class OauthClients {
   }
 
   /**
-   * New tokens for old. Where the server gives a new refresh token, the old one is used up: store the answer before
-   * anything else.
-   * @throws {OauthError} `refused` when the refresh token is not good any more
+   * Exchanges a refresh token for new tokens. If the server returns a new refresh token, the old
+   * one is used up, so store the result before anything else.
+   * @throws {OauthError} `refused` if the refresh token is no longer valid
    */
   async refresh(
     registration: OauthRegistration,
@@ -133,7 +138,7 @@ export class OauthClients {
         'the access token has expired, and there is no refresh token',
       );
     }
-    // Whose they are has been found out: an answer with new words about the user is no reason to lose its tokens.
+    // The user is already known. An error in new claims about the user must not lose the tokens.
     return this.#with(registration, async (configuration) => {
       const asked = this.clock.now().getTime();
       return tokensOf(
@@ -145,8 +150,9 @@ export class OauthClients {
   }
 
   /**
-   * Tokens for a refresh token that somebody else has got from the user; it may be used up by this.
-   * @throws {OauthError} as `refresh`
+   * Gets tokens for a refresh token that the application received from the user. This may use up
+   * the refresh token.
+   * @throws {OauthError} same as `refresh`
    */
   signInWith(registration: OauthRegistration, refreshToken: string): Promise<SignedIn> {
     return this.#with(registration, async (configuration) => {
@@ -157,8 +163,8 @@ export class OauthClients {
   }
 
   /**
-   * Tells the server that the tokens are not used any more (RFC 7009).
-   * @returns false when it cannot be told
+   * Asks the server to revoke the tokens (RFC 7009).
+   * @returns `false` if the server does not support revocation
    */
   revoke(
     registration: OauthRegistration,
@@ -183,7 +189,7 @@ export class OauthClients {
   }
 
   #configuration(registration: OauthRegistration): Promise<oidc.Configuration> {
-    // A hash, because the secret is part of it.
+    // The key is a hash, because the registration contains a secret.
     const key = createHash('sha256').update(JSON.stringify(registration)).digest('base64');
     const now = monotonicMs();
     const kept = this.#kept.get(key);
@@ -206,7 +212,7 @@ export class OauthClients {
       const found = await oidc.discovery(new URL(server.issuer), clientId, secret, auth, {
         [oidc.customFetch]: this.#fetch,
         timeout: TIMEOUT_SECONDS,
-        // The egress policy says which hosts may be asked without TLS.
+        // The egress policy decides which hosts may be used without TLS.
         execute: [oidc.allowInsecureRequests],
       });
       const { authorization_endpoint, token_endpoint } = found.serverMetadata();
@@ -219,7 +225,7 @@ export class OauthClients {
       return found;
     }
     const metadata: oidc.ServerMetadata = {
-      // Has no meaning without id tokens, but the library wants one.
+      // Has no meaning without id tokens, but the library requires a value.
       issuer: new URL(server.tokenEndpoint).origin,
       authorization_endpoint: server.authorizationEndpoint,
       token_endpoint: server.tokenEndpoint,
@@ -248,7 +254,9 @@ function clientAuthOf({ clientSecret, clientAuth }: OauthRegistration): oidc.Cli
   };
 }
 
-/** @param before the refresh token that goes on where the server gives no other (RFC 6749, 6) */
+/**
+ * @param before the refresh token that stays valid if the server returns no new one (RFC 6749, 6)
+ */
 function tokensOf(
   answer: oidc.TokenEndpointResponse,
   askedMs: number,

@@ -4,13 +4,16 @@ import { EgressError } from '../../platform/egress/egress-error.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 
 /**
- * Why an authorization server did not do what it was asked; a closed list.
+ * Why a request to an authorization server failed. This list is closed.
  *
- * - `refused`: the code or token is not good (any more) (`invalid_grant`): the user has to sign in again
- * - `denied`: the user, or the server for them, said no (`access_denied`, and what else the redirect may bring)
- * - `misconfigured`: it does not accept the application's registration or what it asks for
- * - `unavailable`: no answer, or a 429 or 5xx one: may go away by itself
- * - `unexpected`: an answer that is not what the protocol says, or not for this request
+ * - `refused`: the code or token is not valid, or no longer (`invalid_grant`); the user has to
+ *   sign in again
+ * - `denied`: the user, or the server on the user's behalf, declined (`access_denied`, or another
+ *   error in the redirect)
+ * - `misconfigured`: the server does not accept the application's registration or the requested
+ *   values
+ * - `unavailable`: no response, or status 429 or 5xx; may succeed later
+ * - `unexpected`: a response that breaks the protocol or belongs to another request
  */
 export type OauthFailure = 'refused' | 'denied' | 'misconfigured' | 'unavailable' | 'unexpected';
 
@@ -24,7 +27,9 @@ const BETA_TYPES = {
 
 const MOST_WORDS = 300;
 
-/** An exchange with an authorization server failed. `message` has the server's words and no token. */
+/**
+ * A request to an authorization server failed. `message` contains the server's words and no token.
+ */
 export class OauthError extends DomainError {
   readonly failure: OauthFailure;
 
@@ -38,7 +43,10 @@ export class OauthError extends DomainError {
   }
 }
 
-/** What the library threw, without the answer it may hold: that is not for logs. */
+/**
+ * Converts an error of the library. The result does not include the server's response, which must
+ * not be logged.
+ */
 export function toOauthError(error: unknown): unknown {
   if (error instanceof OauthError) return error;
   if (error instanceof AuthorizationResponseError) return new OauthError('denied', wordsOf(error));
@@ -74,7 +82,7 @@ function wordsOf({
   return storable(`the authorization server answered ${words}`, MOST_WORDS);
 }
 
-/** The library wraps what its `fetch` throws. */
+/** Finds the egress error inside the errors that the library wraps around it. */
 function egressErrorOf(error: unknown): EgressError | null {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof EgressError) return at;
   return null;

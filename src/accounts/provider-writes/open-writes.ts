@@ -1,18 +1,21 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 
-/** A write that is waiting or going on. */
+/** A provider write that is waiting or running. */
 export interface OpenJob {
   objectId: string;
   action: JobAction;
   payload: Record<string, unknown>;
 }
 
-/** Condition in SQL: one of the objects has an open write. @param ids expressions in SQL */
+/** SQL condition: at least one of the objects has an open write. @param ids SQL expressions */
 export const hasOpenWrite = (...ids: string[]): string =>
   `exists (select 1 from provider_job w where w.object_id in (${ids.join(', ')}))`;
 
-/** Expression in SQL: when the open writes of an object may be through; null: there are none. @param id an expression in SQL */
+/**
+ * SQL expression for the earliest time at which the open writes of an object may have ended; `null`
+ * if there are none. @param id an SQL expression
+ */
 export const openWritesUntil = (id: string): string => `(
   select max(case when w.state = 1 then now() else greatest(w.run_at, now()) end)
   from provider_job w where w.object_id = ${id})`;
@@ -20,7 +23,7 @@ export const openWritesUntil = (id: string): string => `(
 const OF_ACCOUNT = `
   select object_id as "objectId", action, payload from provider_job where account_id = $1 and action = any($2::text[])`;
 
-/** Open writes of an account, in no order. */
+/** Open writes of an account, in no particular order. */
 export function openWritesOfAccount(
   sql: Sql,
   accountId: string,
@@ -39,13 +42,14 @@ export async function hasOtherWrites(
   return (await sql.query(HAS_OTHERS, [objectId, jobId])).length > 0;
 }
 
-/** What fields of an object are at the provider. */
+/** Values that fields of an object have at the provider. */
 export interface FieldsBefore {
   objectId: string;
   before: Readonly<Record<string, unknown>>;
 }
 
-// The earliest of the open writes of a field is told what there was before it; each knows what the one before it wanted.
+// For each field, only the earliest open write stores the value from before it. Later writes
+// already contain the value that the earlier write wanted.
 const REMEMBER = `
   with given as (select * from jsonb_to_recordset($2::jsonb) x("objectId" uuid, before jsonb)),
   told as (
@@ -62,9 +66,10 @@ const REMEMBER = `
   select "objectId", key from told`;
 
 /**
- * Tells the earliest open write of each field what the field was before it: what is shown again if the provider refuses the
- * write. Only for writes that keep such values in `before` of their payload.
- * @param except a job that is about to end, and is not told
+ * Stores the previous value of each field in the earliest open write of that field. The mirror
+ * shows this value again if the provider refuses the write. Only for writes that keep previous
+ * values in `before` of their payload.
+ * @param except a queue row that is about to end, and is skipped
  * @returns the fields with an open write
  */
 export async function rememberBefore(
@@ -89,9 +94,9 @@ const AMEND_NEXT = `
   returning 1`;
 
 /**
- * Adds to the payload of the earliest other open write of an object.
- * @param actions those that are meant
- * @returns false when there is none
+ * Adds to the payload of an object's earliest other open write.
+ * @param actions only writes with these actions
+ * @returns `false` if there is no such write
  */
 export async function amendNextWrite(
   sql: Sql,

@@ -16,11 +16,14 @@ const ProviderJobSchema = defineEntity({
     accountId: p.uuid(),
     action: p.text(),
     objectId: p.uuid(),
-    /** What the provider needs that the mirror no longer has (e.g. the provider's id of a deleted object). */
+    /**
+     * Values that the provider needs and the mirror no longer has, for example the provider's id of
+     * a deleted object.
+     */
     payload: p.json<Record<string, unknown>>(),
   },
 });
 
-/** Queue of writes to providers other than mail. */
+/** Queue of provider writes other than sending mail. */
 export class ProviderJob extends ProviderJobSchema.class {}
 ProviderJobSchema.setClass(ProviderJob);

@@ -4,23 +4,24 @@ import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 import { type JobMove, OPEN_JOBS } from '../../platform/job-statuses/jobs.ts';
 import type { AccountListener } from '../grants/account-listeners.ts';
 
-/** A change to be pushed to a provider. */
+/** A change to write to a provider. */
 export interface NewJob {
   /** Becomes the job_status_id. */
   id: string;
   accountId: string;
   action: JobAction;
-  /** Kind of the affected object on the wire. */
+  /** Kind of the affected object, as the API names it. */
   object: 'calendar' | 'event' | 'message' | 'draft' | 'folder' | 'label' | 'contact';
   objectId: string;
-  /** What the provider needs that the mirror will no longer have. */
+  /** Values that the provider needs and the mirror will no longer have. */
   payload?: Record<string, unknown>;
   at: Date;
 }
 
 /**
- * A statement that opens the jobs which `given` selects: id, account_id, action, object, object_id, payload, at. For rooms
- * that know them by a query; others call `openProviderJobs`.
+ * SQL statement that opens the provider writes which `given` selects: id, account_id, action,
+ * object, object_id, payload, at. For modules that select them with a query; other modules call
+ * `openProviderJobs`.
  */
 export const openingProviderJobs = (given: string): string => `
   with given as (${given}),
@@ -33,13 +34,13 @@ const OPEN = openingProviderJobs(`
     x(id, account_id, action, object, object_id, payload, at)`);
 
 /**
- * Opens a job for a write to the provider: its status and its queue row, in the caller's transaction.
+ * Opens a provider write: creates its job status and its queue row, in the caller's transaction.
  */
 export async function openProviderJob(sql: Sql, job: NewJob): Promise<void> {
   await openProviderJobs(sql, [job]);
 }
 
-/** The same for any number of them, in one round trip. */
+/** Same as `openProviderJob` for several provider writes, in one round trip. */
 export async function openProviderJobs(sql: Sql, jobs: readonly NewJob[]): Promise<void> {
   await sql.query(OPEN, [
     ...columnsOf(jobs, 'id', 'accountId', 'action', 'object', 'objectId'),
@@ -49,7 +50,7 @@ export async function openProviderJobs(sql: Sql, jobs: readonly NewJob[]): Promi
   wakeAfterCommit(sql, 'provider');
 }
 
-/** Shown as the reason of a write that never reaches a provider. */
+/** Reason shown for a write that is cancelled without reaching a provider. */
 const DROPPED = 'the account was moved to another mailbox, which does not have this object';
 
 const DELETE = `
@@ -57,7 +58,10 @@ const DELETE = `
     select id from provider_job where account_id = $1 order by id for update)
   returning id`;
 
-/** Open writes of an account that is moved end as cancelled; those of a removed one are gone. */
+/**
+ * When an account moves to another mailbox, its open writes end as cancelled. When an account is
+ * removed, its open writes are deleted.
+ */
 export const WRITES_OF_ACCOUNT: AccountListener = {
   queue: 'provider',
   async endWork(sql, accountId) {

@@ -26,17 +26,17 @@ import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
 export interface ProviderWriteJob extends ClaimedJob {
   action: JobAction;
   objectId: string;
-  /** What it was opened with, or has been told since, as of the claim. */
+  /** The payload when the row was claimed, including later additions. */
   payload: Record<string, unknown>;
 }
 
-/** How a run ended, for `record`. */
+/** The result of a run, for `record`. */
 export type WriteResult =
-  /** Another write goes first: not an attempt. */
+  /** Another write of the object must end first. Not counted as an attempt. */
   | { kind: 'waits' }
-  /** A step of it is done: not an attempt. */
+  /** One step of the write is done. Not counted as an attempt. */
   | { kind: 'continues'; store: Extract<WriteOutcome, { kind: 'continues' }>['store'] }
-  /** The account is gone, and its job with it. */
+  /** The account has been deleted, and its queue row with it. */
   | { kind: 'gone' }
   | { kind: 'superseded'; reason: string }
   | {
@@ -52,23 +52,30 @@ export type WriteResult =
       failure: WriteFailure;
       reason: string;
       rule: string;
-      /** The credentials it was tried with; null: none. */
+      /** The credentials used; `null` if none. */
       settingsSealed: string | null;
-      /** What it was tried with, which it may have been told after it was claimed; null: it did not come to that. */
+      /**
+       * The payload used, which may contain additions from after the claim; `null` if no call was
+       * made.
+       */
       payload: Record<string, unknown> | null;
     };
 
 type SettledWrite = Settled<ProviderWriteJob, WriteResult>;
 
-/** Shortest wait for another write to end; what ends wakes its successor anyway. */
+/**
+ * Minimum wait for another write to end, in milliseconds. A write that ends wakes the next one
+ * anyway.
+ */
 const WAIT_MS = 500;
 
 /*
- * Earlier open writes of the same object, and later ones that already talk to the provider (ids are made on several
- * machines, so their order is total but not exact). Because every run commits its hand-off marker before it looks,
- * of two writes of one object at most one goes on: the other, or both for a moment, see the marker and wait.
+ * Finds writes of the same object that must end first: earlier open ones, and later ones that are
+ * already calling the provider. Ids are created on several machines, so their order is total but
+ * not exact. Every run commits its hand-off marker before this query. So of two writes of one
+ * object at most one continues: the other one, or both for a short time, sees the marker and waits.
  */
-const STANDING = `
+const ORDER = `
   select j.payload,
     (select max(case when o.state = 1 then now() else greatest(o.run_at, now()) end)
      from provider_job o
@@ -76,16 +83,16 @@ const STANDING = `
        and (o.id < j.id or (o.state = 1 and o.handoff_at is not null))) as "behind"
   from provider_job j where j.id = $1`;
 
-interface Standing {
+interface WriteOrder {
   payload: Record<string, unknown>;
-  /** When those that go first may be through; null: nobody does. */
+  /** Earliest time at which the writes that go first may have ended; `null` if there are none. */
   behind: Date | null;
 }
 
-/** Waiting does not use up attempts. */
+/** Waiting does not count as an attempt. */
 const UNCOUNT = `update provider_job set attempt = attempt - 1 where id = any($1::uuid[]) and attempt > 0`;
 
-/** Steps of one job: many times what the longest has. */
+/** Maximum number of steps of one write, far more than any write needs. */
 const MOST_STEPS = 100;
 
 const COUNT_STEP = `
@@ -105,13 +112,15 @@ function failureOf(error: unknown): WriteFailure {
   if (error instanceof DomainError) {
     return { code: 'unsupported', message: error.message, retryAfterSeconds: null };
   }
-  // A bug or our own database: the engine logs it, the caller need not see it.
+  // A bug or an error of our own database. The engine logs the error; the client does not need to
+  // see it.
   return { code: 'temporary', message: 'An unexpected error on our side', retryAfterSeconds: null };
 }
 
 /**
- * Queue `provider`: pushes changes of calendars and events to their provider. Writes of one object reach the
- * provider one at a time, in order, each with the object's state of that moment; rooms say how (`ProviderWrites`).
+ * Queue `provider`: writes changes of objects to their provider. Writes of one object reach the
+ * provider one at a time and in order, each with the object's current state. Modules register how
+ * to perform each action (`ProviderWrites`).
  */
 @Injectable()
 export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, WriteResult> {
@@ -143,12 +152,13 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     }
     if (!(await lease.handOff())) return null;
     try {
-      const [standing] = await this.database.query<Standing>(STANDING, [job.id]);
-      if (!standing) return { next: { kind: 'done' }, result: { kind: 'gone' } };
-      if (standing.behind) return this.#waits(standing.behind);
-      return await this.#perform(job, account, standing.payload, startedAt);
+      const [order] = await this.database.query<WriteOrder>(ORDER, [job.id]);
+      if (!order) return { next: { kind: 'done' }, result: { kind: 'gone' } };
+      if (order.behind) return this.#waits(order.behind);
+      return await this.#perform(job, account, order.payload, startedAt);
     } catch (error) {
-      // Our own database was away for a moment: not the provider's failure, and writes may be repeated.
+      // Our own database was unavailable for a short time. This is not a failure of the provider,
+      // and writes may be repeated.
       if (databaseTrouble(error)) return this.#waits(startedAt, true);
       throw error;
     }
@@ -166,7 +176,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
       if (Number(payload['steps'] ?? 0) >= MOST_STEPS)
         throw new ProviderError(
           'unsupported',
-          `Given up: it did not come to an end in ${MOST_STEPS} steps`,
+          `Given up: the write did not finish within ${MOST_STEPS} steps`,
         );
       const write = { jobId, objectId, payload, mayHaveRun, attempt: job.attempt };
       return this.#ended(
@@ -185,7 +195,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
   }
 
   onPoison(job: ProviderWriteJob): Outcome<WriteResult> {
-    const reason = 'Given up: the worker died several times while it worked on this';
+    const reason = 'Given up: the worker crashed several times while it ran this write';
     return this.#failed(job, this.clock.now(), new ProviderError('unsupported', reason));
   }
 
@@ -197,11 +207,11 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
       .map(({ job }) => job.id);
     if (waiting.length > 0) await sql.query(UNCOUNT, [waiting.map(({ job }) => job.id)]);
     if (steps.length > 0) await sql.query(COUNT_STEP, [steps]);
-    await this.#lookAgain(sql, settled);
+    await this.#scheduleSync(sql, settled);
     for (const { result } of settled) {
       if (result.kind === 'written' || result.kind === 'continues') await result.store?.(sql, at);
     }
-    for (const write of settled) await this.#putRight(sql, write, at);
+    for (const write of settled) await this.#correctFailed(sql, write, at);
     await markGrantsInvalid(sql, refusedCredentials(settled), at);
     const moved = await moveJobs(sql, settled.flatMap(toMove), at);
     const attempts = settled.filter(({ job }) => moved.includes(job.id)).flatMap(toAttempt);
@@ -214,10 +224,11 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
   }
 
   /**
-   * Has mailboxes looked at whose writes have ended: the mirror shows what was wanted, the provider decides. First of
-   * all, as looks lock this row before messages too.
+   * Starts a sync pass of mailboxes whose writes have ended: the mirror shows the wanted state, and
+   * the provider's state decides. Runs first, because sync passes also lock this row before
+   * messages.
    */
-  async #lookAgain(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
+  async #scheduleSync(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
     const ended = settled.filter(
       ({ job, next, result }) =>
         next.kind === 'done' && result.kind !== 'gone' && this.writes.changesMail(job.action),
@@ -226,7 +237,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     for (const accountId of accountIds) await lookAgain(sql, accountId);
   }
 
-  async #putRight(sql: Sql, { job, next, result }: SettledWrite, at: Date): Promise<void> {
+  async #correctFailed(sql: Sql, { job, next, result }: SettledWrite, at: Date): Promise<void> {
     if (result.kind !== 'failed' || next.kind !== 'done') return;
     const { failed } = this.writes.require(job.action);
     const notFound = result.failure.code === 'not-found';
@@ -260,7 +271,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
   }
 
   /**
-   * @param until nobody expects to be through before
+   * @param until no other write is expected to end before this time
    * @param ambiguous whether the write may have reached the provider
    */
   #waits(until: Date, ambiguous = false): Outcome<WriteResult> {

@@ -22,18 +22,18 @@ describe('decideAfterFailure', () => {
     ]);
   });
 
-  it('spreads the intervals by ten per cent', () => {
+  it('varies the intervals by ten per cent', () => {
     expect(seconds(1, 0)).toBeCloseTo(27);
     expect(seconds(1, 1)).toBeCloseTo(33);
   });
 
-  it('comes back no sooner than the provider asks', () => {
+  it('retries no sooner than the provider asks', () => {
     expect(seconds(1, 0.5, 90)).toBe(90);
     expect(seconds(3, 0.5, 90)).toBe(120);
   });
 
   it.each(['auth-invalid', 'rejected', 'unsupported', 'not-found', 'conflict'] as const)(
-    'fails at once: %s',
+    'fails at once on %s',
     (code) =>
       expect(decideAfterFailure(failure(code), 1, NOW, 0.5)).toMatchObject({
         kind: 'failed',

@@ -1,34 +1,35 @@
 import { backoff, spread } from '../../platform/work/backoff.ts';
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 
-/** Attempts at most; then the job fails. */
+/** Maximum number of attempts. After that, the job fails. */
 export const MOST_ATTEMPTS = 20;
 
 const BACKOFF_SECONDS = { first: 30, longest: 3_600 };
 
-/** Failures that repeating cannot cure. */
+/** Errors for which a retry cannot help. */
 const PERMANENT: readonly ProviderErrorCode[] = [
   'auth-invalid', 'rejected', 'unsupported', 'not-found', 'conflict',
 ]; // prettier-ignore
 
-/** How one attempt failed. */
+/** The failure of one attempt. */
 export interface WriteFailure {
   code: ProviderErrorCode;
-  /** The provider's words. */
+  /** The provider's message. */
   message: string;
-  /** The provider's own wish for when to come back. */
+  /** Seconds after which the provider asks for a retry; `null` if it does not say. */
   retryAfterSeconds: number | null;
 }
 
-/** What follows from a failure; `rule` names the reason in the timeline. */
+/** The decision after a failure. `rule` is shown in the timeline as its reason. */
 export type WriteVerdict =
   | { kind: 'again'; at: Date; reason: string; rule: string }
   | { kind: 'failed'; reason: string; rule: string };
 
 /**
- * What follows from a failed write: intervals of 30 s doubling to an hour, ±10 %, never sooner than the provider
- * asks, at most 20 attempts. What cannot succeed fails at once.
- * @param attempt 1 for the first
+ * Decides what happens after a failed write. Retries follow after 30 s, doubling up to an hour, ±10
+ * %, and never sooner than the provider asks. There are at most 20 attempts. Errors that a retry
+ * cannot resolve fail at once.
+ * @param attempt 1 for the first attempt
  * @param random 0 to 1
  */
 export function decideAfterFailure(

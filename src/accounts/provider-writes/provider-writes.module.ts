@@ -6,7 +6,7 @@ import { ProviderWriteDispatcher } from './provider-write-dispatcher.ts';
 import { ProviderWrites } from './provider-writes.ts';
 import { WRITES_OF_ACCOUNT } from './provider-jobs.ts';
 
-/** Writes to providers: the registry modules fill, and the dispatcher the scheduler runs. */
+/** Provider writes: the registry that modules fill, and the dispatcher that the scheduler runs. */
 @Module({
   imports: [GrantsModule, ProvidersModule],
   providers: [ProviderWrites, ProviderWriteDispatcher],

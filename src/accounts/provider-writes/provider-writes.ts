@@ -10,56 +10,64 @@ import type {
 } from '../../providers/port/connector.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 
-/** The part of a connector a write goes through. */
+/** The parts of a connector that a write can use. */
 export interface WritePorts {
   calendar: CalendarPort;
   mailbox: MailboxPort;
   mail: MailPort;
-  /** Null: the provider keeps none. */
+  /** `null` if the provider has no contacts. */
   contacts: ContactsPort | null;
 }
 
-/** One write to a provider, as its module sees it. */
+/** One provider write, as its module sees it. */
 export interface ProviderWrite {
   /** The job_status_id. */
   jobId: string;
   objectId: string;
-  /** What the job was opened with. */
+  /** The payload of the queue row. */
   payload: Readonly<Record<string, unknown>>;
-  /** An earlier attempt may have taken effect at the provider although no result of it is known. */
+  /**
+   * True if an earlier attempt may have taken effect at the provider although its result is not
+   * known.
+   */
   mayHaveRun: boolean;
-  /** 1 for the first. */
+  /** 1 for the first attempt. */
   attempt: number;
 }
 
-/** A write that has failed for good, for the module to put right what it has shown already. */
+/** A write that has failed permanently. The module corrects what it already shows. */
 export type FailedWrite = Pick<ProviderWrite, 'jobId' | 'objectId' | 'payload'> & {
   accountId: string;
-  /** The provider has said that the object is not there (any more). */
+  /** True if the provider reported that the object does not exist. */
   notFound: boolean;
 };
 
-/** How a write ended; failures are thrown. */
+/** The result of a write. Failures are thrown. */
 export type WriteOutcome =
   | {
       kind: 'written';
-      /** Stores what the provider answered, in the transaction that ends the job. No network here. */
+      /**
+       * Stores the provider's answer, in the transaction that ends the job. It must not use the
+       * network.
+       */
       store?: (sql: Sql, at: Date) => Promise<void>;
     }
   /**
-   * One step is done and another has to follow: it is stored in a transaction of its own, and the write is called again at once. Not
-   * an attempt; whoever answers this makes sure that it comes to an end: after a hundred steps the job fails.
+   * One step is done and another must follow. The step is stored in its own transaction, and the
+   * write is called again at once. This does not count as an attempt. The handler must make sure
+   * that it finishes, because the job fails after a hundred steps.
    */
   | { kind: 'continues'; store?: (sql: Sql, at: Date) => Promise<void> }
-  /** There is nothing left to write: the object has been deleted meanwhile. */
+  /** There is nothing left to write, because the object has been deleted in the meantime. */
   | { kind: 'superseded'; reason: string }
-  /** Another object has to be at the provider first; does not count as an attempt. */
+  /** Another object must be at the provider first. Does not count as an attempt. */
   | { kind: 'waits'; until: Date };
 
 /**
- * Writes an object as the mirror has it **now**. It is called when no earlier write of the object is open, and for
- * one write of the object at a time, so whatever order jobs were opened in, the provider ends with the latest state.
- * It may be called again after an attempt whose result was lost: it must come to the same end.
+ * Writes an object as the mirror has it **now**. It is called for one write of the object at a
+ * time, and only when no earlier write of the object is open. So the provider ends with the latest
+ * state, in whatever order jobs were opened. It may be called again after an attempt whose result
+ * was lost, and must then lead to the same result.
  * @throws {ProviderError}
  */
 export type ProviderWriteHandler<Port = CalendarPort> = (
@@ -68,9 +76,11 @@ export type ProviderWriteHandler<Port = CalendarPort> = (
   write: ProviderWrite,
 ) => Promise<WriteOutcome>;
 
-/** What a module does about its writes besides performing them. */
+/** Optional callbacks of a module for its writes. */
 export interface WriteHooks {
-  /** Called in the transaction that ends a write which has failed for good. No network here. */
+  /**
+   * Called in the transaction that ends a permanently failed write. It must not use the network.
+   */
   failed?(sql: Sql, write: FailedWrite, at: Date): Promise<void>;
 }
 
@@ -92,12 +102,15 @@ const REQUIRE: {
   contacts: (connectors, provider) => connectors.contacts(provider),
 };
 
-/** What each action does: modules register theirs when their module starts. */
+/** The handler of each action. Modules register theirs when they start. */
 @Injectable()
 export class ProviderWrites {
   readonly #handlers = new Map<JobAction, Registered>();
 
-  /** @param port what the handler is given; a provider without it fails the job */
+  /**
+   * @param port the part of the connector that the handler gets; if the provider does not have
+   *   it, the job fails
+   */
   register<P extends keyof WritePorts>(
     action: JobAction,
     port: P,
@@ -110,7 +123,7 @@ export class ProviderWrites {
     this.#handlers.set(action, { ...hooks, port, run });
   }
 
-  /** Whether the action changes the mailbox, whose mirror then has to be looked at. */
+  /** Whether the action changes the mailbox, so that its mirror needs a sync pass. */
   changesMail(action: JobAction): boolean {
     return !['calendar', 'contacts'].includes(this.require(action).port);
   }

@@ -6,15 +6,18 @@ const SCHEDULE = `
   on conflict (account_id) do update
     set run_at = least(sync_job.run_at, now()), again = true, failures = 0, well_since = null`;
 
-/** Condition in SQL on a row `j` of `sync_job`: its mailbox fails at present, and is left alone until its wait is over. */
+/**
+ * SQL condition on a row `j` of `sync_job`: the last sync pass failed, and the mailbox is in its
+ * waiting time.
+ */
 const FAILING = '(j.failures > 0 and j.well_since is null)';
 
 const LOOK_AGAIN = `
   update sync_job j set again = true, run_at = case when ${FAILING} then j.run_at else least(j.run_at, now()) end
   where j.account_id = $1`;
 
-// `again` outlives a run that is going on; the next one clears it when it begins. Rows are locked in the order of
-// their ids, so that several processes do not wait for each other in a circle.
+// `again` stays set while a sync pass runs; the next one clears it when it starts. Rows are locked
+// in the order of their ids, so that processes do not deadlock.
 const LOOK_AT_CHANGED = `
   with due as (
     select j.id
@@ -27,7 +30,8 @@ const LOOK_AT_CHANGED = `
   from due where j.id = due.id
   returning 1`;
 
-// A worker that holds the row loses its claim with the fence, and writes nothing any more.
+// A worker that has claimed the row loses its claim through the higher fencing token, and can no
+// longer store anything.
 const RESTART = `
   update sync_job set fence = fence + 1, state = 0, worker_id = null, handoff_at = null, crashes = 0, run_at = now(),
     cursor = null, current_since = null, calendars_at = null, contacts_at = null, contacts_cursor = null,
@@ -37,8 +41,9 @@ const RESTART = `
 const UNSCHEDULE = 'delete from sync_job where account_id = $1';
 
 /**
- * Has the mailbox of an account mirrored from now on, or looked at again at once when it already is (after a new
- * authentication, which ends every wait). In the caller's transaction. The row goes with its grant.
+ * Starts mirroring the mailbox of an account, or schedules a sync pass at once if it is already
+ * mirrored. Also ends the waiting time after failures, because the user may have authenticated
+ * again. Runs in the caller's transaction. The row is deleted with its grant.
  */
 export async function scheduleSync(sql: Sql, accountId: string): Promise<void> {
   await sql.query(SCHEDULE, [accountId]);
@@ -46,22 +51,25 @@ export async function scheduleSync(sql: Sql, accountId: string): Promise<void> {
 }
 
 /**
- * Has a mirrored mailbox looked at again at once, because it has changed; one that fails at present, when its wait is
- * over. In the caller's transaction.
+ * Schedules a sync pass of a mirrored mailbox at once, because the mailbox has changed. After a
+ * failure, the pass waits until the waiting time is over. Runs in the caller's transaction.
  */
 export async function lookAgain(sql: Sql, accountId: string): Promise<void> {
   await sql.query(LOOK_AGAIN, [accountId]);
   wakeAfterCommit(sql, 'sync');
 }
 
-/** A mailbox, as its provider knows it. */
+/** A mailbox, identified as its provider knows it. */
 export interface ChangedMailbox {
   provider: string;
   applicationId: string;
   email: string;
 }
 
-/** As `lookAgain`, for mailboxes that their providers say have changed. Those that are to be looked at anyway cost nothing. */
+/**
+ * Same as `lookAgain`, for mailboxes whose providers have reported a change. Mailboxes with a sync
+ * pass already due are skipped.
+ */
 export async function lookAtChanged(sql: Sql, mailboxes: readonly ChangedMailbox[]): Promise<void> {
   const due = await sql.query(LOOK_AT_CHANGED, [
     mailboxes.map(({ provider }) => provider),
@@ -71,12 +79,15 @@ export async function lookAtChanged(sql: Sql, mailboxes: readonly ChangedMailbox
   if (due.length > 0) wakeAfterCommit(sql, 'sync');
 }
 
-/** Has a mirrored mailbox read from the beginning: it is another one now. A look that is going on stores nothing any more. */
+/**
+ * Restarts the mirror from the beginning, because the account has another mailbox now. A sync pass
+ * that is running can no longer store anything.
+ */
 export async function restartSync(sql: Sql, accountId: string): Promise<void> {
   await sql.query(RESTART, [accountId]);
 }
 
-/** Has the mailbox not looked at any more; the mirror stays. */
+/** Stops syncing the mailbox. The mirror stays. */
 export async function unscheduleSync(sql: Sql, accountId: string): Promise<void> {
   await sql.query(UNSCHEDULE, [accountId]);
 }

@@ -12,27 +12,45 @@ const SyncJobSchema = defineEntity({
   properties: {
     ...queueColumns,
     account: () => ownedByAccount().unique(),
-    /** How far the mirror has come, in the provider's own terms. */
+    /** Position of the mirror, in the provider's own format. */
     cursor: p.text().nullable(),
-    /** When the mirror first showed the mailbox' present; until then it holds what was there before the account. */
+    /**
+     * When the mirror first caught up with the mailbox. Before that, it is still reading what was
+     * there when the account was connected.
+     */
     currentSince: p.datetime().columnType('timestamptz').nullable(),
-    /** When the calendars are to be looked at again; null: at the next look at the mailbox. */
+    /** When the calendars are next synced; `null` for the next sync pass of the mailbox. */
     calendarsAt: p.datetime().columnType('timestamptz').nullable(),
-    /** The same of the address book; how far its mirror has come, and when it was complete for the first time. */
+    /**
+     * The same for the address book, followed by the position of its mirror and the time when it
+     * was first complete.
+     */
     contactsAt: p.datetime().columnType('timestamptz').nullable(),
     contactsCursor: p.text().nullable(),
     contactsSince: p.datetime().columnType('timestamptz').nullable(),
-    /** Asked to run again while it was running. */
+    /** True if another sync pass was requested while one was running. */
     again: p.boolean().default(false),
-    /** Failures since the mailbox was last stable: they make the waits after the next one longer. */
+    /**
+     * Failures since the mailbox was last stable. The more there are, the longer the wait after the
+     * next one.
+     */
     failures: p.smallint().default(0),
-    /** Since when every look has been well; null: the last one failed, or nothing ever has. */
+    /**
+     * Start of the current series of successful sync passes; `null` if the last one failed or there
+     * was none yet.
+     */
     wellSince: p.datetime().columnType('timestamptz').nullable(),
-    /** Provider's id of the message that is being read, where a worker has died with this row in hand. */
+    /**
+     * Provider's id of the message that is being read, if a worker has died while it had claimed
+     * this row.
+     */
     reading: p.text().nullable(),
   },
 });
 
-/** One row per account whose mailbox is mirrored: when to look again, and from where. Never deleted on finish. */
+/**
+ * One row per account whose mailbox is mirrored: when the next sync pass is due, and where it
+ * starts. The row stays after a sync pass.
+ */
 export class SyncJob extends SyncJobSchema.class {}
 SyncJobSchema.setClass(SyncJob);

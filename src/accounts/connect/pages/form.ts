@@ -1,10 +1,10 @@
 import { attributes, html, type Html } from './html.ts';
 import { TEXTS } from './texts.ts';
 
-/** What is wrong, by name of the field; the empty name: with the whole form. */
+/** Error texts by field name. The empty name is for the whole form. */
 export type FieldErrors = Readonly<Record<string, string>>;
 
-/** What a form needs to be believed (browser-secret.ts). */
+/** The link and the token that prove where a form comes from (browser-secret.ts). */
 export interface FormKey {
   link: string;
   token: string;
@@ -18,15 +18,15 @@ export interface Field {
   hint?: string;
   autocomplete?: string;
   required?: boolean;
-  /** Whether the page begins here. */
+  /** Whether the field has the focus when the page opens. */
   autofocus?: boolean;
-  /** `numeric` brings up digits on telephones. */
+  /** `numeric` shows a number keyboard on phones. */
   inputmode?: 'numeric';
 }
 
 const idOf = (name: string): string => `field-${name.replaceAll('_', '-')}`;
 
-/** Address of a step of the sign-in with a link. */
+/** Path of a step of the sign-in, with its link. */
 export function stepPath(
   step: string,
   link: string,
@@ -48,7 +48,7 @@ export function form(
   </form>`;
 }
 
-/** A field; what is wrong with it stands beside it and is read out with it. */
+/** A field. Its error is shown next to it, and screen readers read both together. */
 export function field(
   errors: FieldErrors,
   { name, label, type = 'text', value, hint, ...rest }: Field,
@@ -79,7 +79,7 @@ export function field(
   </div>`;
 }
 
-/** A choice of one, by value. */
+/** A list to choose one value from. */
 export function choice(
   errors: FieldErrors,
   { name, label, value = '' }: Pick<Field, 'name' | 'label' | 'value'>,
@@ -105,8 +105,8 @@ export function choice(
 }
 
 /**
- * What is wrong, at the head of a form, with links to the fields. A single field says it itself, is read out at once and has the
- * focus.
+ * Summary of the errors at the top of a form, with links to the fields. There is no summary if only
+ * one field is wrong: that field shows its error, is read out at once and has the focus.
  */
 export function summary(errors: FieldErrors): Html | null {
   const entries = Object.entries(errors);

@@ -10,25 +10,25 @@ describe('html', () => {
     );
   });
 
-  it('puts HTML into HTML as it is, also from lists, whose texts are escaped', () => {
+  it('inserts Html unchanged, also from lists, and escapes texts in lists', () => {
     const [one, two] = [html`<li>1</li>`, html`<li>2</li>`];
     expect(html`${[one, '<', [two]]}`.text).toBe('<li>1</li>&lt;<li>2</li>');
   });
 
-  it('takes nothing that only looks like HTML', () => {
+  it('ignores objects that only look like Html', () => {
     const forged = JSON.parse('{"text":"<b>"}') as never;
     expect(html`${forged}`.text).toBe('');
   });
 
-  it('makes nothing of null, undefined and booleans, and shows numbers', () => {
+  it('renders null, undefined and booleans as nothing, and renders numbers', () => {
     expect(html`[${null}${undefined}${true}${false}${0}]`.text).toBe('[0]');
   });
 
-  it('replaces halves of characters', () => {
+  it('replaces unpaired surrogates', () => {
     expect(html`${'a\ud800b'}`.text).toBe('a\ufffdb');
   });
 
-  it('writes attributes: escaped, bare when true, not at all when absent', () => {
+  it('renders attributes escaped, as a bare name if true, and not at all if absent', () => {
     expect(
       attributes({
         id: 'a"b',
@@ -41,7 +41,7 @@ describe('html', () => {
     ).toBe(' id="a&quot;b" required value="" max="3"');
   });
 
-  it('refuses names of attributes that are none', () => {
-    expect(() => attributes({ 'onclick="x" a': 1 })).toThrow('no name of an attribute');
+  it('refuses invalid attribute names', () => {
+    expect(() => attributes({ 'onclick="x" a': 1 })).toThrow('is not an attribute name');
   });
 });

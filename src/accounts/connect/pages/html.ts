@@ -1,9 +1,9 @@
-/** A piece of HTML that is safe to be put into another. */
+/** A piece of HTML that can safely be inserted into other HTML. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
-/** What may stand between the pieces of a template: text is escaped; nothing becomes of null, undefined and booleans. */
+/** Values for a template. Texts are escaped. `null`, `undefined` and booleans render as nothing. */
 export type HtmlValue = Html | string | number | boolean | null | undefined | readonly HtmlValue[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -26,8 +26,9 @@ function render(value: HtmlValue): string {
 }
 
 /**
- * Tag of HTML templates: every value is escaped, also for attributes, which have to be in quotes. Addresses in `href` and
- * `src` are the caller's to check: escaping does not make `javascript:` harmless.
+ * Tag for HTML templates. Every value is escaped, also for attributes, whose values must be in
+ * quotes. The caller must check URLs in `href` and `src`, because escaping does not make
+ * `javascript:` harmless.
  */
 export function html(pieces: TemplateStringsArray, ...values: HtmlValue[]): Html {
   return new Html(
@@ -40,14 +41,14 @@ export function html(pieces: TemplateStringsArray, ...values: HtmlValue[]): Html
 const NAME = /^[a-z][a-z-]*$/;
 
 /**
- * Attributes of an element, each with a space before it. `true` gives the bare name; null, undefined and false leave it
- * out.
+ * Attributes of an element, each after a space. `true` renders the bare name. `null`, `undefined`
+ * and `false` leave the attribute out.
  */
 export function attributes(
   values: Readonly<Record<string, string | number | boolean | null | undefined>>,
 ): Html {
   const parts = Object.entries(values).map(([name, value]) => {
-    if (!NAME.test(name)) throw new Error(`"${name}" is no name of an attribute`);
+    if (!NAME.test(name)) throw new Error(`"${name}" is not an attribute name`);
     if (value === null || value === undefined || value === false) return '';
     return value === true ? ` ${name}` : ` ${name}="${escape(String(value))}"`;
   });

@@ -2,10 +2,10 @@ import { attributes, html, type Html } from './html.ts';
 import { BELL_PATH, ICON_PATH, STYLES_PATH } from './styles.ts';
 import { TEXTS } from './texts.ts';
 
-/** Who asks for the sign-in, as it is shown. */
+/** The application that requests the sign-in, as the page shows it. */
 export interface Asking {
   name: string;
-  /** http(s) address of its icon. */
+  /** http(s) URL of the application's icon. */
   iconUrl: string | null;
 }
 
@@ -13,15 +13,18 @@ export interface Asking {
 export interface Page {
   status: number;
   html: string;
-  /** Other sites the page shows pictures of. */
+  /** Origins of other sites from which the page shows images. */
   pictures: readonly string[];
-  /** Whether its forms may lead to other sites: back to the application, or on to the provider. Never where a password is. */
+  /**
+   * Whether its forms may lead to other sites: back to the application, or to the provider. Never
+   * true for a page with a password field.
+   */
   leaves: boolean;
 }
 
-/** What a page is made of. */
+/** The parts of a page. */
 export interface Content {
-  /** Default 200. */
+  /** HTTP status; default 200. */
   status?: number;
   title: string;
   asking?: Asking;
@@ -42,7 +45,9 @@ const BELL = html`<svg
 const initial = (name: string): string =>
   String.fromCodePoint(name.trim().codePointAt(0) ?? 0x2022).toUpperCase();
 
-/** The application's icon, or its initial. Its name stands beside it: nothing to be read out. */
+/**
+ * The application's icon, or its initial. Screen readers skip it, because the name is next to it.
+ */
 export function mark({ name, iconUrl }: Asking): Html {
   return iconUrl
     ? html`<img
@@ -56,7 +61,7 @@ export function mark({ name, iconUrl }: Asking): Html {
     : html`<span class="mark" aria-hidden="true">${initial(name)}</span>`;
 }
 
-/** The frame every page has. */
+/** Renders a page with the common frame. */
 export function layout({ status = 200, title, asking, leaves = false, body }: Content): Page {
   const page = html`<!doctype html>
     <html lang="en">

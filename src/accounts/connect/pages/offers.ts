@@ -5,10 +5,13 @@ const WORDS: Readonly<Record<string, { title: string; hint: string }>> = {
   google: { title: 'Google', hint: 'Gmail and Google Workspace' },
   microsoft: { title: 'Microsoft', hint: 'Outlook.com and Microsoft 365' },
   imap: { title: 'Email and password', hint: 'Any mail provider, by IMAP and SMTP' },
-  sandbox: { title: 'Sandbox', hint: 'A mailbox for trying things out' },
+  sandbox: { title: 'Sandbox', hint: 'A mailbox for testing' },
 };
 
-/** An offer in words. An IMAP server that signs its users in itself is known by the name of its integration. */
+/**
+ * Adds title and hint to an offer. An IMAP server with its own OAuth sign-in is shown under the
+ * name of its integration.
+ */
 export function offered({ id, provider, oauth, name }: Offer): OfferedProvider {
   const { title, hint } = WORDS[provider] ?? { title: provider, hint: '' };
   const own =

@@ -5,13 +5,13 @@ import { type Asking, layout, mark, type Page } from './layout.ts';
 import { inWords, TEXTS } from './texts.ts';
 
 export interface OfferedProvider {
-  /** Names it in addresses and forms. */
+  /** Identifies the offer in URLs and forms. */
   id: string;
   /** Name of the connector. */
   provider: string;
   title: string;
   hint: string;
-  /** Whether one signs in there, instead of with a password here. */
+  /** Whether the user signs in at the provider instead of with a password on our page. */
   oauth: boolean;
 }
 
@@ -31,7 +31,7 @@ const face = ({ provider, title, hint }: OfferedProvider): Html =>
       ><span class="option-title">${title}</span><span class="option-hint">${hint}</span></span
     ><span class="chevron" aria-hidden="true">›</span>`;
 
-/** Where is your mailbox? */
+/** Page to choose a provider. */
 export function choosePage(
   asking: Asking,
   key: FormKey,
@@ -67,7 +67,7 @@ export function choosePage(
   });
 }
 
-/** Before one goes to the provider to sign in there. */
+/** Page before the user goes to an OAuth provider. */
 export function oauthPage(
   asking: Asking,
   key: FormKey,
@@ -94,26 +94,29 @@ export function oauthPage(
   });
 }
 
-/** What the page of credentials shows again: never a password. */
+/** Values and errors of the page for address and password. It never contains a password. */
 export interface CredentialsForm {
   offer: string;
   provider: 'sandbox' | 'imap';
-  /** Values by name of the field. */
+  /** Values by field name. */
   values: Readonly<Record<string, string>>;
   errors: FieldErrors;
-  /** The address is given: it has to be this account. */
+  /** Whether an existing account signs in again; then the address cannot be another one. */
   again: boolean;
   /**
-   * Whether the fields of the servers are open; `missing`: because they could not be found; `check`: because somebody has to
-   * agree before a password is sent there; `given`: because the application has named them.
+   * How the server fields are shown. Every value except `closed` opens them.
+   *
+   * - `missing`: the servers could not be found
+   * - `check`: the user has to confirm them before a password is sent there
+   * - `given`: the application has named them
    */
   servers: 'closed' | 'open' | 'missing' | 'check' | 'given';
 }
 
-/** The field that gets the focus: the first one that is wrong. */
+/** The field that gets the focus: the first one with an error. */
 const firstWrong = (errors: FieldErrors): string | undefined => Object.keys(errors).find(Boolean);
 
-/** Fields of the two servers, as they are named on the wire. */
+/** Fields of the IMAP and SMTP servers. Their names are those of the settings. */
 function serverFields({ values, errors, servers }: CredentialsForm): Html {
   const texts = TEXTS.credentials;
   const wrong = firstWrong(errors);
@@ -154,7 +157,7 @@ function serverFields({ values, errors, servers }: CredentialsForm): Html {
       autocomplete: 'off',
       autofocus: wrong === name,
     });
-  // Only where the application has named one: the password is sent there, too.
+  // Shown only if the application has named a URL: the password is sent there too.
   const address = (name: string, label: string) =>
     Boolean(values[name] ?? errors[name]) &&
     field(errors, { name, label, value: values[name], autocomplete: 'off' });
@@ -180,7 +183,7 @@ function serverFields({ values, errors, servers }: CredentialsForm): Html {
   </details>`;
 }
 
-/** Address and password. */
+/** Page for address and password. */
 export function credentialsPage(
   asking: Asking,
   key: FormKey,
@@ -229,10 +232,10 @@ export function credentialsPage(
   });
 }
 
-/** What the consent form says of scopes where everything is meant. */
+/** Value of the consent form for all scopes. */
 export const ALL_SCOPES = '*';
 
-/** What will be allowed, to whom, and for which account. */
+/** Consent page: the scopes, the application that gets them, and the account. */
 export function consentPage(
   asking: Asking,
   key: FormKey,
@@ -262,7 +265,7 @@ export function consentPage(
   });
 }
 
-/** Asked before one leaves. */
+/** Page that asks for confirmation before leaving. */
 export function cancelPage(asking: Asking, key: FormKey): Page {
   const { title, heading, lead, confirm, back } = TEXTS.cancel;
   return layout({
@@ -275,7 +278,7 @@ export function cancelPage(asking: Asking, key: FormKey): Page {
   });
 }
 
-/** Something to be told, and nothing to be done about it here. */
+/** Page with a message only, for problems that the user cannot solve on the page. */
 export function problemPage(
   status: number,
   problem: { title: string; text: string },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The one stylesheet of the sign-in pages. */
+/** The only stylesheet of the sign-in pages. */
 export const STYLES = `:root {
   color-scheme: light dark;
   --page: #f3f4f8; --card: #ffffff; --text: #171a26; --muted: #565d73; --line: #d4d8e3; --field-line: #868da3;
@@ -123,20 +123,20 @@ legend + * { clear: both; }
 }
 `;
 
-/** The bell, on a field of 24 by 24. */
+/** The bell, in a viewbox of 24 by 24. */
 export const BELL_PATH =
   'M12 2.6a1.4 1.4 0 0 1 1.4 1.4v.6a6 6 0 0 1 4.6 5.9c0 4.6 1.9 6 1.9 6.9 0 .6-.4.9-1 .9H5.1c-.6 0-1-.3-1-.9 0-.9 1.9-2.3 1.9-6.9a6 6 0 0 1 4.6-5.9V4A1.4 1.4 0 0 1 12 2.6Zm-2.3 17h4.6a2.3 2.3 0 0 1-4.6 0Z';
 
 /** The icon of the pages. */
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#3d3fc4"/><path fill="#fff" transform="translate(3 3) scale(.75)" d="${BELL_PATH}"/></svg>`;
 
-/** Names change with the content: browsers may keep it for ever. */
+/** Part of the file name that changes with the content, so browsers may cache the file for ever. */
 const versionOf = (content: string): string =>
   createHash('sha256').update(content).digest('hex').slice(0, 16);
 
 export const STYLES_NAME = `sign-in.${versionOf(STYLES)}.css`;
 export const ICON_NAME = `icon.${versionOf(ICON)}.svg`;
 
-/** Where they are served. */
+/** URL paths of the two files. */
 export const STYLES_PATH = `/connect/login/${STYLES_NAME}`;
 export const ICON_PATH = `/connect/login/${ICON_NAME}`;

@@ -1,6 +1,6 @@
 import { SCOPES, type Scope } from '../../../platform/auth/scopes.ts';
 
-/** Every word of the sign-in pages. Plain text: it is escaped where it is shown. */
+/** All texts of the sign-in pages. They are plain text; the pages escape them. */
 export const TEXTS = {
   product: 'Carillon',
   secured: 'Your password goes to your mail provider and is stored encrypted. The application never sees it.',
@@ -8,7 +8,7 @@ export const TEXTS = {
     title: 'Choose your account',
     heading: (application: string) => `Connect your account to ${application}`,
     lead: 'Where is your mailbox?',
-    none: 'This application has not set up any provider. Tell whoever runs it.',
+    none: 'This application has not set up any provider. Please tell its operator.',
   },
   credentials: {
     title: 'Sign in',
@@ -18,16 +18,16 @@ export const TEXTS = {
     email: 'Email address',
     password: 'Password',
     passwordHint: {
-      sandbox: 'A mailbox for trying things out: any password works, but for “wrong”.',
-      imap: 'With two-step verification, many providers want an app password here.',
+      sandbox: 'A mailbox for testing: any password works except “wrong”.',
+      imap: 'With two-step verification, many providers require an app password here.',
     },
     servers: 'Server settings',
     serversWords: {
-      closed: 'Leave these empty and we look for them ourselves.',
-      open: 'Leave these empty and we look for them ourselves.',
-      missing: 'We could not find the mail servers of this address. Your provider’s help pages name them.',
-      given: 'The application has named these servers. Your password is sent there: go on only if they are your provider’s.',
-      check: 'We found these servers, but cannot be sure that they belong to this address. If you know them, enter the password again and go on.',
+      closed: 'Leave these empty and we will find them.',
+      open: 'Leave these empty and we will find them.',
+      missing: 'We could not find the mail servers for this address. Your provider’s help pages list them.',
+      given: 'The application has set these servers. Your password will be sent to them: continue only if they belong to your provider.',
+      check: 'We found these servers, but cannot be sure that they belong to this address. If you recognise them, enter the password again and continue.',
     },
     imap: 'Incoming mail (IMAP)',
     smtp: 'Outgoing mail (SMTP)',
@@ -40,10 +40,10 @@ export const TEXTS = {
     security: 'Security',
     securities: { '': 'Automatic', tls: 'TLS', starttls: 'STARTTLS', none: 'None' },
     username: 'User name',
-    usernameHint: 'If it is not the email address',
+    usernameHint: 'If it differs from the email address',
     smtpUsername: 'User name for sending',
     smtpPassword: 'Password for sending',
-    smtpHint: 'Only if sending mail needs a login of its own',
+    smtpHint: 'Only if sending mail needs a separate login',
     submit: 'Continue',
     checking: 'This can take a few seconds.',
   },
@@ -60,7 +60,7 @@ export const TEXTS = {
     lead: 'You are signed in as',
     will: (application: string) => `${application} will be able to:`,
     everything: 'Use everything in this account: mail, calendars and contacts',
-    revoke: 'You can take this back at any time: ask the application to disconnect the account, or change the password of your mailbox.',
+    revoke: 'You can withdraw this at any time: ask the application to disconnect the account, or change the password of your mailbox.',
     allow: 'Allow',
     deny: 'Do not allow',
     other: 'Use another account',
@@ -70,29 +70,29 @@ export const TEXTS = {
     heading: 'Stop signing in?',
     lead: (application: string) => `You will return to ${application}. No account is connected.`,
     confirm: (application: string) => `Return to ${application}`,
-    back: 'Go on signing in',
+    back: 'Continue signing in',
     link: 'Cancel',
   },
   problem: {
-    unknown: { title: 'This link does not work', text: 'It is not complete, or it was never valid. Go back to the application and start again.' },
-    used: { title: 'This link was already used', text: 'Each link is good for one sign-in. Go back to the application: if your account is not connected there, start again.' },
+    unknown: { title: 'This link does not work', text: 'The link is incomplete or was never valid. Go back to the application and start again.' },
+    used: { title: 'This link has already been used', text: 'Each link works for one sign-in. Go back to the application: if your account is not connected there, start again.' },
     expired: { title: 'This link has expired', text: 'Go back to the application and start again; you will get a new one.' },
     cookies: { title: 'Start again from the link', text: 'Your browser did not send the cookie that protects this sign-in, or the page was left open for too long. Allow cookies for this site, then open the link again.' },
-    elsewhere: { title: 'Go on in the browser you began in', text: 'This sign-in was begun in another browser. Open the link again to begin here.' },
-    redirect: { title: 'This application is not set up to sign in here', text: 'The address it wants you to return to is not registered for it, so we do not send you there.' },
-    client: { title: 'Unknown application', text: 'No application of this name is known here. The link you followed is wrong or outdated.' },
-    request: { title: 'The application asked for something wrong' },
+    elsewhere: { title: 'Continue in the browser you started in', text: 'This sign-in was started in another browser. Open the link again to start here.' },
+    redirect: { title: 'This application is not set up to sign in here', text: 'The application’s return address is not registered, so we do not send you there.' },
+    client: { title: 'Unknown application', text: 'This application is not known here. The link you followed is wrong or outdated.' },
+    request: { title: 'The application sent an invalid request' },
     refused: { title: 'The account could not be connected' },
     tooMany: { title: 'Too many attempts', text: 'The credentials were wrong too many times. Wait a while, then start again from the application.' },
     broken: { title: 'Something went wrong', text: 'This is our fault, not yours. Try again in a moment.' },
-    missing: { title: 'There is nothing here', text: 'The address is wrong.' },
+    missing: { title: 'Page not found', text: 'The address of this page is wrong.' },
   },
-  errorSummary: 'Please look at this again',
+  errorSummary: 'Please check the following',
   errors: {
     emailMissing: 'Enter the email address of your account.',
     emailInvalid: 'This is not an email address. It looks like name@example.com.',
     passwordMissing: 'Enter the password.',
-    serversMissing: 'We could not find the mail servers of this address. Enter them here.',
+    serversMissing: 'We could not find the mail servers for this address. Enter them here.',
     serversUnusable:
       'We could not connect to the mail servers. Check their names, ports and encryption, and enter your password again.',
     serversCheck: 'Check the mail servers below before your password is sent there.',
@@ -100,18 +100,18 @@ export const TEXTS = {
     hostMissing: 'Enter the name of the server, such as mail.example.com.',
     portInvalid: 'A port is a number from 1 to 65535.',
     tooLong: 'This is too long.',
-    refused: (words: string) => `The server refused to sign you in. Check the address and the password. It said: ${words}`,
-    unavailable: (words: string) => `The provider cannot be reached at the moment. Try again in a minute. (${words})`,
-    busy: 'Many people are signing in at this moment. Enter the password again in a few seconds.',
-    otherAccount: (email: string) => `Sign in as ${email}: this is the account that has to sign in again.`,
+    refused: (words: string) => `The server refused to sign you in. Check the address and the password. Its answer: ${words}`,
+    unavailable: (words: string) => `The provider cannot be reached right now. Try again in a minute. (${words})`,
+    busy: 'Many people are signing in right now. Enter the password again in a few seconds.',
+    otherAccount: (email: string) => `Sign in as ${email}. This account has to sign in again.`,
     slow: (minutes: number) => `Too many wrong passwords for this address. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`,
     provider: 'This provider cannot be used here. Choose another one.',
-    oauthUnavailable: 'The sign-in of your provider cannot be reached at the moment. Try again in a minute.',
-    oauthNobody: 'Your provider did not say which mailbox is yours. Ask the application to name your address.',
+    oauthUnavailable: 'Your provider’s sign-in cannot be reached right now. Try again in a minute.',
+    oauthNobody: 'Your provider did not tell us which mailbox is yours. Ask the application to send your address with the link.',
     oauthDenied: 'You did not allow the sign-in at your provider. Nothing was connected.',
     oauthFailed: 'Your provider did not complete the sign-in. Try again.',
   },
-  /** What the application is told; never shown to a user. */
+  /** Error descriptions for the application. Users do not see them. */
   returned: {
     cancelled: 'The user did not complete the sign-in',
     denied: 'The user did not allow the access',
@@ -119,7 +119,7 @@ export const TEXTS = {
   },
 } as const; // prettier-ignore
 
-/** A scope in words, as the end of "… will be able to". */
+/** Scopes in words, to complete the sentence "… will be able to". */
 export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   email: 'Read, organise, send and delete your mail',
   'email.modify': 'Read, organise and delete your mail, drafts and attachments',
@@ -136,7 +136,7 @@ export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   'room_resources.read_only': 'See the meeting rooms of your organisation',
 };
 
-/** The scopes in words, in the order of the list of scopes; null: everything. */
+/** The scopes in words, in the order of `SCOPES`. `null` stands for every scope. */
 export function inWords(scopes: readonly Scope[] | null): string[] {
   if (scopes === null) return [TEXTS.consent.everything];
   return SCOPES.filter((scope) => scopes.includes(scope)).map((scope) => SCOPE_WORDS[scope]);
