@@ -495,7 +495,7 @@ describe('/messages', () => {
       const refused = await raw();
       expect(refused.status).toBe(403);
       expect(refused.body).toEqual({
-        message: expect.stringMatching(/^The provider could not give the message: 535 /),
+        message: expect.stringMatching(/^The provider could not return the message: 535 /),
         type: 'invalid_request_error',
         server_error: expect.stringMatching(/^535 /),
       });

@@ -1,7 +1,8 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 
-// An attachment goes with its message, unless a draft carries it too; what was uploaded stays, in fewer drafts.
+// An attachment is deleted with its message, unless a draft also contains it. An upload stays when
+// a draft that contains it is removed, so it counts as modified.
 const FILES = `
   select f.id, (case when exists (
       select 1 from draft_file d join message w on w.id = d.message_id
@@ -15,8 +16,8 @@ const FILES = `
     and not exists (select 1 from file f where f.id = d.file_id and f.message_id = m.id)`;
 
 /**
- * What becomes of the files of messages and drafts that are about to be removed or hidden, for the change log. Call it
- * before, in the same transaction; those that are hidden already are left out.
+ * Change-log records for the files of messages and drafts that will be deleted or hidden. Call it
+ * in the same transaction before that. Messages that are hidden already are left out.
  */
 export async function changesOfFiles(
   sql: Sql,

@@ -1,20 +1,20 @@
 import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type MirrorOwnerIds, removeMessages } from './remove-messages.ts';
 
-/** A message that is in another folder now. */
+/** A message that was added to a folder. */
 export interface TakenMessage {
   id: string;
   threadId: string;
   draft: boolean;
 }
 
-/** What the provider's ids of the messages of a folder begin with. */
+/** Old and new prefix of the provider ids of the messages in a folder. */
 export interface MessagePrefix {
   from: string;
   to: string;
 }
 
-const TAKE_OVER = `
+const ADD_FROM_DUPLICATE = `
   with taken as (
     insert into message_folder (message_id, folder_id, date)
     select mf.message_id, $2, mf.date from folder f join message_folder mf on mf.folder_id = f.id
@@ -23,18 +23,23 @@ const TAKE_OVER = `
     returning message_id)
   select m.id, m.thread_id as "threadId", m.draft from taken t join message m on m.id = t.message_id`;
 
-/** Puts the messages of every other folder with a provider's id into this one, too. */
+/**
+ * Adds the messages of a duplicate folder row to a folder.
+ * @param providerId provider id of the duplicate row
+ * @returns the messages that were added
+ */
 export function takeOver(
   sql: Sql,
   accountId: string,
   folderId: string,
   providerId: string,
 ): Promise<TakenMessage[]> {
-  return sql.query<TakenMessage>(TAKE_OVER, [accountId, folderId, providerId]);
+  return sql.query<TakenMessage>(ADD_FROM_DUPLICATE, [accountId, folderId, providerId]);
 }
 
-// Rows the mirror has made of the same messages under their new ids go; ours have the ids that clients know.
-const TWINS = `
+// A sync pass may have inserted rows for the same messages under their new ids. Those rows are
+// deleted, because clients know the ids of our rows.
+const DUPLICATES = `
   select distinct t.id
   from message t, message m, message_folder mf
   where mf.folder_id = $1 and m.id = mf.message_id and m.account_id = $2 and starts_with(m.provider_id, $3)
@@ -44,7 +49,7 @@ const RENAME = `
   from message_folder mf
   where mf.folder_id = $1 and m.id = mf.message_id and m.account_id = $2 and starts_with(m.provider_id, $3)`;
 
-/** Stores what the provider calls the messages of a folder after the folder was renamed. */
+/** Stores the new provider ids of a folder's messages after we have renamed the folder. */
 export async function renameMessages(
   sql: Sql,
   owner: MirrorOwnerIds,
@@ -54,8 +59,8 @@ export async function renameMessages(
 ): Promise<void> {
   if (from === to) return;
   const key = [folderId, owner.accountId, from, to];
-  const twins = await sql.query<{ id: string }>(TWINS, key);
-  await removeMessages(sql, owner, idsOf(twins), at);
+  const duplicates = await sql.query<{ id: string }>(DUPLICATES, key);
+  await removeMessages(sql, owner, idsOf(duplicates), at);
   await sql.query(RENAME, key);
 }
 
@@ -63,16 +68,16 @@ const LEAVE = `
   delete from message_folder mf using message m
   where m.id = mf.message_id and m.account_id = $1 and m.id = any($2::uuid[])`;
 
-/** Takes messages out of all folders. */
+/** Removes messages from all folders. */
 export async function leaveFolders(sql: Sql, accountId: string, messageIds: readonly string[]) {
   if (messageIds.length > 0) await sql.query(LEAVE, [accountId, messageIds]);
 }
 
-/** A message in a folder, as the provider calls it. */
+/** A message in a folder. The folder is named by its provider id. */
 export interface Membership {
   messageId: string;
   folderProviderId: string;
-  /** That of the message. */
+  /** Date of the message. */
   date: Date;
 }
 
@@ -83,7 +88,7 @@ const ENTER = `
   join folder f on f.account_id = $1 and f.provider_id = x.provider_id
   on conflict do nothing`;
 
-/** Puts messages into folders; folders that the mirror does not have are left out. */
+/** Adds messages to folders. Folders that are not in the mirror are left out. */
 export async function enterFolders(
   sql: Sql,
   accountId: string,
@@ -96,7 +101,7 @@ export async function enterFolders(
   ]);
 }
 
-// In two steps: names may have been exchanged.
+// Renames in two steps, because two folders may have swapped names.
 const MOVE_AWAY = `
   update message m set provider_id = e'\\x01' || m.provider_id
   where m.account_id = $1
@@ -109,12 +114,13 @@ const MOVE = `
       select 1 from message o
       where o.account_id = $1 and o.provider_id = x.new_prefix || substr(m.provider_id, length(x.old_prefix) + 2))`;
 
-/** What the provider's id of a message begins with while the place that it is to move to is taken. */
+/** Prefix of a message's provider id while another message has the id that it should get. */
 export const DISPLACED = '\x01';
 
 /**
- * Stores what the provider calls the messages of folders after somebody else has renamed these. An id that another
- * message has already is not given twice: the message keeps its old one, behind `DISPLACED`.
+ * Stores the new provider ids of messages after their folders were renamed outside this server. If
+ * another message already has the new id, the message keeps its old id behind the prefix
+ * `DISPLACED`.
  */
 export async function moveMessages(
   sql: Sql,

@@ -36,7 +36,7 @@ describe('labelsAfter', () => {
     expect(after(current, wanted)).toEqual(expected);
   });
 
-  it('does without a label for all mail where there is none', () => {
+  it('adds no label for all mail if the account has none', () => {
     expect(after(['trash'], ['inbox'], null)).toEqual(['inbox']);
   });
 
@@ -45,7 +45,7 @@ describe('labelsAfter', () => {
     [['all'], ['trash', 'spam']],
     [['all'], ['all', 'drafts']],
     [['all', 'sent'], ['all']],
-  ])('refuses to make %j into %j', (current, wanted) => {
+  ])('refuses to change %j to %j', (current, wanted) => {
     expect(() => after(current, wanted)).toThrow(InvalidInputError);
   });
 });

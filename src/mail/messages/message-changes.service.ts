@@ -25,26 +25,26 @@ import {
 } from './message-state.ts';
 import { MessagesRepository } from './messages.repository.ts';
 
-/** What is to be changed of a message; what is absent stays. */
+/** Changes to a message. Absent fields keep their values. */
 export interface MessageChange {
   unread?: boolean | undefined;
   starred?: boolean | undefined;
   folderId?: string | undefined;
   labelIds?: readonly string[] | undefined;
-  /** Replaces all of it. */
+  /** Replaces the complete metadata. */
   metadata?: Record<string, string> | undefined;
 }
 
-/** A message after a change, and the job that carries it to the provider. */
+/** A message after a change, and the id of the job that carries the change to the provider. */
 export interface ChangedMessage {
   message: MessageRecord;
   jobId: string;
 }
 
-/** Longer threads are not changed as a whole. */
+/** Longer threads cannot be changed as a whole. */
 const MOST_MESSAGES = 1_000;
 
-/** Changes messages: in the mirror at once, at the provider by a job. */
+/** Changes messages: in the mirror at once, and at the provider by a provider write. */
 @Injectable()
 export class MessageChangesService {
   constructor(
@@ -55,9 +55,11 @@ export class MessageChangesService {
   ) {}
 
   /**
+   * Changes one message.
    * @throws {NotFoundError}
-   * @throws {InvalidInputError} for folders and labels that are not there, and changes the rules forbid
-   * @throws {ForbiddenError} for flags without a scope that allows them
+   * @throws {InvalidInputError} if a folder or label does not exist, or the rules forbid the
+   *   change
+   * @throws {ForbiddenError} if flags or metadata change and no scope allows it
    * @throws {UnsupportedProviderError}
    */
   async update(
@@ -83,14 +85,15 @@ export class MessageChangesService {
   }
 
   /**
-   * Changes all messages of a thread, in one transaction: flags of each; places by the rules of `foldersAfter`. Each
-   * message that changes has a job of its own, so that one that the provider does not take leaves the others.
-   * @param read what the caller wants to know afterwards, in the same transaction
-   * @returns the job of the newest message
-   * @throws {NotFoundError} for a thread without messages, too
-   * @throws {InvalidInputError} for folders and labels that are not there, changes the rules forbid, and threads of more
-   * than `MOST_MESSAGES`
-   * @throws {ForbiddenError} for flags without a scope that allows them
+   * Changes all messages of a thread in one transaction. Each message gets the flags; its folders
+   * or labels follow the rules of `foldersAfter`. Every changed message has a provider write of its
+   * own, so the others still succeed if the provider refuses one.
+   * @param read reads the caller's result in the same transaction, after the change
+   * @returns the job of the newest message, and the result of `read`
+   * @throws {NotFoundError} also for a thread without messages
+   * @throws {InvalidInputError} if a folder or label does not exist, the rules forbid the change,
+   *   or the thread has more than `MOST_MESSAGES` messages
+   * @throws {ForbiddenError} if flags change and no scope allows it
    * @throws {UnsupportedProviderError}
    */
   async updateThread<T>(
@@ -108,7 +111,7 @@ export class MessageChangesService {
       if (messages.length === 0) throw new NotFoundError('thread', threadId);
       if (messages.length > MOST_MESSAGES)
         throw new InvalidInputError(
-          `id: the thread has more than ${MOST_MESSAGES} messages: change these`,
+          `id: the thread has more than ${MOST_MESSAGES} messages: change its messages one by one`,
         );
       const newestFirst = messages.toSorted((a, b) => b.date.getTime() - a.date.getTime());
       const jobId = await this.#change(sql, account, newestFirst, change, { asThread: true }, at);
@@ -116,7 +119,7 @@ export class MessageChangesService {
     });
   }
 
-  /** @returns the job of the first of the messages */
+  /** @returns id of the job of the first message */
   async #change(
     sql: Sql,
     account: AccountPrincipal,
@@ -134,7 +137,8 @@ export class MessageChangesService {
         metadata: change.metadata ?? before.metadata,
         folders: folders.get(before.id) ?? before.folders,
       };
-      // Made while the message is held: jobs run in the order of their ids, which is that of the changes.
+      // The id is made while the message row is locked. Provider writes run in the order of their
+      // ids, which is therefore the order of the changes.
       return { jobId: newId(), before, after };
     });
     const [first] = changes;
@@ -142,7 +146,8 @@ export class MessageChangesService {
     const changed = changes.filter(({ before, after }) => !isDeepStrictEqual(before, after));
     await openProviderJobs(
       sql,
-      // What was asked for is written also where it is so already: it may be otherwise at the provider.
+      // The first message is written even if the mirror already has the requested state: the
+      // provider may have another one.
       [first, ...changed.filter((one) => one !== first)].map(({ jobId, before, after }) => ({
         id: jobId,
         accountId: account.accountId,
@@ -157,9 +162,10 @@ export class MessageChangesService {
       sql,
       account,
       changed.map(({ jobId, before, after }) => {
-        // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).
-        const told = STATE_KEYS.some((key) => !sameState(before[key], after[key]));
-        return { message: after, dedupe: told ? `message:${after.id}:updated:${jobId}` : null };
+        // Subscribers are not notified of changes to metadata, which belong to the application
+        // itself.
+        const notify = STATE_KEYS.some((key) => !sameState(before[key], after[key]));
+        return { message: after, dedupe: notify ? `message:${after.id}:updated:${jobId}` : null };
       }),
       at,
     );
@@ -167,7 +173,7 @@ export class MessageChangesService {
   }
 }
 
-/** Moving needs less than changing flags. */
+/** Changing flags and metadata needs more scopes than moving a message. */
 function assertScopes(
   { scopes }: AccountPrincipal,
   { unread, starred, metadata }: MessageChange,
@@ -181,8 +187,9 @@ function assertScopes(
 }
 
 /**
- * Flags are written as they are asked for. Folders only when they change: clients send those they have read along with
- * every change, and would move a message back that has been moved elsewhere meanwhile.
+ * Payload of the provider write. Requested flags are always included, folders only if they change.
+ * Clients send the folders they have read along with every change; writing those would undo a move
+ * made elsewhere meanwhile.
  */
 function payloadOf(before: HeldMessage, after: HeldMessage, asked: MessageChange): MessagePayload {
   const payload: MessagePayload = { before: {} };

@@ -1,6 +1,7 @@
 /*
- * How messages are read: for `select … from message m`. Of a page of messages, files and folders are found for all of them at once,
- * which costs a fraction of looking for those of each; a folder is written as JSON once, however many of them are in it.
+ * SQL columns of messages, for `select … from message m`. For a page of messages, files and folders
+ * are found for all messages at once. That costs a fraction of a look-up per message, and each
+ * folder is written as JSON only once.
  */
 
 const shown = (files: string, folders: string): string => `
@@ -13,7 +14,10 @@ const FILE = `json_build_object('id', f.id, 'filename', f.filename, 'contentType
 
 const FOLDER = `json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name)`;
 
-/** Files of messages; of a draft those that were attached to it, in their order. @param messages a source of `id`s */
+/**
+ * Files of messages; for a draft its attached files, in their order. @param messages SQL source
+ * with a column `id`
+ */
 const filesOf = (messages: string): string => `
           select f.message_id, f.id, f.filename, f.content_type, f.content_disposition, f.content_id, f.size, f.part
           from ${messages} p join file f on f.message_id = p.id
@@ -23,15 +27,16 @@ const filesOf = (messages: string): string => `
             d.position
           from ${messages} p join draft_file d on d.message_id = p.id`;
 
-/** Columns of a `MessageRecord`, with `messageParts` and `MESSAGE_JOINS`. */
+/** Columns of a `MessageRecord`. Needs `messageParts` and `MESSAGE_JOINS`. */
 export const MESSAGE_COLUMNS = `${shown('mp.files', 'mf.folders')},
   m.account_id as "accountId", m.thread_id as "threadId", m.date, m.message_id_header as "messageIdHeader",
   m.in_reply_to as "inReplyTo", m.reference_ids as "references",
   (select b.body from message_body b where b.message_id = m.id) as body`;
 
 /**
- * What is shown of a message with its thread, by itself: without body and headers; the date in Unix seconds. Files and folders
- * are looked for one by one: the planner cannot know how long a conversation is, and would compare each with each.
+ * Columns of a message shown in its thread: without body and headers, and with the date in Unix
+ * seconds. Needs no joins. Files and folders are subqueries, because the planner cannot estimate
+ * the length of a thread and would join every row with every other.
  */
 export const THREAD_MESSAGE_COLUMNS = `${shown(
   `(select json_agg(${FILE} order by f.part) from (${filesOf('(select m.id)')}) f)`,
@@ -40,8 +45,8 @@ export const THREAD_MESSAGE_COLUMNS = `${shown(
 )}, floor(extract(epoch from m.date))::bigint as date`;
 
 /**
- * Common table expressions of the files and the folders of messages.
- * @param messages one before these that has the messages as `id`
+ * Common table expressions with the files and folders of messages.
+ * @param messages name of an earlier expression with the messages' `id`
  */
 export const messageParts = (messages: string): string => `
   message_files as materialized (
@@ -58,13 +63,13 @@ export const messageParts = (messages: string): string => `
           offset 0) f on f.id = o.folder_id
     group by o.message_id)`;
 
-/** Joins `m` to its parts. */
+/** Joins `m` to the expressions of `messageParts`. */
 export const MESSAGE_JOINS = `
   left join message_files mp on mp.message_id = m.id left join message_folders mf on mf.message_id = m.id`;
 
 /**
- * About how much memory addresses take: each is an object of its own. What is long may be stored compressed, to a ninetieth, so it is
- * measured unpacked.
+ * Estimated memory of the addresses: each becomes an object. PostgreSQL may compress long values to
+ * a ninetieth, so their uncompressed length is used.
  */
 const addressBytes = ['from', 'to', 'cc', 'bcc', 'reply_to']
   .map((header) => `m.${header}_addresses`)
@@ -74,10 +79,15 @@ const addressBytes = ['from', 'to', 'cc', 'bcc', 'reply_to']
   )
   .join(' + ');
 
-/** What senders of mail can make long in a message `m` besides its body: addresses, the subject, and the list of its files. */
+/**
+ * Bytes that senders control in a message `m` apart from its body: addresses, subject and list of
+ * files.
+ */
 export const HEADER_BYTES = `(${addressBytes} + octet_length(m.subject)
   + case when m.has_attachments then (select 1000 * count(*) from file f where f.message_id = m.id) else 0 end)`;
 
-/** How long a message `m` is; the body is measured without being read. `bytes` of a listing. */
+/**
+ * Bytes of a message `m`, used as `bytes` of a listing. The body is measured without being read.
+ */
 export const MESSAGE_BYTES = `
   coalesce((select octet_length(b.body) from message_body b where b.message_id = m.id), 0) + ${HEADER_BYTES}`;

@@ -5,17 +5,17 @@ import type { FilterFolders, FoundFolder } from '../folders/find-folders.ts';
 import type { MessageFilter, Span } from './message-filter.ts';
 import { PEOPLE_HEADERS, personAnywhere, personIn } from './people.ts';
 
-/** What a statement about messages has behind `from`, `where` and `order by`. */
+/** The `from`, `where` and `order by` of a statement about messages. */
 export interface MessageSelection {
-  /** Table with the alias `m`, and perhaps the folder it is listed by. */
+  /** Table with the alias `m`, or the table of the folder the messages are listed from. */
   from: string;
-  /** Column of the id. */
+  /** Column with the message id. */
   id: string;
   orderBy: string;
   conditions: Conditions;
 }
 
-/** Where messages are looked for. */
+/** Table the messages are read from. */
 type Source = Omit<MessageSelection, 'conditions'>;
 
 const FOLDER_ORDER = { id: 'mf.message_id', orderBy: 'mf.date desc, mf.message_id desc' };
@@ -24,8 +24,9 @@ const MESSAGES: Source = { from: 'message m', id: 'm.id', orderBy: 'm.date desc,
 const ANY_FOLDER = 'select 1 from message_folder o where o.message_id = m.id and o.folder_id = any';
 
 /**
- * The messages of an account that a filter wants. Values that decide how many there are stand in the statement as they
- * are, and not behind subqueries: the planner knows then what is rare and what is frequent.
+ * Selects the messages of an account that match a filter. Values that decide how many messages
+ * match are parameters of the statement itself and not of subqueries. So the planner knows which
+ * values are rare and which are frequent.
  */
 export function selectMessages(
   accountId: string,
@@ -34,7 +35,7 @@ export function selectMessages(
 ): MessageSelection {
   const conditions = new Conditions();
   const account = conditions.value(accountId);
-  // Drafts are messages only for those who ask for the folder of drafts (api facts 5.1).
+  // Drafts are listed as messages only if the filter asks for the folder `drafts`.
   const anyDrafts = filter.drafts || folders.in?.some(({ name }) => name === 'drafts') === true;
   const drafts = filter.drafts
     ? 'm.draft and not m.deleting'
@@ -45,7 +46,8 @@ export function selectMessages(
   const byFolder = folder && !another && !isSelective(filter) ? folder : undefined;
   if (byFolder && !asksForMore(filter))
     return selectInFolder(conditions, { account, folder: byFolder, anyDrafts }, filter);
-  // With an equation the planner would multiply both, and take an account's folder for nearly empty.
+  // With an equation the planner would multiply the selectivities of account and folder, and
+  // estimate that the folder is almost empty.
   conditions.add(
     byFolder
       ? `case m.account_id when ${account} then ${drafts} else false end`
@@ -64,7 +66,10 @@ export function selectMessages(
   return { ...addThreadConditions(conditions, request, source), conditions };
 }
 
-/** Whether a filter may leave so little that it is better looked for than met on the way through a folder. */
+/**
+ * True if the filter may match few messages. Then finding those by an index is faster than reading
+ * through a folder.
+ */
 function isSelective(filter: MessageFilter): boolean {
   const { unread, starred, hasAttachment, subject, filename, threadId, metadata, anyEmail } =
     filter;
@@ -80,13 +85,18 @@ function isSelective(filter: MessageFilter): boolean {
   return named.some((value) => value !== undefined);
 }
 
-/** Messages in the order their folder has them in; its dates are theirs. */
+/**
+ * Messages of a folder in the folder's order. `message_folder` has a copy of each message's date.
+ */
 const sourceOfFolder = (folder: string): Source => ({
   from: `message_folder mf join message m on m.id = mf.message_id and mf.folder_id = ${folder}`,
   ...FOLDER_ORDER,
 });
 
-/** Whether more than the folder and the date matters, and the messages themselves have to be looked at. */
+/**
+ * True if the filter needs more than the folder and the date, so that the message rows must be
+ * read.
+ */
 function asksForMore({
   drafts,
   unread,
@@ -106,8 +116,8 @@ function asksForMore({
 }
 
 /**
- * Of one folder with nothing else asked for but dates, which messages there are is known by the folder alone; only
- * drafts are looked for.
+ * Lists one folder, optionally limited by dates, from `message_folder` alone. Only drafts are
+ * looked up in `message`.
  */
 function selectInFolder(
   conditions: Conditions,
@@ -123,7 +133,7 @@ function selectInFolder(
   return { from: 'message_folder mf', ...FOLDER_ORDER, conditions };
 }
 
-/** @param listed the folder that messages are read from */
+/** @param listed the folder that the messages are read from */
 function addFolderConditions(
   conditions: Conditions,
   { in: wanted, notIn: unwanted }: FilterFolders,
@@ -139,7 +149,10 @@ function addFolderConditions(
 
 export type AddressFilter = Pick<MessageFilter, 'from' | 'to' | 'cc' | 'bcc' | 'anyEmail'>;
 
-/** Who has to be in a message, or in a thread: for each filter by address those of whom one has to be. */
+/**
+ * People that a message or thread must have: one list per address filter. One person of each list
+ * must be present.
+ */
 export function peopleAskedFor(filter: AddressFilter): string[][] {
   const people = PEOPLE_HEADERS.flatMap((header) => {
     const address = filter[header];
@@ -148,7 +161,7 @@ export function peopleAskedFor(filter: AddressFilter): string[][] {
   return filter.anyEmail ? [...people, filter.anyEmail.flatMap(personAnywhere)] : people;
 }
 
-/** What stands in the message itself. */
+/** Conditions on columns of the message itself. */
 function addOwnConditions(
   conditions: Conditions,
   account: string,
@@ -159,7 +172,7 @@ function addOwnConditions(
     const subject = `${conditions.value(filter.subject)}::text`;
     conditions.add(`md5(m.subject) = md5(${subject}) and m.subject = ${subject}`);
   }
-  // Written out rather than as parameters: there are indexes of those that are.
+  // Constants instead of parameters, because each of these conditions has a partial index.
   if (filter.unread !== undefined) conditions.add(filter.unread ? 'm.unread' : 'not m.unread');
   if (filter.starred !== undefined) conditions.add(filter.starred ? 'm.starred' : 'not m.starred');
   if (filter.hasAttachment !== undefined)
@@ -169,14 +182,17 @@ function addOwnConditions(
       `m.id in (${messagesWithFile(conditions, account, filter.filename, anyDrafts)})`,
     );
   if (filter.threadId !== undefined) {
-    // An id that cannot be one of ours is in no thread.
+    // An id in another format belongs to no thread.
     conditions.add(
       isId(filter.threadId) ? `m.thread_id = ${conditions.value(filter.threadId)}` : 'false',
     );
   }
 }
 
-/** Drafts that were written here name their files themselves. */
+/**
+ * Ids of messages with a file of that name. Drafts written through the API list their files in
+ * `draft_file`.
+ */
 function messagesWithFile(
   conditions: Conditions,
   account: string,
@@ -190,19 +206,23 @@ function messagesWithFile(
     where d.filename = ${conditions.value(filename)}`;
 }
 
-/** Which files `f` of an account have a name. @param account placeholder of its id */
+/**
+ * Condition on a file `f` of an account: it has the given name. @param account placeholder of the
+ * account's id
+ */
 export function filenameCondition(
   conditions: Conditions,
   account: string,
   filename: string,
 ): string {
   const name = `${conditions.value(filename)}::text`;
-  // Two equations of the same name would be taken for two things, and a frequent name for a rare one.
+  // The planner would treat two equations of the same name as independent facts, and estimate a
+  // frequent name as rare. The `case` hides the second one.
   return `f.account_id = ${account} and md5(f.filename) = md5(${name})
     and case f.filename when ${name} then true else false end`;
 }
 
-/** Adds what lies in a span; open ends restrict nothing. */
+/** Adds conditions for a time span. An open end adds none. */
 export function addSpan(conditions: Conditions, column: string, span: Span | undefined): void {
   for (const text of spanTexts(conditions, column, span)) conditions.add(text);
 }
@@ -215,15 +235,16 @@ function spanTexts(conditions: Conditions, column: string, span: Span | undefine
 }
 
 interface ThreadRequest {
-  /** Placeholder of its id. */
+  /** Placeholder of the account's id. */
   account: string;
   filter: MessageFilter;
   anyDrafts: boolean;
 }
 
 /**
- * The dates of the thread a message is in: no message is older than the first one of its thread, or newer than the last.
- * @returns where messages are looked for
+ * Adds conditions on the first and last date of a message's thread. A message is never older than
+ * the first message of its thread nor newer than the last.
+ * @returns the source to read messages from
  */
 function addThreadConditions(
   conditions: Conditions,
@@ -254,9 +275,9 @@ const spansOf = (span: Span | undefined) =>
   [span?.from, span?.before].filter((end) => end !== undefined);
 
 /**
- * Messages of threads that began before an instant: whatever is older, and what is newer of the few threads that were
- * going on then. One by one, nearly everything that is newer would be looked at in vain. Both come in the order of the
- * list, so that they are merged, and read no further than the page.
+ * Messages of threads that began before an instant: all older messages, and newer messages of the
+ * few threads that continued after it. Checking newer messages one by one would reject almost all
+ * of them. Both parts are in list order, so PostgreSQL merges them and reads only one page.
  */
 const beganBefore = (account: string, before: string): Source => ({
   ...MESSAGES,

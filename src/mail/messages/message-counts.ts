@@ -7,7 +7,7 @@ import { PEOPLE_HEADERS } from './people.ts';
 const ALL = `
   select coalesce(sum(message_count), 0)::int as count from thread where account_id = $1 and message_count > 0`;
 
-// Drafts are in folders, too, and in no count.
+// Folders also contain drafts, which are never counted.
 const IN_FOLDERS = `
   select count(distinct o.message_id)::int as count from message_folder o
   where o.folder_id = any($2::uuid[])
@@ -17,10 +17,10 @@ const OF_PERSON = `
   select coalesce(sum(messages), 0)::int as count from thread_person where account_id = $1 and person = $2`;
 
 /**
- * How many messages an account has: all, those in none of some folders, or those with somebody in a header. Threads
- * know, which are a fraction of the messages.
- * @param notIn what is called so in the filter
- * @returns undefined when anything else is asked for: the messages themselves have to be counted
+ * Counts messages from thread rows, which are far fewer than messages. It can count all messages,
+ * those in none of some folders, and those with one person in a header.
+ * @param notIn the folders that the filter's `notIn` names
+ * @returns `undefined` for any other filter; then the messages themselves must be counted
  */
 export async function countByThreads(
   sql: Sql,
@@ -43,7 +43,7 @@ export async function countByThreads(
   return header && person ? count(OF_PERSON, person) : undefined;
 }
 
-/** Whether a part of a filter says anything: spans with two open ends do not. */
+/** True if a part of a filter restricts the list. A span with two open ends does not. */
 function restricts(value: MessageFilter[keyof MessageFilter]): boolean {
   if (typeof value !== 'object' || Array.isArray(value)) return value !== undefined;
   return Object.values(value).some((end) => end !== undefined);

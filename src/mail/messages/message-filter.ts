@@ -1,9 +1,9 @@
 import type { Page } from '../../platform/database/listing.ts';
 import type { MetadataFilter } from '../../platform/database/metadata-filter.ts';
 
-/** Which messages of an account are wanted; what is absent does not restrict. */
+/** Conditions on the messages of an account. An absent field does not restrict the list. */
 export interface MessageFilter {
-  /** Drafts, and nothing else; default: messages. */
+  /** True to list only drafts; default: only messages. */
   drafts?: boolean;
   subject?: string | undefined;
   /** Addresses, compared without regard to case. */
@@ -12,36 +12,36 @@ export interface MessageFilter {
   cc?: string | undefined;
   bcc?: string | undefined;
   anyEmail?: readonly string[] | undefined;
-  /** Names, display names or ids of folders or labels; in one of them. */
+  /** Names, display names or ids of folders or labels. The message is in at least one of them. */
   in?: readonly string[] | undefined;
-  /** In none of them. */
+  /** The message is in none of these folders or labels. */
   notIn?: readonly string[] | undefined;
   unread?: boolean | undefined;
   starred?: boolean | undefined;
   filename?: string | undefined;
   hasAttachment?: boolean | undefined;
   threadId?: string | undefined;
-  /** Instants are half-open: from the first on, before the second. */
+  /** Spans include their first instant and exclude their second. */
   received?: Span;
   threadStarted?: Span;
   threadLastMessage?: Span;
   metadata?: MetadataFilter | undefined;
 }
 
-/** From an instant on, before another one; either may be open. */
+/** A time span from one instant on and before another. Either end may be open (`undefined`). */
 export interface Span {
   from: Date | undefined;
   before: Date | undefined;
 }
 
-/** A page of messages, in a view. */
+/** A request for a page of messages in a view. */
 export interface MessageListRequest {
   filter: MessageFilter;
   page: Page;
   view: 'ids' | 'count' | undefined;
 }
 
-/** A message with everything that is shown of it. */
+/** A message with everything that clients can see. */
 export interface MessageRecord {
   id: string;
   accountId: string;
@@ -62,14 +62,14 @@ export interface MessageRecord {
   inReplyTo: string | null;
   references: string[];
   draft: boolean;
-  /** Of a draft. */
+  /** Only for drafts. */
   version: number;
   replyToMessageId: string | null;
   files: MessageFileRecord[];
   folders: MessageFolderRecord[];
 }
 
-/** Somebody in a header. */
+/** A name and address in a header. */
 export interface Person {
   email: string;
   name: string;

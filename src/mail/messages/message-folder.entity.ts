@@ -9,11 +9,11 @@ const MessageFolderSchema = defineEntity({
   properties: {
     message: () => p.manyToOne(Message).primary().deleteRule('cascade'),
     folder: () => p.manyToOne(Folder).primary().deleteRule('cascade'),
-    /** That of the message: a folder is listed newest first, however many messages it has. */
+    /** Copy of the message's date, so that a folder of any size can be listed newest first. */
     date: p.datetime().columnType('timestamptz'),
   },
 });
 
-/** Which folders (one) or labels (any number) a message is in. */
+/** The folder (one) or labels (any number) of a message. */
 export class MessageFolder extends MessageFolderSchema.class {}
 MessageFolderSchema.setClass(MessageFolder);

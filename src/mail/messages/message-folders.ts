@@ -5,7 +5,7 @@ import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type LabelRef, labelsAfter, threadLabelsAfter } from './label-rules.ts';
 import type { HeldMessage } from './message-state.ts';
 
-/** Where messages are to be. */
+/** The requested folder or labels of messages. */
 export interface FolderChange {
   folderId?: string | undefined;
   labelIds?: readonly string[] | undefined;
@@ -15,14 +15,14 @@ const FOLDERS = `
   select id, name from folder where account_id = $1 and (id = any($2::uuid[]) or name = 'all') and not deleting
   for key share`;
 
-/** Standard names of folders whose messages stay when their thread is moved. */
-const STAYING: readonly (string | null | undefined)[] = ['drafts', 'sent'];
+/** Standard names of folders. Messages in them stay there when their thread is moved. */
+const NEVER_MOVED: readonly (string | null | undefined)[] = ['drafts', 'sent'];
 
 /**
- * The folders or labels that held messages are in after a change, sorted; by the id of the message. Those that stay
- * where they are have no entry.
- * @param asThread whether they are changed as a thread: what is said is said of all of them together
- * @throws {InvalidInputError} for folders and labels that are not there, and changes the rules forbid
+ * Computes the folders or labels of locked messages after a change, sorted, by message id. A
+ * message that is not moved has no entry.
+ * @param asThread true to apply the change to all messages together, as a thread
+ * @throws {InvalidInputError} if a folder or label does not exist, or the rules forbid the change
  */
 export async function foldersAfter(
   sql: Sql,
@@ -33,11 +33,14 @@ export async function foldersAfter(
 ): Promise<Map<string, string[]>> {
   const { accountId, organizationUnit: unit } = account;
   const wanted = wantedOf(account, change);
-  const held = new Set(messages.flatMap(({ folders }) => folders));
-  if (!wanted || (wanted.length === 0 && held.size === 0)) return new Map();
+  const present = new Set(messages.flatMap(({ folders }) => folders));
+  if (!wanted || (wanted.length === 0 && present.size === 0)) return new Map();
   const field = unit === 'label' ? 'label_ids or labels' : 'folder_id or folder';
   if (wanted.length === 0) throw new InvalidInputError(`${field}: must name at least one label`);
-  const known = await sql.query<LabelRef>(FOLDERS, [accountId, [...wanted.filter(isId), ...held]]);
+  const known = await sql.query<LabelRef>(FOLDERS, [
+    accountId,
+    [...wanted.filter(isId), ...present],
+  ]);
   const find = (id: string) => known.find((folder) => folder.id === id);
   const unknown = wanted.find((id) => !find(id));
   if (unknown !== undefined)
@@ -46,14 +49,14 @@ export async function foldersAfter(
   if (unit === 'folder') {
     const [target] = given;
     const moving = messages.filter(({ folders }) => {
-      return !asThread || !folders.some((id) => STAYING.includes(find(id)?.name));
+      return !asThread || !folders.some((id) => NEVER_MOVED.includes(find(id)?.name));
     });
     if (target?.name === 'drafts' && moving.some(({ folders }) => !folders.includes(target.id)))
       throw new InvalidInputError(`${field}: a message cannot become a draft`);
     return new Map(moving.map(({ id }) => [id, wanted]));
   }
   const all = known.find(({ name }) => name === 'all');
-  const union = known.filter(({ id }) => held.has(id));
+  const union = known.filter(({ id }) => present.has(id));
   return new Map(
     messages.map(({ id, folders }) => {
       const current = folders.flatMap((folder) => find(folder) ?? []);
@@ -65,14 +68,17 @@ export async function foldersAfter(
   );
 }
 
-/** Ids in lower case, each once; undefined: nothing was said. */
+/**
+ * The requested ids in lower case, without duplicates. `undefined` if the change names no folder or
+ * label.
+ */
 function wantedOf(
   { organizationUnit }: AccountPrincipal,
   { folderId, labelIds }: FolderChange,
 ): string[] | undefined {
   if (organizationUnit === 'label' && folderId !== undefined)
     throw new InvalidInputError('folder_id or folder: this account has labels; use label_ids');
-  // The official client sends an empty list where there are no labels.
+  // The official client sends an empty list for accounts without labels.
   if (organizationUnit === 'folder' && labelIds?.length)
     throw new InvalidInputError('label_ids or labels: this account has folders; use folder_id');
   const wanted =

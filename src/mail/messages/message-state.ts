@@ -4,7 +4,10 @@ import { recordChanges } from '../../platform/changes/change-log.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import type { MirrorOwnerIds } from './remove-messages.ts';
 
-/** What a message's job may ask of the provider. The mirror shows it from the beginning. */
+/**
+ * The state of a message that can be written to the provider. The mirror shows a change before it
+ * is written.
+ */
 export interface MessageState {
   unread: boolean;
   starred: boolean;
@@ -18,15 +21,15 @@ export const STATE_KEYS = [
 ] as const satisfies readonly (keyof MessageState)[];
 
 /**
- * What a job `update_message` is opened with: the keys that were asked for, which looks at the mailbox leave as they
- * are while the job is open.
+ * Payload of the provider write `update_message`: the requested keys. A sync pass leaves these keys
+ * unchanged while the write is open.
  */
 export interface MessagePayload extends Partial<MessageState> {
-  /** The same keys as they were before: what is shown again when the provider does not take the change. */
+  /** The previous values of the same keys. They are restored if the provider refuses the change. */
   before: Partial<MessageState>;
 }
 
-/** A message that is held against every other change until the transaction ends. */
+/** A message whose row is locked until the transaction ends. */
 export interface HeldMessage extends MessageState {
   id: string;
   threadId: string;
@@ -35,38 +38,44 @@ export interface HeldMessage extends MessageState {
   metadata: Record<string, string>;
 }
 
-const HOLD = `
+const LOCK = `
   select id, thread_id as "threadId", date, draft, unread, starred, metadata
   from message where account_id = $1`;
-const HOLD_ONE = `${HOLD} and id = $2 for update`;
-const HOLD_THREAD = `${HOLD} and thread_id = $2 and not draft order by id for update`;
+const LOCK_ONE = `${LOCK} and id = $2 for update`;
+const LOCK_THREAD = `${LOCK} and thread_id = $2 and not draft order by id for update`;
 
-// After the rows are held: what others have committed meanwhile is in.
+// Read after the rows are locked, so that changes committed by others meanwhile are included.
 const FOLDERS = `
   select message_id as "messageId", folder_id as "folderId" from message_folder
   where message_id = any($1::uuid[]) order by folder_id`;
 
-/** Holds a message, with its folders. @returns undefined when the account has no such message */
+/**
+ * Locks a message and reads it with its folders. @returns `undefined` if the account has no such
+ * message
+ */
 export async function holdMessage(
   sql: Sql,
   accountId: string,
   id: string,
 ): Promise<HeldMessage | undefined> {
-  return (await withFolders(sql, await sql.query<HeldRow>(HOLD_ONE, [accountId, id])))[0];
+  return (await withFolders(sql, await sql.query<LockedRow>(LOCK_ONE, [accountId, id])))[0];
 }
 
-/** Holds all messages of a thread, not its drafts; none when the account has no such thread. */
+/**
+ * Locks all messages of a thread except its drafts. @returns an empty list if the account has no
+ * such thread
+ */
 export async function holdThread(
   sql: Sql,
   accountId: string,
   threadId: string,
 ): Promise<HeldMessage[]> {
-  return withFolders(sql, await sql.query<HeldRow>(HOLD_THREAD, [accountId, threadId]));
+  return withFolders(sql, await sql.query<LockedRow>(LOCK_THREAD, [accountId, threadId]));
 }
 
-type HeldRow = Omit<HeldMessage, 'folders'>;
+type LockedRow = Omit<HeldMessage, 'folders'>;
 
-async function withFolders(sql: Sql, messages: readonly HeldRow[]): Promise<HeldMessage[]> {
+async function withFolders(sql: Sql, messages: readonly LockedRow[]): Promise<HeldMessage[]> {
   if (messages.length === 0) return [];
   const ids = idsOf(messages);
   const rows = await sql.query<{ messageId: string; folderId: string }>(FOLDERS, [ids]);
@@ -95,13 +104,15 @@ const ENTER = `
 
 export interface MessageWrite {
   message: HeldMessage;
-  /** Names the change for webhooks; null: only the log is told. */
+  /**
+   * Key of the webhook notification; `null` if the change is only logged and no webhook is sent.
+   */
   dedupe: string | null;
 }
 
 /**
- * Writes the states of held messages with what their threads make of them, and tells of it; the statements do not grow
- * with the messages.
+ * Writes the states of locked messages, updates their threads and records the changes. The number
+ * of statements does not depend on the number of messages.
  */
 export async function writeMessages(
   sql: Sql,
@@ -137,8 +148,8 @@ export async function writeMessages(
         received_date: toUnixSeconds(message.date),
       };
       const webhook = { trigger: 'message.updated', dedupe: dedupe ?? '', attributes } as const;
-      const told = dedupe === null ? {} : { webhook };
-      return { ...change, object: 'message' as const, objectId: message.id, ...told };
+      const notice = dedupe === null ? {} : { webhook };
+      return { ...change, object: 'message' as const, objectId: message.id, ...notice };
     }),
     ...threadChanges(owner, threads),
   ]);

@@ -43,42 +43,45 @@ const MessageSchema = defineEntity({
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    /** Null while a draft of ours is on its way there. */
+    /** `null` while a draft written here is not at the provider yet. */
     providerId: p.text().nullable(),
     thread: () => p.manyToOne(Thread).ref().deleteRule('cascade'),
     subject: p.text(),
     snippet: p.text(),
-    /** When it was received (or sent, for sent mail). */
+    /** Time of receipt; for sent mail the time of sending. */
     date: p.datetime().columnType('timestamptz'),
     from: p.json<Address[]>().fieldName('from_addresses'),
     to: p.json<Address[]>().fieldName('to_addresses'),
     cc: p.json<Address[]>().fieldName('cc_addresses'),
     bcc: p.json<Address[]>().fieldName('bcc_addresses'),
     replyTo: p.json<Address[]>().fieldName('reply_to_addresses'),
-    /** Who is in which header (`people.ts`): what filters by address look at. */
+    /** People in the headers (`people.ts`), for filters by address. */
     participants: p.array(),
     unread: p.boolean(),
     starred: p.boolean(),
     hasAttachments: p.boolean(),
-    /** Excluded from lists of messages unless asked for. */
+    /** Drafts are left out of lists of messages unless requested. */
     draft: p.boolean(),
-    /** Message-ID with its angle brackets; null when the message has none. */
+    /** Message-ID with its angle brackets; `null` if the message has none. */
     messageIdHeader: p.text().nullable(),
     inReplyTo: p.text().nullable(),
     references: p.array().fieldName('reference_ids'),
     metadata: p.json<Record<string, string>>(),
-    /** Of a draft: grows with each edit through the API. */
+    /** Only for drafts: version, which grows with each change through the API. */
     version: p.integer().default(0),
-    /** Of a draft: deleted here, and not shown; kept until the provider has deleted it too, or refused to. */
+    /**
+     * Only for drafts: true once the draft was deleted here. The row is hidden and stays until the
+     * provider has deleted the draft or refused to.
+     */
     deleting: p.boolean().default(false),
-    /** Of a draft: the message it answers, as far as it is known here. */
+    /** Only for drafts: the message that the draft replies to, if the mirror has it. */
     replyToMessageId: p.uuid().nullable(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
     updatedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });
 
-/** What lists show of a message; the body is in `message_body`. */
+/** A message as lists show it. The body is in `message_body`. */
 export class Message extends MessageSchema.class {}
 MessageSchema.setClass(Message);
 
@@ -87,13 +90,16 @@ const MessageBodySchema = defineEntity({
   tableName: 'message_body',
   properties: {
     message: () => p.oneToOne(Message).primary().deleteRule('cascade'),
-    /** HTML as received; plain text messages become HTML. */
+    /** HTML as received. Plain text is converted to HTML. */
     body: p.text(),
-    /** The header block as received, decoded as UTF-8 or else Latin-1; null: not kept. */
+    /**
+     * The header block as received, decoded as UTF-8 or, if that fails, as Latin-1; `null` if it
+     * was not kept.
+     */
     headers: p.text().nullable(),
   },
 });
 
-/** The large part of a message. */
+/** The body and header block of a message. */
 export class MessageBody extends MessageBodySchema.class {}
 MessageBodySchema.setClass(MessageBody);

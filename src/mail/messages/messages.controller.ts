@@ -47,7 +47,7 @@ export class MessagesController {
   @Get()
   @Endpoint({
     summary: 'List messages, newest first',
-    description: 'All filters given have to match. Drafts are listed only with `in=drafts`.',
+    description: 'All filters must match. Drafts are listed only with `in=drafts`.',
     response: messageList,
   })
   async list(
@@ -72,8 +72,8 @@ export class MessagesController {
   @Endpoint({
     summary: 'Read a message',
     description:
-      'Several ids, separated by commas, answer an array in their order. ' +
-      `With \`Accept: ${MIME}\` the answer is the message in that format, as the provider stores it.`,
+      'For several ids, separated by commas, the response is an array in their order. ' +
+      `With \`Accept: ${MIME}\` the response is the message in that format, as the provider stores it.`,
     response: messageOrMessages,
   })
   async get(
@@ -96,8 +96,8 @@ export class MessagesController {
   @Endpoint({
     summary: 'Change a message',
     description:
-      'Flags, folder or labels, metadata. What is not sent stays as it is. It shows at once; the job carries it to the ' +
-      'provider. When the provider does not take it, the message is as before again. A token that may not read mail ' +
+      'Changes flags, folder or labels, and metadata. Fields that are not sent keep their values. The change is visible immediately; a job sends it to the ' +
+      'provider. If the provider refuses the change, it is reverted. A token whose scopes do not allow reading mail ' +
       '(`email.folders_and_labels`) gets a `MessageState`.',
     response: changedMessageView,
   })
@@ -124,7 +124,7 @@ export class MessagesController {
   }
 }
 
-/** Whether the client names the format; wildcards mean JSON. */
+/** True if the client names the format explicitly; wildcards mean JSON. */
 function wantsMime(accept: string): boolean {
   return accept.split(',').some((range) => range.split(';', 1)[0]?.trim().toLowerCase() === MIME);
 }

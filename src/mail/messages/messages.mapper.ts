@@ -6,9 +6,10 @@ import type { MessageChange } from './message-changes.service.ts';
 import type { ListMessagesQuery, MessageView, UpdateMessage } from './messages.schema.ts';
 
 /**
- * Seconds → instants. The wire shows whole seconds, so "later than" means from the next second on: a client that asks
- * for what came after the last message it has seen does not get that message again.
- * @param afterInclusive whether `after` itself counts; likewise `beforeInclusive`
+ * Converts seconds to a span of instants. Responses show whole seconds, so "after" begins with the
+ * next second. Otherwise a client that asks for messages after the last one it has seen would get
+ * that message again.
+ * @param options.beforeInclusive true to include the second `before` itself
  */
 export function span(
   after: number | undefined,
@@ -35,12 +36,12 @@ export function commonFilter({ subject, from, to, cc, bcc, ...query }: CommonQue
   return { subject, from, to, cc, bcc, in: folders, unread, starred, filename, ...ids };
 }
 
-/** The filters of a query, in the terms of the service. */
+/** Converts a query of `GET /messages` to the service's filter. */
 export function toMessageFilter(query: ListMessagesQuery): MessageFilter {
   return {
     ...commonFilter(query),
     hasAttachment: query.has_attachment,
-    // Api facts 5.1: received_before includes its second, the others are strict.
+    // `received_before` includes its second; the other times are exclusive.
     received: span(query.received_after, query.received_before, { beforeInclusive: true }),
     threadStarted: span(query.started_after, query.started_before, { beforeInclusive: false }),
     threadLastMessage: span(query.last_message_after, query.last_message_before, {
@@ -50,7 +51,10 @@ export function toMessageFilter(query: ListMessagesQuery): MessageFilter {
   };
 }
 
-/** What a body asks to change; the older names of fields count where the others are absent. */
+/**
+ * Converts a request body to the service's change. Older field names are used if the newer ones are
+ * absent.
+ */
 export function toMessageChange(body: UpdateMessage): MessageChange {
   return {
     unread: body.unread,
@@ -68,7 +72,10 @@ export const folderView = ({ id, name, displayName }: MessageFolderRecord) => ({
   display_name: displayName,
 });
 
-/** A message as it is answered (spec 2.4). @param jobStatusId the job that carries a change to the provider */
+/**
+ * Converts a message to its response. @param jobStatusId job that carries a change to the provider;
+ * only after a change
+ */
 export function toMessageView(
   message: MessageRecord,
   organizationUnit: OrganizationUnit,
@@ -101,7 +108,7 @@ export function toMessageView(
       ...(file.contentId === null ? {} : { content_id: file.contentId }),
       size: file.size,
     })),
-    // The official client takes the presence of a key for the kind of account.
+    // The official client detects the kind of account from the presence of one of these keys.
     ...(organizationUnit === 'label' ? { labels: folders } : { folder: folders[0] ?? null }),
     reply_to_message_id: message.replyToMessageId,
     metadata: message.metadata,

@@ -22,14 +22,14 @@ const MESSAGES = {
 const PROVIDER_ID = `
   select provider_id as "providerId" from message where account_id = $1 and id = $2 and not deleting`;
 
-/** They are deleted with their threads. */
+/** Messages are deleted with their threads. */
 export const MESSAGES_OF_ACCOUNT: AccountListener = {
   shown: [
     `select id, case when draft then 'draft' else 'message' end as object from message where account_id = $1 and not deleting`,
   ],
 };
 
-/** Reading the mirror of messages; every statement carries the account. */
+/** Reads the mirror of messages. Every statement is limited to one account. */
 @Injectable()
 export class MessagesRepository {
   constructor(private readonly database: Database) {}
@@ -46,7 +46,8 @@ export class MessagesRepository {
         : undefined;
     if (counted !== undefined) return { view: 'count', count: counted };
     const selection = selectMessages(accountId, filter, folders);
-    // Only what depends on nothing but the account has one plan that is right for every value.
+    // Only a statement whose single parameter is the account has a plan that suits every value, so
+    // only that one is prepared.
     const prepared = selection.conditions.values.length === 1;
     return runListing<MessageRecord>(this.database, {
       ...MESSAGES,
@@ -65,7 +66,10 @@ export class MessagesRepository {
     return (await this.findMany(accountId, [id], sql))[0];
   }
 
-  /** Those of the messages that the account has, in no order. @throws {PageTooLargeError} */
+  /**
+   * Returns those of the ids that belong to the account, in no particular order. @throws
+   * {PageTooLargeError}
+   */
   async findMany(
     accountId: string,
     ids: readonly string[],
@@ -79,7 +83,10 @@ export class MessagesRepository {
     return listing.view === 'items' ? listing.items : [];
   }
 
-  /** What the provider calls the message; undefined when the account has no such message, or only here so far. */
+  /**
+   * The provider's id of a message. `undefined` if the account has no such message, or the message
+   * is not at the provider yet.
+   */
   async findProviderId(accountId: string, id: string): Promise<string | undefined> {
     const [row] = await this.database.query<{ providerId: string | null }>(PROVIDER_ID, [
       accountId,

@@ -15,7 +15,7 @@ import {
 const MOST_EMAILS = 25;
 const csv = z.string().max(MOST_EMAILS * 322, 'is too long');
 
-/** Comma separated or repeated; at most 25 addresses. */
+/** Addresses, separated by commas or in repeated parameters; at most 25. */
 export const emails = z
   .union([csv, z.array(csv)])
   .transform((value) => [value].flat().flatMap((part) => part.split(',')))
@@ -25,7 +25,7 @@ export const emails = z
     `Too many emails. The current limit is ${MOST_EMAILS}`,
   );
 
-/** Query of GET /messages (api facts 5.1); the filters all have to match. */
+/** Query of `GET /messages`. All filters must match. */
 export const listMessagesQuery = z.object({
   ...pageQuery,
   view: viewQuery(['ids', 'count', 'expanded']),
@@ -37,11 +37,11 @@ export const listMessagesQuery = z.object({
   any_email: emails
     .optional()
     .describe(
-      'Up to 25 addresses, comma separated or repeated; one of them is in from, to, cc or bcc',
+      'Up to 25 addresses, comma separated or repeated; at least one of them must be in from, to, cc or bcc',
     ),
   in: queryList()
     .optional()
-    .describe('Name, display name or id of a folder or label; drafts only here'),
+    .describe('Name, display name or id of a folder or label; only `in=drafts` lists drafts'),
   not_in: queryList().optional().describe('Name, display name or id of a folder or label'),
   unread: queryBoolean().optional(),
   starred: queryBoolean().optional(),
@@ -50,10 +50,16 @@ export const listMessagesQuery = z.object({
   thread_id: queryText().optional(),
   received_before: unixSeconds().optional().describe('At or before this time'),
   received_after: unixSeconds().optional().describe('Later than this time'),
-  started_before: unixSeconds().optional().describe("Before: the thread's first message"),
-  started_after: unixSeconds().optional().describe("After: the thread's first message"),
-  last_message_before: unixSeconds().optional().describe("Before: the thread's last message"),
-  last_message_after: unixSeconds().optional().describe("After: the thread's last message"),
+  started_before: unixSeconds()
+    .optional()
+    .describe("The thread's first message is before this time"),
+  started_after: unixSeconds().optional().describe("The thread's first message is after this time"),
+  last_message_before: unixSeconds()
+    .optional()
+    .describe("The thread's last message is before this time"),
+  last_message_after: unixSeconds()
+    .optional()
+    .describe("The thread's last message is after this time"),
   ...metadataQuery,
 });
 export type ListMessagesQuery = z.infer<typeof listMessagesQuery>;
@@ -97,7 +103,10 @@ const headers = z
   })
   .meta({ id: 'MessageHeaders' });
 
-/** A message (spec 2.4). Exactly one of `folder` and `labels` is there, by the account's `organization_unit`. */
+/**
+ * A message in a response. It has either `folder` or `labels`, depending on the account's
+ * `organization_unit`.
+ */
 export const messageView = z
   .object({
     id: z.string(),
@@ -107,7 +116,7 @@ export const messageView = z
     subject: z.string(),
     snippet: z.string().describe('The beginning of the text, at most 191 characters'),
     body: z.string().describe('HTML'),
-    date: z.number().int().describe('When it was received, or sent'),
+    date: z.number().int().describe('Time of receipt; for sent mail the time of sending'),
     from: z.array(addressView),
     to: z.array(addressView),
     cc: z.array(addressView),
@@ -117,14 +126,14 @@ export const messageView = z
     starred: z.boolean(),
     events: z.array(z.record(z.string(), z.unknown())),
     files: z.array(file),
-    folder: folderOfMessage.nullable().optional().describe('Accounts with folders'),
-    labels: z.array(folderOfMessage).optional().describe('Accounts with labels'),
+    folder: folderOfMessage.nullable().optional().describe('Only for accounts with folders'),
+    labels: z.array(folderOfMessage).optional().describe('Only for accounts with labels'),
     reply_to_message_id: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
     job_status_id: z
       .string()
       .optional()
-      .describe('After a change: the job that carries it to the provider'),
+      .describe('Only after a change: id of the job that carries it to the provider'),
     headers: headers.optional().describe('Only with view=expanded'),
   })
   .meta({
@@ -154,7 +163,10 @@ export const messageView = z
   });
 export type MessageView = z.infer<typeof messageView>;
 
-/** What a token that may change a message but not read it gets to see of it: `parse` leaves out the rest. */
+/**
+ * The part of a message for tokens that may change it but not read it. `parse` leaves out all other
+ * fields.
+ */
 export const messageStateView = messageView
   .pick({
     id: true,
@@ -169,7 +181,7 @@ export const messageStateView = messageView
   })
   .meta({
     id: 'MessageState',
-    description: 'Answer to a token whose scopes do not let it read the message',
+    description: 'Response to a token whose scopes do not allow reading the message',
     example: {
       id: '019aa1b2-0000-7000-8000-000000000001',
       object: 'message',
@@ -182,13 +194,16 @@ export const messageStateView = messageView
   });
 export type MessageStateView = z.infer<typeof messageStateView>;
 
-/** Answer to a change, or to a send: the message, as far as the token may read it. */
+/**
+ * Response to a change or a send: the whole message, or only its state if the token must not read
+ * it.
+ */
 export const changedMessageView = z.union([messageView, messageStateView]);
 
-/** Answer of GET /messages, by `view`. */
+/** Response of `GET /messages`, by `view`. */
 export const messageList = z.union([z.array(messageView), idsView, countView]);
 
-/** Answer of GET /messages/{id}: an object, or an array when several ids were asked for. */
+/** Response of `GET /messages/{id}`: one message, or an array if the path names several ids. */
 export const messageOrMessages = z.union([messageView, z.array(messageView)]);
 
 /** Ids of labels in a body. */
@@ -197,14 +212,18 @@ export const labelIds = z
   .max(200, 'must not have more than 200 entries')
   .optional();
 
-/** Body of PUT /messages/{id} (api facts 5.1); what is absent stays. */
+/** Body of `PUT /messages/{id}`. Absent fields keep their values. */
 export const updateMessage = z
   .object({
     unread: z.boolean().optional(),
     starred: z.boolean().optional(),
-    folder_id: z.string().max(255).optional().describe('Accounts with folders: where to move it'),
+    folder_id: z
+      .string()
+      .max(255)
+      .optional()
+      .describe('Accounts with folders: id of the folder to move the message to'),
     folder: z.string().max(255).optional().describe('The same as folder_id'),
-    label_ids: labelIds.describe('Accounts with labels: all labels it is to have'),
+    label_ids: labelIds.describe("Accounts with labels: the complete list of the message's labels"),
     labels: labelIds.describe('The same as label_ids'),
     metadata: metadataInput.optional().describe('Replaces all metadata'),
   })

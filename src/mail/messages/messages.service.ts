@@ -11,10 +11,10 @@ import { providerFailure } from '../../providers/port/provider-failure.ts';
 import type { MessageListRequest, MessageRecord } from './message-filter.ts';
 import { MessagesRepository } from './messages.repository.ts';
 
-/** Most ids in one path. */
+/** Maximum number of ids in one path. */
 const MOST_IDS = 100;
 
-/** Reading messages of an account (spec 4.2), from the mirror; only raw messages come from the provider. */
+/** Reads messages of an account from the mirror. Only raw messages are read from the provider. */
 @Injectable()
 export class MessagesService {
   constructor(
@@ -28,7 +28,10 @@ export class MessagesService {
     return this.repository.list(account.accountId, request);
   }
 
-  /** @param sql a transaction to read in @returns undefined when the account has no such message */
+  /**
+   * @param sql a transaction to read in
+   * @returns `undefined` if the account has no such message
+   */
   find(accountId: string, id: string, sql?: Sql): Promise<MessageRecord | undefined> {
     return this.repository.find(accountId, id, sql);
   }
@@ -41,7 +44,7 @@ export class MessagesService {
   }
 
   /**
-   * Those of the messages that the account has, in the order of their ids.
+   * Returns those of the messages that the account has, in the order of `ids`.
    * @throws {PageTooLargeError}
    */
   async findMany(accountId: string, ids: readonly string[]): Promise<MessageRecord[]> {
@@ -53,9 +56,9 @@ export class MessagesService {
   }
 
   /**
-   * Several messages, each once, in the order they were asked for.
-   * @throws {NotFoundError} when one of them does not exist, or none is asked for
-   * @throws {InvalidInputError} when they are too many
+   * Returns several messages without duplicates, in the order of `ids`.
+   * @throws {NotFoundError} if one of them does not exist, or `ids` is empty
+   * @throws {InvalidInputError} if there are too many ids
    */
   async getMany(account: AccountPrincipal, ids: readonly string[]): Promise<MessageRecord[]> {
     if (ids.length === 0) throw new NotFoundError('message', '');
@@ -74,9 +77,9 @@ export class MessagesService {
   }
 
   /**
-   * The message as it is stored at the provider: RFC 5322.
-   * @throws {NotFoundError} also when it is not there any more
-   * @throws {DomainError} when the provider cannot give it at the moment
+   * The message as the provider stores it (RFC 5322).
+   * @throws {NotFoundError} also if the provider no longer has it
+   * @throws {DomainError} if the provider cannot deliver it now
    */
   async raw(principal: AccountPrincipal, id: string): Promise<Buffer> {
     const [providerId, account] = await Promise.all([
@@ -89,7 +92,7 @@ export class MessagesService {
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       if (error.code === 'not-found') throw new NotFoundError('message', id);
-      throw providerFailure(error, 'give the message');
+      throw providerFailure(error, 'return the message');
     }
   }
 }

@@ -1,30 +1,36 @@
 import type { Address } from '../../platform/base/text/address.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 
-/* What the mirror asks about messages before it stores a batch. The number of statements does not depend on the number of messages. */
+/*
+ * SQL with which a sync pass reads mirrored messages before it stores a batch. The number of
+ * statements does not depend on the number of messages.
+ */
 
-/** A message the mirror has. */
+/** A message in the mirror. */
 export interface KnownMessage {
   id: string;
-  /** Null: one of ours that is on its way there. */
+  /** `null` if the message was written here and is not known to be at the provider yet. */
   providerId: string | null;
   threadId: string;
   date: Date;
   unread: boolean;
   starred: boolean;
   draft: boolean;
-  /** Provider's ids. */
+  /** Provider ids of its folders. */
   folderIds: readonly string[];
   messageIdHeader: string | null;
 }
 
-/** A message that may turn up in another place: gone from where it was, or not there yet. */
+/**
+ * An unplaced message: it disappeared from its folder, or the provider has not reported its id yet.
+ * It may reappear under another id.
+ */
 export interface StrayMessage extends KnownMessage {
-  /** What it says, for one without a Message-ID; null: its Message-ID is enough. */
+  /** Content key of a message without a Message-ID; `null` if the message has one. */
   contentKey: string | null;
 }
 
-/** What a message says, as far as it tells messages apart. */
+/** The content of a message, as far as it is compared. */
 export interface MessageContents {
   subject: string;
   from: readonly Address[];
@@ -34,7 +40,7 @@ export interface MessageContents {
   files: readonly { filename: string; size: number }[];
 }
 
-/** What tells messages without a Message-ID apart. */
+/** Key that identifies a message without a Message-ID by its content. */
 export function contentKey(message: MessageContents): string {
   const addresses = [message.from, message.to, message.cc].map((list) =>
     list.map(({ email }) => email),
@@ -49,21 +55,23 @@ const MESSAGE = `
   array(select f.provider_id from message_folder mf join folder f on f.id = mf.folder_id
         where mf.message_id = m.id and f.provider_id is not null) as "folderIds"`;
 
-// Held to the end: a change through the API is either seen here with its open write, or waits until this is stored.
+// The rows are locked until the transaction ends. So a change through the API either is visible
+// here with its open write, or waits until this batch is stored.
 const KNOWN = `
   select ${MESSAGE} from message m where m.account_id = $1 and m.provider_id = any($2::text[])
   order by m.id for no key update of m`;
 
-// Those that are gone, now or before; and ours that the provider has not told us the id of.
-const STRAYS = `
-  with stray(id) as (
+// Unplaced messages: removed now, vanished earlier, or written here and without a provider id so
+// far.
+const UNPLACED = `
+  with unplaced(id) as (
     select id from message where account_id = $1 and provider_id = any($2::text[])
     union
     select v.message_id from vanished_message v join message m on m.id = v.message_id
     where v.account_id = $1 and (m.message_id_header = any($3::text[]) or ($4 and m.message_id_header is null))
     union
     select id from message where account_id = $1 and message_id_header = any($3::text[]) and provider_id is null)
-  select ${MESSAGE} from stray join message m using (id) order by m.id for no key update of m`;
+  select ${MESSAGE} from unplaced join message m using (id) order by m.id for no key update of m`;
 
 const CONTENTS = `
   select m.id, m.subject, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as cc, b.body,
@@ -71,7 +79,10 @@ const CONTENTS = `
      from file f where f.message_id = m.id) as files
   from message m join message_body b on b.message_id = m.id where m.id = any($1::uuid[])`;
 
-/** Those of the messages that the mirror has, by the provider's id; locked until the transaction ends. */
+/**
+ * Locks mirrored messages until the transaction ends. @returns the messages that exist, by their
+ * provider ids
+ */
 export async function holdKnown(
   sql: Sql,
   accountId: string,
@@ -86,11 +97,11 @@ export async function holdKnown(
 }
 
 /**
- * Messages that may be the new ones of a batch: those that are gone with it, or vanished before, or are ours. Locked until the
- * transaction ends.
- * @param removed provider's ids of those that are gone
- * @param headers Message-IDs of the new ones
- * @param nameless whether some of them have none
+ * Locks unplaced messages until the transaction ends. New messages of a batch may be the same
+ * messages: removed with the batch, vanished earlier, or written here.
+ * @param removed provider ids of removed messages
+ * @param headers Message-IDs of the new messages
+ * @param nameless true if some of the new messages have no Message-ID
  */
 export async function holdStrays(
   sql: Sql,
@@ -100,7 +111,7 @@ export async function holdStrays(
   nameless: boolean,
 ): Promise<StrayMessage[]> {
   if (removed.length + headers.length === 0 && !nameless) return [];
-  const rows = await sql.query<KnownMessage>(STRAYS, [accountId, removed, headers, nameless]);
+  const rows = await sql.query<KnownMessage>(UNPLACED, [accountId, removed, headers, nameless]);
   const compared = nameless ? rows.filter(({ messageIdHeader }) => messageIdHeader === null) : [];
   const keys = await contentKeys(sql, idsOf(compared));
   return rows.map((row) => ({ ...row, contentKey: keys.get(row.id) ?? null }));
@@ -115,7 +126,7 @@ async function contentKeys(sql: Sql, ids: readonly string[]): Promise<Map<string
 const MIRRORED = `
   select provider_id as "providerId" from message where account_id = $1 and provider_id = any($2::text[])`;
 
-/** Provider's ids of those of the messages that the mirror has. */
+/** Returns those of the provider ids that the mirror has. */
 export async function mirroredIds(
   sql: Sql,
   accountId: string,
@@ -132,7 +143,9 @@ const KNOWN_IN_FOLDER = `
   where f.account_id = $1 and f.provider_id = $2 and m.provider_id is not null
     and not exists (select 1 from vanished_message v where v.message_id = m.id)`;
 
-/** Provider's ids of the messages that the mirror has in a folder; not of those that have vanished from it. */
+/**
+ * Provider ids of the messages in a folder of the mirror, except those that have vanished from it.
+ */
 export async function idsInFolder(
   sql: Sql,
   accountId: string,

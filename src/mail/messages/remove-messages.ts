@@ -8,10 +8,10 @@ const REMOVE = `
   delete from message where account_id = $1 and id = any($2::uuid[])
   returning id, thread_id as "threadId", draft, deleting`;
 
-const TWINS = `
+const DUPLICATES = `
   select id from message where account_id = $1 and provider_id = any($2::text[]) and id <> $3 order by id for update`;
 
-/** Whose mirror changes. */
+/** The account whose mirror changes, and its application. */
 export interface MirrorOwnerIds {
   accountId: string;
   applicationId: string;
@@ -21,13 +21,14 @@ interface RemovedMessage {
   id: string;
   threadId: string;
   draft: boolean;
-  /** A draft that was hidden: the log has told of its end. */
+  /** True for a hidden draft. Its deletion is already in the change log. */
   deleting: boolean;
 }
 
 /**
- * Removes messages from the mirror, with their files, and threads that have become empty; nobody is told.
- * @returns what the log is to tell
+ * Deletes messages from the mirror, with their files and threads that have become empty. Records
+ * nothing itself.
+ * @returns the records for the change log
  */
 export async function dropMessages(
   sql: Sql,
@@ -54,7 +55,10 @@ export async function dropMessages(
   ];
 }
 
-/** Removes messages from the mirror, and threads that have become empty; in the log, without telling subscribers. */
+/**
+ * Deletes messages from the mirror, and threads that have become empty. The deletions are logged,
+ * but subscribers are not notified.
+ */
 export async function removeMessages(
   sql: Sql,
   owner: MirrorOwnerIds,
@@ -65,8 +69,8 @@ export async function removeMessages(
 }
 
 /**
- * Removes what the mirror has met at the provider before it was known here that it is message `id`: then there are
- * two rows of it.
+ * Deletes duplicates of the message `id`. A sync pass inserts one if it sees the message at the
+ * provider before its provider id is stored here.
  */
 export async function removeTwins(
   sql: Sql,
@@ -75,6 +79,10 @@ export async function removeTwins(
   providerIds: readonly string[],
   at: Date,
 ): Promise<void> {
-  const twins = await sql.query<{ id: string }>(TWINS, [owner.accountId, providerIds, id]);
-  await removeMessages(sql, owner, idsOf(twins), at);
+  const duplicates = await sql.query<{ id: string }>(DUPLICATES, [
+    owner.accountId,
+    providerIds,
+    id,
+  ]);
+  await removeMessages(sql, owner, idsOf(duplicates), at);
 }

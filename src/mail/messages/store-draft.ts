@@ -2,14 +2,14 @@ import type { Address } from '../../platform/base/text/address.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { peopleOf } from './people.ts';
 
-/* Drafts are messages: their rows, in the caller's transaction. */
+/* SQL of drafts, in the caller's transaction. Drafts are rows of `message`. */
 
 export interface DraftVersionRow {
   id: string;
   accountId: string;
   threadId: string;
   version: number;
-  /** Another one for each version, with angle brackets. */
+  /** Differs for each version; with angle brackets. */
   messageIdHeader: string | null;
   from: Address[];
   to: Address[];
@@ -26,7 +26,8 @@ export interface DraftVersionRow {
   hasAttachments: boolean;
 }
 
-// The provider's id is that of another version from here on: it is handed to the job.
+// The stored provider id belongs to the previous version. It is set to null here, because the
+// provider write has been given it.
 const WRITE = `
   insert into message (id, account_id, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses,
     cc_addresses, bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft,
@@ -48,7 +49,10 @@ const ENTER_DRAFTS = `
   select $2, f.id, $3 from folder f where f.account_id = $1 and f.name = 'drafts' order by f.id limit 1
   on conflict (message_id, folder_id) do update set date = excluded.date`;
 
-/** Writes a new draft or another version of one; its conversation is there already. @param snippet the beginning of its text */
+/**
+ * Writes a new draft or another version of one. Its thread must exist already. @param snippet the
+ * beginning of its text
+ */
 export async function writeDraft(sql: Sql, draft: DraftVersionRow, snippet: string): Promise<void> {
   const { accountId, id, threadId, date } = draft;
   const lists = [draft.from, draft.to, draft.cc, draft.bcc];
@@ -67,16 +71,19 @@ const HIDE = `
   returning provider_id as "providerId", message_id_header as "messageIdHeader",
     (select t.id from thread t where t.id = thread_id and t.message_count > 0) as "threadId"`;
 
-/** A draft that is not shown any more. */
+/** A draft that was hidden for deletion. */
 export interface HiddenDraft {
-  /** Null: it is on its way to the provider. */
+  /** `null` if the draft is not at the provider yet. */
   providerId: string | null;
   messageIdHeader: string | null;
-  /** Null: its thread is not shown, as it has no messages. */
+  /** `null` if its thread is hidden because it has no messages. */
   threadId: string | null;
 }
 
-/** Hides a draft until its provider has deleted it. @returns undefined when it has another version, or is hidden already */
+/**
+ * Hides a draft until the provider has deleted it. @returns `undefined` if the draft has another
+ * version or is hidden already
+ */
 export async function hideDraft(
   sql: Sql,
   { accountId, id, version }: { accountId: string; id: string; version: number },
@@ -89,7 +96,7 @@ const SHOW = `
   update message set deleting = false, updated_at = $3 where account_id = $1 and id = $2 and deleting
   returning thread_id as "threadId"`;
 
-/** Shows a hidden draft again. @returns undefined when it is not hidden */
+/** Shows a hidden draft again. @returns `undefined` if the draft is not hidden */
 export async function showDraft(
   sql: Sql,
   accountId: string,
@@ -105,9 +112,9 @@ const STORE_PROVIDER_ID = `
   returning 1`;
 
 /**
- * Stores what the provider calls a version of a draft that was on its way there.
- * @param messageIdHeader of the version; null: whichever it is
- * @returns false when the draft has another version by now, or is at the provider
+ * Stores the provider's id of a draft version that was without one.
+ * @param messageIdHeader Message-ID of that version; `null` to accept any version
+ * @returns false if the draft has another version by now, or already has a provider id
  */
 export async function storeDraftProviderId(
   sql: Sql,

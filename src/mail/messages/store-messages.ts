@@ -2,7 +2,10 @@ import type { Address } from '../../platform/base/text/address.ts';
 import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 import { peopleOf } from './people.ts';
 
-/* Rows of messages from the provider, in the caller's transaction. The number of statements does not depend on the number of rows. */
+/*
+ * SQL of messages from the provider, in the caller's transaction. The number of statements does not
+ * depend on the number of rows.
+ */
 
 export interface NewMessageRow {
   id: string;
@@ -46,7 +49,7 @@ const INSERT = `
   insert into message_body (message_id, body, headers)
   select * from unnest($4::uuid[], $5::text[], $6::text[])`;
 
-/** Inserts messages with their bodies; their conversations are there already. */
+/** Inserts messages with their bodies. Their threads must exist already. */
 export async function insertMessages(
   sql: Sql,
   accountId: string,
@@ -84,7 +87,7 @@ export async function insertMessages(
   ]);
 }
 
-/** What the provider says of a message that the mirror has. */
+/** The provider's current state of a mirrored message. */
 export type MessageFlagsRow = Pick<
   NewMessageRow,
   'id' | 'providerId' | 'unread' | 'starred' | 'draft'
@@ -95,7 +98,7 @@ const UPDATE = `
   from unnest($2::uuid[], $3::text[], $4::boolean[], $5::boolean[], $6::boolean[]) x(id, provider_id, unread, starred, draft)
   where m.id = x.id and m.account_id = $1`;
 
-/** Updates flags and provider's ids. */
+/** Updates flags and provider ids. */
 export async function updateMessages(
   sql: Sql,
   accountId: string,
@@ -113,24 +116,24 @@ export async function updateMessages(
 const STORE_PROVIDER_ID = `
   update message set provider_id = $3 where account_id = $1 and id = $2 and provider_id <> $3`;
 
-/** Stores what the provider calls a message where it is now. */
+/** Stores the current provider id of a message. */
 export async function storeProviderId(sql: Sql, accountId: string, id: string, providerId: string) {
   await sql.query(STORE_PROVIDER_ID, [accountId, id, providerId]);
 }
 
-/** A message that is part of another conversation now. */
+/** A message that was moved to another thread. */
 export type RethreadedMessage = Pick<NewMessageRow, 'id' | 'threadId' | 'draft'>;
 
-const HOLD = `
+const LOCK = `
   select 1 from message where account_id = $1 and thread_id = any($2::uuid[]) order by id for no key update`;
 
-/** Locks the messages of conversations: to be called before the conversations themselves are locked. */
+/** Locks the messages of threads. Call it before the threads themselves are locked. */
 export async function holdMessagesOfThreads(
   sql: Sql,
   accountId: string,
   threadIds: readonly string[],
 ) {
-  await sql.query(HOLD, [accountId, threadIds]);
+  await sql.query(LOCK, [accountId, threadIds]);
 }
 
 const RETHREAD = `
@@ -139,7 +142,7 @@ const RETHREAD = `
   where m.account_id = $1 and m.thread_id = x.from_id
   returning m.id, m.thread_id as "threadId", m.draft`;
 
-/** Moves all messages of conversations to others. */
+/** Moves all messages of threads to other threads. */
 export function rethreadMessages(
   sql: Sql,
   accountId: string,

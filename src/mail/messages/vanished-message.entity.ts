@@ -13,6 +13,9 @@ const VanishedMessageSchema = defineEntity({
   },
 });
 
-/** A message that is gone from where it was, while it may still turn up elsewhere: it keeps its id then. */
+/**
+ * A message that disappeared from its folder and may still reappear in another one. Then it keeps
+ * its id.
+ */
 export class VanishedMessage extends VanishedMessageSchema.class {}
 VanishedMessageSchema.setClass(VanishedMessage);

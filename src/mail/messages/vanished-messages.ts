@@ -2,9 +2,9 @@ import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 import { DISPLACED } from './folder-contents.ts';
 
-/* Messages that are gone from where they were, and may still turn up elsewhere. */
+/* Messages that disappeared from their folder and may still reappear in another one. */
 
-/** SQL: whether an account has such messages. @param accountId a column */
+/** SQL condition: the account has vanished messages. @param accountId a column */
 export const hasVanished = (accountId: string): string =>
   `exists (select 1 from vanished_message v where v.account_id = ${accountId})`;
 
@@ -15,13 +15,14 @@ const VANISH = `
 
 const UNVANISH = `delete from vanished_message where account_id = $1 and message_id = any($2::uuid[])`;
 
-// While somebody changes a message through the API it is not taken from under his hands, within reason.
+// A message with an open write is not deleted while a user changes it through the API, at most
+// until $3.
 const EXPIRED = `
   select v.message_id as id from vanished_message v
   where v.account_id = $1 and v.vanished_at <= $2
     and (v.vanished_at <= $3 or not ${hasOpenWrite('v.message_id')})`;
 
-/** Sets messages aside that are gone from where they were, until they turn up elsewhere or their time is over. */
+/** Marks messages as vanished. They are kept until they reappear or their time has expired. */
 export async function vanish(
   sql: Sql,
   accountId: string,
@@ -31,14 +32,17 @@ export async function vanish(
   if (ids.length > 0) await sql.query(VANISH, [accountId, ids, at]);
 }
 
-/** Messages that are there (again). */
+/** Removes the mark from messages that are at the provider (again). */
 export async function unvanish(sql: Sql, accountId: string, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await sql.query(UNVANISH, [accountId, ids]);
 }
 
 /**
- * Messages that have vanished before `before` and will not be waited for.
- * @param latest not waited for however much they are being changed through the API
+ * Vanished messages whose time has expired. A message with an open write is left out unless it
+ * vanished before `latest`.
+ * @param before messages must have vanished at or before this time
+ * @param latest messages that vanished at or before this time are returned even with an open
+ *   write
  */
 export async function expiredOf(
   sql: Sql,
@@ -50,13 +54,14 @@ export async function expiredOf(
   return idsOf(rows);
 }
 
-// What is left has its place taken: the mirror has had it twice.
+// The message that still has this prefix was in the mirror twice: another row has its id.
 const SET_DISPLACED_ASIDE = `
   insert into vanished_message (message_id, account_id, vanished_at)
   select id, $1, $2 from message where account_id = $1 and starts_with(provider_id, $3)
   on conflict (message_id) do nothing
   returning 1`;
-// Without its folder nobody would ask for them any more, should what the look says of them never be stored.
+// After the folder is deleted, no sync pass would look for its messages again if storing this one's
+// results failed.
 const SET_CONTENTS_ASIDE = `
   insert into vanished_message (message_id, account_id, vanished_at)
   select distinct mf.message_id, $1::uuid, $3::timestamptz
@@ -67,12 +72,18 @@ const SET_CONTENTS_ASIDE = `
   on conflict (message_id) do nothing
   returning 1`;
 
-/** Sets messages aside whose place was taken when `moveMessages` moved them. @returns whether there were any */
+/**
+ * Marks messages as vanished whose new provider id another message had when `moveMessages` ran.
+ * @returns true if there were any
+ */
 export async function setDisplacedAside(sql: Sql, accountId: string, at: Date): Promise<boolean> {
   return (await sql.query(SET_DISPLACED_ASIDE, [accountId, at, DISPLACED])).length > 0;
 }
 
-/** Sets messages aside that are in these folders alone, before the folders are deleted. @returns whether there were any */
+/**
+ * Marks messages as vanished that are in these folders only. Call it before the folders are
+ * deleted. @returns true if there were any
+ */
 export async function setContentsAside(
   sql: Sql,
   accountId: string,
