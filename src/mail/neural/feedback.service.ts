@@ -14,10 +14,10 @@ import type { OcrFile } from './ocr.service.ts';
 import type { Category } from './text/categorize.ts';
 import type { Sentiment } from './text/sentiment.ts';
 
-/** What a sentiment is said about. */
+/** The message or text that a sentiment is about. */
 export type SentimentSubject = { messageId: string } | { text: string };
 
-/** Keeps what users say about answers (api facts 11). */
+/** Stores users' feedback on results. */
 @Injectable()
 export class FeedbackService {
   constructor(
@@ -29,7 +29,11 @@ export class FeedbackService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws {NotFoundError} @throws {ForbiddenError} when it is not enabled */
+  /**
+   * Stores feedback on the result for a message.
+   * @throws {NotFoundError}
+   * @throws {ForbiddenError} if the neural endpoints are not enabled
+   */
   async message(
     account: AccountPrincipal,
     kind: Extract<FeedbackKind, 'signature' | 'conversation'>,
@@ -42,7 +46,11 @@ export class FeedbackService {
     return message;
   }
 
-  /** @throws {NotFoundError} @throws {ForbiddenError} when it is not enabled */
+  /**
+   * Stores feedback on the text of a file.
+   * @throws {NotFoundError}
+   * @throws {ForbiddenError} if the neural endpoints are not enabled
+   */
   async ocr(account: AccountPrincipal, fileId: string, content: object): Promise<OcrFile> {
     this.access.require(account);
     const file = await this.files.get(account, fileId);
@@ -51,9 +59,11 @@ export class FeedbackService {
   }
 
   /**
-   * @param overwrite whether it takes the place of what was said before
-   * @throws {ConflictError} when something was said before, and it does not
-   * @throws {NotFoundError} @throws {ForbiddenError} when it is not enabled
+   * Stores feedback on a sentiment.
+   * @param overwrite true to replace earlier feedback
+   * @throws {ConflictError} if there is earlier feedback and `overwrite` is false
+   * @throws {NotFoundError}
+   * @throws {ForbiddenError} if the neural endpoints are not enabled
    */
   async sentiment(
     account: AccountPrincipal,
@@ -69,14 +79,15 @@ export class FeedbackService {
     if (!stored)
       throw new ConflictError(
         'neural.feedback-given',
-        'There is feedback on this already: give overwrite to replace it',
+        'There is feedback on this already: set overwrite to true to replace it',
       );
   }
 
   /**
-   * From now on the message is of this category.
-   * @returns what it was before, and when it was changed
-   * @throws {NotFoundError} @throws {ForbiddenError} when it is not enabled
+   * Sets the category of a message from now on.
+   * @returns the category before and after the change
+   * @throws {NotFoundError}
+   * @throws {ForbiddenError} if the neural endpoints are not enabled
    */
   async categorize(
     account: AccountPrincipal,
@@ -84,14 +95,14 @@ export class FeedbackService {
     category: Category,
   ): Promise<{ messageId: string; before: MessageCategory; after: MessageCategory }> {
     const before = (await this.neural.categories(account, [messageId]))[0];
-    if (!before) throw new Error('a message without an answer');
+    if (!before) throw new Error('no category was returned for the message');
     const { message, found } = before;
     await this.#store(account, 'categorize', message.id, message.id, {
       category,
       before: found.category,
     });
     const after = (await this.neural.categories(account, [message.id]))[0];
-    if (!after) throw new Error('a message without an answer');
+    if (!after) throw new Error('no category was returned for the message');
     return { messageId: message.id, before: found, after: after.found };
   }
 

@@ -6,7 +6,7 @@ const access = (neural: boolean) => new NeuralAccess({ neural } as AppConfig);
 const account = (features: string[]) => ({ features }) as unknown as AccountPrincipal;
 
 describe('NeuralAccess', () => {
-  it('needs both the server and the application to allow it, and says which does not', () => {
+  it('needs both the server and the application to enable it, and names the one that does not', () => {
     expect(() => access(true).require(account(['neural']))).not.toThrow();
     expect(() => access(false).require(account(['neural']))).toThrow('not enabled on this server');
     expect(() => access(true).require(account(['sms']))).toThrow(

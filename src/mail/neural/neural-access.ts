@@ -6,12 +6,15 @@ import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts'
 
 const FEATURE: ApplicationFeature = 'neural';
 
-/** Whether somebody may have mail looked at by machines: the operator says so twice, for the server and the application. */
+/**
+ * Checks whether an account may use the neural endpoints. The operator must enable them for the
+ * server and for the application.
+ */
 @Injectable()
 export class NeuralAccess {
   constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
 
-  /** @throws {ForbiddenError} when either of the two is off */
+  /** @throws {ForbiddenError} if the server or the application has not enabled them */
   require(account: AccountPrincipal): void {
     if (!this.config.neural)
       throw new ForbiddenError(

@@ -3,7 +3,7 @@ import { idColumn } from '../../platform/database/base-columns.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 import { Message } from '../messages/message.entity.ts';
 
-/** What feedback can be about. */
+/** Results that feedback can be about. */
 export const FEEDBACK_KINDS = [
   'sentiment',
   'signature',
@@ -22,17 +22,19 @@ const NeuralFeedbackSchema = defineEntity({
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
     kind: p.enum(FEEDBACK_KINDS),
-    /** What it is about: the id of a message or a file, or `sha256:` of a text. */
+    /**
+     * Subject of the feedback: the id of a message or file, or `sha256:` and the hash of a text.
+     */
     subject: p.text(),
-    /** When it is about a message; the feedback goes with it. */
+    /** The message, if the feedback is about one. The feedback is deleted with it. */
     message: () => p.manyToOne(Message).ref().nullable().deleteRule('cascade'),
-    /** What the user says is right, and what had been answered. */
+    /** The user's correction, and the earlier result. */
     content: p.json<Record<string, unknown>>(),
     createdAt: p.datetime().columnType('timestamptz'),
     updatedAt: p.datetime().columnType('timestamptz'),
   },
 });
 
-/** What a user says about an answer; the last word counts. */
+/** Feedback of a user on a result. New feedback replaces earlier feedback. */
 export class NeuralFeedback extends NeuralFeedbackSchema.class {}
 NeuralFeedbackSchema.setClass(NeuralFeedback);

@@ -56,9 +56,9 @@ export class NeuralController {
 
   @Put('sentiment')
   @Endpoint({
-    summary: 'Tell how a text or messages feel',
+    summary: 'Rate the sentiment of a text or of messages',
     description:
-      'By an English lexicon, on this server. What is not English is NEUTRAL with the score 0.',
+      'Uses an English lexicon on this server. Text in other languages is NEUTRAL with the score 0.',
     response: sentimentAnswer,
   })
   async sentiment(
@@ -73,7 +73,7 @@ export class NeuralController {
 
   @Put('signature')
   @Endpoint({
-    summary: 'Find the signatures of messages, and what they say',
+    summary: 'Find the signatures of messages, and the contact data in them',
     response: signatureList,
   })
   async signature(
@@ -92,7 +92,7 @@ export class NeuralController {
 
   @Put('conversation')
   @Endpoint({
-    summary: 'Show what was written, without quotations and signatures',
+    summary: 'Return the written text of messages, without quotations and signatures',
     response: conversationList,
   })
   async conversation(
@@ -104,7 +104,7 @@ export class NeuralController {
   }
 
   @Put('categorize')
-  @Endpoint({ summary: 'Tell conversations from feeds', response: categorizeList })
+  @Endpoint({ summary: 'Sort messages into conversations and feeds', response: categorizeList })
   async categorize(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: categorizeBody }) body: z.infer<typeof categorizeBody>,
@@ -119,7 +119,7 @@ export class NeuralController {
   @Endpoint({
     summary: 'Read the text of an image or a PDF file',
     description:
-      'English, on this server; files of 20 MB, 25 million pixels and five pages at most.',
+      'Recognises English text, on this server. Limits: 20 MB, 25 million pixels and five pages.',
     response: ocrView,
   })
   async ocr(
@@ -132,7 +132,10 @@ export class NeuralController {
 
   @Post('sentiment/feedback')
   @ApiErrors(409)
-  @Endpoint({ summary: 'Say how a text or a message feels', response: sentimentFeedbackView })
+  @Endpoint({
+    summary: 'Give feedback on the sentiment of a text or a message',
+    response: sentimentFeedbackView,
+  })
   async sentimentFeedback(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: sentimentFeedbackBody }) body: z.infer<typeof sentimentFeedbackBody>,
@@ -144,7 +147,7 @@ export class NeuralController {
   }
 
   @Post('signature/feedback')
-  @Endpoint({ summary: 'Say that a signature was wrong', response: messageView })
+  @Endpoint({ summary: 'Report a wrong signature', response: messageView })
   async signatureFeedback(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: signatureFeedbackBody })
@@ -155,7 +158,7 @@ export class NeuralController {
   }
 
   @Post('conversation/feedback')
-  @Endpoint({ summary: 'Say that a conversation was wrong', response: messageView })
+  @Endpoint({ summary: 'Report a wrong conversation text', response: messageView })
   async conversationFeedback(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: conversationFeedbackBody })
@@ -169,7 +172,7 @@ export class NeuralController {
 
   @Post('ocr/feedback')
   @Access({ anyScope: SCOPES_FOR.readFiles })
-  @Endpoint({ summary: 'Say that the text of a file was wrong', response: fileView })
+  @Endpoint({ summary: 'Report a wrong text of a file', response: fileView })
   async ocrFeedback(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: ocrFeedbackBody }) { file_id, text }: z.infer<typeof ocrFeedbackBody>,
@@ -179,8 +182,8 @@ export class NeuralController {
 
   @Post('categorize/feedback')
   @Endpoint({
-    summary: 'Say what a message is',
-    description: 'From then on the message is of this category.',
+    summary: 'Set the category of a message',
+    description: 'From then on the message has this category.',
     response: recategorizedView,
   })
   async categorizeFeedback(

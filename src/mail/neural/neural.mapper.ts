@@ -14,8 +14,8 @@ import type { SignatureContacts } from './text/signature-contacts.ts';
 import type { Signature } from './text/signature.ts';
 
 /**
- * What has found an answer: our rules by their version, and the library they build on. They grow with every change
- * that can change answers.
+ * Names of the method that found a result: the version of our rules, and the library they use. A
+ * version grows with every change that can change results.
  */
 export const MODEL_VERSIONS = {
   conversation: 'carillon-rules-1+planer-1.2',
@@ -24,7 +24,7 @@ export const MODEL_VERSIONS = {
   byUser: 'user-feedback',
 } as const;
 
-/** The flags of a body; all are true when absent. */
+/** The flags of a request body. An absent flag is true. */
 export function toCleanOptions(body: ConversationBody | SignatureBody): CleanOptions {
   return {
     ignoreLinks: body.ignore_links ?? body.ignoreLinks ?? true,

@@ -9,7 +9,7 @@ import { NeuralService } from './neural.service.ts';
 import { OcrService } from './ocr.service.ts';
 import { NeuralThreads } from './threads/neural-threads.ts';
 
-/** What machines find in mail, on this server alone; off until it is enabled. */
+/** Automatic analysis of mail, done entirely on this server. Off by default. */
 @Module({
   imports: [MessagesModule, FilesModule],
   controllers: [NeuralController],

@@ -8,23 +8,26 @@ export interface NewFeedback {
   accountId: string;
   kind: FeedbackKind;
   subject: string;
-  /** When it is about one. */
+  /** Only if the feedback is about a message. */
   messageId: string | null;
   content: object;
   at: Date;
 }
 
-/** What is known of a message besides its record. */
+/** Data of a message that is not part of its record. */
 export interface MessageHeaders {
   messageId: string;
-  /** The header block as received; null: not kept. */
+  /** The header block as received; `null` if it was not kept. */
   headers: string | null;
-  /** What the user says it is, and since when. */
+  /** The category a user has set, and the time of that feedback; `null` without feedback. */
   category: Category | null;
   recategorizedAt: Date | null;
 }
 
-/** Feedback that is not about a message does not go with one: so much of it is kept per account. */
+/**
+ * Maximum number of feedback rows per account that belong to no message. Those are not deleted with
+ * a message, so only the newest are kept.
+ */
 const MOST_WITHOUT_MESSAGE = 1000;
 
 const HEADERS = `
@@ -45,12 +48,15 @@ const FORGET = `
   delete from neural_feedback where account_id = $1 and message_id is null and id in (
     select id from neural_feedback where account_id = $1 and message_id is null order by id desc offset $2)`;
 
-/** Feedback, and what categorizing needs of messages; every statement carries the account. */
+/**
+ * SQL of feedback, and of the data that categorising needs. Every statement is limited to one
+ * account.
+ */
 @Injectable()
 export class NeuralRepository {
   constructor(private readonly database: Database) {}
 
-  /** Of those of the messages that the account has. */
+  /** Header blocks and user categories of the messages that the account has, by message id. */
   async headersOf(
     accountId: string,
     messageIds: readonly string[],
@@ -60,8 +66,9 @@ export class NeuralRepository {
   }
 
   /**
-   * @param overwrite whether it takes the place of what was said before about the same
-   * @returns false when something was said before, and nothing was stored
+   * Stores feedback.
+   * @param overwrite true to replace earlier feedback on the same subject
+   * @returns false if there was earlier feedback and nothing was stored
    */
   async store(feedback: NewFeedback, overwrite: boolean): Promise<boolean> {
     const { accountId, kind, subject, messageId, content, at } = feedback;

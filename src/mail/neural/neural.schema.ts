@@ -21,20 +21,24 @@ const text = z
   .min(1, 'must not be empty')
   .max(MOST_TEXT, `must not be longer than ${MOST_TEXT} characters`);
 const flag = (what: string) => z.boolean().optional().describe(what);
-const same = (name: string) => flag(`The same as ${name}: the official client sends it`);
+const same = (name: string) => flag(`The same as ${name}: the spelling of the official client`);
 
-/** Flags of signature and conversation; all are true when absent. */
+/** Flags of signature and conversation. An absent flag is true. */
 const flags = {
-  ignore_links: flag('Default true: links are shown as their text; otherwise as `[text](address)`'),
-  ignore_images: flag('Default true: images are left out'),
-  ignore_tables: flag(
-    'Default true: rows of tables are lines; otherwise tables of data are Markdown tables',
+  ignore_links: flag(
+    'Default true: only the text of links is kept; otherwise links are `[text](address)`',
   ),
-  remove_conclusion_phrases: flag('Default true: "Best regards," and its like are left out'),
+  ignore_images: flag('Default true: images are removed'),
+  ignore_tables: flag(
+    'Default true: rows of tables become lines; otherwise data tables become Markdown tables',
+  ),
+  remove_conclusion_phrases: flag(
+    'Default true: closing phrases such as "Best regards," are removed',
+  ),
   images_as_markdown: flag(
     "Default true: `![description](address)`; otherwise `<img src='address'>`",
   ),
-  // The official client sends the options of `conversation` under its own names.
+  // The official client sends the options of `conversation` in camel case.
   ignoreLinks: same('ignore_links'),
   ignoreImages: same('ignore_images'),
   ignoreTables: same('ignore_tables'),
@@ -42,7 +46,7 @@ const flags = {
   imagesAsMarkdown: same('images_as_markdown'),
 };
 
-/** Body of PUT /neural/sentiment. */
+/** Body of `PUT /neural/sentiment`. */
 export const sentimentBody = z
   .object({ text: text.optional(), message_id: messageId.optional() })
   .refine((body) => (body.text === undefined) !== (body.message_id === undefined), {
@@ -56,8 +60,11 @@ export const sentimentView = z
     account_id: z.string(),
     sentiment: z.enum(['POSITIVE', 'NEGATIVE', 'NEUTRAL']),
     sentiment_score: z.number().describe('From -1 (negative) to 1 (positive)'),
-    processed_length: z.number().int().describe('Characters that were looked at, 1000 at most'),
-    text: z.string().describe('What was looked at'),
+    processed_length: z
+      .number()
+      .int()
+      .describe('Number of characters that were analysed, 1000 at most'),
+    text: z.string().describe('The text that was analysed'),
   })
   .meta({
     id: 'Sentiment',
@@ -70,27 +77,27 @@ export const sentimentView = z
     },
   });
 export type SentimentView = z.infer<typeof sentimentView>;
-/** An object for a text, an array for messages. */
+/** One object for a text, an array for messages. */
 export const sentimentAnswer = z.union([sentimentView, z.array(sentimentView)]);
 
-/** Body of PUT /neural/conversation. */
+/** Body of `PUT /neural/conversation`. */
 export const conversationBody = z
   .object({ message_id: messageId, ...flags })
   .meta({ id: 'CleanConversation', example: { message_id: [MESSAGE], ignore_links: false } });
 export type ConversationBody = z.infer<typeof conversationBody>;
 
-const modelVersion = z.string().describe('What found it');
+const modelVersion = z.string().describe('The method that found the result');
 export const conversationView = messageView
   .extend({
     conversation: z
       .string()
-      .describe('What was written, without quotations and signature; Markdown'),
+      .describe('The written text as Markdown, without quotations and signature'),
     model_version: modelVersion,
   })
   .meta({ id: 'NeuralConversation' });
 export const conversationList = z.array(conversationView);
 
-/** Body of PUT /neural/signature. */
+/** Body of `PUT /neural/signature`. */
 export const signatureBody = z
   .object({
     message_id: messageId,
@@ -105,7 +112,7 @@ const contacts = z
   .object({
     job_titles: z.array(z.string()),
     links: z.array(z.object({ description: z.string(), url: z.string() })),
-    phone_numbers: z.array(z.string()).describe('With the code of the country (E.164)'),
+    phone_numbers: z.array(z.string()).describe('With country code (E.164)'),
     emails: z.array(z.string()),
     names: z.array(z.object({ first_name: z.string(), last_name: z.string() })),
   })
@@ -121,14 +128,14 @@ const contacts = z
   });
 export const signatureView = messageView
   .extend({
-    signature: z.string().describe('Empty when there is none'),
+    signature: z.string().describe('Empty if the message has no signature'),
     model_version: modelVersion,
-    contacts: contacts.optional().describe('Absent with parse_contacts false'),
+    contacts: contacts.optional().describe('Absent if parse_contacts is false'),
   })
   .meta({ id: 'NeuralSignature' });
 export const signatureList = z.array(signatureView);
 
-/** Body of PUT /neural/categorize. */
+/** Body of `PUT /neural/categorize`. */
 export const categorizeBody = z
   .object({ message_id: messageId })
   .meta({ id: 'Categorize', example: { message_id: [MESSAGE] } });
@@ -139,7 +146,9 @@ const categorizer = z
     category,
     categorized_at: z.number().int(),
     model_version: modelVersion,
-    subcategories: z.array(z.string()).describe('See docs/neural.md; may be empty'),
+    subcategories: z
+      .array(z.string())
+      .describe('The values are listed in docs/neural.md; the list may be empty'),
   })
   .meta({
     id: 'Categorizer',
@@ -154,7 +163,7 @@ export type CategorizerView = z.infer<typeof categorizer>;
 export const categorizeView = messageView.extend({ categorizer }).meta({ id: 'NeuralCategorizer' });
 export const categorizeList = z.array(categorizeView);
 
-/** Body of PUT /neural/ocr. */
+/** Body of `PUT /neural/ocr`. */
 export const ocrBody = z
   .object({
     file_id: id,
@@ -163,18 +172,18 @@ export const ocrBody = z
       .min(1, 'must have at least one page')
       .max(MOST_PAGES, `must not have more than ${MOST_PAGES} pages`)
       .optional()
-      .describe('Numbers of pages, from 1; absent: the first five'),
+      .describe('Page numbers, from 1; default: the first five pages'),
   })
   .meta({ id: 'RecognizeText', example: { file_id: FILE, pages: [1, 2] } });
 
 export const ocrView = fileView
   .extend({
-    ocr: z.array(z.string()).describe('The text of each page, in the order asked for'),
+    ocr: z.array(z.string()).describe('The text of each page, in the requested order'),
     processed_pages: z.number().int(),
   })
   .meta({ id: 'NeuralOcr' });
 
-/** Body of POST /neural/sentiment/feedback. */
+/** Body of `POST /neural/sentiment/feedback`. */
 export const sentimentFeedbackBody = z
   .object({
     message_id: id.optional(),
@@ -183,11 +192,11 @@ export const sentimentFeedbackBody = z
       .string()
       .transform((value) => value.toUpperCase())
       .pipe(z.enum(['POSITIVE', 'NEGATIVE', 'NEUTRAL'], 'must be positive, negative or neutral'))
-      .describe('positive, negative or neutral, in any case'),
+      .describe('positive, negative or neutral; upper or lower case'),
     overwrite: z
       .boolean()
       .optional()
-      .describe('Default false: feedback that was given already stays (409)'),
+      .describe('Default false: earlier feedback is not replaced (409)'),
   })
   .refine((body) => (body.text === undefined) !== (body.message_id === undefined), {
     error: 'give either text or message_id',
@@ -215,22 +224,22 @@ const comment = (what: string) =>
     .optional()
     .describe(what);
 
-/** Body of POST /neural/conversation/feedback. */
+/** Body of `POST /neural/conversation/feedback`. */
 export const conversationFeedbackBody = z
-  .object({ message_id: id, conversation: comment('What would be right') })
+  .object({ message_id: id, conversation: comment('The correct text') })
   .meta({ id: 'ConversationFeedback', example: { message_id: MESSAGE } });
 
-/** Body of POST /neural/signature/feedback. */
+/** Body of `POST /neural/signature/feedback`. */
 export const signatureFeedbackBody = z
-  .object({ message_id: id, signature: comment('What would be right') })
+  .object({ message_id: id, signature: comment('The correct signature') })
   .meta({ id: 'SignatureFeedback', example: { message_id: MESSAGE, signature: 'Bo Smith' } });
 
-/** Body of POST /neural/ocr/feedback. */
+/** Body of `POST /neural/ocr/feedback`. */
 export const ocrFeedbackBody = z
-  .object({ file_id: id, text: comment('What would be right') })
+  .object({ file_id: id, text: comment('The correct text') })
   .meta({ id: 'OcrFeedback', example: { file_id: FILE } });
 
-/** Body of POST /neural/categorize/feedback. */
+/** Body of `POST /neural/categorize/feedback`. */
 export const categorizeFeedbackBody = z
   .object({ message_id: id, category })
   .meta({ id: 'CategorizeFeedback', example: { message_id: MESSAGE, category: 'conversation' } });
@@ -242,7 +251,7 @@ export const recategorizedView = z
     category,
     is_primary_label: z.literal('true'),
     recategorized_at: z.number().int(),
-    recategorized_from: categorizer.describe('What had been answered'),
+    recategorized_from: categorizer.describe('The category before the change'),
     subcategories: z.array(z.string()),
   })
   .meta({

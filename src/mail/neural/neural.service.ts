@@ -12,7 +12,7 @@ import type { Signature } from './text/signature.ts';
 import { NeuralThreads } from './threads/neural-threads.ts';
 import type { TextInput } from './threads/tasks.ts';
 
-/** A message with what was found in it. */
+/** A message and the result for it. */
 export interface Found<T> {
   message: MessageRecord;
   found: T;
@@ -21,16 +21,16 @@ export interface Found<T> {
 export interface MessageCategory {
   category: Category;
   subcategories: string[];
-  /** Now, or when the user said so. */
+  /** The time of the user's feedback, or the current time without feedback. */
   categorizedAt: Date;
-  /** Whether the user has said so. */
+  /** True if the category was set by a user. */
   isByUser: boolean;
 }
 
-/** How a text feels, and what was looked at of it. */
+/** The sentiment of a text, and the part of the text that was analysed. */
 export type TextSentiment = SentimentResult & { text: string };
 
-/** What is found in the text of messages (api facts 11), in threads, by libraries and lexicons of this server. */
+/** Analyses the text of messages in worker threads, with libraries and lexicons of this server. */
 @Injectable()
 export class NeuralService {
   constructor(
@@ -41,25 +41,39 @@ export class NeuralService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws {ForbiddenError} when it is not enabled @throws {DomainError} when the server is busy */
+  /**
+   * Rates the sentiment of a text.
+   * @throws {ForbiddenError} if the neural endpoints are not enabled
+   * @throws {DomainError} if the server is busy
+   */
   async sentimentOfText(account: AccountPrincipal, text: string): Promise<TextSentiment> {
     this.access.require(account);
     const [result] = await this.threads.text(account.accountId, 'sentiment', {
       texts: [text],
       messages: [],
     });
-    if (!result) throw new Error('a text without an answer');
+    if (!result) throw new Error('no result was returned for the text');
     return result;
   }
 
-  /** In the order of the ids, each once. @throws {NotFoundError} @throws {ForbiddenError} @throws {DomainError} */
+  /**
+   * Rates the sentiment of messages, in the order of the ids and without duplicates.
+   * @throws {NotFoundError}
+   * @throws {ForbiddenError}
+   * @throws {DomainError}
+   */
   async sentiments(account: AccountPrincipal, ids: readonly string[]): Promise<TextSentiment[]> {
     const messages = await this.#messages(account, ids);
     const input = { texts: [], messages: messages.map(textInput) };
     return this.threads.text(account.accountId, 'sentiment', input);
   }
 
-  /** In the order of the ids, each once. @throws {NotFoundError} @throws {ForbiddenError} @throws {DomainError} */
+  /**
+   * Returns the written text of messages, in the order of the ids and without duplicates.
+   * @throws {NotFoundError}
+   * @throws {ForbiddenError}
+   * @throws {DomainError}
+   */
   async conversations(
     account: AccountPrincipal,
     ids: readonly string[],
@@ -70,7 +84,12 @@ export class NeuralService {
     return join(messages, await this.threads.text(account.accountId, 'conversation', input));
   }
 
-  /** In the order of the ids, each once. @throws {NotFoundError} @throws {ForbiddenError} @throws {DomainError} */
+  /**
+   * Finds the signatures of messages, in the order of the ids and without duplicates.
+   * @throws {NotFoundError}
+   * @throws {ForbiddenError}
+   * @throws {DomainError}
+   */
   async signatures(
     account: AccountPrincipal,
     ids: readonly string[],
@@ -83,8 +102,11 @@ export class NeuralService {
   }
 
   /**
-   * In the order of the ids, each once; what the user has said about a message counts.
-   * @throws {NotFoundError} @throws {ForbiddenError} @throws {DomainError}
+   * Categorises messages, in the order of the ids and without duplicates. A category set by a user
+   * takes precedence.
+   * @throws {NotFoundError}
+   * @throws {ForbiddenError}
+   * @throws {DomainError}
    */
   async categories(
     account: AccountPrincipal,
@@ -130,7 +152,7 @@ function decided(
       categorizedAt: now,
       isByUser: false,
     };
-  // Kinds belong to their category.
+  // Subcategories belong to a category, so they are dropped if the user has set another one.
   const subcategories = byUser === found.category ? found.subcategories : [];
   return {
     category: byUser,
@@ -150,7 +172,7 @@ const textInput = ({ body, files, from }: MessageRecord): TextInput => ({
 function join<T>(messages: readonly MessageRecord[], results: readonly T[]): Found<T>[] {
   return messages.map((message, index) => {
     const found = results[index];
-    if (found === undefined) throw new Error('a message without an answer');
+    if (found === undefined) throw new Error('no result was returned for a message');
     return { message, found };
   });
 }

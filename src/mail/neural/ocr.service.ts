@@ -5,16 +5,16 @@ import { FilesService } from '../files/files.service.ts';
 import { NeuralAccess } from './neural-access.ts';
 import { NeuralThreads } from './threads/neural-threads.ts';
 
-/** A file as the service of files knows it. */
+/** A file as `FilesService` returns it. */
 export type OcrFile = Awaited<ReturnType<FilesService['get']>>;
 
-/** Largest file that is read, in bytes. */
+/** Size limit of a file in bytes. */
 const MOST_BYTES = 20 * 1024 * 1024;
 
 const tooLarge = () =>
-  new InvalidInputError(`file_id: the file is too large; at most ${MOST_BYTES} bytes are read`);
+  new InvalidInputError(`file_id: the file is too large; the limit is ${MOST_BYTES} bytes`);
 
-/** Reads the text of files (api facts 11). */
+/** Recognises the text of files. */
 @Injectable()
 export class OcrService {
   constructor(
@@ -24,11 +24,13 @@ export class OcrService {
   ) {}
 
   /**
-   * @param pages numbers from 1; null: the first five
-   * @throws {NotFoundError} @throws {ForbiddenError} when it is not enabled
-   * @throws {InvalidInputError} when the file or the pages cannot be read
-   * @throws {NotImplementedError} when a package is not installed
-   * @throws {DomainError} when the provider cannot give the file, or the server is busy
+   * Recognises the text of a file.
+   * @param pages page numbers from 1; `null` for the first five
+   * @throws {NotFoundError}
+   * @throws {ForbiddenError} if the neural endpoints are not enabled
+   * @throws {InvalidInputError} if the file or one of the pages cannot be read
+   * @throws {NotImplementedError} if a required package is not installed
+   * @throws {DomainError} if the provider cannot return the file, or the server is busy
    */
   async read(
     account: AccountPrincipal,
@@ -37,7 +39,8 @@ export class OcrService {
   ): Promise<{ file: OcrFile; pages: string[] }> {
     this.access.require(account);
     const file = await this.files.get(account, fileId);
-    // An estimate of a file that is too large by far is enough; the bytes are counted as they come.
+    // The size may be an estimate, so only files of twice the limit are refused before reading.
+    // `#bytes` counts the actual bytes.
     if (file.size > 2 * MOST_BYTES) throw tooLarge();
     const texts = await this.threads.ocr(
       account.accountId,
@@ -51,7 +54,7 @@ export class OcrService {
     const bytes = await this.files.open(account, file);
     const chunks: Uint8Array[] = [];
     let length = 0;
-    // Leaving the loop destroys the stream.
+    // The error leaves the loop, which destroys the stream.
     for await (const chunk of bytes as AsyncIterable<Uint8Array>) {
       length += chunk.byteLength;
       if (length > MOST_BYTES) throw tooLarge();

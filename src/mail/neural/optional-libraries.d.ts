@@ -1,18 +1,18 @@
 /*
- * What is used of optional packages: the server is built, and runs, without them too. Declared here, they need not be there
- * to be compiled against.
+ * The used parts of optional packages. Declared here, so that the server can be compiled without
+ * the packages installed.
  */
 
 declare module 'tesseract.js' {
-  /** Recognises letters; it has threads of its own. */
+  /** Recognises text; it has its own threads. */
   interface Engine {
-    /** @throws when the image cannot be read */
+    /** @throws if the image cannot be read */
     recognize(image: Buffer): Promise<{ data: { text: string } }>;
   }
   const tesseract: {
     createWorker(
       language: string,
-      /** 1: by neural networks. */
+      /** 1 selects the neural network engine. */
       mode: number,
       options: { langPath: string; cacheMethod: string; errorHandler: () => void },
     ): Promise<Engine>;
@@ -22,7 +22,7 @@ declare module 'tesseract.js' {
 }
 
 declare module 'unpdf' {
-  /** A PDF file that is open. */
+  /** An open PDF file. */
   interface Pdf {
     readonly numPages: number;
     readonly loadingTask: { destroy(): Promise<void> };
@@ -37,7 +37,7 @@ declare module 'unpdf' {
     height: number;
     channels: 1 | 3 | 4;
   }
-  /** @throws {Error} named `PasswordException` when it has one */
+  /** @throws {Error} named `PasswordException` if the file has a password */
   export function getDocumentProxy(
     bytes: Uint8Array,
     options: { maxImageSize: number; verbosity: number },

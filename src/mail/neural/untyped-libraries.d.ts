@@ -1,8 +1,8 @@
-/* What is used of libraries that come without types. */
+/* The used parts of libraries without type declarations. */
 
 declare module 'planer' {
   const planer: {
-    /** The message without what it quotes, as HTML; `dom` makes its documents. */
+    /** Removes the quotations from the HTML of a message. `dom` creates the library's documents. */
     extractFromHtml(html: string, dom: unknown): string;
   };
   export default planer;
@@ -10,7 +10,7 @@ declare module 'planer' {
 
 declare module 'planer/lib/regexes.js' {
   const patterns: {
-    /** How the line above a quotation may look. */
+    /** Patterns for the line above a quotation. */
     SPLITTER_PATTERNS: { exec(text: string): RegExpExecArray | null }[];
   };
   export default patterns;
@@ -18,7 +18,7 @@ declare module 'planer/lib/regexes.js' {
 
 declare module '@mixmark-io/domino' {
   const domino: { createDocument(html?: string): Document };
-  /** As much of the DOM as is used. */
+  /** The used part of the DOM. */
   interface Document {
     readonly implementation: { createHTMLDocument(title: string): Document };
     querySelectorAll(selector: string): ArrayLike<Node>;

@@ -1,4 +1,4 @@
-/** What an image says of itself. */
+/** Format and size of an image, according to its header. */
 export interface ImageSize {
   format: 'png' | 'jpeg' | 'bmp' | 'webp' | 'pnm' | 'gif' | 'tiff';
   width: number;
@@ -9,9 +9,12 @@ const ascii = (bytes: Uint8Array, from: number, to: number): string =>
   String.fromCharCode(...bytes.subarray(from, to));
 
 /**
- * Format and size by the first bytes, before anything is decoded; null: no image, or none whose size can be told.
- * Not a library, as hostile images must not be larger than they seem here: `image-size` 2.1 goes on behind a broken
- * segment of a JPEG, passes frames that decoders read, and takes entries behind the end of a TIFF directory for its size.
+ * Reads format and size from the first bytes, before the image is decoded. `null` if it is not an
+ * image or its size cannot be read.
+ *
+ * Hostile images must not be larger than reported here, so no library is used: `image-size` 2.1
+ * continues after a broken JPEG segment, skips frames that decoders read, and reads entries behind
+ * the end of a TIFF directory.
  */
 export function imageSizeOf(bytes: Uint8Array): ImageSize | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -32,13 +35,13 @@ export function imageSizeOf(bytes: Uint8Array): ImageSize | null {
     if (/^P[1-6]\s/.test(ascii(bytes, 0, 3))) return pnmSize(bytes);
     if (['II*\0', 'MM\0*'].includes(ascii(bytes, 0, 4))) return tiffSize(view);
   } catch (error) {
-    // Shorter than its header.
+    // The file is shorter than its header.
     if (!(error instanceof RangeError)) throw error;
   }
   return null;
 }
 
-/** ITU T.81: the frame header (SOF) is one of the segments before the data. */
+/** ITU T.81: the frame header (SOF) is one of the segments before the image data. */
 function jpegSize(view: DataView): ImageSize | null {
   for (let at = 2; at + 9 < view.byteLength;) {
     const marker = view.getUint16(at);

@@ -7,7 +7,7 @@ import { NeuralThreads } from '../threads/neural-threads.ts';
 
 const NEURAL = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGES = path.resolve(NEURAL, '../../../node_modules');
-/** What the thread needs besides the optional packages. */
+/** Packages the worker thread needs besides the optional ones. */
 const INSTALLED = ['@mixmark-io', 'email-reply-parser', 'html-to-text', 'libphonenumber-js', 'planer', 'vader-sentiment']; // prettier-ignore
 const IMAGE = Buffer.from(`P5\n32 32\n255\n${'x'.repeat(32 * 32)}`);
 
@@ -35,7 +35,7 @@ describe('NeuralThreads without the optional packages', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('says for images and PDF files which package is to be installed', async () => {
+  it('names the package to install when it gets an image or a PDF file', async () => {
     const read = (bytes: Buffer) => threads.ocr('account', async () => new Uint8Array(bytes), null);
     await expect(read(IMAGE)).rejects.toMatchObject({
       kind: 'not-implemented',
@@ -47,7 +47,7 @@ describe('NeuralThreads without the optional packages', () => {
     });
   });
 
-  it('works on texts all the same', async () => {
+  it('still analyses texts', async () => {
     const input = { texts: ['Thank you, this is great!'], messages: [] };
     expect(await threads.text('account', 'sentiment', input)).toEqual([
       expect.objectContaining({ sentiment: 'POSITIVE' }),

@@ -5,14 +5,17 @@ import type { PageImage, Pdf } from 'unpdf';
 import { MissingPackage, RefusedInput } from '../threads/tasks.ts';
 import { imageSizeOf } from './image-size.ts';
 
-/** Pages of one request at most; so many are read when none are named. */
+/** Maximum number of pages per request, and the number read by default. */
 export const MOST_PAGES = 5;
-/** Width × height. */
+/** Maximum width × height. */
 export const MOST_PIXELS = 25_000_000;
 const LEAST_SIDE = 16;
-/** Images of one page that are read; scans have one. */
+/** Maximum number of images read per page; scans have one. */
 const MOST_IMAGES = 4;
-/** A page with so many letters has a text layer; with fewer it is a scan with a page number. */
+/**
+ * A page with at least this many letters has a text layer. A page with fewer is a scan with a page
+ * number.
+ */
 const LEAST_LETTERS = 20;
 const LANGUAGE = 'eng';
 const ENGINE = 'tesseract.js';
@@ -22,7 +25,7 @@ const PDF = 'unpdf';
 const require = createRequire(import.meta.url);
 let engine: Promise<Engine> | undefined;
 
-/** @throws {MissingPackage} when it is not installed */
+/** @throws {MissingPackage} if the package is not installed */
 async function optional<T>(name: string, load: () => Promise<T> | T): Promise<T> {
   try {
     return await load();
@@ -40,10 +43,10 @@ async function startEngine(): Promise<Engine> {
     require.resolve(`${LANGUAGE_DATA}/package.json`),
   );
   return createWorker(LANGUAGE, 1, {
-    // The installed data; nothing is downloaded, and nothing is written anywhere.
+    // Uses the installed language data: nothing is downloaded and nothing is written to disk.
     langPath: path.join(path.dirname(data), '4.0.0_best_int'),
     cacheMethod: 'none',
-    // Without it an unreadable image ends the thread; the promise is rejected all the same.
+    // Without a handler an unreadable image ends the thread. The promise is rejected in any case.
     errorHandler: () => undefined,
   });
 }
@@ -68,9 +71,10 @@ async function readImage(bytes: Uint8Array): Promise<string> {
 }
 
 /**
- * The text of a file, page by page: images by OCR, PDFs by their text, and where a page has none, by its images.
- * @param pages numbers from 1; null: the first `MOST_PAGES`
- * @throws {RefusedInput} naming what is wrong with the file or the pages
+ * Recognises the text of a file, page by page. Images are read by OCR. A PDF page is read from its
+ * text layer or, without one, by OCR of its images.
+ * @param pages page numbers from 1; `null` for the first `MOST_PAGES`
+ * @throws {RefusedInput} names the problem with the file or the pages
  * @throws {MissingPackage}
  */
 export async function recognize(
@@ -88,22 +92,24 @@ export async function recognize(
     );
   if (size.width * size.height > MOST_PIXELS)
     throw new RefusedInput(
-      `file_id: the image has ${size.width} × ${size.height} pixels; at most ${MOST_PIXELS} are read`,
+      `file_id: the image has ${size.width} × ${size.height} pixels; the limit is ${MOST_PIXELS}`,
     );
-  if (pages?.some((page) => page !== 1)) throw new RefusedInput('pages: an image has one page');
+  if (pages?.some((page) => page !== 1)) throw new RefusedInput('pages: an image has only page 1');
   return [await readImage(bytes)];
 }
 
 async function readPdf(bytes: Uint8Array, pages: readonly number[] | null): Promise<string[]> {
   const { extractImages, getDocumentProxy } = await optional(PDF, () => import('unpdf'));
   const pdf = await getDocumentProxy(bytes, { maxImageSize: MOST_PIXELS, verbosity: 0 }).catch((error: Error) => {
-    const why = error.name === 'PasswordException' ? 'it has a password' : error.message.slice(0, 100);
+    const why = error.name === 'PasswordException' ? 'it is protected by a password' : error.message.slice(0, 100);
     throw new RefusedInput(`file_id: the PDF file cannot be read (${why})`);
   }); // prettier-ignore
   try {
     const beyond = pages?.find((page) => page > pdf.numPages);
     if (beyond !== undefined)
-      throw new RefusedInput(`pages: there is no page ${beyond}, but ${pdf.numPages} in all`);
+      throw new RefusedInput(
+        `pages: there is no page ${beyond}; the file has ${pdf.numPages} pages`,
+      );
     const wanted =
       pages ?? Array.from({ length: Math.min(MOST_PAGES, pdf.numPages) }, (_, index) => index + 1);
     const texts: string[] = [];
@@ -140,11 +146,11 @@ async function readPage(
   return texts.filter(Boolean).join('\n');
 }
 
-/** Pixels as the engine takes them: grey (P5) or colours (P6). */
+/** Converts pixels to an image format of the engine: grey (P5) or colour (P6). */
 function toPnm({ data, width, height, channels }: PageImage): Uint8Array {
   const kept = channels === 1 ? 1 : 3;
   const header = Buffer.from(`P${kept === 1 ? 5 : 6}\n${width} ${height}\n255\n`);
-  // One buffer: a page may have 75 MB of pixels.
+  // One buffer, because a page may have 75 MB of pixels.
   const image = Buffer.alloc(header.length + width * height * kept);
   header.copy(image);
   for (let pixel = 0; pixel < width * height; pixel += 1)

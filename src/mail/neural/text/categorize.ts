@@ -1,10 +1,12 @@
 import { textOfHtml } from './html-text.ts';
 
-/** `conversation`: somebody wrote it to somebody; `feed`: a machine sends it to many. */
+/**
+ * `conversation`: a person wrote to people. `feed`: a machine sent the message to many recipients.
+ */
 export const CATEGORIES = ['conversation', 'feed'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-/** What kinds of each category are told apart; a message may be of several, or of none. */
+/** Subcategories of each category. A message may have several or none. */
 export const SUBCATEGORIES = {
   conversation: ['reply', 'mailing-list', 'automatic-reply'],
   feed: [
@@ -19,19 +21,19 @@ export const SUBCATEGORIES = {
   ],
 } as const satisfies Record<Category, readonly string[]>;
 
-/** What is looked at of a message. */
+/** The analysed parts of a message. */
 export interface CategorizeInput {
   subject: string;
   /** HTML. */
   body: string;
-  /** The header block as received; null: not kept. */
+  /** The header block as received; `null` if it was not kept. */
   headers: string | null;
   from: readonly { name?: string; email: string }[];
   to: readonly { name?: string; email: string }[];
   inReplyTo: string | null;
 }
 
-/** The answer, with the sum of what spoke for a feed (above 0) and for a conversation (below). */
+/** The result. A `score` above 0 means a feed, otherwise a conversation. */
 export interface Categorized {
   category: Category;
   subcategories: string[];
@@ -78,7 +80,7 @@ const KINDS: readonly [string, RegExp][] = [
   ['notification', /\b(?:alert|notification|reminder|status (?:update|change)|build (?:failed|passed|succeeded)|deploy(?:ed|ment)|backup|ticket (?:#|has been)|has been (?:assigned|updated|closed|created|resolved)|maintenance|due (?:soon|tomorrow|date)|report is ready|new (?:voicemail|message|comment)|storage)\b/i],
 ]; // prettier-ignore
 
-/** The header fields by lower-case name, folded lines joined. */
+/** The header fields by lower-case name, with folded lines joined. */
 function fieldsOf(block: string | null): Map<string, string> {
   const fields = new Map<string, string>();
   let name = '';
@@ -121,12 +123,16 @@ function featuresOf(input: CategorizeInput): Features {
     images: html.match(/<img\s/gi)?.length ?? 0,
     isReply: input.inReplyTo !== null || fields.has('in-reply-to') || REPLY.test(input.subject),
     isDiscussion: fields.has('list-post') && !/^no$/i.test(fields.get('list-post') ?? ''),
-    // Mail servers answer too, but nobody can answer them.
+    // Mail servers also send automatic replies, but nobody can reply to them, so they are not
+    // conversations.
     isAutomatic: answers && !MAIL_SERVER.test(local),
   };
 }
 
-/** What speaks for a feed (+) and for a conversation (-); chosen by hand on the first half of the samples. */
+/**
+ * Sum of the evidence for a feed (+) and for a conversation (-). The weights were chosen by hand on
+ * the first half of the samples.
+ */
 function scoreOf(input: CategorizeInput, features: Features): number {
   const { fields, local, text, links, images } = features;
   const precedence = fields.get('precedence')?.toLowerCase() ?? '';
@@ -155,7 +161,9 @@ function scoreOf(input: CategorizeInput, features: Features): number {
   return votes.reduce((sum, [holds, weight]) => (holds ? sum + weight : sum), 0);
 }
 
-/** Whether a message is of a conversation or of a feed, and of what kind, by its headers and simple features of its text. */
+/**
+ * Finds category and subcategories of a message from its headers and simple features of its text.
+ */
 export function categorize(input: CategorizeInput): Categorized {
   const features = featuresOf(input);
   const score = scoreOf(input, features);
@@ -173,7 +181,8 @@ function subcategoriesOf(category: Category, input: CategorizeInput, features: F
   }
   if (MAIL_SERVER.test(features.local)) return ['bounce'];
   const inSubject = KINDS.filter(([, pattern]) => pattern.test(input.subject));
-  // The subject says it best; the text mentions much.
+  // The subject is the better evidence: the text mentions many topics, so it adds one subcategory
+  // at most.
   const found =
     inSubject.length > 0
       ? inSubject

@@ -10,9 +10,9 @@ import {
 import { withoutQuotations } from './quotations.ts';
 import { looksLikeSignature } from './signature-lines.ts';
 
-/** What is done with a message. */
+/** Options for cleaning a message. */
 export interface CleanOptions extends TextOptions {
-  /** Whether "Best regards," and its like are left out. */
+  /** True to remove closing phrases such as "Best regards,". */
   removeConclusionPhrases: boolean;
 }
 
@@ -20,34 +20,35 @@ export interface MessageInput {
   /** HTML. */
   body: string;
   files: readonly InlineFile[];
-  /** Of the sender; '' when unknown. */
+  /** Name of the sender; empty if unknown. */
   fromName: string;
 }
 
-/** The parts of what somebody wrote, quotations left out. */
+/** The parts of a message without its quotations. */
 export interface MessageParts {
-  /** Without signature and closing phrase. */
+  /** Text without signature and closing phrase. */
   text: string;
-  /** "Best regards," and its like; null: there is none. */
+  /** Closing phrase such as "Best regards,"; `null` if there is none. */
   closing: string | null;
   signature: string;
 }
 
-/** Text beyond this is not looked at. */
+/** Text after this many characters is ignored. */
 const MOST_CHARACTERS = 50_000;
-/** So much at most goes through the library's patterns: they are not made for more. */
+/** Longer texts are not given to the library, whose patterns become slow on them. */
 const MOST_FOR_PATTERNS = 20_000;
 const MOST_SIGNATURE_LINES = 12;
 const MOST_SIGNATURE_LINE = 120;
 const SEPARATOR = /^\s*(?:[-_]{2,4}|[-_=]{10,60})\s*$/;
 const SENT_FROM = /^\s*(?:sent from (?:my|outlook|yahoo|mail|proton)|get outlook for|von meinem .{1,40} gesendet|envoyé de(?:puis)? mon|enviado desde mi)/i; // prettier-ignore
 const QUOTE_HEADER = /^(?:on\b.{1,200}\bwrote|le\b.{1,200}\bécrit|am\b.{1,200}\bschrieb.{0,100}|el\b.{1,200}\bescribió)\s?:$|^-{2,}\s?original message\s?-{2,}$/iu; // prettier-ignore
-/** Lines shorter than this are looked at with `QUOTE_HEADER`. */
+/** Only shorter lines are matched against `QUOTE_HEADER`. */
 const MOST_HEADER = 400;
 
 /**
- * Splits a message into what was written in it, the closing phrase and the signature.
- * @param careful only ways whose time grows with the length: for what the better ones took too long for
+ * Splits a message into its text, closing phrase and signature.
+ * @param careful true to use only methods whose time grows linearly with the length, for messages
+ *   on which the better methods took too long
  */
 export function partsOf(
   message: MessageInput,
@@ -69,7 +70,7 @@ export function partsOf(
   return splitClosing(visible.text, marked || visible.signature, message.fromName);
 }
 
-/** What somebody wrote, as the options want it. */
+/** The text of a message, cleaned according to the options. */
 export function cleanConversation(
   message: MessageInput,
   options: CleanOptions,
@@ -81,7 +82,7 @@ export function cleanConversation(
     : `${text}\n\n${closing}`.trim();
 }
 
-/** What mail programs have marked as the signature. */
+/** Separates the part that mail programs have marked as the signature. */
 function splitMarked(html: string): { text: string; marked: string } {
   const begin = html.indexOf(SIGNATURE_BEGINS);
   const unmarked = (text: string) =>
@@ -95,7 +96,10 @@ function splitMarked(html: string): { text: string; marked: string } {
   };
 }
 
-/** Replies in plain text: what is quoted, and what the library takes for the signature. */
+/**
+ * Removes the quotations from a plain-text reply, and separates what the library takes for a
+ * signature.
+ */
 function splitReply(text: string): { text: string; signature: string } {
   const fragments = new EmailReplyParser().read(text).getFragments();
   const contentOf = (wanted: (fragment: (typeof fragments)[number]) => boolean) =>
@@ -106,9 +110,9 @@ function splitReply(text: string): { text: string; signature: string } {
       .trim();
   const hidden = contentOf((fragment) => fragment.isSignature() && !fragment.isQuoted());
   const visible = contentOf((fragment) => !fragment.isHidden());
-  // A message that is nothing but quotation, a forwarded one above all, stays.
+  // A message that consists of quotations only, such as a forwarded one, is kept whole.
   if (!visible && !hidden) return { text, signature: '' };
-  // In the middle of a text it is none.
+  // A supposed signature in the middle of the text is not a signature.
   return { text: visible, signature: visible.includes(hidden) ? '' : hidden };
 }
 
@@ -123,7 +127,10 @@ function withoutQuoteLines(text: string): string {
   return kept.join('\n').trim() || text;
 }
 
-/** Takes closing phrase and signature off the end; a signature that is known already stays the signature. */
+/**
+ * Separates closing phrase and signature from the end of a text. A signature that is known already
+ * is kept.
+ */
 function splitClosing(text: string, known: string, fromName: string): MessageParts {
   const lines = text ? text.split('\n') : [];
   const end = signatureStart(lines, fromName, known !== '');
@@ -148,7 +155,10 @@ function splitClosing(text: string, known: string, fromName: string): MessagePar
 const lastFilled = (lines: readonly string[]): number =>
   lines.findLastIndex((line) => line.trim() !== '');
 
-/** The line at which the signature begins, the closing phrase above it not counted; the number of lines: there is none. */
+/**
+ * Index of the line where the signature begins, not counting a closing phrase above it. The number
+ * of lines if there is no signature.
+ */
 function signatureStart(lines: readonly string[], fromName: string, known: boolean): number {
   const first = Math.max(0, lines.length - MOST_SIGNATURE_LINES);
   const fits = (from: number) =>
@@ -162,7 +172,7 @@ function signatureStart(lines: readonly string[], fromName: string, known: boole
   const last = lastFilled(lines);
   const blank = lines.slice(0, last).findLastIndex((line) => line.trim() === '');
   const block = lines.slice(blank + 1, last + 1);
-  // Without anything above it is not the end of a letter but the letter.
+  // A block with nothing above it is the whole text, not a signature.
   return blank > 0 && block.length <= MOST_SIGNATURE_LINES && looksLikeSignature(block, fromName)
     ? blank + 1
     : lines.length;

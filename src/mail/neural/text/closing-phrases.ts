@@ -1,4 +1,4 @@
-/** How letters end, in the languages that are understood, without the comma. */
+/** Closing phrases of letters in the supported languages, without the comma. */
 const CLOSINGS = [
   String.raw`(?:(?:with|all|my|our|very|kind|kindest|best|warm|warmest|many|fond) )*(?:regards|wishes|greetings)(?: from [\p{L} ]{1,30})?`,
   String.raw`(?:all the )?(?:very )?best`, String.raw`yours?(?: (?:sincerely|faithfully|truly|ever))?`,
@@ -13,7 +13,7 @@ const CLOSINGS = [
 const CLOSING = new RegExp(String.raw`^(?:${CLOSINGS.join('|')})\s?[,.!–-]*$`, 'iu');
 const MOST_CHARACTERS = 60;
 
-/** Whether the line is how a letter ends: "Best regards," and its like. */
+/** True if the line is a closing phrase such as "Best regards,". */
 export function isClosing(line: string): boolean {
   const trimmed = line.trim();
   return trimmed.length <= MOST_CHARACTERS && CLOSING.test(trimmed);

@@ -1,27 +1,30 @@
 import { compile, type FormatCallback, type HtmlToTextOptions } from 'html-to-text';
 
-/** What is kept of the HTML. */
+/** Options for converting HTML to text. */
 export interface TextOptions {
-  /** `false`: links are `[text](address)`; `true`: their text only. */
+  /** True to keep only the text of links; false for `[text](address)`. */
   ignoreLinks: boolean;
   ignoreImages: boolean;
-  /** `false`: tables of data are Markdown tables; `true`: their rows are lines. */
+  /** True to turn rows of tables into lines; false to turn data tables into Markdown tables. */
   ignoreTables: boolean;
-  /** `![description](address)`; otherwise `<img alt="description" src='address'>`. */
+  /** True for `![description](address)`; false for `<img alt="description" src='address'>`. */
   imagesAsMarkdown: boolean;
 }
 
-/** An attachment that the HTML may show. */
+/** An attachment that the HTML may show as an image. */
 export interface InlineFile {
   id: string;
   contentId: string | null;
 }
 
-/** Everything beyond this is not looked at. */
+/** HTML after this many characters is ignored. */
 const MOST_CHARACTERS = 200_000;
 const MOST_DEPTH = 150;
 const MOST_ADDRESS = 2048;
-/** Around what a mail program has marked as the signature; no sender's text can hold them (they are removed from it). */
+/**
+ * Characters that enclose a signature marked by a mail program. They are removed from the sender's
+ * text first, so a sender cannot forge them.
+ */
 export const SIGNATURE_BEGINS = '\uE0F0';
 export const SIGNATURE_ENDS = '\uE0F1';
 const MARKS = /[\uE0F0\uE0F1]/g;
@@ -42,7 +45,10 @@ const attribute = (element: Element, name: string): string => {
   return typeof value === 'string' ? value.trim() : '';
 };
 
-/** An address that may be shown, with everything escaped that would end the mark it is in; '' for others. */
+/**
+ * A web, mail or telephone address with all characters escaped that could end the surrounding
+ * markup. Empty for any other address.
+ */
 const shownAddress = (address: string): string =>
   address.length > MOST_ADDRESS || !/^(?:https?:|mailto:|tel:)/i.test(address)
     ? ''
@@ -79,12 +85,12 @@ function imageFormat(asMarkdown: boolean, files: readonly InlineFile[]): FormatC
   );
   return (element, _walk, builder) => {
     const source = attribute(element, 'src');
-    // Clients look the file up by what follows `cid:`, so it is its id here.
+    // Clients look up the file by the text after `cid:`, so the file's id is used there.
     const file = /^cid:/i.test(source) ? ids.get(source.slice('cid:'.length)) : undefined;
     const address = file === undefined ? shownAddress(source) : `cid:${file}`;
     if (!address) return;
     const alt = attribute(element, 'alt').replaceAll(/[[\]()'"<>\s]+/g, ' ').slice(0, 200).trim(); // prettier-ignore
-    // The official client takes everything up to the last ' or ) of the line for the id.
+    // The official client takes everything up to the last ' or ) of the line as the id.
     const mark = asMarkdown ? `![${alt}](${address})` : `<img alt="${alt}" src='${address}'>`;
     builder.openBlock({ leadingLineBreaks: 1 });
     builder.addInline(mark, { noWordTransform: true });
@@ -94,7 +100,7 @@ function imageFormat(asMarkdown: boolean, files: readonly InlineFile[]): FormatC
 
 const childrenOf = (element: Element): Element[] => (element.children ?? []) as Element[];
 
-/** The elements below, but not those in a table below. */
+/** The next elements below with one of these names, except those inside a nested table. */
 function below(element: Element, names: readonly string[]): Element[] {
   return childrenOf(element).flatMap((child) => {
     if (names.includes(child.name ?? '')) return [child];
@@ -107,7 +113,7 @@ function plainText(element: Element): string {
   return childrenOf(element).map(plainText).join(' ');
 }
 
-/** A table of data as Markdown; one that only places things on the page as its rows. */
+/** Renders a data table as Markdown, and the rows of a layout table as lines. */
 const table: FormatCallback = (element, walk, builder) => {
   const rows = below(element, ['tr']).map((row) => below(row, ['td', 'th']));
   const isData =
@@ -140,8 +146,9 @@ const table: FormatCallback = (element, walk, builder) => {
 const lineOf = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
 /**
- * HTML as text, in time that grows with its length: what is too long or too deeply nested is left out.
- * @param quotations `skip` leaves out what mail programs mark as quoted
+ * Converts HTML to text in time that grows linearly with its length. Parts that are too long or too
+ * deeply nested are left out.
+ * @param quotations `skip` removes quotations that are marked by mail programs
  */
 export function textOfHtml(
   html: string,

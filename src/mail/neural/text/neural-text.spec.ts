@@ -19,7 +19,7 @@ const message = (body: string) => ({
   fromEmail: 'bo@acme.example',
 });
 
-/** What is promised in docs/neural.md; `npm run bench:neural` prints the figures. */
+/** Minimum accuracy promised in docs/neural.md; `npm run bench:neural` prints the figures. */
 describe('the accuracy on the composed samples', () => {
   it.each([
     ['categories, development', 0.9],
@@ -28,7 +28,7 @@ describe('the accuracy on the composed samples', () => {
     ['sentiment', 0.65],
     ['conversation', 0.9],
     ['signature', 0.9],
-  ])('of %s is at least %d', (what, least) => {
+  ])('for %s is at least %d', (what, least) => {
     const figure = measure().find((each) => each.what === what);
     expect((figure?.right ?? 0) / (figure?.of ?? 1)).toBeGreaterThanOrEqual(least);
   });
@@ -43,11 +43,11 @@ describe('cleanConversation', () => {
     [{}, 'See [the page](https://x.example/%281%29).\n\n![logo](https://x.example/i.png)\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nBest regards,'],
     [{ ignoreLinks: true, ignoreImages: true }, 'See the page.\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nBest regards,'],
     [{ imagesAsMarkdown: false, ignoreTables: true, removeConclusionPhrases: true }, 'See [the page](https://x.example/%281%29).\n\n<img alt="logo" src=\'https://x.example/i.png\'>\nA B\n1 2'],
-  ])('does what its options say: %j', (options, text) => {
+  ])('applies its options: %j', (options, text) => {
     expect(cleanConversation(message(html), { ...NONE, ...options })).toBe(text);
   }); // prettier-ignore
 
-  it('shows no addresses that a browser would run, and no data', () => {
+  it('removes addresses that a browser would run, and data addresses', () => {
     const body =
       '<a href="javascript:alert(1)">a</a><img src="data:image/png;base64,AAAA"><img src="cid:none">';
     expect(cleanConversation(message(body), NONE)).toBe('a');
@@ -61,11 +61,11 @@ describe('contactsOf', () => {
     ['bo@acme.co.uk', 'T 020 7946 0958', ['+442079460958']],
     ['bo@acme.example', '(415) 555-2671', ['+14155552671']],
     ['bo@acme.example', 'Order 4711 of 2024-11-05', []],
-  ])('reads numbers as those of the country of %s', (email, line, numbers) => {
+  ])('reads phone numbers as those of the country of %s', (email, line, numbers) => {
     expect(contactsOf(line, { ...from, email }).phoneNumbers).toEqual(numbers);
   });
 
-  it('takes nothing for a name or a title that is none', () => {
+  it('ignores lines that are neither names nor titles', () => {
     const found = contactsOf(
       'Dr. Ada Byron, Chief Engineer\nKind regards\nADA@FIRMA.EXAMPLE',
       from,
@@ -78,12 +78,15 @@ describe('contactsOf', () => {
 
 describe('sentimentOf', () => {
   it.each(['Das war die Hölle, die Lieferung kam nicht', '素晴らしい', '', '12345'])(
-    'is neutral about what is not English: %s',
+    'rates text that is not English as neutral: %s',
     (text) => expect(sentimentOf(text)).toEqual({ sentiment: 'NEUTRAL', score: 0 }),
   );
 });
 
-/** None of these may throw; the ways that could take long are ended by the thread's limit, and these come after it. */
+/**
+ * None of these inputs may cause an error. In production the thread's time limit ends methods that
+ * take too long.
+ */
 describe('hostile HTML', () => {
   const LENGTH = 120_000;
   const repeated = (part: string) => part.repeat(Math.ceil(LENGTH / part.length));

@@ -2,30 +2,33 @@ import domino, { type Document, type Node } from '@mixmark-io/domino';
 import planer from 'planer';
 import patterns from 'planer/lib/regexes.js';
 
-/** HTML beyond this is left to the plain way: the library parses every element's content anew. */
+/**
+ * Longer HTML is handled by the simpler method, because the library parses the content of every
+ * element again.
+ */
 const MOST_CHARACTERS = 100_000;
 const MOST_WORK = 1_000_000;
 const MOST_TAGS = 2000;
-/** Elements that end by themselves: leaving them open nests nothing. */
+/** Elements that end implicitly, so leaving them open does not nest. */
 const FLAT = new Set([
   'area', 'base', 'br', 'col', 'dd', 'dt', 'hr', 'img', 'input', 'li', 'link', 'meta', 'option', 'p', 'td', 'th', 'tr', 'wbr',
 ]); // prettier-ignore
 const TAG_NAME = /[a-z][a-z0-9]*/iy;
 const TEXT_NODE = 3;
 const ELEMENT_NODE = 1;
-/** "On … wrote:" in four lines; what is longer is a paragraph. */
+/** "On … wrote:" takes up to four lines. Anything longer is a paragraph. */
 const MOST_HEADER = 1000;
 const QUOTED_HEADER = /^\s*(?:From|Date):/;
 
-// The library asks only for matches at the beginning, but its patterns look everywhere, which takes seconds for a
-// paragraph of 2500 characters that is made for it.
+// The library uses only matches at the beginning, but its patterns search the whole text. A
+// paragraph of 2500 characters written to exploit that took seven seconds (ADR 0038).
 patterns.SPLITTER_PATTERNS = patterns.SPLITTER_PATTERNS.map((pattern) => {
   const anchored =
     pattern instanceof RegExp ? new RegExp(`^(?:${pattern.source})`, pattern.flags) : pattern;
   return { exec: (text: string) => (text.length > MOST_HEADER ? null : anchored.exec(text)) };
 });
 
-/** How many tags there are, and how deep they are nested at most: by counting, without parsing. */
+/** Counts the tags and the maximum nesting depth, without parsing. */
 export function measureHtml(html: string): { tags: number; depth: number } {
   let tags = 0;
   let open = 0;
@@ -44,8 +47,8 @@ export function measureHtml(html: string): { tags: number; depth: number } {
 }
 
 /**
- * The HTML of a message without what it quotes of earlier ones; null when it is too large or too deeply nested to be
- * looked at this way, or the library cannot make anything of it.
+ * Removes the quotations of earlier messages from HTML. `null` if the HTML is too large or too
+ * deeply nested for this method, or the library fails on it.
  */
 export function withoutQuotations(html: string): string | null {
   if (html.length > MOST_CHARACTERS) return null;
@@ -54,12 +57,16 @@ export function withoutQuotations(html: string): string | null {
   try {
     return planer.extractFromHtml(html, DOCUMENTS);
   } catch {
-    // It expects a browser's tree, and senders write anything; the plain way takes everything.
+    // The library expects the tree of a browser and fails on some senders' HTML. The simpler method
+    // handles any HTML.
     return null;
   }
 }
 
-/** Makes the library's documents: those of domino, which has no XPath, with answers to the four queries it asks. */
+/**
+ * Creates documents for the library. They are domino documents, which have no XPath, so `evaluate`
+ * answers the four queries that the library makes.
+ */
 const DOCUMENTS = {
   implementation: {
     createHTMLDocument(): Document {
@@ -99,7 +106,7 @@ function outermostQuotes(document: Document): Node[] {
   });
 }
 
-/** Nodes of one kind whose text begins as the header of a quoted message does, in the order of the document. */
+/** Nodes of one type whose text begins like the header of a quoted message, in document order. */
 function quotedHeaders(document: Document, nodeType: number): Node[] {
   const found: Node[] = [];
   const visit = (node: Node): void => {

@@ -2,17 +2,20 @@ import vader from 'vader-sentiment';
 
 export type Sentiment = 'POSITIVE' | 'NEGATIVE' | 'NEUTRAL';
 
-/** How a text feels. */
+/** The sentiment of a text. */
 export interface SentimentResult {
   sentiment: Sentiment;
-  /** From -1 (negative) to 1 (positive); 0 also for what cannot be told. */
+  /** From -1 (negative) to 1 (positive); 0 if the sentiment is unknown. */
   score: number;
 }
 
-/** Characters that are looked at. */
+/** Number of characters that are analysed. */
 export const SENTIMENT_CHARACTERS = 1000;
 const THRESHOLD = 0.3;
-/** So many words of other languages more than English ones, and the lexicon is not asked. */
+/**
+ * Common words of English and of other languages. A text with more words of the second list is not
+ * rated.
+ */
 const ENGLISH =
   'the and is are was were you your i we it to of for this that have has not with be at on my our will would can could they if as from what when but so an do please';
 const OTHERS =
@@ -27,7 +30,10 @@ const wordsIn = (text: string): string[] => text.toLowerCase().match(/\p{L}+/gu)
 const ENGLISH_WORDS = new Set(ENGLISH.split(' '));
 const OTHER_WORDS = new Set(OTHERS.split(' ').filter((word) => !SHARED.has(word)));
 
-/** Whether a text can be English: no other script, and not more of the small words of other languages. */
+/**
+ * True if a text may be English: at most half of its words are in another script, and it has no
+ * more small words of other languages than of English.
+ */
 export function maybeEnglish(text: string): boolean {
   const words = wordsIn(text);
   if (words.length === 0) return false;
@@ -38,7 +44,10 @@ export function maybeEnglish(text: string): boolean {
   return others <= english;
 }
 
-/** How the first 1000 characters feel, by the words of an English lexicon (VADER); what is not English is neutral. */
+/**
+ * Rates the sentiment of the first 1000 characters with an English lexicon (VADER). Text in other
+ * languages is neutral.
+ */
 export function sentimentOf(text: string): SentimentResult {
   const looked = text.slice(0, SENTIMENT_CHARACTERS);
   if (!maybeEnglish(looked)) return { sentiment: 'NEUTRAL', score: 0 };

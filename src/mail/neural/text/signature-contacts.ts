@@ -2,12 +2,12 @@ import { type CountryCode, findPhoneNumbersInText, isSupportedCountry } from 'li
 import { isClosing } from './closing-phrases.ts';
 import { isJobTitle } from './signature-lines.ts';
 
-/** What a signature says of its writer. */
+/** Contact data in a signature. */
 export interface SignatureContacts {
   jobTitles: string[];
   /** `description` is the text of the link. */
   links: { description: string; url: string }[];
-  /** E.164. */
+  /** In E.164 format. */
   phoneNumbers: string[];
   emails: string[];
   names: { firstName: string; lastName: string }[];
@@ -25,10 +25,11 @@ const HONOURS = /^(?:mr|mrs|ms|dr|prof|herr|frau|sir)\.?\s/i;
 const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)].slice(0, MOST_EACH);
 
 /**
- * Finds people, their titles and how to reach them.
+ * Finds people, job titles and contact data.
  * @param signature with links as Markdown
- * @param from who sent the message: numbers without a country are read as those of the country of the address, else
- *   of the United States; the name is recognised
+ * @param from sender of the message. Phone numbers without a country code are read as numbers of
+ *   the country in which the address ends, or else of the United States. The name is recognised in
+ *   the signature.
  */
 export function contactsOf(
   signature: string,
@@ -59,7 +60,10 @@ function linksOf(text: string): SignatureContacts['links'] {
   return [...found].slice(0, MOST_EACH).map(([url, description]) => ({ description, url }));
 }
 
-/** "Ada Byron, Head of Sales" and "Head of Sales | Acme" have parts. */
+/**
+ * Splits lines such as "Ada Byron, Head of Sales" and "Head of Sales | Acme" into parts, and keeps
+ * the titles.
+ */
 function titlesOf(line: string): string[] {
   if (!isJobTitle(line)) return [];
   const parts = line.split(/\s*[|•·]\s*|,\s+|\s[–—-]\s/).filter((part) => isJobTitle(part));
@@ -71,11 +75,11 @@ function phoneNumbersOf(text: string, email: string): string[] {
   return distinct(found.map(({ number }) => number.number));
 }
 
-/** By the end of the address, where that is the name of a country. */
+/** Country of the address's top-level domain; US if that is not a country. */
 function countryOf(email: string): CountryCode {
   const ending = (email.split('.').at(-1) ?? '').toUpperCase();
   const country = ending === 'UK' ? 'GB' : ending;
-  // Sold to everybody, whatever country they were meant for.
+  // These top-level domains are sold worldwide, so they say nothing about the country.
   return isSupportedCountry(country) && !['CO', 'IO', 'ME', 'TV', 'AI', 'CC'].includes(country)
     ? country
     : 'US';

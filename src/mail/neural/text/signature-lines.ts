@@ -1,4 +1,4 @@
-/** What people are, in English and a few other languages: words of a line that is a title. */
+/** Words of job titles, in English and a few other languages. */
 const TITLE_WORDS = String.raw`account(?:ant| manager| executive)|administrator|advisor|analyst|architect|assistant|associate|attorney|broker|ceo|cfo|chair(?:man|woman|person)?|chef|chief|cmo|consultant|controller|co-?founder|coo|coordinator|counsel|cto|dean|designer|developer|director|editor|engineer|executive|founder|geschäftsführer(?:in)?|gerente|head of|inspector|instructor|intern|journalist|lawyer|lead|leiter(?:in)?|librarian|manager|nurse|officer|owner|paralegal|partner|photographer|physician|planner|president|principal|producer|professor|programmer|proprietor|receptionist|recruiter|representative|researcher|sales|scientist|secretary|specialist|strategist|superintendent|supervisor|teacher|technician|treasurer|trustee|vice president|vp|writer|directeur|directrice|responsable|ingénieur`;
 const TITLE = new RegExp(String.raw`(?:^|[^\p{L}])(?:${TITLE_WORDS})(?:[^\p{L}]|$)`, 'iu');
 const EMAIL = /[\p{L}\p{N}._%+-]{1,64}@[\p{L}\p{N}.-]{1,190}\.\p{L}{2,24}/u;
@@ -9,7 +9,7 @@ const SENTENCE_END = /[.!?]["')]?\s*$/;
 const MOST_LINE = 80;
 const MOST_TITLE = 70;
 
-/** Whether the line says what somebody is, and no more. */
+/** True if the line is a job title and nothing else. */
 export function isJobTitle(line: string): boolean {
   const trimmed = line.trim();
   return (
@@ -22,7 +22,10 @@ export function isJobTitle(line: string): boolean {
   );
 }
 
-/** Whether the last lines of a message are its signature although nothing says so: short, and with something to be reached by, or the sender's name. */
+/**
+ * True if the last lines of a message look like an unmarked signature. They must be short, and
+ * contain contact data or the sender's name.
+ */
 export function looksLikeSignature(lines: readonly string[], fromName: string): boolean {
   const filled = lines.map((line) => line.trim()).filter(Boolean);
   if (filled.length === 0 || filled.some((line) => line.length > MOST_LINE)) return false;
@@ -33,7 +36,8 @@ export function looksLikeSignature(lines: readonly string[], fromName: string): 
   const first = (filled[0] ?? '').toLowerCase().replace(/^[-–—]\s*/, '').replace(/[,.!]$/, ''); // prettier-ignore
   const named = names.includes(first);
   if (filled.length === 1) return named;
-  // Sentences are not part of a signature; the abbreviations of one are ("Ltd.").
+  // A signature contains no sentences. Short lines may end with the period of an abbreviation
+  // ("Ltd.").
   const sentences = filled.filter(
     (line) => SENTENCE_END.test(line) && line.split(' ').length > 5,
   ).length;

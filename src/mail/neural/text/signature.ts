@@ -1,15 +1,18 @@
 import { type CleanOptions, type MessageInput, partsOf } from './clean-message.ts';
 import { contactsOf, type SignatureContacts } from './signature-contacts.ts';
 
-/** What was found of a signature; both are empty when the message has none. */
+/**
+ * The signature of a message and its contact data. Both are empty if the message has no signature;
+ * `contacts` is `null` if it was not requested.
+ */
 export interface Signature {
   signature: string;
   contacts: SignatureContacts | null;
 }
 
 /**
- * The signature of a message.
- * @param parseContacts whether to look into it
+ * Finds the signature of a message.
+ * @param parseContacts true to read the contact data in it
  */
 export function signatureOf(
   message: MessageInput & { fromEmail: string },
@@ -23,7 +26,7 @@ export function signatureOf(
       ? signature
       : `${closing}\n${signature}`.trim();
   if (!parseContacts) return { signature: shown, contacts: null };
-  // Links belong to the contacts, whether or not they are to be shown.
+  // Links are part of the contact data even if the options remove them from the text.
   const linked =
     options.ignoreLinks && /<a\s/i.test(message.body)
       ? partsOf(message, { ...options, ignoreLinks: false }, careful).signature

@@ -10,26 +10,29 @@ import { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import type { TaskName, TaskReply, TaskRequest, Tasks } from './tasks.ts';
 
 const MB = 2 ** 20;
-/** Work on texts takes milliseconds unless somebody has made it not to. */
+/** Analysing text takes milliseconds, except for text that was written to be slow. */
 const TEXT = { lane: 'short', timeMs: 10_000, inputBytes: 64 * MB, outputBytes: 64 * MB } as const;
-/** A page takes a second or a few, and a file is up to 25 MB. */
+/** A page takes one to a few seconds, and a file has up to 25 MB. */
 const OCR = { lane: 'long', timeMs: 90_000, inputBytes: 32 * MB, outputBytes: 16 * MB } as const;
 
 function neuralTask(base: string, limits: TaskLimits): Task<TaskRequest, TaskReply> {
   return task<typeof import('./neural-work.ts')>()(base, './neural-work', 'answerNeural', limits);
 }
 
-/** Where the code of the threads is, in tests without the optional packages. */
+/** Injection token for the location of the thread code, for tests without the optional packages. */
 export const NEURAL_CODE = Symbol('code of neural threads');
 
-/** Looks at texts and images in threads, so that no request waits for those of others. */
+/**
+ * Analyses texts and images in worker threads, so that requests do not wait for each other's
+ * analysis.
+ */
 @Injectable()
 export class NeuralThreads {
   readonly #log = new Logger(NeuralThreads.name);
   readonly #text: Task<TaskRequest, TaskReply>;
   readonly #ocr: Task<TaskRequest, TaskReply>;
 
-  /** @param code URL of a file in the folder of `neural-work`, where that is not this one */
+  /** @param code URL of a file in the folder that contains `neural-work`; default: this file */
   constructor(
     private readonly threads: WorkThreads,
     @Optional() @Inject(NEURAL_CODE) code: string = import.meta.url,
@@ -39,8 +42,8 @@ export class NeuralThreads {
   }
 
   /**
-   * Works on texts. What takes too long is done once more in a way that cannot.
-   * @throws {DomainError} when too much of it waits, or it fails
+   * Analyses texts. If that takes too long, the work is repeated with a method of bounded time.
+   * @throws {DomainError} if too many requests are waiting, or the work fails
    */
   async text<Name extends Exclude<TaskName, 'ocr'>>(
     accountId: string,
@@ -53,17 +56,19 @@ export class NeuralThreads {
       return await ask(false);
     } catch (error) {
       if (!(error instanceof NeuralLimitError)) throw error;
-      this.#log.warn(`${name} is done the plain way: ${String(error.cause)}`);
+      this.#log.warn(
+        `${name} exceeded its limits and is repeated with the simpler method: ${String(error.cause)}`,
+      );
       return ask(true);
     }
   }
 
   /**
-   * Reads the text of a file.
-   * @param load gets its bytes; called when there is room for them
-   * @throws {InvalidInputError} when it cannot be read
-   * @throws {NotImplementedError} when a package is not installed
-   * @throws {DomainError} when too much of it waits, or it fails
+   * Recognises the text of a file.
+   * @param load loads the bytes; called once there is capacity for them
+   * @throws {InvalidInputError} if the file cannot be read
+   * @throws {NotImplementedError} if a required package is not installed
+   * @throws {DomainError} if too many requests are waiting, or the work fails
    */
   async ocr(
     accountId: string,
@@ -102,17 +107,21 @@ export class NeuralThreads {
     }
     if (!(error instanceof TaskFailedError)) return error;
     this.#log.error(`${error.errorName}: ${error.message}`);
-    return new DomainError('neural.failed', 'unavailable', 'This could not be worked out');
+    return new DomainError(
+      'neural.failed',
+      'unavailable',
+      'The request could not be processed; try again later',
+    );
   }
 }
 
-/** The work took more time or memory than it may. */
+/** The work exceeded its limit of time or memory. */
 class NeuralLimitError extends DomainError {
   constructor(cause: WorkLimitError) {
     super(
       'neural.failed',
       'unavailable',
-      'This could not be worked out: it takes more time or memory than there is for one request',
+      'The request could not be processed: it needs more time or memory than one request may use',
       { cause: cause.details.cause ?? cause },
     );
   }

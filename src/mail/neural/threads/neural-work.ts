@@ -11,8 +11,8 @@ import {
 } from './tasks.ts';
 
 /*
- * What threads do with texts and images (`NeuralThreads`). Node loads this file as it is, in tests too: it may import only
- * what Node itself can strip of types.
+ * Thread code for the analysis of texts and images (`NeuralThreads`). Node loads this file
+ * directly, in tests as well, so it may import only modules whose types Node can strip.
  */
 
 const PLAIN = {
@@ -49,14 +49,16 @@ async function work(request: TaskRequest): Promise<Tasks[keyof Tasks]['output']>
     case 'categorize':
       return request.input.messages.map((message) => categorize(message));
     case 'ocr': {
-      // Its libraries are large, and perhaps not there.
+      // Loaded only when needed, because its libraries are large and may not be installed.
       const { recognize } = await import('../ocr/recognize.ts');
       return recognize(request.input.bytes, request.input.pages);
     }
   }
 }
 
-/** Does a piece of work on texts or on a file. Errors of the input and missing packages are part of the reply. */
+/**
+ * Runs one task on texts or a file. Errors in the input and missing packages are part of the reply.
+ */
 export async function answerNeural(request: TaskRequest): Promise<TaskReply> {
   try {
     return { output: await work(request) };

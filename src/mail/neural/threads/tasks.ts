@@ -3,14 +3,14 @@ import type { CleanOptions, MessageInput } from '../text/clean-message.ts';
 import type { SentimentResult } from '../text/sentiment.ts';
 import type { Signature } from '../text/signature.ts';
 
-/** A message to take apart. */
+/** A message to analyse. */
 export type TextInput = MessageInput & { fromEmail: string };
 
-/** What a thread can be asked, by name: input and answer. */
+/** The tasks of a thread, by name, with their input and output. */
 export interface Tasks {
   sentiment: {
     input: { texts: readonly string[]; messages: readonly TextInput[]; careful: boolean };
-    /** Of the texts, then of the messages; `text` is what was looked at. */
+    /** Results for the texts, then for the messages; `text` is the analysed part. */
     output: (SentimentResult & { text: string })[];
   };
   conversation: {
@@ -31,7 +31,7 @@ export interface Tasks {
     output: Categorized[];
   };
   ocr: {
-    /** `pages`: numbers from 1; null: the first ones. */
+    /** `pages`: page numbers from 1; `null` for the first five. */
     input: { bytes: Uint8Array; pages: readonly number[] | null };
     /** The text of each page. */
     output: string[];
@@ -39,16 +39,16 @@ export interface Tasks {
 }
 export type TaskName = keyof Tasks;
 
-/** What a thread is sent. */
+/** A request to a thread. */
 export type TaskRequest = {
   [Name in TaskName]: { name: Name; input: Tasks[Name]['input'] };
 }[TaskName];
 
-/** What it answers. `refused`: the input is wrong; `missing`: this package is not installed. */
+/** A thread's reply. `refused`: the input is wrong. `missing`: this package is not installed. */
 export type TaskReply =
   { output: Tasks[TaskName]['output'] } | { refused: string } | { missing: string };
 
-/** The input of a task cannot be worked on; the message is shown to the caller. */
+/** The task cannot process its input. The message is shown to the client. */
 export class RefusedInput extends Error {
   override name = 'RefusedInput';
 }
