@@ -1,7 +1,7 @@
 import { parseMessage } from './mime-parser.ts';
 import { isReport, readDeliveryReport } from './delivery-report.ts';
 
-/** Reports as servers write them: the words are theirs, names and addresses are not. */
+/** Reports in the wording of real servers, with invented names and addresses. */
 const reportOf = async (lines: string[]) =>
   (await parseMessage(Buffer.from(lines.join('\r\n')))).report;
 
@@ -13,7 +13,10 @@ const HEAD = [
 ];
 const REPORT = 'Content-Type: multipart/report; report-type=delivery-status; boundary="b1"';
 
-/** @param status the part about recipients @param original the part with the message */
+/**
+ * @param status the part about recipients
+ * @param original the part with the original message
+ */
 const report = (status: string[], original: string[], type = REPORT) => [
   ...HEAD, type, '', 'This is a MIME-encapsulated message.', '', '--b1', 'Content-Type: text/plain', '', 'Sorry.', '', '--b1',
   'Content-Type: message/delivery-status', '', ...status, '', '--b1', ...original, '', '--b1--', '',
@@ -30,8 +33,8 @@ const MTA = [
   'Arrival-Date: Sat, 21 Nov 2026 20:00:00 +0000',
 ];
 
-describe('delivery reports', () => {
-  it('are read as Postfix writes them', async () => {
+describe('a delivery report', () => {
+  it('reads a report of Postfix', async () => {
     const status = [
       'Reporting-MTA: dns; mx.example.test',
       'X-Postfix-Queue-ID: 4F1Kq32dJ0z9',
@@ -61,7 +64,7 @@ describe('delivery reports', () => {
     });
   });
 
-  it('are read as Exim writes them, whose status says little', async () => {
+  it('reads a report of Exim, whose status code is generic', async () => {
     const status = [
       'Reporting-MTA: dns; mx.example.test',
       '',
@@ -93,7 +96,7 @@ describe('delivery reports', () => {
     });
   });
 
-  it('are read as Exchange Online writes them', async () => {
+  it('reads a report of Exchange Online', async () => {
     const status = [
       'Reporting-MTA: dns;AM0PR01MB0001.eurprd01.prod.exchange.test',
       'Received-From-MTA: dns;AM0PR01MB0001.eurprd01.prod.exchange.test',
@@ -113,7 +116,7 @@ describe('delivery reports', () => {
     });
   });
 
-  it('are read as Gmail writes them, with several recipients', async () => {
+  it('reads a report of Gmail about several recipients', async () => {
     const recipient = (email: string, action: string, code: string) => [
       '',
       `Final-Recipient: rfc822; ${email}`,
@@ -137,7 +140,7 @@ describe('delivery reports', () => {
     ]);
   });
 
-  it('say what they are about in their own header where they have no original', async () => {
+  it('takes the Message-IDs from its own header if it has no original message', async () => {
     const lines = report(
       [...MTA, '', 'Final-Recipient: rfc822; b@x.test', 'Action: failed', 'Status: 5.0.0'],
       ['Content-Type: text/plain', '', 'x'],
@@ -157,20 +160,20 @@ describe('delivery reports', () => {
   it.each([
     ['a delay', ['Final-Recipient: rfc822; b@x.test', 'Action: delayed', 'Status: 4.4.1']],
     [
-      'a recipient that is no mail address',
+      'a recipient that is not an email address',
       ['Final-Recipient: x400; c=de', 'Action: failed', 'Status: 5.1.1'],
     ],
     [
       'a recipient that is too long',
       [`Final-Recipient: rfc822; ${'x'.repeat(400)}@x.test`, 'Action: failed'],
     ],
-    ['nobody', ['Action: failed']],
-    ['nothing', []],
-  ])('tell nothing of %s', async (_, recipient) => {
+    ['a missing recipient', ['Action: failed']],
+    ['an empty block', []],
+  ])('reports no failed recipient for %s', async (_, recipient) => {
     expect((await reportOf(report([...MTA, '', ...recipient], ORIGINAL)))?.failed).toEqual([]);
   });
 
-  it('are told from other mail by their type', () => {
+  it('is recognised by its content type', () => {
     expect(isReport('multipart/report; report-type=disposition-notification')).toBe(true);
     expect(isReport('Multipart/Report')).toBe(true);
     for (const type of [
@@ -182,7 +185,7 @@ describe('delivery reports', () => {
       expect(isReport(type)).toBe(false);
   });
 
-  it('may hold anything: what cannot be read is left out', async () => {
+  it('skips content that is hostile or cannot be read', async () => {
     const hostile = [
       `Final-Recipient: rfc822; ${'a@'.repeat(50_000)}<`,
       `Final-Recipient: rfc822;${' '.repeat(100_000)}x`,

@@ -1,39 +1,45 @@
-/** Mail that could not be delivered to one of its recipients, as a server has reported it. */
+/** A recipient to whom a message could not be delivered, as reported by a server. */
 export interface FailedRecipient {
-  /** As its sender has written it, as far as the report says so; lower case. */
+  /**
+   * Address in lower case, as the sender wrote it if the report contains that, otherwise as the
+   * server used it.
+   */
   email: string;
-  /** `soft`: another time it may be delivered. */
+  /** `soft`: a later delivery may succeed. */
   type: 'hard' | 'soft';
-  /** Enhanced status code (RFC 3463), e.g. `5.1.1`; null: the report has none. */
+  /** Enhanced status code (RFC 3463), e.g. `5.1.1`; `null` if the report has none. */
   code: string | null;
-  /** Status code of the SMTP reply, e.g. `550`; null: the report has none. */
+  /** Status code of the SMTP reply, e.g. `550`; `null` if the report has none. */
   smtpCode: string | null;
-  /** The server's own words. */
+  /** The server's own text. */
   text: string;
 }
 
-/** What a report about a message (RFC 6522) says; one that nobody has failed in, or of another kind, says nothing. */
+/**
+ * Content of a report about a message (RFC 6522). Both lists are empty for a report of another
+ * kind.
+ */
 export interface DeliveryReport {
-  /** Message-IDs that may be that of the message it is about, the likeliest first; with angle brackets. */
+  /** Possible Message-IDs of the reported message, most likely first; with angle brackets. */
   about: string[];
   failed: FailedRecipient[];
 }
 
-/** A part of a message, decoded. */
+/** A decoded part of a message. */
 export interface ReportPart {
   /** Lower case, without parameters. */
   contentType: string;
-  /** Reads it, at most so many bytes of it. */
+  /** Decodes at most `mostBytes` bytes of the part. */
   text(mostBytes: number): string;
 }
 
-/** A report about more recipients is read as far as this. */
+/** Further recipients of a report are ignored. */
 const MOST_RECIPIENTS = 100;
 const MOST_IDS = 20;
 const MOST_STATUS_BYTES = 256 * 1024;
 const MOST_HEADER_BYTES = 64 * 1024;
 const LONGEST_EMAIL = 320;
-/** Of an address: what stands in front of it. */
+/** Maximum length of the address type in front of an address. */
 const LONGEST_TYPE = 80;
 const LONGEST_ID = 500;
 const LONGEST_TEXT = 1_000;
@@ -48,15 +54,19 @@ const ORIGINAL_TYPES = [
   'message/global-headers',
 ];
 
-/** Whether a message is a report: about its delivery, or that it was read; `contentType` is the whole header field. */
+/**
+ * True if a message is a report, about its delivery or about being read. @param contentType the
+ * complete header field
+ */
 export function isReport(contentType: string): boolean {
   return /^\s*multipart\/report\s*(;|$)/i.test(contentType);
 }
 
 /**
- * Reads a delivery status notification (RFC 3464, and RFC 6533 for addresses beyond ASCII). Never throws, whatever it is given.
- * @param parts of the report, in order
- * @param named Message-IDs that the header of the report itself names
+ * Reads a delivery status notification (RFC 3464, and RFC 6533 for non-ASCII addresses). Never
+ * throws.
+ * @param parts parts of the report, in order
+ * @param named Message-IDs named in the header of the report itself
  */
 export function readDeliveryReport(
   parts: readonly ReportPart[],
@@ -73,7 +83,7 @@ export function readDeliveryReport(
 
 type Fields = ReadonlyMap<string, string>;
 
-/** Groups of fields, each about a recipient, by their names in lower case. */
+/** The field groups of the recipients, with field names in lower case. */
 function recipientsOf(text: string): Fields[] {
   return text
     .replaceAll('\r\n', '\n')
@@ -103,14 +113,14 @@ function failedOf(fields: Fields): FailedRecipient | undefined {
     .replace(/\s+/g, ' ');
   const [, ofText] = /\b([245]\.\d{1,3}\.\d{1,3})\b/.exec(text) ?? [];
   const [ofField] = /[245]\.\d{1,3}\.\d{1,3}/.exec(fields.get('status') ?? '') ?? [];
-  // "5.0.0" says no more than that it has failed: the server's own words may say why.
+  // "5.0.0" is generic. The code in the server's text may give the reason.
   const code = (ofField && !ofField.endsWith('.0.0') ? ofField : (ofText ?? ofField)) ?? null;
   const smtpCode = /\b[245]\d\d\b/.exec(text)?.[0] ?? null;
   const type = (code ?? smtpCode ?? '5').startsWith('4') ? 'soft' : 'hard';
   return { email, type, code, smtpCode, text: clean(text).slice(0, LONGEST_TEXT).toWellFormed() };
 }
 
-/** The address of `rfc822; ada@example.test`. */
+/** The address in a field such as `rfc822; ada@example.test`. */
 function addressOf(field = ''): string | undefined {
   if (field.length > LONGEST_EMAIL + LONGEST_TYPE) return undefined;
   const [, address = ''] = /^(?:[\w-]+\s*;)?\s*<?([^<>\s]+@[^<>\s]+?)>?$/.exec(field) ?? [];
@@ -118,12 +128,12 @@ function addressOf(field = ''): string | undefined {
   return email.length > 0 && email.length <= LONGEST_EMAIL ? email.toWellFormed() : undefined;
 }
 
-/** The Message-ID of a message or its header block. */
+/** The Message-ID in a message or header block. */
 function idsOf(text: string): string[] {
   const [block = ''] = text.trimStart().replaceAll('\r\n', '\n').split('\n\n', 1);
   const header = fieldsOf(block).get('message-id') ?? '';
   return (clean(header).match(/<[^<>\s]+>/g) ?? []).filter(({ length }) => length <= LONGEST_ID);
 }
 
-/** PostgreSQL stores no NUL. */
+/** PostgreSQL cannot store NUL. */
 const clean = (text: string): string => text.replaceAll('\0', '');

@@ -9,13 +9,13 @@ import type { MessageInput, ReadMessage } from './read-message.ts';
 
 export type { ReadMessage } from './read-message.ts';
 
-/** The content of a message, as far as there is one. */
+/** The content of a message. */
 export type MessageContent = NonNullable<RemoteMessage['content']>;
 type Readable = Exclude<MessageContent, { kind: 'unreadable' }>;
 
 const MB = 2 ** 20;
 const define = task<typeof import('./read-message.ts')>();
-/** Ordinary mail takes 1 or 2 ms, and 20 ms a megabyte. */
+/** An ordinary message takes 1 or 2 ms, and a large one 20 ms per megabyte. */
 const READ = define(import.meta.url, './read-message', 'readMessage', {
   lane: 'short',
   timeMs: 4_000,
@@ -31,8 +31,9 @@ const READ_HEADERS = define(import.meta.url, './read-message', 'readHeaders', {
 });
 
 /**
- * Reads messages in threads (`WorkThreads`), however small they are: a few kilobytes can be made to take minutes. A message
- * that hits a limit is not read again; its headers are, by themselves.
+ * Parses messages in worker threads (`WorkThreads`), even small ones: a message of a few kilobytes
+ * can be written to take minutes. A message that exceeds a limit is not parsed again; only its
+ * headers are.
  */
 @Injectable()
 export class MessageParser {
@@ -41,9 +42,9 @@ export class MessageParser {
   constructor(private readonly threads: WorkThreads) {}
 
   /**
-   * Reads messages, in order. Never throws for what a message contains.
-   * @param accountId whose messages they are; accounts share the threads fairly
-   * @param patient false: refuses when too much other work waits. Default true.
+   * Parses messages, in order. Never throws because of a message's content.
+   * @param accountId account of the messages; accounts share the threads fairly
+   * @param patient false to fail if too much other work is waiting; default: true
    * @throws {WorkLimitError} `busy` or `closed`
    */
   async read(
@@ -65,13 +66,16 @@ export class MessageParser {
     return read;
   }
 
-  /** Begins to read messages that `read` will be asked for, while other messages are still being stored. */
+  /**
+   * Starts parsing messages that `read` will request later, while earlier messages are still being
+   * stored.
+   */
   readAhead(contents: readonly MessageContent[], accountId: string): void {
     const readable = contents.filter(isReadable);
     const all = this.threads.runAll(READ, accountId, readable.map(inputOf), { patient: true });
     for (const [index, content] of readable.entries()) {
       const result = all.then((results) => results[index]);
-      // `read` reports what goes wrong.
+      // `read` reports the error.
       result.catch(() => undefined);
       this.#ahead.set(content, result);
     }
@@ -84,12 +88,12 @@ export class MessageParser {
   ): Promise<ReadMessage> {
     if (result && 'output' in result) return result.output;
     const error = result?.error ?? new WorkLimitError('closed');
-    // Not the fault of the message: it is read in the next run.
+    // The message is not at fault, so the next sync pass parses it again.
     if (error instanceof WorkLimitError && error.limit === 'closed') throw error;
     return { parsed: await this.#headers(content, accountId), failure: reasonOf(error) };
   }
 
-  /** What is known of a message whose content hit a limit. */
+  /** The headers of a message whose content exceeded a limit. */
   async #headers(content: Readable, accountId: string): Promise<ReadMessage['parsed']> {
     const bytes = content.kind === 'mime' ? content.mime : content.parts.headers;
     try {

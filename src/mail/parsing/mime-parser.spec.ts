@@ -67,13 +67,13 @@ describe('parseMessage', () => {
     ]);
   });
 
-  it('makes HTML of plain text', async () => {
+  it('converts plain text to HTML', async () => {
     const { body, snippet } = await parseMessage(mime('Subject: x', '', '1 < 2', '& more', ''));
     expect(body).toBe('1 &lt; 2<br>\n&amp; more');
     expect(snippet).toBe('1 < 2 & more');
   });
 
-  it('keeps nothing that PostgreSQL cannot store', async () => {
+  it('removes characters that PostgreSQL cannot store', async () => {
     const { subject, body, from } = await parseMessage(
       mime(
         'From: "a\0" <a\0@example.test>',
@@ -95,19 +95,19 @@ describe('parseMessage', () => {
     ['From: =?utf-8?q?=1B=07?= <eve@example.test>', 'eve@example.test', ''],
     ['From: "Eve\x1b" <eve\x07@example.test>', 'eve@example.test', 'Eve'],
     ['From: Eve <e\u202eve@example.test>', 'eve@example.test', 'Eve'],
-  ])('keeps the address of %j and no control characters', async (header, email, name) => {
+  ])('keeps the address and removes control characters in %j', async (header, email, name) => {
     const { from } = await parseMessage(mime(header, 'To: x\x1b@example.test', '', 'text'));
     expect(from).toEqual([{ email, name }]);
   });
 
-  it('takes no address out of an encoded name', async () => {
+  it('finds no address in an encoded name', async () => {
     const { from } = await parseMessage(
       mime('From: =?utf-8?q?Ada=3Cada=40example=2Etest=3E?= <eve@example.test>', '', 'text'),
     );
     expect(from).toMatchObject([{ email: 'eve@example.test' }]);
   });
 
-  it('treats absurdly long Message-IDs as none', async () => {
+  it('ignores Message-IDs of absurd length', async () => {
     const { messageIdHeader } = await parseMessage(
       mime(`Message-ID: <${'x'.repeat(600)}@a>`, '', ''),
     );
@@ -118,11 +118,11 @@ describe('parseMessage', () => {
     ['nothing', ''],
     ['no headers', '\r\n\r\nhello'],
     ['no colon', 'garbage\r\n\r\nx'],
-  ])('accepts %s', async (_, text) => {
+  ])('accepts a message with %s', async (_, text) => {
     expect((await parseMessage(Buffer.from(text))).to).toEqual([]);
   });
 
-  it('refuses a message nested beyond any sense', async () => {
+  it('refuses a message with too many nested parts', async () => {
     const depth = 200;
     const open = Array.from(
       { length: depth },

@@ -13,7 +13,10 @@ import { type DeliveryReport, isReport, readDeliveryReport } from './delivery-re
 import { snippetOf } from '../../formats/text/snippet.ts';
 import { decodeText } from './stored-text.ts';
 
-/** What the mirror keeps of a message's MIME. All text is storable: no NUL, no broken surrogates. */
+/**
+ * The parts of a message's MIME that the mirror stores. All text can be stored: it contains no NUL
+ * and no broken surrogates.
+ */
 export interface ParsedMessage {
   subject: string;
   from: Address[];
@@ -27,17 +30,17 @@ export interface ParsedMessage {
   references: string[];
   /** HTML. */
   body: string;
-  /** The header block as received; null: there is none. */
+  /** The header block as received; `null` if there is none. */
   headers: string | null;
   snippet: string;
   files: ParsedFile[];
-  /** What it is found by, as `searchDocument` has it. */
+  /** Search document, made by `searchDocument`. */
   searchable: string;
-  /** What it says of another message, when it is a report about that. */
+  /** Only for delivery reports: the report's content. */
   report?: DeliveryReport;
-  /** What it says of meetings; absent: nothing. */
+  /** Calendar messages (iTIP); absent if there are none. */
   itip?: ItipMessage[];
-  /** Why a part of it was passed because of a limit; absent: nothing was. */
+  /** Reason why a part was skipped because of a limit; absent if nothing was skipped. */
   passed?: string;
 }
 
@@ -45,7 +48,10 @@ export interface ParsedMessage {
 export interface ParsedFile {
   /** Position among the attachments. */
   part: number;
-  /** How the provider finds it; null: by its position in the whole message. */
+  /**
+   * The provider's section number of the attachment; `null` if it is identified by its position in
+   * the whole message.
+   */
   section: string | null;
   filename: string;
   contentType: string;
@@ -55,18 +61,18 @@ export interface ParsedFile {
   size: number;
 }
 
-/** Longer ones are treated as none: they identify nothing, and would not fit an index. */
+/** Longer Message-IDs are ignored: they are not plausible and would not fit an index. */
 const MAX_ID_LENGTH = 500;
 const MAX_REFERENCES = 100;
 const MAX_ADDRESSES = 2_000;
 const MAX_FILES = 500;
 const MAX_SUBJECT_LENGTH = 10_000;
 const MAX_HEADERS_LENGTH = 128 * 1024;
-/** UTF-16 units of HTML: what is longer is cut, whole at the provider all the same. */
+/** In UTF-16 units of HTML. A longer body is cut here; the provider has all of it. */
 const MAX_BODY_LENGTH = 8 * 1024 * 1024;
-/** As `file.size` stores it. */
+/** Maximum of the column `file.size`. */
 const MAX_SIZE = 2 ** 31 - 1;
-/** Bytes after which a header block that has no end is cut. */
+/** A header block without an end is cut after this many bytes. */
 export const MAX_HEADER_BYTES = 256 * 1024;
 const LIMITS = {
   forceRfc822Attachments: true,
@@ -74,7 +80,7 @@ const LIMITS = {
   maxHeadersSize: 4 * 1024 * 1024,
 };
 
-/** What is left of a message that cannot be parsed. */
+/** Result for a message that cannot be parsed. */
 export const UNREADABLE: ParsedMessage = {
   subject: '',
   from: [],
@@ -92,12 +98,15 @@ export const UNREADABLE: ParsedMessage = {
   searchable: '',
 };
 
-/** PostgreSQL stores neither NUL nor halves of surrogate pairs. */
+/** Removes text that PostgreSQL cannot store: NUL and halves of surrogate pairs. */
 function clean(text: string | null | undefined): string {
   return (text ?? '').replaceAll('\0', '').toWellFormed();
 }
 
-/** Control characters are removed: a name or an address that has some is no reason to lose who wrote. */
+/**
+ * Control characters are removed from names and addresses, so that the sender is not lost because
+ * of them.
+ */
 function addresses(list: readonly ParsedAddress[] | undefined): Address[] {
   return (list ?? [])
     .flatMap((entry) => entry.group ?? [entry])
@@ -110,8 +119,8 @@ function addresses(list: readonly ParsedAddress[] | undefined): Address[] {
 }
 
 /**
- * Who wrote it. The first author in the header may lack an address, for example because a ";" in an unquoted name splits
- * that name in two: then it is the first author who has one.
+ * Author of the message. The first author in the header may lack an address, for example because a
+ * ";" in an unquoted name splits the name in two. Then the first author with an address is used.
  */
 function authors(email: Email): Address[] {
   const first = addresses(email.from ? [email.from] : []);
@@ -137,7 +146,7 @@ function fileOf(attachment: Attachment, part: number): ParsedFile {
   });
 }
 
-/** A file as it is stored, whoever has described it. */
+/** Converts the description of a file to storable values. */
 function describeFile(part: number, file: Omit<ParsedFile, 'part'>): ParsedFile {
   return {
     part,
@@ -151,7 +160,7 @@ function describeFile(part: number, file: Omit<ParsedFile, 'part'>): ParsedFile 
   };
 }
 
-/** Where the header block ends: after its empty line. */
+/** Position after the empty line that ends the header block. */
 function headerEnd(mime: Buffer): number {
   const head = mime.subarray(0, MAX_HEADER_BYTES);
   const ends = ['\r\n\r\n', '\n\n', '\n\r\n'].flatMap((gap) => {
@@ -164,7 +173,7 @@ function headerEnd(mime: Buffer): number {
 function headerText(block: Buffer): string | null {
   if (block.length === 0) return null;
   const bytes = block.subarray(0, MAX_HEADERS_LENGTH);
-  // A cut inside of a character is no reason to take the rest for Latin-1.
+  // A character cut in half at the end does not mean that the text is Latin-1.
   const utf8 = bytes.toString('utf8');
   const broken = utf8.slice(0, -1).includes('\ufffd');
   return clean(broken ? bytes.toString('latin1') : utf8);
@@ -176,8 +185,8 @@ function htmlOf(text: string): string {
 }
 
 /**
- * Reads a message as it is stored at a provider.
- * @throws whatever the parser throws for input beyond its limits
+ * Parses a complete message.
+ * @throws the parser's errors for input that exceeds its limits
  */
 export async function parseMessage(mime: Buffer): Promise<ParsedMessage> {
   const email = await PostalMime.parse(mime, LIMITS);
@@ -192,8 +201,8 @@ export async function parseMessage(mime: Buffer): Promise<ParsedMessage> {
 }
 
 /**
- * Reads what could be fetched of a large message.
- * @throws as `parseMessage`, for the header block
+ * Parses the fetched parts of a large message.
+ * @throws like `parseMessage`, for the header block
  */
 export async function parseParts({
   headers,
@@ -214,7 +223,7 @@ export async function parseParts({
   });
 }
 
-/** What there is to read of a large message; null: it has no text of that kind. */
+/** The texts of a large message; `null` for a kind of text the message does not have. */
 async function textsOf({
   texts,
   head,
@@ -265,7 +274,10 @@ function itipOf(calendars: readonly string[]): Pick<ParsedMessage, 'itip' | 'pas
   };
 }
 
-/** What can be said of a message whose content cannot be read: its headers, if they can. */
+/**
+ * Parses only the headers of a message whose content cannot be parsed. Unreadable headers give an
+ * empty message.
+ */
 export async function parseHeaders(mime: Buffer): Promise<ParsedMessage> {
   const block = mime.subarray(0, headerEnd(mime));
   try {

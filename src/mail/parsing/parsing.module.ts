@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { MessageParser } from './message-parser.ts';
 
-/** Reading messages in threads: for the mirror, and for messages that are sent as they are. */
+/** Parses messages in worker threads: for sync passes, and for messages sent as raw MIME. */
 @Module({ providers: [MessageParser], exports: [MessageParser] })
 export class ParsingModule {}

@@ -2,16 +2,19 @@ import type { MessageParts } from '../../providers/port/connector.ts';
 import { type ParsedMessage, parseHeaders, parseMessage, parseParts } from './mime-parser.ts';
 
 /*
- * What threads do with messages (`MessageParser`). Node loads this file as it is, in tests too: it may import only what Node
- * itself can strip of types.
+ * Thread code that parses messages (`MessageParser`). Node loads this file directly, in tests as
+ * well, so it may import only modules whose types Node can strip.
  */
 
-/** A message as a thread gets it: bytes are plain there. */
+/** A message as a thread receives it: buffers arrive as plain byte arrays. */
 export type MessageInput =
   | { kind: 'mime'; mime: Uint8Array }
   | ({ kind: 'parts'; headers: Uint8Array } & Omit<MessageParts, 'headers'>);
 
-/** `failure` says why the content could not be read; `parsed` has what is known then. */
+/**
+ * A parsed message. If the content could not be parsed, `failure` gives the reason and `parsed` has
+ * only what the headers contain.
+ */
 export interface ReadMessage {
   parsed: ParsedMessage;
   failure: string | null;
@@ -21,7 +24,7 @@ function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Reads a message. If its content cannot be read, its headers are. */
+/** Parses a message, or only its headers if that fails. */
 export async function readMessage(input: MessageInput): Promise<ReadMessage> {
   try {
     const parsed =
@@ -38,7 +41,7 @@ export async function readMessage(input: MessageInput): Promise<ReadMessage> {
   }
 }
 
-/** Reads what the headers of a message say of it. Never throws for what they contain. */
+/** Parses the headers of a message. Never throws because of their content. */
 export async function readHeaders(mime: Uint8Array): Promise<ParsedMessage> {
   return parseHeaders(bufferOf(mime));
 }

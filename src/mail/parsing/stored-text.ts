@@ -3,7 +3,10 @@ import type { StoredText } from '../../providers/port/connector.ts';
 
 const plain = (text: string) => text.replaceAll(/[^\w.:+-]/g, '');
 
-/** The text of a part; an unknown charset or a broken encoding gives what can be read of it. For threads only. */
+/**
+ * Decodes the text of a part. With an unknown charset or a broken encoding it returns the readable
+ * text. For worker threads only.
+ */
 export async function decodeText({
   type,
   charset,

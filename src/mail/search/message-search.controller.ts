@@ -18,9 +18,9 @@ export class MessageSearchController {
   @Endpoint({
     summary: 'Search messages, best match first',
     description:
-      'Every word has to be in subject, addresses, text or names of attachments, in any order; the last one may go on. ' +
+      'Every word must occur in the subject, addresses, text or attachment names, in any order; the last word may be the beginning of a longer one. ' +
       'Operators: `from:`, `to:`, `cc:`, `bcc:`, `subject:`, `filename:`, `has:attachment`, `is:unread`, `is:read`, ' +
-      '`is:starred`, `in:`, `label:`, `before:`, `after:`, quotes, `-`, `OR`, `word*`. Drafts are found with `in:drafts`.',
+      '`is:starred`, `in:`, `label:`, `before:`, `after:`, quotes, `-`, `OR`, `word*`. Drafts are found only with `in:drafts`.',
     response: foundMessages,
   })
   async find(

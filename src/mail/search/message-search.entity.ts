@@ -14,14 +14,20 @@ const MessageSearchSchema = defineEntity({
   properties: {
     message: () => p.oneToOne(Message).primary().deleteRule('cascade'),
     accountId: p.uuid(),
-    /** That of the message. */
+    /** Copy of the message's date. */
     date: p.datetime().columnType('timestamptz'),
-    /** See `searchDocument`. Not compressed (`storage external`): a search reads hundreds. */
+    /**
+     * See `searchDocument`. Stored uncompressed (`storage external`), because a search reads
+     * hundreds of documents.
+     */
     document: p.string().columnType('tsvector'),
   },
 });
 
-/** What a message is found by. Every lexeme begins with the account's key: the index is apart for each account. */
+/**
+ * Search document of a message. Every lexeme begins with the account's key, which separates the
+ * accounts within the index.
+ */
 export class MessageSearch extends MessageSearchSchema.class {}
 MessageSearchSchema.setClass(MessageSearch);
 
@@ -30,12 +36,12 @@ const SearchBacklogSchema = defineEntity({
   tableName: 'search_backlog',
   properties: {
     account: () => p.manyToOne(Grant).ref().primary().deleteRule('cascade'),
-    /** Messages from here on, and later, have been gone through; null: none yet. */
+    /** Messages from this date on have been processed; `null` if none have. */
     doneDate: p.datetime().columnType('timestamptz').nullable(),
     doneId: p.uuid().nullable(),
   },
 });
 
-/** An account whose messages were mirrored before they could be searched. */
+/** An account with messages that were mirrored before search existed. */
 export class SearchBacklog extends SearchBacklogSchema.class {}
 SearchBacklogSchema.setClass(SearchBacklog);

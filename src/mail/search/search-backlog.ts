@@ -3,7 +3,7 @@ import type { Address } from '../../platform/base/text/address.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { storeDocuments } from './store-document.ts';
 
-/** Messages per transaction, and bytes of their bodies that are reached at most. */
+/** Limits per transaction: number of messages, and bytes of their bodies. */
 const BATCH = 200;
 const BATCH_BYTES = 8 * 1024 * 1024;
 const MOST_MS = 50_000;
@@ -12,7 +12,8 @@ const NEXT = `
   select account_id as "accountId", done_date as "doneDate", done_id as "doneId" from search_backlog
   order by account_id limit 1 for update skip locked`;
 
-// Drafts have an index of their own. Whatever the plan is, it begins where the last batch ended.
+// Drafts have an index of their own. The row comparison makes any plan start where the last batch
+// ended.
 const side = (which: string) => `(
         select id, date from message
         where account_id = $1 and ${which}
@@ -20,8 +21,9 @@ const side = (which: string) => `(
         order by date desc, id desc limit $4)`;
 
 /**
- * The next messages of an account, newest first: what people look for. Held, so that nobody deletes one of them meanwhile.
- * Values: account, date and id of the last one looked at or null, messages and bytes of their bodies at most.
+ * The next messages of an account, newest first, because people search for those. Their rows are
+ * locked, so that they cannot be deleted meanwhile. Parameters: account, date and id of the last
+ * processed message or null, maximum number of messages, maximum bytes of their bodies.
  */
 export const BACKLOG_MESSAGES = `
   with batch as materialized (
@@ -36,7 +38,7 @@ export const BACKLOG_MESSAGES = `
     window w as (order by date desc, id desc))
   select m.id, m.date, m.subject, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
     m.bcc_addresses as "bcc",
-    -- Longer ones are cut anyway.
+    -- A search document uses no more than this.
     coalesce((select left(b.body, 600000) from message_body b where b.message_id = m.id), '') as body,
     (select coalesce(json_agg(json_build_object('filename', f.filename) order by f.part), '[]')
      from file f where f.message_id = m.id) as files,
@@ -63,8 +65,9 @@ interface BacklogMessage {
 }
 
 /**
- * Makes messages findable that were mirrored by an earlier version: account by account, newest first, in small
- * transactions; several processes share the work. What is new meanwhile is made findable as it is stored.
+ * Adds search documents for messages that an earlier version mirrored: one account after the other,
+ * newest first, in small transactions. Several processes share the work. New messages get their
+ * documents when they are stored.
  */
 @Injectable()
 export class SearchBacklogRunner {
@@ -72,13 +75,13 @@ export class SearchBacklogRunner {
 
   constructor(private readonly database: Database) {}
 
-  /** Goes on for less than a minute: another process can go on then where this one is. */
+  /** Runs for less than a minute, so that another process can continue. */
   async runBriefly(stop: AbortSignal): Promise<void> {
     const stored = await this.run(AbortSignal.any([stop, AbortSignal.timeout(MOST_MS)]));
-    if (stored > 0) this.#log.log(`${stored} messages can be searched now`);
+    if (stored > 0) this.#log.log(`${stored} more messages can now be found by search`);
   }
 
-  /** Goes on until nothing is left, or `until` is aborted. @returns documents stored */
+  /** Runs until no message is left or `until` is aborted. @returns number of stored documents */
   async run(until?: AbortSignal): Promise<number> {
     let stored = 0;
     for (;;) {
@@ -90,7 +93,7 @@ export class SearchBacklogRunner {
   }
 }
 
-/** @returns documents stored; null: there is nothing to do */
+/** Processes one batch. @returns number of stored documents; `null` if no account is left */
 async function step(sql: Sql): Promise<number | null> {
   const [next] = await sql.query<{
     accountId: string;

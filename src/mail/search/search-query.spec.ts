@@ -11,13 +11,13 @@ const only = (query: string): Term => {
   expect(groups[0]).toHaveLength(1);
   return groups[0]?.[0] as Term;
 };
-/** Without the brackets around each group. */
+/** Without the parentheses around each group. */
 const text = (query: string) =>
   parse(query)
     .map((group) => groupText('', group)?.slice(1, -1))
     .join(' & ');
 
-describe('words', () => {
+describe('tokensOf', () => {
   const words = (given: string) =>
     tokensOf(given).flatMap((token) => token.words.map(({ folded }) => folded));
 
@@ -41,13 +41,13 @@ describe('words', () => {
     expect(words(given)).toEqual(folded);
   });
 
-  it('finds words where none are set apart by spaces', () => {
+  it('finds words in scripts without spaces', () => {
     expect(words('我们在会议室开会')).toContain('会议');
     expect(words('明日の会議は東京で')).toEqual(expect.arrayContaining(['会議', '東京']));
     expect(words('เราจะประชุมกัน')).toContain('ประชุม');
   });
 
-  it('knows addresses and compounds by every part that people look for', () => {
+  it('keeps the useful parts of addresses and compounds as whole tokens', () => {
     const wholes = (given: string) => tokensOf(given)[0]?.wholes;
     expect(wholes('Bo.Miller@mail.Example.test')).toEqual([
       'bo.miller@mail.example.test',
@@ -59,7 +59,7 @@ describe('words', () => {
     expect(wholes('report_v2.final.pdf')).toEqual(['report_v2.final.pdf', 'final.pdf']);
   });
 
-  it('cuts what is no word', () => {
+  it('cuts tokens that are too long to be words', () => {
     expect(words('x'.repeat(5_000))).toEqual(['x'.repeat(64)]);
     const [token] = tokensOf('a.'.repeat(5_000) + 'a');
     expect(token?.words).toHaveLength(20);
@@ -67,10 +67,10 @@ describe('words', () => {
   });
 });
 
-describe('search documents', () => {
+describe('searchDocument', () => {
   const message = { subject: '', from: [], to: [], cc: [], bcc: [], body: '', files: [] };
 
-  it('say where a word is, and whose it is', () => {
+  it('stores position and field of each word under the key of the account', () => {
     const document = searchDocument({
       ...message,
       subject: 'Plans',
@@ -87,7 +87,7 @@ describe('search documents', () => {
     expect(stored).not.toContain('\u0001');
   });
 
-  it('stay within what PostgreSQL takes, however long the message is', () => {
+  it('stays within the limits of PostgreSQL for messages of any length', () => {
     const words = Array.from({ length: 40_000 }, (_, index) => `w${index % 7_000}`).join(' ');
     const document = searchDocument({
       ...message,
@@ -100,7 +100,7 @@ describe('search documents', () => {
   });
 });
 
-describe('search queries', () => {
+describe('parseSearchQuery', () => {
   it.each([
     ['zeppelin late ', "('wzeppelin') & ('wlate')"],
     ['"is late"', "(('wis' <-> 'wlate'))"],
@@ -146,11 +146,11 @@ describe('search queries', () => {
   });
 
   it.each(['before:2026-02-30', 'after:yesterday', 'after:0000-01-01', 'newer_than:x', 'has:cats'])(
-    'takes %s for words',
+    'reads %s as words',
     (query) => expect(only(query).match.kind).toBe('text'),
   );
 
-  it('asks the index for words without their order', () => {
+  it('omits the word order when it queries the index', () => {
     const loose = (query: string) => parse(query).map((group) => groupText('', group, 'loose'));
     expect(loose('"is late"')).toEqual(["((('wis' & 'wlate')))"]);
     expect(loose('well-known ')).toEqual(["((('wwell-known' | ('wwell' & 'wknown'))))"]);
@@ -159,19 +159,19 @@ describe('search queries', () => {
     expect(loose('-late')).toEqual(["(!('wlate'))"]);
   });
 
-  it('ranks by what is asked for, as it was written first', () => {
+  it('ranks by the requested words, in their original spelling first', () => {
     expect(rankText('', parse('Crème -x "a b"'))).toBe("'wcreme' | 'xcrème' | 'wa' | 'wb'");
     expect(rankText('', parse('-x is:unread'))).toBeNull();
     expect(rankText('', parse('zepp'))).toBe("'wzepp' | 'wzepp':*");
   });
 
-  it('bounds what it looks for', () => {
+  it('limits the number of words', () => {
     const match = only('会议'.repeat(400)).match as TextMatch;
     expect(match.tokens.flatMap((token) => token.words).length).toBeLessThanOrEqual(64);
     expect(parse('a '.repeat(500)).length).toBeLessThanOrEqual(64);
   });
 
-  it('makes of any text a query that PostgreSQL can read', () => {
+  it('turns any text into a query that PostgreSQL can read', () => {
     const pieces = ['"', "'", '\\', ':*', '-', '(', ')', 'OR', 'from:', 'subject:"', '<->', '\0', '\ud800', 'é', '会议', 'a', 'Bo@x.test', '*', '!', '&', '|', ' ', '\u0301', '\u00ad', 'before:2026', 'a-b', '.']; // prettier-ignore
     const lexeme = /'[^'\\\0]+'(?::\*)?/gu;
     for (let number = 0; number < 20_000; number += 1) {
@@ -182,7 +182,7 @@ describe('search queries', () => {
       for (const group of parse(query)) {
         if (group.some(({ match }) => match.kind !== 'text')) continue;
         const skeleton = groupText('key', group)?.replaceAll(lexeme, 'L') ?? '';
-        // Operators between operands, brackets in pairs.
+        // Operators must be between operands, and parentheses in pairs.
         let left = skeleton.replaceAll(' ', '').replaceAll('<->', '&').replaceAll('|', '&');
         for (let before = ''; before !== left;) {
           before = left;

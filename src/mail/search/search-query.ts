@@ -2,12 +2,15 @@ import { storable } from '../../platform/base/text/storable.ts';
 import { type Field, FIELD } from '../../formats/text/search-document.ts';
 import { type Token, tokensOf } from '../../formats/text/words.ts';
 
-/** What a search asks for (docs/search.md): every group has to hold, of a group one term. */
+/**
+ * A parsed search query (docs/search.md). Every group must match; a group matches if one of its
+ * terms does.
+ */
 export interface SearchQuery {
   groups: Term[][];
 }
 
-/** One thing that is asked for, or, negated, that must not be. */
+/** One condition. If `negated`, the message must not match it. */
 export interface Term {
   negated: boolean;
   match: Match;
@@ -15,32 +18,34 @@ export interface Term {
 
 export type Match = TextMatch | StateMatch;
 
-/** Words, in any place or in one. */
+/** Words, in any field or in one field. */
 export interface TextMatch {
   kind: 'text';
   field: Field;
   tokens: readonly Token[];
-  /** In this order, next to each other. */
+  /** True if the words must be adjacent and in this order. */
   phrase: boolean;
-  /** The last word may go on. */
+  /** True if the last word may be the beginning of a longer word. */
   prefix: boolean;
 }
 
-/** What words do not say. */
+/** Conditions on the state of a message instead of its words. */
 export type StateMatch =
   | { kind: 'flag'; flag: 'unread' | 'starred' | 'attachment' | 'draft'; value: boolean }
-  /** Half-open: from an instant on, or before one. */
+  /** From an instant on (inclusive), or before one (exclusive). */
   | { kind: 'from'; at: Date }
   | { kind: 'before'; at: Date }
-  /** Name, display name or id. */
+  /** Name, display name or id of a folder. */
   | { kind: 'folder'; name: string }
   | { kind: 'anything' };
 
-/** UTF-16 units of the name of a folder. */
+/** Maximum length of a folder name, in UTF-16 units. */
 const LONGEST_NAME = 255;
-/** Words beyond these are not looked at. */
+/** Further words are ignored. */
 const MOST_WORDS = 64;
-/** Shorter beginnings would be those of too many words: without `*`, and with it. */
+/**
+ * Minimum length of a word's beginning, without and with `*`. Shorter ones match too many words.
+ */
 const SHORTEST_PREFIX = 3;
 const SHORTEST_ASKED_PREFIX = 2;
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
@@ -69,10 +74,10 @@ const STATES: Readonly<Record<string, StateMatch>> = {
   'in:anywhere': { kind: 'anything' },
 };
 
-/** A piece of a query as it was written. */
+/** A piece of a query as the user wrote it. */
 interface Piece {
   negated: boolean;
-  /** Lower case; null: none. */
+  /** Operator in lower case; `null` if there is none. */
   operator: string | null;
   value: string;
   quoted: boolean;
@@ -92,8 +97,8 @@ function piecesOf(query: string): Piece[] {
 }
 
 /**
- * Reads a query. Any text is one: what is no operator is words.
- * @param now what ages are counted from
+ * Parses a query. Any text is valid: everything that is not an operator is read as words.
+ * @param now time that ages such as `3d` are subtracted from
  */
 export function parseSearchQuery(query: string, now: Date): SearchQuery {
   const pieces = piecesOf(query);
@@ -124,7 +129,7 @@ function textOf(piece: Piece, last: boolean): TextMatch | undefined {
   const { operator, value, quoted, whole, negated } = piece;
   const field = TEXT_OPERATORS[operator ?? ''];
   const named = field !== undefined && tokensOf(value).length > 0;
-  // What is no operator of ours is text with a colon in it.
+  // An unknown operator is text that contains a colon.
   const text = quoted && (named || operator === null) ? value : named ? value : whole;
   const tokens = cutWords(tokensOf(text));
   if (tokens.length === 0) return undefined;
@@ -178,24 +183,24 @@ const SECONDS = /^\d{1,12}$/;
 /** 9999-12-31T23:59:59Z. */
 const LAST_SECOND = 253_402_300_799;
 
-/** The beginning of a day in UTC, or an instant in Unix seconds; undefined for what is neither. */
+/** The beginning of a day in UTC, or an instant in Unix seconds. `undefined` for any other text. */
 function instantOf(text: string): Date | undefined {
-  // A year alone is a year to whoever writes it.
+  // Four digits mean a year, not seconds.
   if (/^\d{4}$/.test(text)) return instantOf(`${text}-01-01`);
   if (SECONDS.test(text) && Number(text) <= LAST_SECOND) return new Date(Number(text) * 1000);
   const [, year = '', month = '', day = ''] = DAY.exec(text) ?? [];
   const at = new Date(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}T00:00:00Z`);
-  // 2026-02-30 is no day.
+  // Refuses days that do not exist, such as 2026-02-30.
   return Number.isNaN(at.getTime()) || at.getUTCDate() !== Number(day) || year === '0000'
     ? undefined
     : at;
 }
 
-/** 0001-01-01T00:00:00Z: before it PostgreSQL writes years in another way. */
+/** 0001-01-01T00:00:00Z. PostgreSQL writes earlier years in another format. */
 const FIRST_MS = -62_135_596_800_000;
 const DAYS: Readonly<Record<string, number>> = { d: 1, w: 7, m: 30, y: 365 };
 
-/** `3d`, `2w`, `6m`, `1y` before now. */
+/** The time `3d`, `2w`, `6m` or `1y` before now. */
 function agoOf(text: string, now: Date): Date | undefined {
   const [, count = '', unit = ''] = /^(\d{1,4})([dwmy])$/i.exec(text) ?? [];
   const days = DAYS[unit.toLowerCase()];

@@ -7,7 +7,10 @@ import { SearchRepository } from './search.repository.ts';
 import { SearchService } from './search.service.ts';
 import { ThreadSearchController } from './thread-search.controller.ts';
 
-/** Searching mailboxes. Stands before messages and threads in the application: `search` is no id. */
+/**
+ * Searching mailboxes. The application must import this module before messages and threads, so that
+ * `search` is not routed as an id.
+ */
 @Module({
   imports: [MessagesModule, ThreadsModule],
   controllers: [MessageSearchController, ThreadSearchController],

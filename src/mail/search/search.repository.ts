@@ -6,40 +6,47 @@ import { accountKey } from '../../formats/text/search-document.ts';
 import type { SearchQuery, StateMatch, Term } from './search-query.ts';
 import { groupText, rankText } from './tsquery.ts';
 
-/** What is found: messages, or each of their threads once. */
+/** Kind of result: messages, or their threads without duplicates. */
 export type Found = 'messages' | 'threads';
 
-/** A page of ids, best first. */
+/** A page of ids, best match first. */
 export interface FoundPage {
   ids: string[];
-  /** Whether messages that were not looked at may match, too. */
+  /** True if unread parts of the mailbox may contain more matches. */
   more: boolean;
 }
 
-/** Which part of what is found is wanted. */
+/** The requested part of the results. */
 export interface FindRequest {
   found: Found;
   page: Page;
-  /** What recency is counted from. */
+  /** Time that the age of messages is measured from, for ranking. */
   now: Date;
-  /** 1, and more when that was not enough: how far back it is looked. */
+  /** Factor for how many messages are read. 1 at first; larger if that was not enough. */
   reach: number;
 }
 
-/** So many of the newest matches are ranked; older ones follow, newest first. */
+/** Number of newest matches that are ranked. Older matches follow, newest first. */
 export const RANKED = 300;
-/** The same where every match has to be looked at, and is not known from the index. */
+/**
+ * The same for queries whose matches must be checked one by one, because the index alone cannot
+ * decide.
+ */
 export const RANKED_OF_CHECKED = 100;
-/** So many of the newest messages are asked first whether they have the words. */
+/** Number of newest messages that are sampled for the words first. */
 export const PROBED = 200;
 /**
- * So many messages are read from the newest back instead of asking the index, if those that were asked promise enough in
- * half of them: the index would give all of an account's matches, of which the newest are wanted.
+ * Number of messages that are read from the newest back instead of using the index. This is done if
+ * the sample promises enough matches in half of them: the index would return all matches of the
+ * account, but only the newest are needed (ADR 0053).
  */
 export const READ_BACK = 4_000;
-/** Words that more messages have are not collected when flags, folders or their order matter besides. */
+/**
+ * Words in more messages than this are not collected from the index when flags, folders or word
+ * order also matter.
+ */
 export const FREQUENT = 8_000;
-/** Steady plans: joins by key, in the order the statement says, and nothing compiled. */
+/** Fixes the plan: joins by key in the order of the statement, and no JIT compilation. */
 const PLANNING = `
   select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
     set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
@@ -51,7 +58,10 @@ const FOLDERS = `
   join folder f on f.account_id = $1 and not f.deleting
     and x.asked in (lower(f.name), lower(f.display_name), replace(lower(f.display_name), ' ', '-'), f.id::text)`;
 
-/** Where subject, people, names of attachments and body weigh, from D to A; today's mail twice as much as that of years ago. */
+/**
+ * Score of a match. The weights are for body, attachment names, people and subject (D to A). A
+ * message of today counts twice as much as one of years ago.
+ */
 const SCORE = (rank: string, now: string) => `
   ts_rank('{0.1, 0.3, 0.6, 1.0}', s.document, ${rank}::tsquery)
     * (0.5 + 0.5 / (1 + greatest(0, extract(epoch from ${now}::timestamptz - p.date)) / 7776000.0))`;
@@ -62,7 +72,7 @@ interface FolderRow {
   name: string | null;
 }
 
-/** Looks for messages; every statement carries the account. */
+/** Searches messages. Every statement is limited to one account. */
 @Injectable()
 export class SearchRepository {
   constructor(private readonly database: Database) {}
@@ -77,7 +87,7 @@ export class SearchRepository {
     });
   }
 
-  /** The plan of a search, as it is run. */
+  /** Runs a search and returns its plan (`explain analyze`). */
   async explain(accountId: string, query: SearchQuery, request: FindRequest): Promise<string> {
     return this.database.transaction(async (sql) => {
       const folders = await foldersOf(sql, accountId, query);
@@ -108,17 +118,20 @@ async function foldersOf(
 
 type Span = Extract<StateMatch, { at: Date }>;
 
-/** A query in SQL. */
+/** Converts a query to SQL conditions. */
 class SearchConditions {
   readonly conditions = new Conditions();
   readonly key: string;
   readonly account: string;
-  /** What the index is asked for; null: it cannot help. */
+  /** Query for the index; `null` if the index cannot help. */
   readonly indexed: string | null;
-  /** What the document has to say besides, or without, the index; null: nothing. */
+  /**
+   * Query that each document is checked with, in addition to the index or without it; `null` if no
+   * check is needed.
+   */
   readonly checked: string | null;
   readonly rank: string | null;
-  /** Whether flags, folders or alternatives to words matter. */
+  /** True if flags, folders or alternatives to words matter. */
   readonly hasStates: boolean;
   readonly #spans: Span[] = [];
 
@@ -138,7 +151,7 @@ class SearchConditions {
     const texts = groups.filter((group) => group.every(({ match }) => match.kind === 'text'));
     const exact = texts.flatMap((group) => groupText(this.key, group) ?? []).join(' & ');
     const loose = texts.flatMap((group) => groupText(this.key, group, 'loose') ?? []).join(' & ');
-    // Only words that are there are something to look up.
+    // The index can look up only words that must be present.
     const helps = texts.some((group) => group.every(({ negated }) => !negated));
     this.indexed = helps ? this.conditions.value(loose) : null;
     this.checked = exact === '' || (helps && exact === loose) ? null : this.conditions.value(exact);
@@ -149,7 +162,7 @@ class SearchConditions {
     this.hasStates = others.length > this.#spans.length;
   }
 
-  /** What of the message has to be so, `m`; and of its document, `s`, if `readsDocuments`. */
+  /** Conditions on the message `m`, and on its document `s` if `readsDocuments`. */
   get text(): string {
     const matches =
       this.checked === null ? '' : ` and ts_match_vq(s.document, ${this.checked}::tsquery)`;
@@ -160,19 +173,22 @@ class SearchConditions {
     return this.text.includes('s.document');
   }
 
-  /** What all words ask of the document but those that are an alternative to something else. */
+  /**
+   * Condition on the document for all words, except those that are alternatives to other
+   * conditions.
+   */
   get words(): string {
     return `ts_match_vq(s.document, ${this.checked ?? this.indexed}::tsquery)`;
   }
 
-  /** The same as `text` without help of the index. */
-  get textOfWalk(): string {
+  /** The same as `text`, but complete without the index. */
+  get textOfScan(): string {
     return this.checked === null && this.indexed !== null
       ? `${this.text} and ${this.words}`
       : this.text;
   }
 
-  /** Times that every message has to be in, as conditions of a column. */
+  /** Conditions on a date column that every message must meet. */
   spansOf(column: string): string {
     return this.#spans.map((span) => ` and ${this.#spanText(column, span)}`).join('');
   }
@@ -199,7 +215,7 @@ class SearchConditions {
 
   #termText(term: Term): string {
     const { match } = term;
-    // Called by its name the operator does not look for an index.
+    // The function, unlike its operator `@@`, does not make the planner use the index.
     if (match.kind === 'text') {
       const text = this.conditions.value(groupText(this.key, [{ ...term, negated: false }]));
       return `ts_match_vq(s.document, ${text}::tsquery)`;
@@ -210,7 +226,7 @@ class SearchConditions {
       const ids = this.conditions.value(this.#foldersNamed(match.name).map(({ id }) => id));
       return `m.id in (select mf.message_id from message_folder mf where mf.folder_id = any(${ids}::uuid[]))`;
     }
-    // Written out rather than as a parameter: the index of unread messages can be used then.
+    // A constant instead of a parameter, so that the partial index of unread messages can be used.
     const column = {
       unread: 'unread',
       starred: 'starred',
@@ -225,9 +241,9 @@ class SearchConditions {
   }
 }
 
-/** How the messages are found that are ranked then: `kept (id, thread_id, date)`. */
-interface Way {
-  /** Common table expressions. */
+/** A strategy to find the messages to rank, as `kept (id, thread_id, date)`. */
+interface Strategy {
+  /** Common table expressions that end with `kept`. */
   text: string;
   ranked: number;
   more: string;
@@ -241,50 +257,50 @@ function statementOf(
 ): { text: string; values: readonly unknown[] } {
   const search = new SearchConditions(accountId, query, folders);
   const { conditions, rank } = search;
-  const way = wayOf(search, page, reach);
+  const strategy = strategyOf(search, page, reach);
   const score =
     rank === null
       ? '0::float8'
-      : `case when p.n <= ${way.ranked} then ${SCORE(rank, conditions.value(now))} else 0 end`;
+      : `case when p.n <= ${strategy.ranked} then ${SCORE(rank, conditions.value(now))} else 0 end`;
   const documents =
     rank === null
       ? ''
-      : `left join message_search s on p.n <= ${way.ranked} and s.message_id = p.id`;
-  const best = `p.n > ${way.ranked}, p.score desc nulls last, p.n`;
+      : `left join message_search s on p.n <= ${strategy.ranked} and s.message_id = p.id`;
+  const best = `p.n > ${strategy.ranked}, p.score desc nulls last, p.n`;
   const ids =
     found === 'messages'
       ? `select p.id from ranked p order by ${best}`
       : `select p.thread_id from (select p.thread_id, row_number() over (order by ${best}) as place from ranked p) p
          group by p.thread_id order by min(p.place)`;
   const text = `
-    with ${way.text},
+    with ${strategy.text},
     numbered as (select *, row_number() over (order by date desc, id desc) as n from kept),
     ranked as materialized (select p.id, p.thread_id, p.n, ${score} as score from numbered p ${documents})
     select array(${ids} limit ${conditions.value(page.limit)} offset ${conditions.value(page.offset)})::text[] as ids,
-      ${way.more} as more`;
+      ${strategy.more} as more`;
   return { text, values: conditions.values };
 }
 
-function wayOf(search: SearchConditions, { limit, offset }: Page, reach: number): Way {
+function strategyOf(search: SearchConditions, { limit, offset }: Page, reach: number): Strategy {
   const most = (least: number) => Math.max(least, offset + limit) * reach;
   const { indexed, checked, hasStates } = search;
-  if (indexed === null) return walking(search, most(RANKED_OF_CHECKED));
+  if (indexed === null) return scanning(search, most(RANKED_OF_CHECKED));
   if (hasStates || checked !== null)
-    return collectingOrWalking(search, indexed, most(RANKED_OF_CHECKED));
-  return looking(search, indexed, most(RANKED));
+    return collectingOrScanning(search, indexed, most(RANKED_OF_CHECKED));
+  return usingIndex(search, indexed, most(RANKED));
 }
 
-/** Messages from the newest back, until there are enough of them. */
-function walking(search: SearchConditions, most: number): Way {
+/** Reads messages from the newest back until there are enough. */
+function scanning(search: SearchConditions, most: number): Strategy {
   const limit = search.conditions.value(most);
   return {
-    text: `kept as materialized (${walk(search, search.text, limit)})`,
+    text: `kept as materialized (${scan(search, search.text, limit)})`,
     ranked: RANKED_OF_CHECKED,
     more: `(select count(*) from kept) >= ${limit}`,
   };
 }
 
-function walk(search: SearchConditions, where: string, limit: string): string {
+function scan(search: SearchConditions, where: string, limit: string): string {
   const documents = where.includes('s.document')
     ? 'join message_search s on s.message_id = m.id'
     : '';
@@ -296,8 +312,9 @@ function walk(search: SearchConditions, where: string, limit: string): string {
 const DONE = '(select done from reading)';
 
 /**
- * Messages `read` from the newest back, if many have the words, and whether nothing else is to be done then: `DONE`. Not where
- * flags or folders matter besides: a word of this week may be nowhere in the folder that is asked for.
+ * Common table expressions that read messages from the newest back into `read`, if the sample shows
+ * that the words are frequent. `DONE` is true if nothing else must be read. Not used if flags or
+ * folders also matter: the requested folder may contain none of the recent messages with the word.
  */
 function readingBack(search: SearchConditions, most: number, limit: string): string {
   const { account, conditions, hasStates } = search;
@@ -314,14 +331,14 @@ function readingBack(search: SearchConditions, most: number, limit: string): str
     probe as materialized (${probe}),
     read as materialized (
       select m.id, m.thread_id, m.date
-      from (${walk(search, `${common} and ${conditions.text}`, conditions.value(READ_BACK))}) m
+      from (${scan(search, `${common} and ${conditions.text}`, conditions.value(READ_BACK))}) m
       join message_search s on s.message_id = m.id and ${search.words}
       order by m.date desc, m.id desc limit ${limit}),
     reading as materialized (select (select count(*) from read) >= ${limit} as done)`;
 }
 
-/** The words alone decide. */
-function looking(search: SearchConditions, indexed: string, most: number): Way {
+/** For queries that consist of words only: the index decides. */
+function usingIndex(search: SearchConditions, indexed: string, most: number): Strategy {
   const limit = search.conditions.value(most);
   return {
     text: `
@@ -340,10 +357,11 @@ function looking(search: SearchConditions, indexed: string, most: number): Way {
 }
 
 /**
- * By the index, unless the words are in too many messages; either way from the newest on, until there are enough. The
- * planner is not told how many would be too many.
+ * Uses the index, unless the words are in too many messages; then it reads messages from the newest
+ * back. Both stop when there are enough matches. The limit is a subquery, which hides it from the
+ * planner.
  */
-function collectingOrWalking(search: SearchConditions, indexed: string, most: number): Way {
+function collectingOrScanning(search: SearchConditions, indexed: string, most: number): Strategy {
   const limit = search.conditions.value(most);
   const few = `not ${DONE} and (select count(*) from few) <= ${FREQUENT}`;
   const many = `not ${DONE} and (select count(*) from few) > ${FREQUENT}`;
@@ -362,7 +380,7 @@ function collectingOrWalking(search: SearchConditions, indexed: string, most: nu
         from (select * from few where ${few} order by date desc, message_id desc limit ${FREQUENT}) few
         ${documents} join message m on m.id = few.message_id
         where ${search.text} order by few.date desc, few.message_id desc limit ${limit}),
-      walked as materialized (${walk(search, `${many} and ${search.textOfWalk}`, limit)}),
+      walked as materialized (${scan(search, `${many} and ${search.textOfScan}`, limit)}),
       kept as materialized (
         select * from read where ${DONE} union all select * from collected union all select * from walked)`,
     ranked: RANKED_OF_CHECKED,

@@ -3,26 +3,26 @@ import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import { messageView } from '../messages/messages.schema.ts';
 import { threadView } from '../threads/threads.schema.ts';
 
-/** Longest query, in UTF-16 units. */
+/** Maximum length of a query, in UTF-16 units. */
 const LONGEST = 1_000;
-/** Of the official clients. */
+/** Default of the official clients. */
 const DEFAULT_LIMIT = 40;
 
-/** Query of GET /messages/search and GET /threads/search (api facts 5.1). */
+/** Query of `GET /messages/search` and `GET /threads/search`. */
 export const searchQuery = z.object({
   q: z
     .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be one text') })
     .regex(/\S/u, 'must not be empty')
     .max(LONGEST, `must not be longer than ${LONGEST} characters`)
-    .describe('Words and operators: docs/search.md'),
+    .describe('Words and operators, described in docs/search.md'),
   limit: pageQuery.limit.unwrap().default(DEFAULT_LIMIT).describe('Page size, 0 to 1000'),
   offset: pageQuery.offset,
   view: viewQuery(['expanded']),
 });
 export type SearchQueryString = z.infer<typeof searchQuery>;
 
-/** Answer of GET /messages/search. */
+/** Response of `GET /messages/search`. */
 export const foundMessages = z.array(messageView);
 
-/** Answer of GET /threads/search. */
+/** Response of `GET /threads/search`. */
 export const foundThreads = z.array(threadView);

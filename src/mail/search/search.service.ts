@@ -9,13 +9,13 @@ import { ThreadsService } from '../threads/threads.service.ts';
 import { parseSearchQuery } from './search-query.ts';
 import { type Found, SearchRepository } from './search.repository.ts';
 
-/** A text that is looked for, and which part of the answer is wanted. */
+/** A search text and the requested page. */
 export interface SearchRequest {
   text: string;
   page: Page;
 }
 
-/** Looks for messages and threads in the mirror (api facts 5.1, 5.2; docs/search.md). */
+/** Searches messages and threads in the mirror (docs/search.md). */
 @Injectable()
 export class SearchService {
   constructor(
@@ -25,7 +25,7 @@ export class SearchService {
     private readonly clock: Clock,
   ) {}
 
-  /** Best first. Drafts are found only where they are asked for. */
+  /** Best match first. Drafts are found only if the query asks for them. */
   async findMessages(
     { accountId }: AccountPrincipal,
     request: SearchRequest,
@@ -34,8 +34,8 @@ export class SearchService {
   }
 
   /**
-   * Threads of such messages, each once, that of the best message first.
-   * @param expanded whether their messages are wanted, too
+   * Threads of matching messages, without duplicates, in the order of their best matches.
+   * @param request.expanded true to include the messages of the threads
    */
   async findThreads(
     { accountId }: AccountPrincipal,
@@ -51,7 +51,7 @@ export class SearchService {
   async #ids(accountId: string, found: Found, { text, page }: SearchRequest): Promise<string[]> {
     const now = this.clock.now();
     const query = parseSearchQuery(text, now);
-    // What has no words, such as emoji alone, is in no message.
+    // A query without words, such as emoji only, matches no message.
     if (query.groups.length === 0 || page.limit === 0) return [];
     for (let reach = 1; ; reach *= 8) {
       const { ids, more } = await this.repository.find(accountId, query, {
@@ -60,7 +60,8 @@ export class SearchService {
         now,
         reach,
       });
-      // Many messages may be of few threads, and many have the words of a phrase.
+      // The page may still be incomplete: many matches may belong to few threads, or have the words
+      // of a phrase in another order.
       if (ids.length === page.limit || !more) return ids;
     }
   }

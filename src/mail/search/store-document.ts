@@ -13,8 +13,8 @@ const STORE = `
   on conflict (message_id) do update set date = excluded.date, document = excluded.document`;
 
 /**
- * Makes messages findable as they are now, in the transaction that writes them; whatever was stored for them before is
- * replaced. What the account does not have is left out.
+ * Stores the search documents of messages, in the transaction that writes the messages. Existing
+ * documents are replaced. Messages that do not belong to the account are ignored.
  */
 export async function storeDocuments(
   sql: Sql,
@@ -33,7 +33,10 @@ const INSERT = `
   insert into message_search (message_id, account_id, date, document)
   select x.id, $1, x.date, x.document::tsvector from unnest($2::uuid[], $3::timestamptz[], $4::text[]) x(id, date, document)`;
 
-/** Makes messages findable that were inserted in the same transaction. @param document of `searchDocument` */
+/**
+ * Stores the search documents of messages that were inserted in the same transaction. @param
+ * messages.document made by `searchDocument`
+ */
 export async function insertDocuments(
   sql: Sql,
   accountId: string,

@@ -16,9 +16,9 @@ export class ThreadSearchController {
 
   @Get()
   @Endpoint({
-    summary: 'Search threads, that of the best match first',
+    summary: 'Search threads, best match first',
     description:
-      'Threads of the messages that `GET /messages/search` finds for the same query, each once.',
+      'Returns the threads of the messages that `GET /messages/search` finds for the same query, without duplicates.',
     response: foundThreads,
   })
   async find(

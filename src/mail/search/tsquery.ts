@@ -3,23 +3,23 @@ import type { Term, TextMatch } from './search-query.ts';
 import type { Word } from '../../formats/text/words.ts';
 
 /*
- * Terms as the text of a `tsquery`. Lexemes are in quotes and have neither quotes nor backslashes in them
- * (`tokensOf`): whatever was asked, PostgreSQL takes the text.
+ * Converts terms to the text of a `tsquery`. Lexemes are quoted and contain neither quotes nor
+ * backslashes (`tokensOf`), so PostgreSQL accepts the text for any query.
  */
 
 const quoted = (key: string, field: Field, word: string, prefix: boolean) =>
   `'${key}${field}${word}'${prefix ? ':*' : ''}`;
 
 /**
- * How a term is asked for. `exact`: as it was meant. `loose`: without regard to the order of words, which the index does
- * not know; finds no fewer messages.
+ * `exact`: the term as the user meant it. `loose`: ignores the order of words, which the index does
+ * not know, and so may match more messages.
  */
 export type Strictness = 'exact' | 'loose';
 
 /**
- * A group of text terms, one of which has to hold.
- * @param key of the account
- * @returns null when, loosely, any message may match
+ * The `tsquery` of a group of text terms, one of which must match.
+ * @param key key of the account
+ * @returns `null` if, loosely, any message may match
  */
 export function groupText(
   key: string,
@@ -35,7 +35,7 @@ export function groupText(
   return `(${texts.join(' | ')})`;
 }
 
-/** Whether the order of words matters. */
+/** True if the order of words matters. */
 export function hasOrder({ tokens, phrase }: TextMatch): boolean {
   const joined = tokens.some(
     ({ address, wholes, words }) => !address && wholes.length > 0 && words.length > 1,
@@ -63,7 +63,8 @@ function matchText(
       return words
         .map(({ folded }, at) => quoted(key, field, folded, last && at === words.length - 1))
         .join(' & ');
-    // Of an address there is nothing else to find; a word of several may be part of a longer one.
+    // An address is stored as a whole, so nothing else is needed. A compound word may also be part
+    // of a longer one.
     const asWhole = quoted(key, field, whole, last);
     return address || words.length < 2 ? asWhole : `(${asWhole} | ${inOrder(words, last)})`;
   });
@@ -71,8 +72,8 @@ function matchText(
 }
 
 /**
- * What messages are ranked by: every word that is asked for, the more of them the better, and better still as they were
- * written; null: there is none.
+ * The `tsquery` for ranking: every requested word, also in its original spelling, which ranks
+ * higher. `null` if the query has no words.
  */
 export function rankText(key: string, groups: readonly (readonly Term[])[]): string | null {
   const lexemes = new Set<string>();

@@ -1,12 +1,12 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import { type KnownThread, SUBJECT_SPAN_DAYS } from './thread-plan.ts';
 
-/** A message that may be connected by its subject, with what must fit. */
+/** A message that may be connected to a thread by its subject, with the data to compare. */
 export interface SubjectQuestion {
   providerId: string;
   key: string;
   date: Date;
-  /** As `message.participants` has them: one of them is to be in the conversation. */
+  /** Keys as in `message.participants`. The thread must contain one of them. */
   participants: readonly string[];
 }
 
@@ -25,7 +25,7 @@ const SUBJECTS = `
       and exists (select 1 from message m where m.thread_id = t.id and m.participants && x.participants)
     order by t.last_message_at desc limit 1) t`;
 
-/** Conversations of messages, by Message-ID. */
+/** Finds threads by Message-ID. Message-IDs without a thread are left out. */
 export async function findThreads(
   sql: Sql,
   accountId: string,
@@ -36,7 +36,10 @@ export async function findThreads(
   return new Map(rows.map(({ header, ...thread }) => [header, thread]));
 }
 
-/** Conversations by subject, for messages that nothing else connects; by the provider's id of the message. */
+/**
+ * Finds threads by subject, for messages that nothing else connects. @returns thread ids by the
+ * messages' provider ids
+ */
 export async function findThreadsBySubject(
   sql: Sql,
   accountId: string,

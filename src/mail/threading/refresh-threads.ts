@@ -2,26 +2,31 @@ import type { AccountListener } from '../../accounts/grants/account-listeners.ts
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 
-/** Messages and their files go with their threads. */
+/** Messages and their files are deleted with their threads. */
 export const THREADS_OF_ACCOUNT: AccountListener = {
   shown: [`select id, 'thread' as object from thread where account_id = $1`],
   mirrored: ['delete from thread where account_id = $1'],
 };
 
-/** What a refresh has made of a thread that clients can see, or could until then. */
+/** The result of a refresh, for a thread that clients can see or could see until then. */
 export interface RefreshedThread {
   id: string;
-  /** `create`: it has its first message; `delete`: it has none any more, whatever drafts are in it. */
+  /**
+   * `create`: the thread got its first message. `delete`: it has no messages left, even if it has
+   * drafts.
+   */
   event: ChangeRecord['event'];
 }
 
-// A statement of its own: the next one sees what those who held a thread before us have committed.
-const HOLD = `
+// A separate statement, so that the next one sees the commits of transactions that had locked the
+// threads.
+const LOCK = `
   select id, message_count as messages from thread
   where account_id = $1 and id = any($2::uuid[]) order by id for no key update`;
 
-// Those who are the same but for case or name are both there: whoever reads this takes them together.
-const EVERYBODY = `
+// People whose addresses differ only in case or name are listed separately; readers of the list
+// merge them.
+const PEOPLE = `
   select jsonb_agg(e.person order by e.place)
   from (
     select a.person, min((o.place << 32) + a.place) as place
@@ -29,10 +34,13 @@ const EVERYBODY = `
     where not o.draft
     group by a.person) e`;
 
-// What is from the account itself, or in its folder of sent mail, was sent; everything else was received, and so was
-// what is in the inbox. A conversation of drafts alone has their times, and is not shown.
-// The messages of a thread are read once. All is reached from the threads by keys, also by a planner without statistics: with an account that an index could be
-// asked for, it would read all of the account's messages once for each thread of a new mailbox.
+// Messages from the account itself or in its folder `sent` count as sent. All others count as
+// received, and so do messages in the inbox. A thread that has only drafts takes its dates from
+// them and is hidden.
+//
+// The messages of a thread are read once. Every table is reached from the threads by keys.
+// Otherwise, without statistics, the planner uses an index by account and reads all messages of the
+// account for each thread of a new mailbox (ADR 0039).
 const REFRESH = `
   with s as materialized (
     select given.id as thread_id, x.*
@@ -60,7 +68,7 @@ const REFRESH = `
         array(select distinct x from own o, unnest(o.folders) x where not o.draft order by x) as folder_ids,
         array(select o.id from own o where not o.draft order by o.place) as message_ids,
         (select o.snippet from own o where not o.draft order by o.place desc limit 1) as snippet,
-        coalesce((${EVERYBODY}), '[]') as people,
+        coalesce((${PEOPLE}), '[]') as people,
         array(select x.person from own o, unnest(o.participants) x(person) where not o.draft) as participants
       from (
         select m.*, m.folders && k.inbox as arrived,
@@ -96,10 +104,10 @@ const REFRESH = `
   returning t.id, t.message_count as messages`;
 
 /**
- * Brings what threads say of their messages up to date, after anything about these has changed: call it in the
- * transaction of the change, once, with all threads. Their version grows.
- * @param threadIds may repeat
- * @returns what the log is to tell; nothing of a thread that has had no message and has none
+ * Recomputes the columns of threads from their messages. Call it once for all threads, after
+ * messages have changed and in the same transaction. The version of each thread grows.
+ * @param threadIds may contain duplicates
+ * @returns events for the change log; none for a thread that had no messages and has none
  */
 export async function refreshThreads(
   sql: Sql,
@@ -107,12 +115,13 @@ export async function refreshThreads(
   threadIds: readonly string[],
   at: Date,
 ): Promise<RefreshedThread[]> {
-  // In one order, so that two who refresh the same threads wait for each other instead of blocking each other.
+  // A fixed order, so that two transactions that refresh the same threads wait for each other
+  // instead of deadlocking.
   const ids = [...new Set(threadIds)].sort();
   if (ids.length === 0) return [];
-  const held = await sql.query<{ id: string; messages: number }>(HOLD, [accountId, ids]);
-  const before = new Map(held.map(({ id, messages }) => [id, messages]));
-  // Those that are there, and the account's.
+  const locked = await sql.query<{ id: string; messages: number }>(LOCK, [accountId, ids]);
+  const before = new Map(locked.map(({ id, messages }) => [id, messages]));
+  // Only threads that exist and belong to the account.
   const after = await sql.query<{ id: string; messages: number }>(REFRESH, [
     accountId,
     [...before.keys()],
@@ -125,7 +134,7 @@ export async function refreshThreads(
   });
 }
 
-/** What a refresh looks like in the change log. */
+/** Change-log records for the results of a refresh. */
 export function threadChanges(
   owner: Pick<ChangeRecord, 'applicationId' | 'accountId' | 'at'>,
   threads: readonly RefreshedThread[],

@@ -1,19 +1,23 @@
 import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { subjectKey } from './subject.ts';
 
-/* Rows of conversations, in the caller's transaction. The number of statements does not depend on the number of rows. */
+/*
+ * SQL of threads, in the caller's transaction. The number of statements does not depend on the
+ * number of rows.
+ */
 
-/** A conversation with the messages that are to be stored. */
+/** A thread of messages that will be stored. */
 export interface NewThread {
   id: string;
-  /** That of the first of the messages. */
+  /** Subject of the first of these messages. */
   subject: string;
-  /** When the first and the last of the messages were received. */
+  /** Dates of the first and the last of these messages. */
   first: Date;
   last: Date;
 }
 
-// An older message than all before gives the conversation its subject: history comes newest first.
+// A message older than all others gives the thread its subject. History arrives newest first, so
+// this is common.
 const WRITE = `
   insert into thread (id, account_id, subject, subject_key, first_message_at, last_message_at)
   select x.id, $1, x.subject, x.subject_key, x.first, x.last
@@ -26,7 +30,7 @@ const WRITE = `
     first_message_at = least(thread.first_message_at, excluded.first_message_at),
     last_message_at = greatest(thread.last_message_at, excluded.last_message_at)`;
 
-/** Writes the conversations of new messages, before these. */
+/** Writes the threads of new messages. Call it before the messages are written. */
 export async function writeThreads(sql: Sql, accountId: string, threads: readonly NewThread[]) {
   await sql.query(WRITE, [
     accountId,
@@ -40,7 +44,10 @@ const WRITE_OF_DRAFT = `
   insert into thread (id, account_id, subject, first_message_at, last_message_at) values ($2, $1, $3, $4, $4)
   on conflict (id) do update set last_message_at = greatest(thread.last_message_at, excluded.last_message_at)`;
 
-/** Writes the conversation of a draft, before the draft. Its subject connects no other messages with it. */
+/**
+ * Writes the thread of a draft. Call it before the draft is written. A thread of a draft has no
+ * subject key, so no other message joins it by subject.
+ */
 export async function writeThreadOfDraft(
   sql: Sql,
   accountId: string,
@@ -54,7 +61,7 @@ const WRITE_REFERENCES = `
   select $1, x.header, x.thread_id from unnest($2::text[], $3::uuid[]) x(header, thread_id)
   on conflict (account_id, message_id_header) do nothing`;
 
-/** Stores to which conversations Message-IDs belong; those that are known keep theirs. */
+/** Stores the threads of Message-IDs. Message-IDs that are known already keep their threads. */
 export async function writeReferences(
   sql: Sql,
   accountId: string,
@@ -63,24 +70,27 @@ export async function writeReferences(
   await sql.query(WRITE_REFERENCES, [accountId, ...columnsOf(references, 'header', 'threadId')]);
 }
 
-// Whoever is writing into one of them at this moment is waited for: what he writes would go with it.
-const HOLD = `
+// Waits for transactions that are writing messages into these threads: their messages would be
+// deleted with the thread.
+const LOCK = `
   select id from thread where account_id = $1 and id = any($2::uuid[]) order by id for update`;
 
-/** Locks conversations that may be deleted. */
+/** Locks threads that may be deleted. */
 export async function holdThreads(
   sql: Sql,
   accountId: string,
   ids: readonly string[],
 ): Promise<void> {
-  await sql.query(HOLD, [accountId, ids]);
+  await sql.query(LOCK, [accountId, ids]);
 }
 
 const DELETE_EMPTY = `
   delete from thread t where t.account_id = $1 and t.id = any($2::uuid[])
     and not exists (select 1 from message m where m.thread_id = t.id)`;
 
-/** Deletes those of the conversations that have no messages and no drafts; hold them before. */
+/**
+ * Deletes those of the threads that have neither messages nor drafts. Lock the threads before.
+ */
 export async function deleteEmptyThreads(
   sql: Sql,
   accountId: string,
@@ -89,7 +99,7 @@ export async function deleteEmptyThreads(
   await sql.query(DELETE_EMPTY, [accountId, ids]);
 }
 
-/** A conversation that has become part of another one. */
+/** A thread that was merged into another one. */
 export interface MergedThread {
   from: string;
   into: string;
@@ -103,8 +113,8 @@ const MERGE = `
 const DELETE = `delete from thread where account_id = $1 and id = any($2::uuid[])`;
 
 /**
- * Deletes conversations that are part of others now; hold them and move their messages before.
- * @returns ids of those that had messages, and not only drafts
+ * Deletes threads that were merged into others. Lock the threads and move their messages before.
+ * @returns ids of the deleted threads that had messages and not only drafts
  */
 export async function mergeThreads(
   sql: Sql,

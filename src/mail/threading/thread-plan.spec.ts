@@ -29,7 +29,10 @@ const planOf = (known: Record<string, [string, number]> = {}) =>
     ),
     'me@x.test',
   );
-/** Places messages one by one, each in a plan of its own, as batches do: what was named is known to the next. */
+/**
+ * Places messages one by one, each with a plan of its own, as batches do. Message-IDs named by one
+ * message are known to the next.
+ */
 function placeAll(messages: readonly ThreadedMessage[]): string[] {
   const known = new Map<string, KnownThread>();
   const threads: string[] = [];
@@ -63,13 +66,13 @@ describe('ThreadPlan', () => {
     [1, 4, 3, 0, 2],
   ];
   it.each(orders.map((order) => [order.join(' '), order] as const))(
-    'makes one conversation of what belongs together, in the order %s',
+    'puts related messages into one thread, in the order %s',
     (_, order) => {
       expect(new Set(placeAll(order.flatMap((n) => conversation[n] ?? []))).size).toBe(1);
     },
   );
 
-  it('makes one of two, the older, when a message proves it', () => {
+  it('merges two threads into the older one when a message refers to both', () => {
     const plan = planOf({ '<a>': ['old', 1], '<b>': ['new', 2] });
     expect(plan.place(message('<c>', { references: ['<b>', '<a>'] }), undefined, undefined)).toBe(
       'old',
@@ -78,7 +81,7 @@ describe('ThreadPlan', () => {
     expect(plan.named()).toEqual([{ header: '<c>', threadId: 'old' }]);
   });
 
-  it('keeps the conversation that was promised', () => {
+  it('keeps the thread that was promised', () => {
     const plan = planOf({ '<a>': ['old', 1] });
     expect(plan.place(message('<own>', { inReplyTo: '<a>' }), 'promised', undefined)).toBe(
       'promised',
@@ -86,7 +89,7 @@ describe('ThreadPlan', () => {
     expect(plan.merged()).toEqual([{ from: 'old', into: 'promised' }]);
   });
 
-  it('is not glued together by a message that names everything', () => {
+  it('merges at most five threads because of one message', () => {
     const known = Object.fromEntries(
       Array.from({ length: 50 }, (_, n) => [`<${n}>`, [`T${n}`, n] as [string, number]]),
     );
@@ -95,7 +98,7 @@ describe('ThreadPlan', () => {
     expect(plan.merged().length).toBeLessThan(6);
   });
 
-  it('follows merges of merges', () => {
+  it('follows merges of merged threads', () => {
     const plan = planOf({ '<a>': ['A', 1], '<b>': ['B', 2], '<c>': ['C', 3] });
     plan.place(
       message('<1>', { references: ['<b>', '<c>'], date: new Date(9) }),
@@ -113,7 +116,7 @@ describe('ThreadPlan', () => {
     ]);
   });
 
-  it('connects answers that name nothing by their subject, participants and time', () => {
+  it('connects replies without references by subject, participants and time', () => {
     const place = (answer: Partial<ThreadedMessage>) => {
       const plan = planOf();
       const first = plan.place(message('<a>', { subject: 'Lunch' }), undefined, undefined);
@@ -136,7 +139,7 @@ describe('ThreadPlan', () => {
   });
 });
 
-describe('subjects', () => {
+describe('subjectKey and isReplySubject', () => {
   it.each([
     ['Re: Lunch', 'lunch'],
     ['RE : Re[3]: AW:  Lunch  today', 'lunch today'],
@@ -149,7 +152,7 @@ describe('subjects', () => {
     expect(subjectKey(subject)).toBe(key);
   });
 
-  it('say whether they answer', () => {
+  it('recognises the subjects of replies', () => {
     expect(['Re: x', 'SV: x', 'Re', 'Fwd: x', ''].map(isReplySubject)).toEqual([
       true,
       true,
@@ -160,7 +163,7 @@ describe('subjects', () => {
     expect(subjectToFind(message(null, { subject: 'Re: ' }))).toBeNull();
   });
 
-  it('are read in no time, whatever they are', () => {
+  it('reads very long subjects quickly', () => {
     expect(subjectKey('re: '.repeat(100_000))).toBeNull();
   });
 });

@@ -2,22 +2,25 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import type { ParsedMessage } from '../parsing/mime-parser.ts';
 import { isReplySubject, subjectKey } from './subject.ts';
 
-/** What decides about the conversation of a message. */
+/** The data of a message that decides its thread. */
 export type ThreadedMessage = Pick<
   ParsedMessage,
   'messageIdHeader' | 'inReplyTo' | 'references' | 'subject'
 > & { date: Date; participants: readonly string[] };
 
-/** A conversation of the mirror. */
+/** A thread in the mirror. */
 export interface KnownThread {
   threadId: string;
   firstMessageAt: Date;
 }
 
-/** Of a long chain the nearest ancestors are enough, and a hostile one cannot glue everything together. */
+/**
+ * The nearest ancestors of a long chain are enough. The limits also prevent a hostile message from
+ * merging a whole mailbox.
+ */
 const MOST_REFERENCES = 20;
 const MOST_MERGED = 5;
-/** How far apart messages may be that only their subject connects. */
+/** Maximum number of days between messages that are connected only by their subject. */
 export const SUBJECT_SPAN_DAYS = 30;
 const SUBJECT_SPAN_MS = SUBJECT_SPAN_DAYS * 86_400_000;
 
@@ -28,8 +31,9 @@ export function headersOf({ messageIdHeader, inReplyTo, references }: ThreadedMe
 }
 
 /**
- * What to look for among subjects, when nothing else connects a message: only for answers that name no message.
- * @returns null: do not look
+ * The subject key to search for if nothing else connects a message. Only replies that name no
+ * message are searched for.
+ * @returns `null` for any other message
  */
 export function subjectToFind(message: ThreadedMessage): string | null {
   if (message.inReplyTo !== null || message.references.length > 0) return null;
@@ -37,13 +41,14 @@ export function subjectToFind(message: ThreadedMessage): string | null {
 }
 
 /**
- * Puts messages into conversations (RFC 5322, 3.6.4), in whatever order they come: a message joins those of every
- * Message-ID that it has or names, and what it joins becomes one conversation, the oldest of them (docs/adr/0025).
+ * Puts messages into threads (RFC 5322, 3.6.4), whatever the order in which they arrive. A message
+ * joins the threads of all Message-IDs that it has or names, and these threads are merged into the
+ * oldest one (ADR 0025).
  */
 export class ThreadPlan {
   readonly #threadOf: Map<string, string>;
   readonly #began = new Map<string, Date>();
-  /** Conversations that have become part of another one. */
+  /** Target of each thread that was merged. */
   readonly #into = new Map<string, string>();
   readonly #named = new Map<string, string>();
   readonly #begun: {
@@ -54,8 +59,8 @@ export class ThreadPlan {
   }[] = [];
 
   /**
-   * @param known conversation of each Message-ID
-   * @param own address of the account: that everybody has in common
+   * @param known thread of each Message-ID
+   * @param own address of the account; everybody has it in common, so it connects nothing
    */
   constructor(
     known: ReadonlyMap<string, KnownThread>,
@@ -67,9 +72,11 @@ export class ThreadPlan {
   }
 
   /**
-   * The conversation of a message; call for the oldest first. Final only after the last one: see `final`.
-   * @param promised the one it has been said to be in
-   * @param bySubject one that its subject connects it with
+   * Chooses the thread of a message. Call it for the oldest message first. A later call may merge
+   * the thread, so pass the result to `final` after the last call.
+   * @param promised thread that was promised to the client when the message was accepted for
+   *   sending
+   * @param bySubject thread found by subject
    */
   place(
     message: ThreadedMessage,
@@ -96,19 +103,19 @@ export class ThreadPlan {
     return threadId;
   }
 
-  /** The conversation that this one has become part of, or itself. */
+  /** The thread that `threadId` was merged into, or `threadId` itself. */
   final(threadId: string): string {
     let at = threadId;
     for (let next = this.#into.get(at); next !== undefined; next = this.#into.get(at)) at = next;
     return at;
   }
 
-  /** Conversations that are no more, and what they are part of now. */
+  /** Merged threads and their final targets. */
   merged(): { from: string; into: string }[] {
     return [...this.#into.keys()].map((from) => ({ from, into: this.final(from) }));
   }
 
-  /** Message-IDs that nobody knew, and their conversations. */
+  /** New Message-IDs and their threads. */
   named(): { header: string; threadId: string }[] {
     return [...this.#named].map(([header, threadId]) => ({
       header,
@@ -126,7 +133,7 @@ export class ThreadPlan {
     return threadIds.toSorted((a, b) => began(a) - began(b))[0];
   }
 
-  /** Among those that have begun in this batch. */
+  /** Searches the threads that began in this batch. */
   #sameSubject(message: ThreadedMessage): string | undefined {
     const key = subjectToFind(message);
     if (key === null) return undefined;

@@ -14,6 +14,6 @@ const ThreadReferenceSchema = defineEntity({
   },
 });
 
-/** A Message-ID that a message of the account has or names, and the conversation it belongs to (docs/adr/0025). */
+/** A Message-ID that a message of the account has or names, and its thread (ADR 0025). */
 export class ThreadReference extends ThreadReferenceSchema.class {}
 ThreadReferenceSchema.setClass(ThreadReference);

@@ -8,8 +8,8 @@ const ThreadSchema = defineEntity({
   tableName: 'thread',
   indexes: [
     {
-      // The last two are not for the order: threads that have begun before an instant, and how many messages an account
-      // has, are known by the index alone.
+      // The last two columns are not for sorting. With them, the threads that began before an
+      // instant and the number of an account's messages can be read from the index alone.
       name: 'thread_account_last',
       properties: ['account', 'lastMessageAt', 'id', 'firstMessageAt', 'messageCount'],
       where: 'message_count > 0',
@@ -39,22 +39,31 @@ const ThreadSchema = defineEntity({
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    /** That of its first message. */
+    /** Subject of the first message. */
     subject: p.text(),
-    /** The subject without reply prefixes, for answers that name no message they answer; null: it says nothing. */
+    /**
+     * The subject without reply prefixes, for replies that name no message; `null` if nothing is
+     * left.
+     */
     subjectKey: p.text().nullable(),
     firstMessageAt: p.datetime().columnType('timestamptz'),
     lastMessageAt: p.datetime().columnType('timestamptz'),
-    /** Null: nothing was. What is in the inbox was received also when it is one's own. */
+    /**
+     * `null` if no message was received. A message in the inbox counts as received even if the
+     * account sent it.
+     */
     lastReceivedAt: p.datetime().columnType('timestamptz').nullable(),
-    /** Null: nothing was. */
+    /** `null` if no message was sent. */
     lastSentAt: p.datetime().columnType('timestamptz').nullable(),
-    /** Without drafts. Threads without messages are not shown. */
+    /** Number of messages without drafts. A thread without messages is hidden. */
     messageCount: p.integer().default(0),
-    /** Whether one of its messages is. */
+    /** True if one of its messages is unread; `starred` likewise. */
     unread: p.boolean().default(false),
     starred: p.boolean().default(false),
-    /** Folders or labels of all its messages. Those that are gone may be among them: nobody asks for these. */
+    /**
+     * Folders or labels of all its messages. It may contain ids of deleted folders, which no filter
+     * asks for.
+     */
     folderIds: p.array().columnType('uuid[]').defaultRaw(`'{}'`),
     /** Grows with each change of its messages. */
     version: p.integer().default(0),
@@ -62,7 +71,10 @@ const ThreadSchema = defineEntity({
   },
 });
 
-/** A conversation; but for the subject, `refreshThreads` makes of its messages what stands here. */
+/**
+ * A thread (conversation). `refreshThreads` computes all columns except the subject from the
+ * messages.
+ */
 export class Thread extends ThreadSchema.class {}
 ThreadSchema.setClass(Thread);
 
@@ -71,21 +83,25 @@ const ThreadSummarySchema = defineEntity({
   tableName: 'thread_summary',
   properties: {
     thread: () => p.oneToOne(Thread).primary().deleteRule('cascade'),
-    /** Everybody in its messages, in the order of these; nobody twice with the same address and name. */
+    /**
+     * People in its messages, in the order of the messages; no address appears twice with the same
+     * name.
+     */
     people: p.json<Address[]>(),
     /** Oldest first. */
     messageIds: p.array().columnType('uuid[]'),
-    /** Of its newest message. */
+    /** Snippet of its newest message. */
     snippet: p.text(),
     hasAttachments: p.boolean(),
-    /** About as many bytes are the people and the ids. */
+    /** Approximate size of `people` and `messageIds` in bytes. */
     length: p.integer(),
   },
 });
 
 /**
- * What is shown of a thread but decides nothing; kept by `refreshThreads`, drafts apart. It is by itself so that threads
- * are short where many of them are looked at.
+ * Data of a thread that responses show but no filter uses. `refreshThreads` computes it; drafts are
+ * left out. A separate table keeps the rows of `thread` short, because many of them are read at
+ * once.
  */
 export class ThreadSummary extends ThreadSummarySchema.class {}
 ThreadSummarySchema.setClass(ThreadSummary);
@@ -95,22 +111,23 @@ const ThreadPersonSchema = defineEntity({
   tableName: 'thread_person',
   indexes: [
     {
-      // The count is not for the order: how many threads and messages somebody is in is known by the index alone.
+      // `messages` is not for sorting. With it, the number of threads and messages of a person can
+      // be read from the index alone.
       name: 'thread_person_person',
       properties: ['account', 'person', 'thread', 'messages'],
     },
   ],
   properties: {
     thread: () => p.manyToOne(Thread).primary().deleteRule('cascade'),
-    /** Somebody in a header (`messages/people.ts`). */
+    /** Key of a person in a header (`messages/people.ts`). */
     person: p.text().primary(),
-    /** The thread's. */
+    /** Account of the thread. */
     account: p.uuid().fieldName('account_id'),
-    /** In how many messages of the thread, drafts apart. */
+    /** Number of messages in the thread that have the person, without drafts. */
     messages: p.integer(),
   },
 });
 
-/** Who is in which header of the messages of a thread; kept by `refreshThreads`. */
+/** People in the headers of a thread's messages, computed by `refreshThreads`. */
 export class ThreadPerson extends ThreadPersonSchema.class {}
 ThreadPersonSchema.setClass(ThreadPerson);

@@ -7,7 +7,10 @@ import type {
   Span,
 } from '../messages/message-filter.ts';
 
-/** Which threads of an account are wanted; what is absent does not restrict. Those without messages never are. */
+/**
+ * Conditions on the threads of an account. An absent field does not restrict the list. Threads
+ * without messages are never listed.
+ */
 export interface ThreadFilter extends Omit<
   MessageFilter,
   'drafts' | 'hasAttachment' | 'metadata' | 'received' | 'threadStarted' | 'threadLastMessage'
@@ -17,20 +20,20 @@ export interface ThreadFilter extends Omit<
   lastUpdated?: Span;
 }
 
-/** A page of threads, in a view. */
+/** A request for a page of threads in a view. */
 export interface ThreadListRequest {
   filter: ThreadFilter;
   page: Page;
   view: 'ids' | 'count' | 'expanded' | undefined;
 }
 
-/** A message of a thread in the expanded view; without its body. `date` is in Unix seconds. */
+/** A message of a thread in the expanded view, without its body. `date` is in Unix seconds. */
 export type ThreadMessage = Omit<
   MessageRecord,
   'date' | 'accountId' | 'threadId' | 'body' | 'messageIdHeader' | 'inReplyTo' | 'references'
 > & { date: number };
 
-/** A thread with everything that is shown of it. */
+/** A thread with everything that clients can see. */
 export interface ThreadRecord {
   id: string;
   accountId: string;
@@ -43,15 +46,18 @@ export interface ThreadRecord {
   starred: boolean;
   version: number;
   folders: MessageFolderRecord[];
-  /** Everybody in its messages, drafts apart, in the order of these; nobody twice with the same address and name. */
+  /**
+   * People in its messages, without drafts, in the order of the messages; no address appears twice
+   * with the same name.
+   */
   people: Person[];
-  /** Of its newest message. */
+  /** Snippet of its newest message. */
   snippet: string;
   hasAttachments: boolean;
   /** Oldest first. */
   messageIds: string[];
   /** Oldest first. */
   draftIds: string[];
-  /** And drafts, oldest first: in the expanded view, otherwise empty. */
+  /** Messages and drafts, oldest first. Filled only in the expanded view. */
   messages: ThreadMessage[];
 }

@@ -23,7 +23,7 @@ import { ThreadsService } from './threads.service.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.moveMail, write: true } as const;
 
-/** There is no DELETE: threads go to the trash by PUT. */
+/** There is no DELETE: a thread is moved to the trash by PUT. */
 @ApiTags('threads')
 @AccountAuth({ anyScope: SCOPES_FOR.readMail })
 @Controller('threads')
@@ -32,9 +32,9 @@ export class ThreadsController {
 
   @Get()
   @Endpoint({
-    summary: 'List threads, those with the newest last message first',
+    summary: 'List threads, newest last message first',
     description:
-      'All filters given have to match, each on any message of the thread. Threads without messages are not listed.',
+      'All filters must match, each on any message of the thread. Threads without messages are not listed.',
     response: threadList,
   })
   async list(
@@ -55,7 +55,7 @@ export class ThreadsController {
   @Endpoint({
     summary: 'Read a thread',
     description:
-      '`view=expanded` has its messages and drafts in the place of their ids, without their bodies.',
+      'With `view=expanded` the response has messages and drafts instead of their ids, without their bodies.',
     response: threadView,
   })
   async get(
@@ -73,8 +73,8 @@ export class ThreadsController {
   @Endpoint({
     summary: 'Change all messages of a thread',
     description:
-      'Flags, folder or labels. Drafts are left alone, and moves leave sent mail where it is. Each message that changes ' +
-      'has a job of its own; the answer names that of the newest. A token that may not read mail ' +
+      'Changes flags, folder or labels. Drafts are not changed, and sent mail is not moved. Each changed message ' +
+      'has its own job; the response names the job of the newest message. A token whose scopes do not allow reading mail ' +
       '(`email.folders_and_labels`) gets a `ThreadState`.',
     response: changedThreadView,
   })

@@ -9,7 +9,10 @@ import { commonFilter, folderView, span, toMessageView } from '../messages/messa
 import type { ThreadFilter, ThreadMessage, ThreadRecord } from './thread-filter.ts';
 import type { ListThreadsQuery, ThreadView } from './threads.schema.ts';
 
-/** The filters of a query, in the terms of the service. Dates are strict, as those of threads are for messages. */
+/**
+ * Converts a query of `GET /threads` to the service's filter. All times are exclusive, like the
+ * thread times of `GET /messages`.
+ */
 export function toThreadFilter(query: ListThreadsQuery): ThreadFilter {
   const strict = { beforeInclusive: false };
   return {
@@ -20,7 +23,9 @@ export function toThreadFilter(query: ListThreadsQuery): ThreadFilter {
   };
 }
 
-/** A second and a span may both be given: what lies in both of them. */
+/**
+ * Converts the filters of the last update. If both a second and a span are given, both must match.
+ */
 function updated({
   last_updated_timestamp: second,
   last_updated_after: after,
@@ -35,7 +40,10 @@ function updated({
   };
 }
 
-/** A thread as it is answered (api facts 5.2). @param jobStatusId the job that carries a change to the provider */
+/**
+ * Converts a thread to its response. @param jobStatusId job that carries a change to the provider;
+ * only after a change
+ */
 export function toThreadView(
   thread: ThreadRecord,
   organizationUnit: OrganizationUnit,
@@ -62,7 +70,7 @@ export function toThreadView(
     starred: thread.starred,
     has_attachments: thread.hasAttachments,
     version: thread.version,
-    // The official client takes the presence of a key for the kind of account.
+    // The official client detects the kind of account from the presence of one of these keys.
     ...(organizationUnit === 'label' ? { labels: folders } : { folders }),
     ...(view === 'expanded'
       ? { messages: viewsOf(false), drafts: viewsOf(true) }
@@ -71,7 +79,7 @@ export function toThreadView(
   };
 }
 
-/** What is not read of the message is not shown either. */
+/** Parts of a message that are not read for threads and therefore not shown. */
 const UNREAD_PARTS = { body: null, messageIdHeader: null, inReplyTo: null, references: [] };
 
 function inThread(
@@ -95,14 +103,14 @@ function inThread(
   };
 }
 
-/** Everybody once, where they are first; a name beats none. */
-function participantsOf(everybody: readonly Person[]): Person[] {
-  const people = new Map<string, Person>();
-  for (const { email, name } of everybody) {
+/** Merges people by address, each at their first position. A name replaces an empty one. */
+function participantsOf(people: readonly Person[]): Person[] {
+  const merged = new Map<string, Person>();
+  for (const { email, name } of people) {
     const key = email.toLowerCase();
-    const known = people.get(key);
-    if (!known) people.set(key, { email, name });
-    else if (known.name === '' && name !== '') people.set(key, { ...known, name });
+    const known = merged.get(key);
+    if (!known) merged.set(key, { email, name });
+    else if (known.name === '' && name !== '') merged.set(key, { ...known, name });
   }
-  return [...people.values()];
+  return [...merged.values()];
 }

@@ -8,7 +8,8 @@ import { HEADER_BYTES, THREAD_MESSAGE_COLUMNS } from '../messages/message-column
 import { addSpan, filenameCondition, peopleAskedFor } from '../messages/message-conditions.ts';
 import type { ThreadFilter, ThreadListRequest, ThreadRecord } from './thread-filter.ts';
 
-// The drafts of a thread are few and in an index of their own; everything else that is shown stands ready.
+// Drafts of a thread are few and have an index of their own. All other columns are stored ready to
+// use.
 const columns = (messages: string): string => `
   t.id, t.account_id as "accountId", t.subject, t.first_message_at as "firstMessageAt",
   t.last_message_at as "lastMessageAt", t.last_received_at as "lastReceivedAt", t.last_sent_at as "lastSentAt",
@@ -38,7 +39,10 @@ const EXPANDED = `
 const JOINS =
   'join thread_summary s on s.thread_id = t.id left join thread_folders tf on tf.id = t.id';
 
-/** How threads are read, in each view; what can be long are the people of a mail to thousands, and long conversations. */
+/**
+ * How threads are read, per view. Long parts are the people of a message to thousands, and long
+ * threads.
+ */
 const PLAIN = {
   columns: columns(`'[]'::json`),
   parts: FOLDERS,
@@ -55,8 +59,8 @@ const WITH_MESSAGES = {
 };
 
 /**
- * Several people who are in so many threads, and in so many for each of the page and those before it, are met soon on the
- * way through all threads.
+ * A search for several people reads through all threads, newest first, if they are in many threads:
+ * in `FREQUENT` threads, and in `FREQUENT_FOR_EACH` for each thread up to the end of the page.
  */
 const FREQUENT = 2_000;
 const FREQUENT_FOR_EACH = 20;
@@ -64,12 +68,12 @@ const ARE_FREQUENT = `
   select count(*) >= $3 as enough from (
     select 1 from thread_person p where p.account_id = $1 and p.person = any($2::text[]) limit $3) p`;
 
-/** Reading threads; every statement carries the account. */
+/** Reads threads. Every statement is limited to one account. */
 @Injectable()
 export class ThreadsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Those with the newest last message first. */
+  /** Newest last message first. */
   async list(
     accountId: string,
     { filter, page, view }: ThreadListRequest,
@@ -86,12 +90,13 @@ export class ThreadsRepository {
       conditions,
       page,
       view: view === 'expanded' ? undefined : view,
-      // Only what depends on nothing but the account has one plan that is right for every value.
+      // Only a statement whose single parameter is the account has a plan that suits every value,
+      // so only that one is prepared.
       prepared: conditions.values.length === 1,
     });
   }
 
-  /** Those of `people`, where several are asked for together, who are in very many threads. */
+  /** Groups of several people who are in very many threads. */
   async #frequent(
     accountId: string,
     people: readonly string[][],
@@ -110,7 +115,10 @@ export class ThreadsRepository {
     return frequent;
   }
 
-  /** Those of the threads that the account has, in no order. @throws {PageTooLargeError} */
+  /**
+   * Returns those of the ids that belong to the account, in no particular order. @throws
+   * {PageTooLargeError}
+   */
   async findMany(
     accountId: string,
     ids: readonly string[],
@@ -130,7 +138,10 @@ export class ThreadsRepository {
     return listing.view === 'items' ? listing.items : [];
   }
 
-  /** @param sql a transaction to read in @returns undefined when the account has no such thread, or it has no messages */
+  /**
+   * @param options.sql a transaction to read in
+   * @returns `undefined` if the account has no such thread, or the thread has no messages
+   */
   async find(
     accountId: string,
     id: string,
@@ -140,7 +151,7 @@ export class ThreadsRepository {
   }
 }
 
-/** Who is asked for, and which of them are in many threads. */
+/** The people of a filter, and those groups of them that are in many threads. */
 interface AskedFor {
   people: readonly string[][];
   frequent: readonly string[][];
@@ -174,7 +185,10 @@ function conditionsOf(
 
 const DRAFT = 'select 1 from message m where m.thread_id = t.id and m.draft and not m.deleting';
 
-/** Folders of messages; the one of drafts, where its drafts are meant, too. */
+/**
+ * Conditions on the folders of messages. If the folder of drafts is named, threads with drafts
+ * match too.
+ */
 function addFolderConditions(
   conditions: Conditions,
   { in: wanted, notIn: unwanted }: FilterFolders,
@@ -187,7 +201,10 @@ function addFolderConditions(
   if (unwanted && unwanted.length > 0) conditions.add(`not (${condition(unwanted)})`);
 }
 
-/** Who one of its messages has to be from or to; each filter may be met by another message. */
+/**
+ * Conditions on people: for each group, one message of the thread must have one of its members.
+ * Different messages may match different groups.
+ */
 function addPeopleConditions(
   conditions: Conditions,
   account: string,
@@ -198,8 +215,8 @@ function addPeopleConditions(
       group.length === 1
         ? `= ${conditions.value(group[0] ?? null)}`
         : `= any(${conditions.value(group)}::text[])`;
-    // The planner takes a look at several people of one thread for several looks, and would rather collect all of their
-    // threads: behind an offset it cannot.
+    // The planner counts one index lookup for several people as several lookups and would collect
+    // all their threads instead. `offset 0` prevents that.
     conditions.add(
       frequent.includes(group)
         ? `exists (select 1 from thread_person p where p.thread_id = t.id and p.person ${wanted} offset 0)`

@@ -11,39 +11,47 @@ import {
 } from '../../platform/wire/wire.schema.ts';
 import { emails, folderOfMessage, labelIds, messageView } from '../messages/messages.schema.ts';
 
-/** Query of GET /threads (api facts 5.2); the filters all have to match. */
+/** Query of `GET /threads`. All filters must match. */
 export const listThreadsQuery = z.object({
   ...pageQuery,
   view: viewQuery(['ids', 'count', 'expanded']),
   subject: queryText().optional().describe('The exact subject'),
-  from: queryText().optional().describe('An exact address; of one of its messages'),
-  to: queryText().optional().describe('An exact address; of one of its messages'),
-  cc: queryText().optional().describe('An exact address; of one of its messages'),
-  bcc: queryText().optional().describe('An exact address; of one of its messages'),
+  from: queryText().optional().describe('An exact address in one of its messages'),
+  to: queryText().optional().describe('An exact address in one of its messages'),
+  cc: queryText().optional().describe('An exact address in one of its messages'),
+  bcc: queryText().optional().describe('An exact address in one of its messages'),
   any_email: emails
     .optional()
     .describe(
-      'Up to 25 addresses, comma separated or repeated; one of them is in from, to, cc or bcc',
+      'Up to 25 addresses, comma separated or repeated; at least one of them must be in from, to, cc or bcc',
     ),
   in: queryList()
     .optional()
-    .describe('Name, display name or id of a folder or label; one of its messages is there'),
+    .describe(
+      'Name, display name or id of a folder or label that contains at least one of its messages',
+    ),
   not_in: queryList()
     .optional()
-    .describe('Name, display name or id of a folder or label; none of its messages is there'),
-  unread: queryBoolean().optional().describe('`true`: one of its messages is; `false`: none'),
-  starred: queryBoolean().optional().describe('`true`: one of its messages is; `false`: none'),
+    .describe('Name, display name or id of a folder or label that contains none of its messages'),
+  unread: queryBoolean()
+    .optional()
+    .describe('`true`: at least one of its messages is unread; `false`: none is'),
+  starred: queryBoolean()
+    .optional()
+    .describe('`true`: at least one of its messages is starred; `false`: none is'),
   filename: queryText().optional().describe('The exact name of an attachment'),
   thread_id: queryText().optional(),
-  started_before: unixSeconds().optional().describe('Before: its first message'),
-  started_after: unixSeconds().optional().describe('After: its first message'),
-  last_message_before: unixSeconds().optional().describe('Before: its last message'),
-  last_message_after: unixSeconds().optional().describe('After: its last message'),
+  started_before: unixSeconds().optional().describe('Its first message is before this time'),
+  started_after: unixSeconds().optional().describe('Its first message is after this time'),
+  last_message_before: unixSeconds().optional().describe('Its last message is before this time'),
+  last_message_after: unixSeconds().optional().describe('Its last message is after this time'),
   last_updated_before: unixSeconds()
     .optional()
-    .describe('Before: the last change of it, whichever'),
-  last_updated_after: unixSeconds().optional().describe('After: the last change of it, whichever'),
-  last_updated_timestamp: unixSeconds().optional().describe('The second of the last change of it'),
+    .describe('Its last change of any kind is before this time'),
+  last_updated_after: unixSeconds()
+    .optional()
+    .describe('Its last change of any kind is after this time'),
+  last_updated_timestamp: unixSeconds().optional().describe('Its last change is in this second'),
 });
 export type ListThreadsQuery = z.infer<typeof listThreadsQuery>;
 
@@ -51,47 +59,52 @@ export const threadQuery = z.object({ view: viewQuery(['expanded']) });
 
 const ids = (words: string) => z.array(z.string()).optional().describe(words);
 
-/** A message in a thread with view=expanded: all but its body. */
+/** A message in a thread with `view=expanded`: without its body. */
 export const messageOfThread = messageView
   .omit({ body: true, events: true })
   .extend({ object: z.enum(['message', 'draft']), version: z.number().int().optional() })
   .meta({ id: 'MessageOfThread', example: undefined });
 
-/** A thread (api facts 5.2). Exactly one of `folders` and `labels` is there, by the account's `organization_unit`. */
+/**
+ * A thread in a response. It has either `folders` or `labels`, depending on the account's
+ * `organization_unit`.
+ */
 export const threadView = z
   .object({
     id: z.string(),
     object: z.literal('thread'),
     account_id: z.string(),
-    subject: z.string().describe('That of its first message'),
+    subject: z.string().describe('Subject of its first message'),
     participants: z
       .array(addressView)
-      .describe('Everybody in from, to, cc and bcc of its messages'),
+      .describe('All people in from, to, cc and bcc of its messages'),
     first_message_timestamp: z.number().int(),
     last_message_timestamp: z.number().int(),
     last_message_received_timestamp: z.number().int().nullable(),
     last_message_sent_timestamp: z.number().int().nullable(),
-    snippet: z.string().describe('Of its newest message'),
-    unread: z.boolean().describe('Whether one of its messages is'),
-    starred: z.boolean().describe('Whether one of its messages is'),
+    snippet: z.string().describe('Snippet of its newest message'),
+    unread: z.boolean().describe('True if at least one of its messages is unread'),
+    starred: z.boolean().describe('True if at least one of its messages is starred'),
     has_attachments: z.boolean(),
     version: z.number().int().describe('Grows with each change'),
     folders: z
       .array(folderOfMessage)
       .optional()
-      .describe('Accounts with folders: all its messages are in'),
+      .describe('Only for accounts with folders: the folders of all its messages'),
     labels: z
       .array(folderOfMessage)
       .optional()
-      .describe('Accounts with labels: all its messages have'),
-    message_ids: ids('Oldest first; not with view=expanded'),
-    draft_ids: ids('Oldest first; not with view=expanded'),
-    messages: z.array(messageOfThread).optional().describe('Oldest first; with view=expanded'),
-    drafts: z.array(messageOfThread).optional().describe('Oldest first; with view=expanded'),
+      .describe('Only for accounts with labels: the labels of all its messages'),
+    message_ids: ids('Oldest first; absent with view=expanded'),
+    draft_ids: ids('Oldest first; absent with view=expanded'),
+    messages: z.array(messageOfThread).optional().describe('Oldest first; only with view=expanded'),
+    drafts: z.array(messageOfThread).optional().describe('Oldest first; only with view=expanded'),
     job_status_id: z
       .string()
       .optional()
-      .describe('After a change: the job that carries it to the provider for the newest message'),
+      .describe(
+        'Only after a change: id of the job that carries the change of the newest message to the provider',
+      ),
   })
   .meta({
     id: 'Thread',
@@ -122,7 +135,10 @@ export const threadView = z
   });
 export type ThreadView = z.infer<typeof threadView>;
 
-/** What a token that may change a thread but not read it gets to see of it: `parse` leaves out the rest. */
+/**
+ * The part of a thread for tokens that may change it but not read it. `parse` leaves out all other
+ * fields.
+ */
 export const threadStateView = threadView
   .pick({
     id: true,
@@ -137,7 +153,7 @@ export const threadStateView = threadView
   })
   .meta({
     id: 'ThreadState',
-    description: 'Answer to a token whose scopes do not let it read the thread',
+    description: 'Response to a token whose scopes do not allow reading the thread',
     example: {
       id: '019aa1b2-0000-7000-8000-000000000003',
       object: 'thread',
@@ -151,13 +167,13 @@ export const threadStateView = threadView
     },
   });
 
-/** Answer to a change: the thread, as far as the token may read it. */
+/** Response to a change: the whole thread, or only its state if the token must not read it. */
 export const changedThreadView = z.union([threadView, threadStateView]);
 
-/** Answer of GET /threads, by `view`. */
+/** Response of `GET /threads`, by `view`. */
 export const threadList = z.union([z.array(threadView), idsView, countView]);
 
-/** Body of PUT /threads/{id} (api facts 5.2); what is absent stays. Any other key is refused. */
+/** Body of `PUT /threads/{id}`. Absent fields keep their values; unknown fields are refused. */
 export const updateThread = z
   .strictObject({
     unread: z.boolean().optional(),
@@ -166,9 +182,11 @@ export const updateThread = z
       .string()
       .max(255)
       .optional()
-      .describe('Accounts with folders: where to move its messages; drafts and sent mail stay'),
+      .describe(
+        'Accounts with folders: id of the folder to move its messages to; drafts and sent mail stay',
+      ),
     label_ids: labelIds.describe(
-      'Accounts with labels: what it is to have; only differences count',
+      'Accounts with labels: the complete list of its labels; only differences to the current list are applied',
     ),
   })
   .meta({ id: 'UpdateThread', example: { unread: false, starred: true } });

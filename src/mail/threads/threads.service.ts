@@ -7,13 +7,19 @@ import { type MessageChange, MessageChangesService } from '../messages/message-c
 import type { ThreadListRequest, ThreadRecord } from './thread-filter.ts';
 import { ThreadsRepository } from './threads.repository.ts';
 
-/** A thread after a change, and the job that carries the change of its newest message to the provider. */
+/**
+ * A thread after a change, and the id of the job that carries the change of its newest message to
+ * the provider.
+ */
 export interface ChangedThread {
   thread: ThreadRecord;
   jobId: string;
 }
 
-/** Threads of an account: read from the mirror, changed through their messages. */
+/**
+ * Threads of an account. Reads come from the mirror; a change is made to each message of the
+ * thread.
+ */
 @Injectable()
 export class ThreadsService {
   constructor(
@@ -21,13 +27,13 @@ export class ThreadsService {
     private readonly changes: MessageChangesService,
   ) {}
 
-  /** Those with the newest last message first. */
+  /** Newest last message first. */
   list(account: AccountPrincipal, request: ThreadListRequest): Promise<Listing<ThreadRecord>> {
     return this.repository.list(account.accountId, request);
   }
 
   /**
-   * Those of the threads that the account has, in the order of their ids.
+   * Returns those of the threads that the account has, in the order of `ids`.
    * @throws {PageTooLargeError}
    */
   async findMany(
@@ -41,7 +47,7 @@ export class ThreadsService {
     return ids.flatMap((id) => found.get(id) ?? []);
   }
 
-  /** @throws {NotFoundError} also for a thread that has drafts only */
+  /** @throws {NotFoundError} also for a thread that has only drafts */
   async get(
     { accountId }: AccountPrincipal,
     id: string,
@@ -53,10 +59,11 @@ export class ThreadsService {
   }
 
   /**
-   * Changes all its messages.
+   * Changes all messages of a thread.
    * @throws {NotFoundError}
-   * @throws {InvalidInputError} for folders and labels that are not there, and changes the rules forbid
-   * @throws {ForbiddenError} for flags without a scope that allows them
+   * @throws {InvalidInputError} if a folder or label does not exist, or the rules forbid the
+   *   change
+   * @throws {ForbiddenError} if flags change and no scope allows it
    * @throws {UnsupportedProviderError}
    */
   async update(

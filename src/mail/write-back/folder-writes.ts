@@ -27,14 +27,16 @@ import { type MessagePrefix, renameMessages, takeOver } from '../messages/folder
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import { lookAgain } from './look-again.ts';
 
-// Earlier writes that give a name or take it away: what they leave there would be taken for this folder.
+// Earlier open writes that give or remove the same name. Until they end, a folder of that name at
+// the provider could be mistaken for this one.
 const NAME_BUSY = `
   select max(case when state = 1 then now() else greatest(run_at, now()) end) as until
   from provider_job
   where account_id = $1 and id < $2 and object_id <> $3 and action ~ '_(folder|label)$'
     and lower($4) in (lower(payload ->> 'displayName'), lower(payload ->> 'before'))`;
 
-// Changes that take messages out of it: it is empty here already, and there only after them.
+// Open writes that move messages out of the folder. It is empty here already, but at the provider
+// only after these writes.
 const BEING_EMPTIED = `
   select max(case when state = 1 then now() else greatest(run_at, now()) end) as until
   from provider_job
@@ -45,7 +47,10 @@ const DELETED: WriteOutcome = {
   reason: 'It was deleted before this change had reached the provider',
 };
 
-/** Carries changes of folders and labels to their provider, and takes back what it does not accept. */
+/**
+ * Carries changes of folders and labels to their provider, and reverts changes that the provider
+ * refuses.
+ */
 @Injectable()
 export class FolderWrites implements OnModuleInit {
   constructor(
@@ -61,7 +66,10 @@ export class FolderWrites implements OnModuleInit {
     }
   }
 
-  /** Creating and renaming are one: a folder whose creation failed is created by the change that repairs it. */
+  /**
+   * Creates the folder if it has no provider id, and renames it otherwise. So a later change also
+   * repairs a failed creation.
+   */
   readonly #write: ProviderWriteHandler<MailboxPort> = async (port, account, write) => {
     const folder = await this.#find(account, write, true);
     if (!folder) return DELETED;
@@ -69,12 +77,13 @@ export class FolderWrites implements OnModuleInit {
     const busyUntil = await this.#nameBusy(account, write, displayName);
     if (busyUntil) return { kind: 'waits', until: busyUntil };
     if (providerId === null) {
-      // Deleted before it was there; where an attempt may have gone through, the deletion has to know what it made.
+      // The folder was deleted before it was created at the provider. If an earlier attempt may
+      // have created it, the creation is repeated: its deletion needs the provider id.
       if (!write.mayHaveRun && !(await this.#find(account, write, false))) return DELETED;
       const created = await port.createFolder(account, displayName);
       return {
         kind: 'written',
-        store: (sql, at) => become(sql, account, write.objectId, created.providerId, at),
+        store: (sql, at) => adoptProviderId(sql, account, write.objectId, created.providerId, at),
       };
     }
     try {
@@ -106,7 +115,8 @@ export class FolderWrites implements OnModuleInit {
     const emptiedAt = await this.#beingEmptied(account, write);
     if (emptiedAt) return { kind: 'waits', until: emptiedAt };
     const folder = await this.#find(account, write, true);
-    // Without an id it has never been at the provider.
+    // A folder without a provider id was never at the provider, so there is nothing to delete
+    // there.
     if (folder?.providerId) await port.deleteFolder(account, folder.providerId);
     return {
       kind: 'written',
@@ -143,10 +153,11 @@ export class FolderWrites implements OnModuleInit {
 }
 
 /**
- * Stores what the provider calls a folder. The mirror may have seen the folder at the provider before its id was known
- * here: then there are two rows of it, and this one takes over the messages of the other.
+ * Stores the provider's id of a folder. A sync pass may have seen the folder at the provider before
+ * its id was known here. Then there are two rows, and this one takes over the messages of the
+ * other.
  */
-async function become(
+async function adoptProviderId(
   sql: Sql,
   { accountId, applicationId, organizationUnit: object }: ConnectedAccount,
   id: string,
@@ -154,7 +165,7 @@ async function become(
   at: Date,
 ): Promise<void> {
   const taken = await takeOver(sql, accountId, id, providerId);
-  const twins = await storeProviderId(sql, accountId, id, providerId);
+  const duplicates = await storeProviderId(sql, accountId, id, providerId);
   const threadIds = taken.map(({ threadId }) => threadId);
   const owner = { applicationId, accountId, at };
   await recordChanges(sql, [
@@ -162,11 +173,14 @@ async function become(
     ...taken.map(({ id: objectId, draft }) => {
       return { ...owner, object: draft ? 'draft' : 'message', objectId, event: 'modify' } as const;
     }),
-    ...twins.map((objectId) => ({ ...owner, object, objectId, event: 'delete' }) as const),
+    ...duplicates.map((objectId) => ({ ...owner, object, objectId, event: 'delete' }) as const),
   ]);
 }
 
-/** Stores what the provider calls a folder and its messages after a rename; a sync may have stored it before. */
+/**
+ * Stores the provider ids of a folder and its messages after a rename. A sync pass may have stored
+ * them already.
+ */
 async function rename(
   sql: Sql,
   account: ConnectedAccount,
@@ -174,31 +188,41 @@ async function rename(
   { from, to, messagePrefix }: { from: string; to: string; messagePrefix: MessagePrefix },
   at: Date,
 ): Promise<void> {
-  if (from !== to) await become(sql, account, id, to, at);
+  if (from !== to) await adoptProviderId(sql, account, id, to, at);
   await renameMessages(sql, account, id, messagePrefix, at);
 }
 
-/** What the provider does not create is not shown any more, unless a later change may still repair it. */
+/**
+ * Removes a folder that the provider refused to create, unless a later write may still repair it.
+ */
 async function undoCreation(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
   const { objectId, accountId } = write;
   if (await hasOtherWrites(sql, write)) return;
   await recordFolders(sql, write, 'delete', await deleteUncreated(sql, accountId, objectId), at);
 }
 
-/** The provider does not take the name: the one before is shown again, unless somebody has changed it since. */
+/**
+ * Restores the previous name after the provider refused a rename, unless the folder was renamed
+ * again since.
+ */
 async function undoRename(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
   const { objectId, accountId, jobId, payload } = write;
   const { displayName, before } = payload as unknown as FolderPayload;
   if (before === undefined) return;
-  const told = await amendNextWrite(sql, { objectId, jobId }, ['update_folder', 'update_label'], {
-    before,
-  });
-  if (told) return;
+  const amended = await amendNextWrite(
+    sql,
+    { objectId, jobId },
+    ['update_folder', 'update_label'],
+    {
+      before,
+    },
+  );
+  if (amended) return;
   const renamed = await renameBack(sql, accountId, objectId, { from: displayName, to: before }, at);
   await recordFolders(sql, write, 'modify', renamed, at);
 }
 
-/** The provider does not delete it: it is there again. */
+/** Shows a folder again because the provider refused to delete it. */
 async function undoDeletion(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
   await recordFolders(
     sql,

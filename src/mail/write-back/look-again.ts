@@ -6,23 +6,28 @@ import type {
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { scheduleSync } from '../../accounts/sync-schedule/schedule-sync.ts';
 
-/** How many attempts wait for a sync to find what another client has moved or renamed. */
+/**
+ * Number of attempts that wait for a sync pass to find a message or folder that another client has
+ * moved or renamed.
+ */
 const MOST_SYNCS = 2;
 
-/** Where a write did not find its message or folder. */
+/** A provider write that did not find its message or folder. */
 interface Missed {
   accountId: string;
-  /** The provider's id that the write used. */
+  /** The provider id that the write used. */
   tried: string;
-  /** The provider's id that the mirror has now. */
+  /** The provider id that the mirror has now. */
   current: string | null;
   error: ProviderError;
 }
 
 /**
- * The provider has no message or folder of this id: another client may have moved it. The mirror knows its new place
- * already, or after its next sync.
- * @throws {ProviderError} a temporary one after it has asked for a sync; `error` itself after `MOST_SYNCS` attempts
+ * Decides how a write continues when the provider has no message or folder with the id it used.
+ * Another client may have moved or renamed it. If the mirror already has another id, the write is
+ * repeated immediately. Otherwise a sync pass is requested and the write is retried.
+ * @throws {ProviderError} a temporary error after a sync pass was requested; `error` itself after
+ *   `MOST_SYNCS` attempts
  */
 export async function lookAgain(
   database: Database,

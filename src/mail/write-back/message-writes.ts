@@ -25,18 +25,18 @@ import { lookAgain } from './look-again.ts';
 
 const READ = `select provider_id as "providerId" from message where id = $1 and account_id = $2`;
 
-// A folder of ours that is being created: until when its own job may need.
+// For a folder that is still being created: the time until which its provider write may need.
 const FOLDERS = `
   select f.id, f.provider_id as "providerId",
     ${openWritesUntil('f.id')} as "busyUntil"
   from folder f where f.account_id = $1 and f.id = any($2::uuid[])`;
 
-const GONE: WriteOutcome = {
+const REMOVED: WriteOutcome = {
   kind: 'superseded',
   reason: 'The message was removed before this change had reached the provider',
 };
 
-/** Carries changes of messages to their provider, and takes back what it does not accept. */
+/** Carries changes of messages to their provider, and reverts changes that the provider refuses. */
 @Injectable()
 export class MessageWrites implements OnModuleInit {
   constructor(
@@ -45,14 +45,14 @@ export class MessageWrites implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.writes.register('update_message', 'mailbox', this.#update, { failed: putBack });
+    this.writes.register('update_message', 'mailbox', this.#update, { failed: revert });
   }
 
-  /** Writes what was asked for, and nothing else: the rest may be newer at the provider than here. */
+  /** Writes only the requested keys: the provider may have newer values of all others. */
   readonly #update: ProviderWriteHandler<MailboxPort> = async (port, account, write) => {
     const { unread, starred, folders } = write.payload as unknown as MessagePayload;
     const providerId = await this.#providerId(account, write);
-    if (providerId === undefined) return GONE;
+    if (providerId === undefined) return REMOVED;
     const targets = folders ? await this.#targets(account, folders) : [];
     if (targets instanceof Date) return { kind: 'waits', until: targets };
     try {
@@ -70,7 +70,7 @@ export class MessageWrites implements OnModuleInit {
     } catch (error) {
       if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
       const current = await this.#providerId(account, write);
-      if (current === undefined) return GONE;
+      if (current === undefined) return REMOVED;
       const missed = { accountId: account.accountId, tried: providerId, current, error };
       return lookAgain(this.database, write, missed);
     }
@@ -87,7 +87,10 @@ export class MessageWrites implements OnModuleInit {
     return row?.providerId ?? undefined;
   }
 
-  /** Provider's ids of the folders; a time: until then one of them may not be there yet. */
+  /**
+   * Provider ids of the folders; or a time until which one of them may not exist at the provider
+   * yet.
+   */
   async #targets(
     { accountId }: ConnectedAccount,
     ids: readonly string[],
@@ -111,7 +114,7 @@ export class MessageWrites implements OnModuleInit {
   }
 }
 
-/** Stores what the message is called where it is now. */
+/** Stores the provider id that the message has after the move. */
 async function store(
   sql: Sql,
   account: ConnectedAccount,
@@ -125,10 +128,10 @@ async function store(
 
 const APPLICATION = `select application_id as "applicationId" from "grant" where id = $1`;
 /**
- * The provider does not take a change: what it asked for is shown no longer, unless somebody has changed it since.
- * A later change that is still on its way learns what there was before.
+ * Reverts the requested keys of a change that the provider refused, unless they were changed again
+ * since. A later write that is still open gets the values from before this change.
  */
-async function putBack(sql: Sql, { jobId, objectId, accountId, payload }: FailedWrite, at: Date) {
+async function revert(sql: Sql, { jobId, objectId, accountId, payload }: FailedWrite, at: Date) {
   const asked = payload as unknown as MessagePayload;
   const message = await holdMessage(sql, accountId, objectId);
   const [owner] = await sql.query<{ applicationId: string }>(APPLICATION, [accountId]);
