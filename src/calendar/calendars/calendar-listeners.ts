@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql } from '../../platform/database/sql.ts';
 
-/** A calendar, in the transaction that changes it. */
+/** A calendar, as passed to listeners in the transaction that changes it. */
 export interface ChangedCalendar {
   calendarId: string;
   accountId: string;
@@ -9,16 +9,16 @@ export interface ChangedCalendar {
   at: Date;
 }
 
-/** What rooms that keep something in calendars do when a calendar changes. */
+/** Implemented by modules that store data in calendars, to follow changes of a calendar. */
 export interface CalendarListener {
-  /** The calendar is about to be deleted, with everything in it. */
+  /** Called before the calendar is deleted, together with everything in it. */
   deleted(sql: Sql, calendar: ChangedCalendar): Promise<void>;
-  /** All-day events have another zone now. */
+  /** Called after the zone of the calendar, and so of its all-day events, has changed. */
   timezoneChanged(sql: Sql, calendar: ChangedCalendar & { timezone: string | null }): Promise<void>;
   /**
-   * Other calendars with this calendar's id at the provider are about to be deleted: the mirror added them before that id was
-   * stored here.
-   * @param kept whether the calendar is still there, and gets what is in the others
+   * Called before duplicates of the calendar are deleted: rows that a sync pass added for the same
+   * calendar before its provider id was stored here.
+   * @param kept true if the calendar still exists and takes over the contents of the duplicates
    */
   twinsDeleted(
     sql: Sql,
@@ -26,7 +26,9 @@ export interface CalendarListener {
   ): Promise<void>;
 }
 
-/** Rooms that keep something in calendars add themselves when their module starts. */
+/**
+ * The registry of listeners. Modules that store data in calendars add themselves when they start.
+ */
 @Injectable()
 export class CalendarListeners implements CalendarListener {
   readonly #listeners: CalendarListener[] = [];

@@ -4,7 +4,7 @@ import { storable } from '../../platform/base/text/storable.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { RemoteCalendar } from '../../providers/port/connector.ts';
 
-/* Calendars as they are at their provider: what the mirror reads of them and writes. */
+/* Statements with which a sync pass reads and writes calendars. */
 
 /** A calendar whose events are mirrored. */
 export interface MirrorCalendar {
@@ -12,7 +12,7 @@ export interface MirrorCalendar {
   providerId: string;
   timezone: string | null;
   eventCursor: string | null;
-  /** Null: the mirror does not have all of its events yet. */
+  /** `null` until the mirror has all events of the calendar. */
   eventsSince: Date | null;
 }
 
@@ -20,10 +20,11 @@ const CALENDARS = `
   select id, provider_id as "providerId", timezone, event_cursor as "eventCursor", events_since as "eventsSince"
   from calendar where account_id = $1 and provider_id is not null order by is_primary desc, id`;
 
-const HOLD_CALENDAR = `
+const LOCK_FOR_SHARE = `
   select timezone from calendar where id = $1 and account_id = $2 for share`;
 
-// A calendar of ours without a provider's id is being created there right now, and may be one of those listed.
+// A calendar without a provider id is being created at the provider right now. It may be one of
+// those listed, so only primary calendars are added then.
 const ADOPT = `
   insert into calendar (id, account_id, provider_id, name, description, location, timezone, is_primary, read_only,
     metadata, created_at, updated_at)
@@ -36,9 +37,10 @@ const ADOPT = `
   on conflict (account_id, provider_id) do nothing
   returning id, metadata`;
 
-// Null is what a provider says that does not keep a field: then ours stays. One that is being written is left alone.
+// A provider returns null for a field that it does not store; our value is kept then. Calendars
+// with an open provider write are left alone.
 const REFRESH = `
-  with held as (
+  with locked as (
     select c.id, c.timezone as before, x.name, coalesce(x.description, c.description) as description,
       coalesce(x.location, c.location) as location, coalesce(x.timezone, c.timezone) as timezone, x.is_primary,
       x.read_only
@@ -49,7 +51,7 @@ const REFRESH = `
     order by c.id for update of c)
   update calendar c set name = h.name, description = h.description, location = h.location, timezone = h.timezone,
     is_primary = h.is_primary, read_only = h.read_only, updated_at = $3
-  from held h
+  from locked h
   where c.id = h.id and (c.name, c.description, c.location, c.timezone, c.is_primary, c.read_only) is distinct from
     (h.name, h.description, h.location, h.timezone, h.is_primary, h.read_only)
   returning c.id, c.metadata, h.before, c.timezone`;
@@ -59,40 +61,44 @@ const MISSING = `
   where account_id = $1 and provider_id is not null and provider_id <> all($2::text[])
     and not ${hasOpenWrite('c.id')}`;
 
-const HOLD = `select id, metadata from calendar where id = $1 and account_id = $2 for update`;
+const LOCK = `select id, metadata from calendar where id = $1 and account_id = $2 for update`;
 
 const REMOVE = `delete from calendar where id = $1`;
 
 const STORE_CURSOR = `update calendar set event_cursor = $2, events_since = coalesce(events_since, $3) where id = $1`;
 
-/** A calendar that was written. */
+/** A calendar that a sync pass has written. */
 export interface MirroredCalendar {
   id: string;
   metadata: Record<string, string>;
 }
 
-/** A calendar that was brought up to date. */
+/** A calendar that a sync pass has updated. */
 export interface RefreshedCalendar extends MirroredCalendar {
-  /** Its time zone until now. */
+  /** The time zone before the update. */
   before: string | null;
   timezone: string | null;
 }
 
-/** Calendars of an account that are at its provider, the primary one first. */
+/** The calendars of an account that have a provider id, the primary one first. */
 export function calendarsAtProvider(sql: Sql, accountId: string): Promise<MirrorCalendar[]> {
   return sql.query<MirrorCalendar>(CALENDARS, [accountId]);
 }
 
-/** Holds a calendar against being changed or deleted, until the transaction ends. @returns undefined when it is gone */
+/**
+ * Locks a calendar against changes and deletion until the transaction ends.
+ * @returns `undefined` if
+ * the calendar was deleted
+ */
 export async function lockCalendarForShare(
   sql: Sql,
   accountId: string,
   calendarId: string,
 ): Promise<{ timezone: string | null } | undefined> {
-  return (await sql.query<{ timezone: string | null }>(HOLD_CALENDAR, [calendarId, accountId]))[0];
+  return (await sql.query<{ timezone: string | null }>(LOCK_FOR_SHARE, [calendarId, accountId]))[0];
 }
 
-/** Adds the calendars that are new, and brings the others up to date. */
+/** Adds new calendars and updates existing ones. */
 export async function writeCalendars(
   sql: Sql,
   accountId: string,
@@ -115,7 +121,10 @@ export async function writeCalendars(
   return { added: await sql.query<MirroredCalendar>(ADOPT, [accountId, json, at]), changed };
 }
 
-/** Calendars that should be at the provider and are not listed; those that are being written apart. */
+/**
+ * Calendars that should be at the provider but are not in `listed`. Calendars with an open provider
+ * write are left out.
+ */
 export function missingCalendars(
   sql: Sql,
   accountId: string,
@@ -124,23 +133,23 @@ export function missingCalendars(
   return sql.query(MISSING, [accountId, listed]);
 }
 
-/** A calendar, held against every other change. @returns undefined when it is gone */
+/** Locks a calendar against every other change. @returns `undefined` if the calendar was deleted */
 export async function lockCalendar(
   sql: Sql,
   accountId: string,
   calendarId: string,
 ): Promise<MirroredCalendar | undefined> {
-  return (await sql.query<MirroredCalendar>(HOLD, [calendarId, accountId]))[0];
+  return (await sql.query<MirroredCalendar>(LOCK, [calendarId, accountId]))[0];
 }
 
-/** Deletes a calendar that is held. */
+/** Deletes a locked calendar. */
 export async function removeCalendar(sql: Sql, calendarId: string): Promise<void> {
   await sql.query(REMOVE, [calendarId]);
 }
 
 /**
  * Stores how far the mirror of a calendar's events has come.
- * @param completeAt set once all events are there; null: not yet
+ * @param completeAt when the mirror had all events; `null` if it does not have them yet
  */
 export async function storeEventCursor(
   sql: Sql,

@@ -16,13 +16,16 @@ import type {
   ProviderAccount,
 } from '../../providers/port/connector.ts';
 
-/** What the jobs of calendars are opened with: a deleted calendar has no row to read it from. */
+/**
+ * Payload of a calendar's provider write. A deleted calendar has no row that the payload could be
+ * read from.
+ */
 interface Payload {
   providerId: string | null;
   content: CalendarContent;
 }
 
-/** The part of a calendar the provider keeps. */
+/** The part of a calendar that the provider stores. */
 export function contentOf({
   name,
   description,
@@ -56,7 +59,10 @@ export class CalendarWrites implements OnModuleInit {
     this.writes.register('delete_calendar', 'calendar', this.#delete);
   }
 
-  /** Creating and updating are one: a calendar whose creation failed is created by the change that repairs it. */
+  /**
+   * Creates or updates a calendar. Both are one operation: an update creates the calendar if its
+   * creation failed (ADR 0013).
+   */
   readonly #write: ProviderWriteHandler = async (port, account, write) => {
     const [calendar] = await this.database.query<CalendarContent & { providerId: string | null }>(
       READ,
@@ -76,8 +82,9 @@ export class CalendarWrites implements OnModuleInit {
   };
 
   /**
-   * The calendar was deleted here. Where an attempt to create it may have gone through, the same key finds it again:
-   * the deletion that waits behind this job then knows what to delete.
+   * Handles a write whose calendar was deleted here meanwhile. If an earlier attempt may have
+   * created the calendar, creating it again with the same key returns its id. The deletion queued
+   * after this write needs that id.
    */
   async #writeDeleted(
     port: CalendarPort,
@@ -89,31 +96,34 @@ export class CalendarWrites implements OnModuleInit {
     const created = await port.createCalendar(account, write.objectId, content);
     return {
       kind: 'written',
-      store: (sql) => tellDeletion(sql, write.objectId, created.providerId),
+      store: (sql) => addIdToDeletion(sql, write.objectId, created.providerId),
     };
   }
 
   readonly #delete: ProviderWriteHandler = async (port, account, write) => {
     const { providerId } = write.payload as unknown as Payload;
-    // Without an id it has never been at the provider.
+    // A calendar without an id has never been at the provider.
     if (providerId !== null) await port.deleteCalendar(account, providerId);
     return { kind: 'written' };
   };
 }
 
-function tellDeletion(sql: Sql, calendarId: string, providerId: string): Promise<void> {
+function addIdToDeletion(sql: Sql, calendarId: string, providerId: string): Promise<void> {
   return amendWrites(sql, calendarId, 'delete_calendar', { providerId });
 }
 
-const HOLD = `select 1 from calendar where id = $1 and account_id = $2 for share`;
+const LOCK_FOR_SHARE = `select 1 from calendar where id = $1 and account_id = $2 for share`;
 
-const DELETE_TWINS = `
+const DELETE_DUPLICATES = `
   delete from calendar where account_id = $2 and provider_id = $3 and id <> $1 returning id`;
 
 const STORE = `
   update calendar set provider_id = $3 where id = $1 and account_id = $2 and provider_id is null returning id`;
 
-/** Stores the provider's id, or hands it on to the deletion when the calendar has been deleted meanwhile. */
+/**
+ * Stores the provider's id. If the calendar was deleted meanwhile, passes the id to the queued
+ * deletion.
+ */
 async function store(
   sql: Sql,
   listeners: CalendarListeners,
@@ -123,13 +133,14 @@ async function store(
   at: Date,
 ): Promise<void> {
   const key = [calendarId, accountId, providerId];
-  // The mirror may have met the calendar at the provider before we knew its id: then there are two rows of it.
-  const kept = (await sql.query(HOLD, key.slice(0, 2))).length > 0;
+  // A sync pass may have added the calendar before we stored its provider id. There are two rows of
+  // it then.
+  const kept = (await sql.query(LOCK_FOR_SHARE, key.slice(0, 2))).length > 0;
   await listeners.twinsDeleted(sql, { accountId, applicationId, calendarId, providerId, kept, at });
-  const twins = await sql.query<{ id: string }>(DELETE_TWINS, key);
+  const duplicates = await sql.query<{ id: string }>(DELETE_DUPLICATES, key);
   const owner = { accountId, applicationId, at };
-  const changes = twins.map(({ id }) => objectChange('calendar', owner, id, 'deleted', null));
+  const changes = duplicates.map(({ id }) => objectChange('calendar', owner, id, 'deleted', null));
   await recordChanges(sql, changes);
   const stored = await sql.query(STORE, key);
-  if (stored.length === 0) await tellDeletion(sql, calendarId, providerId);
+  if (stored.length === 0) await addIdToDeletion(sql, calendarId, providerId);
 }

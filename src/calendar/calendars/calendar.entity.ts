@@ -16,7 +16,7 @@ const CalendarSchema = defineEntity({
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    /** Null until the provider has it. */
+    /** `null` until the provider has the calendar. */
     providerId: p.text().nullable(),
     name: p.text(),
     description: p.text().nullable(),
@@ -26,17 +26,20 @@ const CalendarSchema = defineEntity({
     hexColor: p.text().nullable(),
     isPrimary: p.boolean(),
     readOnly: p.boolean(),
-    /** Holds the events that have come by mail; never at a provider. */
+    /** True for the calendar of emailed events, which never exists at a provider. */
     isEmailed: p.boolean().default(false),
-    /** How far the mirror of its events has come, in the provider's own terms. */
+    /** Cursor of the mirror of the calendar's events, in the provider's own format. */
     eventCursor: p.text().nullable(),
-    /** When the mirror first had all of its events; those it had until then are history. */
+    /**
+     * When the mirror first had all events of the calendar. Events stored before that are logged
+     * without notifying subscribers.
+     */
     eventsSince: p.datetime().columnType('timestamptz').nullable(),
     metadata: p.json<Record<string, string>>(),
     ...timestampColumns,
   },
 });
 
-/** A calendar (spec 2.7). */
+/** A calendar of an account. */
 export class Calendar extends CalendarSchema.class {}
 CalendarSchema.setClass(Calendar);

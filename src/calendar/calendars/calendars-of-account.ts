@@ -14,7 +14,7 @@ const ADD = `
     metadata, created_at, updated_at)
   values ($1::uuid, $2, $1::uuid::text, $3, $4, $5, $6, true, false, '{}', $7, $7)`;
 
-/** What happens to calendars when an account is connected or moved. */
+/** Adds and deletes calendars when an account is connected or moved. */
 @Injectable()
 export class CalendarsOfAccount implements AccountListener, OnModuleInit {
   readonly shown = [`select id, 'calendar' as object from calendar where account_id = $1`];
@@ -30,8 +30,8 @@ export class CalendarsOfAccount implements AccountListener, OnModuleInit {
   }
 
   /**
-   * Adds the primary calendar, if the provider has none of its own. As what a first look at a provider finds, it is logged,
-   * but subscribers are not told.
+   * Adds the primary calendar if the provider has none of its own. It is logged like the results of
+   * a first sync pass: subscribers are not notified.
    */
   async connected(sql: Sql, account: NewAccount): Promise<void> {
     const calendar = this.connectors.require(account.provider).firstCalendar?.(account);

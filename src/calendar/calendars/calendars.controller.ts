@@ -52,7 +52,7 @@ export class CalendarsController {
   @Access(WRITE)
   @Endpoint({
     summary: 'Create a calendar',
-    description: 'It is there at once; the job carries it to the provider.',
+    description: 'The calendar is visible at once; a job creates it at the provider.',
     response: calendarView,
   })
   async create(
@@ -68,7 +68,7 @@ export class CalendarsController {
   @ApiErrors(404)
   @Endpoint({
     summary: 'Change a calendar',
-    description: 'What is not sent stays as it is; metadata is replaced as a whole.',
+    description: 'Fields that are absent stay as they are; metadata is replaced as a whole.',
     response: calendarView,
   })
   async update(

@@ -1,7 +1,11 @@
 import type { CalendarRecord } from './calendars.repository.ts';
 import type { CalendarView } from './calendars.schema.ts';
 
-/** @param jobStatusId the job that carries the change to the provider, after a write */
+/**
+ * A calendar as the API shows it.
+ * @param jobStatusId after a write: the job that carries the change
+ * to the provider
+ */
 export function toCalendarView(calendar: CalendarRecord, jobStatusId?: string): CalendarView {
   return {
     id: calendar.id,

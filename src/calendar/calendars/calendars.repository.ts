@@ -23,7 +23,7 @@ export interface CalendarRecord {
   metadata: Metadata;
 }
 
-/** A page of the calendars with this metadata. */
+/** The page to list, and an optional filter by metadata. */
 export type CalendarQuery = PageOfView & { metadata?: MetadataFilter | undefined };
 
 const COLUMNS = `
@@ -34,7 +34,7 @@ const FIND = `select ${COLUMNS} from calendar c where c.id = $1 and c.account_id
 const FIND_MANY = `
   select ${COLUMNS} from calendar c where c.account_id = $1 and c.id = any($2::uuid[])`;
 
-/** Reading calendars. */
+/** Reads calendars from the mirror. */
 @Injectable()
 export class CalendarsRepository {
   constructor(private readonly database: Database) {}
@@ -43,12 +43,12 @@ export class CalendarsRepository {
     return (await this.database.query<CalendarRecord>(FIND, [id, accountId]))[0];
   }
 
-  /** Those that the account has, in no order. */
+  /** Returns those of the given calendars that the account has, in no particular order. */
   findMany(accountId: string, ids: readonly string[]): Promise<CalendarRecord[]> {
     return this.database.query<CalendarRecord>(FIND_MANY, [accountId, ids]);
   }
 
-  /** Oldest first. */
+  /** Lists calendars, oldest first. */
   list(accountId: string, query: CalendarQuery): Promise<Listing<CalendarRecord>> {
     const conditions = new Conditions();
     conditions.add(`c.account_id = ${conditions.value(accountId)}`);
@@ -65,7 +65,7 @@ export class CalendarsRepository {
   }
 }
 
-/** The plain value of an entity. */
+/** An entity as a plain value. */
 export function calendarRecord(calendar: Calendar): CalendarRecord {
   return {
     id: calendar.id,

@@ -10,7 +10,9 @@ import {
 
 const text = (most: number) => z.string().max(most, `must not be longer than ${most} characters`);
 
-/** A text that may be empty or null, both meaning "none"; undefined when it was not sent. */
+/**
+ * A text that an empty string or null clears. The result is `undefined` if the text was not given.
+ */
 const clearableText = (most: number) =>
   text(most)
     .nullish()
@@ -19,19 +21,19 @@ const clearableText = (most: number) =>
 const name = text(1024).trim().min(1, 'must not be empty');
 
 const fields = {
-  description: clearableText(8192).describe('Empty or null: none'),
-  location: clearableText(1024).describe('Empty or null: none'),
+  description: clearableText(8192).describe('Empty or null clears the description'),
+  location: clearableText(1024).describe('Empty or null clears the location'),
   timezone: z
     .union([z.literal(''), timeZoneName()], {
       error: 'must be the name of an IANA time zone, such as Europe/Berlin',
     })
     .nullish()
     .transform((value) => (value === undefined ? undefined : value || null))
-    .describe('IANA name; empty or null: none'),
+    .describe('IANA name; empty or null clears the time zone'),
   metadata: metadataInput.nullish().transform((value) => value ?? undefined),
 };
 
-/** Body of POST /calendars (spec 4.4). */
+/** Body of POST /calendars. */
 export const createCalendar = z.object({ name, ...fields }).meta({
   id: 'CreateCalendar',
   example: {
@@ -44,7 +46,9 @@ export const createCalendar = z.object({ name, ...fields }).meta({
 });
 export type CreateCalendar = z.infer<typeof createCalendar>;
 
-/** Body of PUT and PATCH /calendars/{id}; each field is optional, metadata is replaced as a whole. */
+/**
+ * Body of PUT and PATCH /calendars/{id}. Each field is optional; metadata is replaced as a whole.
+ */
 export const updateCalendar = z
   .object({ name: name.nullish().transform((value) => value ?? undefined), ...fields })
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
@@ -60,7 +64,7 @@ export const listCalendarsQuery = z.object({
   ...metadataQuery,
 });
 
-/** A calendar (spec 2.7, api facts 7.1). */
+/** A calendar as the API shows it. */
 export const calendarView = z
   .object({
     id: z.string(),
@@ -74,7 +78,7 @@ export const calendarView = z
     read_only: z.boolean(),
     hex_color: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
-    job_status_id: z.string().optional().describe('Only in answers to creating and updating'),
+    job_status_id: z.string().optional().describe('Only in responses to creating and updating'),
   })
   .meta({
     id: 'Calendar',
@@ -95,5 +99,5 @@ export const calendarView = z
   });
 export type CalendarView = z.infer<typeof calendarView>;
 
-/** Answer of GET /calendars, by `view`. */
+/** Response of GET /calendars, by `view`. */
 export const calendarList = z.union([z.array(calendarView), idsView, countView]);

@@ -25,7 +25,7 @@ import {
   CalendarsRepository,
 } from './calendars.repository.ts';
 
-/** What a client says of a calendar; undefined: nothing. */
+/** The fields of a calendar that a client can set; `undefined` means not given. */
 export interface CalendarInput {
   name?: string | undefined;
   description?: string | null | undefined;
@@ -35,20 +35,23 @@ export interface CalendarInput {
   metadata?: Metadata | undefined;
 }
 
-/** A calendar after a write, and the job that carries the write to the provider. */
+/** A calendar after a change, and the job that carries the change to the provider. */
 export interface WrittenCalendar {
   calendar: CalendarRecord;
   jobId: string;
 }
 
-/** What a write does to the change log. */
+/** Verb in the change log for each action. */
 const CHANGES = {
   create_calendar: 'created',
   update_calendar: 'updated',
   delete_calendar: 'deleted',
 } as const;
 
-/** Calendars of an account (spec 4.4): read from the mirror; written there at once and to the provider by a job. */
+/**
+ * Calendars of an account. Reads come from the mirror. A change is stored in the mirror at once,
+ * and a queued provider write carries it to the provider.
+ */
 @Injectable()
 export class CalendarsService {
   constructor(
@@ -59,12 +62,12 @@ export class CalendarsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Oldest first. */
+  /** Lists calendars, oldest first. */
   list(account: AccountPrincipal, query: CalendarQuery): Promise<Listing<CalendarRecord>> {
     return this.repository.list(account.accountId, query);
   }
 
-  /** Those of the calendars that the account has, in no order. */
+  /** Returns those of the given calendars that the account has, in no particular order. */
   findMany(accountId: string, ids: readonly string[]): Promise<CalendarRecord[]> {
     return this.repository.findMany(accountId, ids);
   }
@@ -76,7 +79,11 @@ export class CalendarsService {
     return calendar;
   }
 
-  /** @throws {UnsupportedProviderError} when the account's provider has no calendars */
+  /**
+   * Creates a calendar.
+   * @throws {UnsupportedProviderError} if the account's provider has no
+   * calendars
+   */
   async create(
     account: AccountPrincipal,
     input: CalendarInput & { name: string },
@@ -102,9 +109,9 @@ export class CalendarsService {
   }
 
   /**
-   * Changes what is given and keeps the rest.
+   * Changes the given fields; all others stay as they are.
    * @throws {NotFoundError}
-   * @throws {DomainError} for a calendar the provider lets nobody change
+   * @throws {DomainError} if the calendar is read-only at the provider
    */
   async update(
     account: AccountPrincipal,
@@ -123,17 +130,18 @@ export class CalendarsService {
           ...changed(account, after.id, at),
           timezone: after.timezone,
         });
-      // Metadata is the application's own affair: its webhooks are not told (api facts 1.5).
-      const told = !isDeepStrictEqual(contentOf(before), contentOf(after));
-      return this.#writeThrough(em, account, calendar, 'update_calendar', at, told);
+      // Metadata belongs to the application, so a change of metadata alone sends no webhook.
+      const notify = !isDeepStrictEqual(contentOf(before), contentOf(after));
+      return this.#writeThrough(em, account, calendar, 'update_calendar', at, notify);
     });
   }
 
   /**
    * Deletes a calendar with the events in it.
-   * @returns the job that carries the deletion to the provider
+   * @returns id of the job that deletes the calendar at the provider
    * @throws {NotFoundError}
-   * @throws {DomainError} for a calendar the provider lets nobody change, and for the primary one
+   * @throws {DomainError} if the calendar is read-only at the provider, or is the primary
+   *   calendar
    */
   async delete(account: AccountPrincipal, id: string): Promise<string> {
     const at = this.clock.now();
@@ -152,7 +160,7 @@ export class CalendarsService {
     return jobId;
   }
 
-  /** The calendar, held against every other change until the transaction ends. */
+  /** Locks the calendar against every other change until the transaction ends. */
   async #lock(em: EntityManager, account: AccountPrincipal, id: string): Promise<Calendar> {
     const calendar = isId(id)
       ? await em.findOne(
@@ -167,14 +175,17 @@ export class CalendarsService {
     return calendar;
   }
 
-  /** Opens the job and logs the change. @param told whether subscribers are told, too */
+  /**
+   * Queues the provider write and logs the change.
+   * @param notify whether subscribers are notified
+   */
   async #writeThrough(
     em: EntityManager,
     account: AccountPrincipal,
     calendar: Calendar,
     action: keyof typeof CHANGES & JobAction,
     at: Date,
-    told = true,
+    notify = true,
   ): Promise<WrittenCalendar> {
     const sql = sqlOf(em);
     const { accountId } = account;
@@ -189,7 +200,7 @@ export class CalendarsService {
       payload: { providerId: calendar.providerId ?? null, content: contentOf(record) },
       at,
     });
-    const notice = told ? { dedupe: `${action}:${jobId}`, metadata: record.metadata } : null;
+    const notice = notify ? { dedupe: `${action}:${jobId}`, metadata: record.metadata } : null;
     await recordChanges(sql, [
       objectChange('calendar', { ...account, at }, record.id, CHANGES[action], notice),
     ]);
@@ -203,7 +214,7 @@ const changed = (
   at: Date,
 ): ChangedCalendar => ({ calendarId, accountId, applicationId, at });
 
-/** Without the keys that were not sent. */
+/** A copy of `input` without the keys whose value is `undefined`. */
 function definedOnly<T extends object>(input: T): Partial<T> {
   return Object.fromEntries(
     Object.entries(input).filter(([, value]) => value !== undefined),

@@ -8,7 +8,7 @@ const ADD_CALENDAR = `
   values ($2, $1, '${NAME}', false, true, true, '{}', $3, $3)
   on conflict (account_id) where is_emailed do nothing returning id`;
 
-/** The account's calendar of mailed events; it is made when it is needed first. */
+/** Returns the account's calendar of emailed events, and creates it on first use. */
 export async function emailedCalendar(
   sql: Sql,
   accountId: string,
@@ -19,6 +19,6 @@ export async function emailedCalendar(
   const [added] = await sql.query<{ id: string }>(ADD_CALENDAR, [accountId, newId(), at]);
   if (added) return { id: added.id, created: true };
   const [other] = await sql.query<{ id: string }>(CALENDAR, [accountId]);
-  if (!other) throw new Error('a calendar that is there cannot be read');
+  if (!other) throw new Error('The calendar of emailed events exists but could not be read');
   return { id: other.id, created: false };
 }

@@ -61,7 +61,8 @@ export function changeOf(
 }
 
 /**
- * The fields of an event that is new in the mirror. @param zone of the calendar, for all-day events
+ * The fields of an event that is new in the mirror.
+ * @param zone of the calendar, for all-day events
  */
 export function fieldsOf(content: EventContent, zone: string): ProviderFields {
   const fields = content as unknown as ProviderFields;

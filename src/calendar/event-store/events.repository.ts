@@ -142,7 +142,8 @@ export class EventsRepository {
   }
 
   /**
-   * Returns those of the given events that the account has, in no particular order. @throws
+   * Returns those of the given events that the account has, in no particular order.
+   * @throws
    * {PageTooLargeError}
    */
   async findMany(accountId: string, ids: readonly string[]): Promise<EventRecord[]> {

@@ -19,7 +19,8 @@ export interface WriteFacts {
 }
 
 /**
- * Converts the query of a list of events. @throws {InvalidInputError} if a `metadata_pair` is
+ * Converts the query of a list of events.
+ * @throws {InvalidInputError} if a `metadata_pair` is
  * malformed
  */
 export function toEventQuery(query: ListEventsQuery): EventQuery {

@@ -21,8 +21,8 @@ export class ResourcesController {
 
   @Get()
   @Endpoint({
-    summary: 'List rooms, by name',
-    description: 'Accounts of the application whose metadata has `room: true`.',
+    summary: 'List meeting rooms, by name',
+    description: 'Lists accounts of the application whose metadata has `room: true`.',
     response: roomList,
   })
   async list(

@@ -2,6 +2,6 @@ import { Module } from '@nestjs/common';
 import { ResourcesController } from './resources.controller.ts';
 import { ResourcesRepository } from './resources.repository.ts';
 
-/** Rooms that meetings can be held in. */
+/** Meeting rooms that events can invite. */
 @Module({ controllers: [ResourcesController], providers: [ResourcesRepository] })
 export class ResourcesModule {}

@@ -3,19 +3,22 @@ import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
 import { Database } from '../../platform/database/sql.ts';
 
-/** An account that is a room, with what its metadata says of it. */
+/** An account that represents a meeting room, with the metadata that describes the room. */
 export interface Room {
   email: string;
   name: string;
   metadata: Record<string, string | number | boolean>;
 }
 
-/** Reading rooms. */
+/** Reads meeting rooms. */
 @Injectable()
 export class ResourcesRepository {
   constructor(private readonly database: Database) {}
 
-  /** Accounts of the application whose metadata has `room` as `true` or `"true"`; by name. */
+  /**
+   * Lists accounts of the application whose metadata has `room` as `true` or `"true"`, ordered by
+   * name.
+   */
   list(applicationId: string, page: PageOfView): Promise<Listing<Room>> {
     const conditions = new Conditions();
     conditions.add(`g.application_id = ${conditions.value(applicationId)}`);

@@ -5,13 +5,16 @@ import { countView } from '../../platform/wire/wire.schema.ts';
 export const listResourcesQuery = z.object({ ...pageQuery, view: viewQuery(['count']) });
 export type ListResourcesQuery = z.infer<typeof listResourcesQuery>;
 
-/** A room (api facts 7.6). It has no id: its address is what meetings invite and availability asks for. */
+/**
+ * A meeting room. A room has no id; events invite it, and availability requests name it, by its
+ * address.
+ */
 export const roomView = z
   .object({
     object: z.literal('room_resource'),
     email: z.string(),
     name: z.string(),
-    capacity: z.string().describe('Empty: not known, as with all that follow'),
+    capacity: z.string().describe('Empty if not known, as are the fields below'),
     building: z.string(),
     floor_name: z.string(),
     floor_number: z.string(),
@@ -30,5 +33,5 @@ export const roomView = z
   });
 export type RoomView = z.infer<typeof roomView>;
 
-/** Answer of GET /resources, by `view`. */
+/** Response of GET /resources, by `view`. */
 export const roomList = z.union([z.array(roomView), countView]);

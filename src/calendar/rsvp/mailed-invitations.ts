@@ -15,7 +15,7 @@ import { emailedCalendar } from '../calendars/emailed-calendar.ts';
 import * as mailed from '../event-store/mailed-events.ts';
 import { holdStates, storeStates } from './meeting-states.sql.ts';
 
-/** A message that has just come into a mirror, as far as it counts here. */
+/** The fields of a newly mirrored message that matter for invitations. */
 export interface MirroredMail {
   id: string;
   draft: boolean;
@@ -25,29 +25,32 @@ export interface MirroredMail {
   itip?: ItipMessage[];
 }
 
-/** Whose mirror it is. */
+/** The account whose mail is mirrored. */
 export interface MailOwner {
   account: { accountId: string; applicationId: string; email: string };
-  /** Subscribers are not told of what was received earlier; null: of everything. */
+  /**
+   * Mail received before this time leads to no notifications of subscribers. `null` to notify them
+   * about all mail.
+   */
   newsSince: Date | null;
   at: Date;
 }
 
-/** Folders, by the provider's ids, whose mail does not count. */
+/** Provider ids of the folders whose mail is ignored. */
 export interface IgnoredFolders {
   sent: string | undefined;
   spam: string | undefined;
   trash: string | undefined;
 }
 
-/** A mail and what it says of one meeting. */
-interface Said {
+/** A mail with one of its scheduling messages. `isNews` is true if subscribers are notified. */
+interface MeetingMail {
   mail: InvitingMail;
   message: ItipMessage;
   isNews: boolean;
 }
 
-/** Makes events of the invitations in mail, and keeps them as later mail says (docs/adr/0044). */
+/** Turns invitations in mail into events and updates them from later mail (ADR 0044). */
 @Injectable()
 export class MailedInvitations {
   readonly #log = new Logger(MailedInvitations.name);
@@ -55,12 +58,12 @@ export class MailedInvitations {
   constructor(private readonly planner: ReminderPlanner) {}
 
   /**
-   * Follows the mails of a batch, in the transaction that stores them, after them; nothing is asked of the database where
-   * none of them is about a meeting. Drafts, sent mail, spam and trash do not count. What goes wrong is logged: it never
-   * keeps mail from being stored.
-   * @param added oldest first
-   * @returns what has changed
-   * @throws the driver's error when the database is away or busy
+   * Applies the invitations in a batch of mails. Call it after the mails are stored, in the same
+   * transaction. Sends no statement if no mail in the batch is about a meeting. Drafts, sent mail,
+   * spam and trash are ignored. Errors are logged and never prevent mail from being stored.
+   * @param added mails, oldest first
+   * @returns change log records for what has changed
+   * @throws the driver's error if the database is unavailable or overloaded
    */
   async take(
     sql: Sql,
@@ -68,11 +71,11 @@ export class MailedInvitations {
     added: readonly MirroredMail[],
     ignored: IgnoredFolders,
   ): Promise<ChangeRecord[]> {
-    const said = saidBy(added, owner, Object.values(ignored));
-    if (said.length === 0) return [];
+    const mails = meetingMailsOf(added, owner, Object.values(ignored));
+    if (mails.length === 0) return [];
     await sql.query('savepoint invitations');
     try {
-      const changes = await this.#follow(sql, owner, said);
+      const changes = await this.#follow(sql, owner, mails);
       await sql.query('release savepoint invitations');
       return changes;
     } catch (error) {
@@ -83,15 +86,19 @@ export class MailedInvitations {
     }
   }
 
-  async #follow(sql: Sql, owner: MailOwner, said: readonly Said[]): Promise<ChangeRecord[]> {
+  async #follow(
+    sql: Sql,
+    owner: MailOwner,
+    mails: readonly MeetingMail[],
+  ): Promise<ChangeRecord[]> {
     const { accountId } = owner.account;
     const own = owner.account.email.toLowerCase();
-    const uids = [...new Set(said.map(({ message }) => message.uid))];
+    const uids = [...new Set(mails.map(({ message }) => message.uid))];
     const events = await mailed.holdMailedEvents(sql, accountId, uids, uids.filter(isId));
-    const keys = [...new Set(said.flatMap(({ message }) => MeetingBook.keysOf(own, message)))];
+    const keys = [...new Set(mails.flatMap(({ message }) => MeetingBook.keysOf(own, message)))];
     const states = await holdStates(sql, accountId, keys);
     const book = new MeetingBook(own, events, states);
-    for (const { mail, message, isNews } of said) {
+    for (const { mail, message, isNews } of mails) {
       if (message.method === 'reply') takeReply(book, mail, message, isNews);
       else for (const meeting of book.meetingsOf(message, isNews)) follow(meeting, mail, message);
     }
@@ -108,7 +115,7 @@ export class MailedInvitations {
     await mailed.linkEvents(sql, links);
     await mailed.removeEvents(sql, idsOf(removed));
     await storeStates(sql, accountId, book.states());
-    await this.#tellProvider(sql, owner, answered);
+    await this.#storeAnswers(sql, owner, answered);
     const added = (id: string, isNews: boolean) =>
       objectChange(
         'calendar',
@@ -134,8 +141,10 @@ export class MailedInvitations {
     ]; // prettier-ignore
   }
 
-  /** Answers to meetings of the account's own go to its provider as well. */
-  async #tellProvider(
+  /**
+   * Stores the answers to meetings that the account organizes, and queues provider writes for them.
+   */
+  async #storeAnswers(
     sql: Sql,
     { account: { accountId }, at }: MailOwner,
     answered: MeetingChanges['answered'],
@@ -166,12 +175,15 @@ export class MailedInvitations {
   }
 }
 
-/** What mails say of meetings, in their order; mails of the account itself are copies of what it has sent. */
-function saidBy(
+/**
+ * The scheduling messages in mails, in their order. Mail from the account itself is ignored,
+ * because it is a copy of what the account has sent.
+ */
+function meetingMailsOf(
   added: readonly MirroredMail[],
   { account, newsSince }: MailOwner,
   ignored: readonly (string | undefined)[],
-): Said[] {
+): MeetingMail[] {
   const own = account.email.toLowerCase();
   return added.flatMap(({ id, draft, from, headers, remote, itip = [] }) => {
     if (itip.length === 0 || draft || remote.folderIds.some((folder) => ignored.includes(folder)))

@@ -7,22 +7,23 @@ const LONGEST_COMMENT = 2048;
 const LONGEST_NAME = 998;
 
 /**
- * Takes up the answer of a participant to a meeting of the account's own (RFC 5546 3.2.3). It only says something of whoever
- * has sent the mail; people who were not invited, answers that are none, and older ones change nothing.
+ * Applies a participant's answer to a meeting that the account organizes (RFC 5546 3.2.3). Only the
+ * sender's own answer counts. Nothing changes if the sender was not invited, if the mail contains
+ * no answer, or if a later answer is known.
  */
 export function takeReply(book: MeetingBook, { sender }: InvitingMail, message: ItipMessage, isNews: boolean): void {
   if (sender === null) return;
-  for (const said of message.events) {
-    const answer = said.participants.find(({ email }) => email === sender);
-    const event = answer && answer.status !== 'noreply' ? book.ownEvent(message.uid, said.instance) : null;
+  for (const received of message.events) {
+    const answer = received.participants.find(({ email }) => email === sender);
+    const event = answer && answer.status !== 'noreply' ? book.ownEvent(message.uid, received.instance) : null;
     const before = event?.fields.participants.find(({ email }) => email === sender);
     if (!answer || !event || !before || event.fields.status === 'cancelled') continue;
-    const state = book.ownState(message.uid, said.instance, event.id);
+    const state = book.ownState(message.uid, received.instance, event.id);
     const last = state.replies[sender];
-    // DTSTAMP has whole seconds: of two answers within one the later mail holds.
-    if (last && compareRevisions(said, last) < 0) continue;
-    state.replies = { ...state.replies, [sender]: { sequence: said.sequence, stamp: said.stamp } };
-    const comment = storedText(said.comment ?? answer.comment, LONGEST_COMMENT);
+    // DTSTAMP has whole seconds. Of two answers within a second, the later mail wins.
+    if (last && compareRevisions(received, last) < 0) continue;
+    state.replies = { ...state.replies, [sender]: { sequence: received.sequence, stamp: received.stamp } };
+    const comment = storedText(received.comment ?? answer.comment, LONGEST_COMMENT);
     const name = before.name || (storedText(answer.name, LONGEST_NAME) ?? '');
     if (before.status === answer.status && before.comment === comment && before.name === name) continue;
     const after = { ...before, status: answer.status, comment, name };

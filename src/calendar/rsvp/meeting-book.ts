@@ -8,7 +8,10 @@ import { meetingKey } from '../../formats/ical/revisions.ts';
 
 const LONGEST_NAME = 998;
 
-/** What a batch of mails changes. */
+/**
+ * The changes of events that a batch of mails leads to. `isNews` is true if subscribers are
+ * notified of the change.
+ */
 export interface MeetingChanges {
   created: (NewMailedEvent & { isNews: boolean })[];
   changed: {
@@ -17,14 +20,17 @@ export interface MeetingChanges {
     calendarId: string;
     isNews: boolean;
   }[];
-  /** Events that only get another mail. */
+  /** Events that are only linked to another copy of the mail. */
   links: { id: string; messageId: string; calendarId: string }[];
   removed: { id: string; calendarId: string; isNews: boolean }[];
-  /** Events of the account's own, with other participants. */
+  /** Meetings that the account organizes and whose participants have answered. */
   answered: { event: StoredEvent; isNews: boolean }[];
 }
 
-/** The meetings that the mails of a batch are about, as they are stored and as they become. */
+/**
+ * The meetings that the mails of a batch refer to: reads their stored state, collects changes, and
+ * returns what to store.
+ */
 export class MeetingBook {
   readonly #account: string;
   readonly #events: readonly StoredEvent[];
@@ -34,7 +40,7 @@ export class MeetingBook {
   readonly #own = new Map<string, StoredState>();
   readonly #answered = new Map<string, { event: StoredEvent; isNews: boolean }>();
 
-  /** @param account its address, lower case */
+  /** @param account address of the account in lower case */
   constructor(account: string, events: readonly StoredEvent[], states: readonly StoredState[]) {
     this.#account = account;
     this.#events = events;
@@ -42,21 +48,27 @@ export class MeetingBook {
     this.#known = Map.groupBy(states, ({ key }) => key);
   }
 
-  /** Key of the meeting a message may be about; replies are about those of the account. */
+  /**
+   * Key of the meeting that a message may refer to. A reply refers to a meeting that the account
+   * organizes.
+   */
   static keysOf(account: string, { method, uid, events }: ItipMessage): string[] {
     const organizer =
       method === 'reply' ? account : events.find((one) => one.organizer)?.organizer?.email;
     return organizer === undefined ? [] : [meetingKey(uid, organizer)];
   }
 
-  /** The meeting a message is about; none where the account itself is the organizer, or nobody is named. */
+  /**
+   * The meeting that a message refers to. The list is empty if the account is the organizer, if no
+   * organizer is named, or if an event of another organizer has the same UID.
+   */
   meetingsOf(message: ItipMessage, isNews: boolean): Meeting[] {
     const organizer = message.events.find((one) => one.organizer)?.organizer;
     if (!organizer || organizer.email === this.#account) return [];
     const there = this.#events.filter(
       ({ emailed, icalUid }) => !emailed && icalUid === message.uid,
     );
-    // Somebody else's meeting by the same name.
+    // The UID belongs to the meeting of another organizer.
     if (
       there.some(
         ({ organizerEmail }) => organizerEmail && organizerEmail.toLowerCase() !== organizer.email,
@@ -83,7 +95,7 @@ export class MeetingBook {
     return [meeting];
   }
 
-  /** An event of the account's own; null: it has none by that UID. */
+  /** Finds an event that the account organizes; `null` if it has none with this UID. */
   ownEvent(uid: string, instance: InstanceId | null): StoredEvent | null {
     const start = instance && instance.seconds * 1000;
     const found = this.#events.find(
@@ -96,17 +108,16 @@ export class MeetingBook {
     return found ?? null;
   }
 
-  /** What is known of the answers to an event of the account's own. */
+  /** The stored state of an event that the account organizes, with the answers to it. */
   ownState(uid: string, instance: InstanceId | null, eventId: string): StoredState {
     const key = meetingKey(uid, this.#account);
     const name = instance?.key ?? '';
-    const place = `${key} ${name}`;
-    const known =
-      this.#own.get(place) ?? this.#known.get(key)?.find((one) => one.instance === name);
+    const slot = `${key} ${name}`;
+    const known = this.#own.get(slot) ?? this.#known.get(key)?.find((one) => one.instance === name);
     const state = known ?? {
       key, instance: name, eventId, sender: null, trusted: true, sequence: 0, stamp: null, cancelled: false, replies: {},
     }; // prettier-ignore
-    this.#own.set(place, state);
+    this.#own.set(slot, state);
     return state;
   }
 
@@ -128,7 +139,7 @@ export class MeetingBook {
     return changes;
   }
 
-  /** What is known of the meetings afterwards. */
+  /** The state of all meetings to store after the batch. */
   states(): StoredState[] {
     const parts = [...this.#meetings.values()].flatMap(({ meeting }) =>
       [...meeting.parts.values()].flatMap(({ instance, state, event, change }) => {
@@ -154,7 +165,7 @@ export class MeetingBook {
     return { instance, state, event: event ? mailedEvent(event) : null, change: 'none' };
   }
 
-  /** An event of the provider's that no mail has been seen of yet. */
+  /** Adds an event of the provider's calendar that no mail has been linked to yet. */
   #addStored({ parts }: Meeting, event: StoredEvent): void {
     if ([...parts.values()].some((part) => part.event?.id === event.id)) return;
     const instance = instanceKeyOf(event);
@@ -169,7 +180,7 @@ export class MeetingBook {
     const { uid, organizer } = meeting;
     const calendarId = this.#byId.get(event.id)?.calendarId ?? '';
     if (part.change === 'created') {
-      // Whoever has not heard of it need not hear that it does not take place.
+      // A subscriber who does not know the event need not be notified that it was cancelled.
       changes.created.push({
         uid,
         organizer,
@@ -187,7 +198,9 @@ export class MeetingBook {
   }
 }
 
-/** A message that is gone is none: another copy of the mail takes its place. */
+/**
+ * Clears the message of an event if it was deleted, so that another copy of the mail can be linked.
+ */
 function mailedEvent(event: StoredEvent): MailedEvent {
   const { id, fields, messageId, messageKept, masterEventId, originalStart } = event;
   return { id, fields, messageId: messageKept ? messageId : null, masterEventId, originalStart };

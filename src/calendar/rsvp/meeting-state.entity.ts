@@ -10,27 +10,35 @@ const MeetingStateSchema = defineEntity({
   indexes: [{ name: 'meeting_state_event', properties: ['event'] }],
   properties: {
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade').primary(),
-    /** Hash of UID and organizer (`meetingKey`): nobody else's mail says anything of the same meeting. */
+    /**
+     * Hash of UID and organizer (`meetingKey`). Mail that names another organizer refers to another
+     * meeting.
+     */
     key: p.text().primary(),
-    /** `InstanceId.key`; empty: the series, or an event that stands alone. */
+    /** `InstanceId.key` of an instance; empty for a series or a single event. */
     instance: p.text().primary(),
-    /** Null: a cancellation that came before what it cancels. */
+    /** `null` after a cancellation that arrived before the invitation. */
     event: () => p.manyToOne(Event).ref().nullable().deleteRule('cascade'),
-    /** Whose mail the last revision came by, lower case; null: it did not say. */
+    /**
+     * Sender of the mail with the last revision, in lower case; `null` if not known for certain.
+     */
     sender: p.text().nullable(),
-    /** Whether that was the organizer. */
+    /** Whether that sender was the organizer. */
     trusted: p.boolean(),
     /** SEQUENCE and DTSTAMP (Unix seconds) of the last revision. */
     sequence: p.integer(),
     stamp: p.double().nullable(),
     cancelled: p.boolean(),
-    /** The last answer of each participant, for meetings of the account's own. */
+    /** The last answer of each participant, for meetings that the account organizes. */
     replies: p.json<SeenReplies>(),
-    /** The job that carries the account's last answer to the organizer. */
+    /** The job that sends the account's last answer to the organizer. */
     replyJobId: p.uuid().nullable(),
   },
 });
 
-/** What mail has said of a meeting: the revision that holds (RFC 5546 2.1.5), and who has answered. */
+/**
+ * What mail has established about a meeting: the current revision (RFC 5546 2.1.5) and the answers
+ * of participants.
+ */
 export class MeetingState extends MeetingStateSchema.class {}
 MeetingStateSchema.setClass(MeetingState);

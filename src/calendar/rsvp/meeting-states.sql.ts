@@ -2,7 +2,7 @@ import type { AccountListener } from '../../accounts/grants/account-listeners.ts
 import type { SeenReplies } from '../../formats/ical/revisions.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 
-/** What mails have said about the meetings of an account. */
+/** Deletes the meeting states of an account together with its mirror. */
 export const MEETINGS_OF_ACCOUNT: AccountListener = {
   mirrored: ['delete from meeting_state where account_id = $1'],
 };
@@ -33,7 +33,10 @@ const STORE = `
     trusted = excluded.trusted, sequence = excluded.sequence, stamp = excluded.stamp, cancelled = excluded.cancelled,
     replies = excluded.replies`;
 
-/** What mails have said of these meetings; held. After their events. */
+/**
+ * The stored states of these meetings. Their rows stay locked until the transaction ends. Lock the
+ * events first.
+ */
 export function holdStates(
   sql: Sql,
   accountId: string,
@@ -46,7 +49,9 @@ const FAILED = `
   select 1 from meeting_state s join job_status j on j.id = s.reply_job_id
   where s.event_id = $1 and s.account_id = $2 and j.status in ('failed', 'cancelled')`;
 
-/** Whether the account's last answer has not come to the organizer. */
+/**
+ * Whether the job that sent the account's last answer to the organizer has failed or was cancelled.
+ */
 export async function hasFailed(sql: Sql, accountId: string, eventId: string): Promise<boolean> {
   return (await sql.query(FAILED, [eventId, accountId])).length > 0;
 }
@@ -54,7 +59,7 @@ export async function hasFailed(sql: Sql, accountId: string, eventId: string): P
 const NOTE_REPLY = `
   update meeting_state set reply_job_id = $3 where event_id = $1 and account_id = $2`;
 
-/** Says which job carries the account's answer to the organizer. */
+/** Stores the id of the job that sends the account's answer to the organizer. */
 export async function noteReply(
   sql: Sql,
   accountId: string,

@@ -16,10 +16,11 @@ import {
 } from '../../formats/ical/revisions.ts';
 
 /*
- * What mails do to a meeting that somebody else has organized. Pure: `MailedInvitations` reads and writes.
+ * Applies mails to a meeting that somebody else organizes. These are pure functions;
+ * `MailedInvitations` reads and writes.
  */
 
-/** What mails have said of one event of a meeting, as it is stored (`MeetingState`). */
+/** What mails have established about one event of a meeting, as stored in `MeetingState`. */
 export interface PartState extends Revision {
   sender: string | null;
   trusted: boolean;
@@ -27,42 +28,48 @@ export interface PartState extends Revision {
   replies: SeenReplies;
 }
 
-/** The series of a meeting, one of its instances, or a meeting that takes place once. */
+/** One event of a meeting: a series, one of its instances, or a single event. */
 export interface MeetingPart {
-  /** `InstanceId.key`; empty: the series, or the only one. */
+  /** `InstanceId.key` of an instance; empty for a series or a single event. */
   instance: string;
   state: PartState | null;
   event: MailedEvent | null;
-  /** What happens to the event. */
+  /** The change of the event that has to be stored. */
   change: 'none' | 'created' | 'updated' | 'linked' | 'cancelled' | 'removed';
 }
 
-/** Everything that mails have said of a UID of an organizer. */
+/**
+ * A meeting, identified by its UID and organizer, with everything that mails have established about
+ * it.
+ */
 export interface Meeting {
   key: string;
   uid: string;
   organizer: { email: string; name: string | null };
   parts: Map<string, MeetingPart>;
-  /** It is in a calendar of the account's provider: mail does not change it there. */
+  /**
+   * True if the event is in a calendar of the account's provider. Mail does not change such an
+   * event.
+   */
   elsewhere: boolean;
 }
 
-/** A mail with what counts of it here. */
+/** The facts about a mail that decide what it may change. */
 export interface InvitingMail {
   messageId: string;
-  /** The address in From, lower case; null: not known for certain (`senderOf`). */
+  /** The address in From, in lower case; `null` if not known for certain (`senderOf`). */
   sender: string | null;
-  /** Of the account that has received it. */
+  /** Address of the account that has received the mail. */
   account: string;
 }
 
-/** As many as the API takes. */
+/** The same limit as in the API. */
 const MOST_PARTICIPANTS = 500;
 const MOST_RULES = 500;
 
 /**
- * Follows a mail of the organizer (REQUEST, ADD or CANCEL): revisions that are older than what is known, and mails of
- * people who have no say in it, change nothing.
+ * Applies a REQUEST, ADD or CANCEL to a meeting. Revisions older than the stored one change
+ * nothing. Mail from senders who may not change the meeting changes nothing either (ADR 0044).
  */
 export function follow(
   meeting: Meeting,
@@ -78,7 +85,7 @@ export function follow(
   };
   const standing = standingOf(source, first ?? null);
   if (standing === 'ignored') return;
-  const turn: Turn = {
+  const update: MailUpdate = {
     meeting,
     mail,
     method,
@@ -89,21 +96,21 @@ export function follow(
     if (event.organizer?.email !== meeting.organizer.email) continue;
     const instance = method === 'add' ? addedInstance(event) : event.instance;
     if (method !== 'add' || (instance && meeting.parts.get('')?.state))
-      followOne(turn, event, instance);
+      followOne(update, event, instance);
   }
-  tieTogether(meeting, mail);
+  linkInstances(meeting, mail);
 }
 
-interface Turn {
+interface MailUpdate {
   meeting: Meeting;
   mail: InvitingMail;
   method: 'request' | 'add' | 'cancel';
   outranks: boolean;
-  /** Instances that the mail tells of. */
+  /** Keys of the instances that the mail contains. */
   followed: Set<string>;
 }
 
-/** One more instance of a series has no place in its rule: when it begins is its name. */
+/** An instance added to a series by ADD has no RECURRENCE-ID, so its own start becomes its key. */
 function addedInstance({ fields }: ItipEvent): InstanceId | null {
   if (!fields) return null;
   const seconds = fieldsOf({ ...fields }, 'UTC').startsAt.getTime() / 1000;
@@ -115,40 +122,44 @@ function stampOf(seconds: number, when: When): string {
   return 'date' in when || 'start_date' in when ? stamp.slice(0, 8) : stamp;
 }
 
-function followOne(turn: Turn, said: ItipEvent, instance: InstanceId | null): void {
-  const { meeting, mail, method, outranks } = turn;
+function followOne(update: MailUpdate, received: ItipEvent, instance: InstanceId | null): void {
+  const { meeting, mail, method, outranks } = update;
   const part = partOf(meeting, instance?.key ?? '');
   const series = instance ? meeting.parts.get('')?.state : null;
-  turn.followed.add(part.instance);
-  const age = part.state && !outranks ? compareRevisions(said, part.state) : 1;
-  const overtaken = Boolean(series && !outranks && isOvertaken(said, series));
+  update.followed.add(part.instance);
+  const age = part.state && !outranks ? compareRevisions(received, part.state) : 1;
+  const overtaken = Boolean(series && !outranks && isOvertaken(received, series));
   if (age <= 0 || overtaken) {
-    // A cancellation may come before what it cancels.
+    // A cancellation may have arrived before the invitation. The event is then created as
+    // cancelled.
     const cancelled = part.state?.cancelled || series?.cancelled;
-    if (method !== 'cancel' && !part.event && cancelled && said.fields)
-      show(turn, part, { ...said.fields, status: 'cancelled' }, instance);
-    else if (part.event && age === 0) note(part, mail);
-    if (overtaken && !part.state) part.state = stateOf(turn, said, part, Boolean(cancelled));
+    if (method !== 'cancel' && !part.event && cancelled && received.fields)
+      applyFields(update, part, { ...received.fields, status: 'cancelled' }, instance);
+    else if (part.event && age === 0) linkMail(part, mail);
+    if (overtaken && !part.state) part.state = stateOf(update, received, part, Boolean(cancelled));
     return;
   }
   if (method === 'cancel') {
-    part.state = stateOf(turn, said, part, true);
+    part.state = stateOf(update, received, part, true);
     for (const one of instance ? [part] : meeting.parts.values()) cancel(one, meeting);
-    if (!part.event && instance && said.fields)
-      show(turn, part, { ...said.fields, status: 'cancelled' }, instance);
+    if (!part.event && instance && received.fields)
+      applyFields(update, part, { ...received.fields, status: 'cancelled' }, instance);
     return;
   }
-  if (!said.fields) return;
-  part.state = stateOf(turn, said, part, said.fields.status === 'cancelled');
+  if (!received.fields) return;
+  part.state = stateOf(update, received, part, received.fields.status === 'cancelled');
   const before = part.event?.fields;
-  show(turn, part, said.fields, instance);
-  if (!instance && before && part.event && movesSeries(before, part.event.fields)) turn.meeting.parts.forEach((one) => dropOld(turn, one, said)); // prettier-ignore
+  applyFields(update, part, received.fields, instance);
+  if (!instance && before && part.event && changesTimes(before, part.event.fields)) update.meeting.parts.forEach((one) => dropOutdated(update, one, received)); // prettier-ignore
 }
 
-/** What was said of an instance before its series was changed or cancelled as a whole. */
-function isOvertaken(said: Revision, series: PartState): boolean {
-  if (series.cancelled) return compareRevisions(said, series) < 0;
-  return said.sequence < series.sequence && (said.stamp ?? 0) < (series.stamp ?? 0);
+/**
+ * Whether the revision of an instance is older than the last change or cancellation of its whole
+ * series.
+ */
+function isOvertaken(received: Revision, series: PartState): boolean {
+  if (series.cancelled) return compareRevisions(received, series) < 0;
+  return received.sequence < series.sequence && (received.stamp ?? 0) < (series.stamp ?? 0);
 }
 
 function partOf({ parts }: Meeting, instance: string): MeetingPart {
@@ -159,20 +170,20 @@ function partOf({ parts }: Meeting, instance: string): MeetingPart {
   return part;
 }
 
-function stateOf({ meeting, mail }: Turn, said: ItipEvent, { state }: MeetingPart, cancelled: boolean): PartState {
-  const { sequence, stamp } = said;
+function stateOf({ meeting, mail }: MailUpdate, received: ItipEvent, { state }: MeetingPart, cancelled: boolean): PartState {
+  const { sequence, stamp } = received;
   const trusted = mail.sender === meeting.organizer.email;
   return { sequence, stamp, sender: mail.sender, trusted, cancelled, replies: state?.replies ?? {} };
 } // prettier-ignore
 
-/** The event looks as the mail says. */
-function show({ meeting, mail }: Turn, part: MeetingPart, said: IcalFields, instance: InstanceId | null): void {
+/** Applies the fields in the mail to the event, or creates the event. */
+function applyFields({ meeting, mail }: MailUpdate, part: MeetingPart, received: IcalFields, instance: InstanceId | null): void {
   if (meeting.elsewhere) {
-    if (part.event) note(part, mail);
+    if (part.event) linkMail(part, mail);
     return;
   }
   const before = part.event?.fields;
-  const fields = mirrored(instance ? { ...said, recurrence: null } : said, before, mail.account);
+  const fields = fieldsFromMail(instance ? { ...received, recurrence: null } : received, before, mail.account);
   if (!part.event) {
     part.event = {
       id: newId(),
@@ -190,14 +201,14 @@ function show({ meeting, mail }: Turn, part: MeetingPart, said: IcalFields, inst
   mark(part, before?.status !== 'cancelled' && fields.status === 'cancelled' ? 'cancelled' : 'updated');
 } // prettier-ignore
 
-/** Something greater that happens to it in the same batch stays. */
+/** Records a change of the event, unless the same batch has already recorded a greater one. */
 function mark(part: MeetingPart, change: MeetingPart['change']): void {
   if (part.change !== 'created' && (change !== 'linked' || part.change === 'none'))
     part.change = change;
 }
 
-/** The event is known from another copy of the mail. */
-function note(part: MeetingPart, mail: InvitingMail): void {
+/** Links the event to this copy of the mail if the earlier copy was deleted. */
+function linkMail(part: MeetingPart, mail: InvitingMail): void {
   if (!part.event || part.event.messageId !== null) return;
   part.event.messageId = mail.messageId;
   mark(part, 'linked');
@@ -211,29 +222,32 @@ function cancel(part: MeetingPart, { elsewhere }: Meeting): void {
   mark(part, 'cancelled');
 }
 
-/** Whether instances are others than before. */
-function movesSeries(before: ProviderFields, after: ProviderFields): boolean {
+/** Whether the series now has other instances. */
+function changesTimes(before: ProviderFields, after: ProviderFields): boolean {
   return (
     before.startsAt.getTime() !== after.startsAt.getTime() ||
     !isDeepStrictEqual(before.recurrence?.rrule, after.recurrence?.rrule)
   );
 }
 
-/** A change of an instance of the series as it was. */
-function dropOld({ followed }: Turn, part: MeetingPart, series: Revision): void {
+/** Drops a changed instance that belongs to the earlier times of its series. */
+function dropOutdated({ followed }: MailUpdate, part: MeetingPart, series: Revision): void {
   if (part.instance === '' || followed.has(part.instance) || !part.state || !part.event) return;
   if ((part.state.stamp ?? 0) < (series.stamp ?? 0))
     part.change = part.change === 'created' ? 'none' : 'removed';
   if (part.change === 'none') part.event = null;
 }
 
-/** Instances belong to their series, also where that came later; those that were cancelled before it are left out of it. */
-function tieTogether(meeting: Meeting, mail: InvitingMail): void {
+/**
+ * Links instances to their series, also if the series arrived later. Creates a cancelled instance
+ * for each cancellation that arrived before the series.
+ */
+function linkInstances(meeting: Meeting, mail: InvitingMail): void {
   const series = meeting.parts.get('')?.event;
   if (!series || meeting.elsewhere) return;
   for (const part of meeting.parts.values()) {
     if (part.instance === '' || part.change === 'removed') continue;
-    if (!part.event && part.state?.cancelled) part.event = leftOut(series, part, mail);
+    if (!part.event && part.state?.cancelled) part.event = cancelledInstance(series, part, mail);
     if (!part.event || part.event.masterEventId === series.id) continue;
     part.event.masterEventId = series.id;
     mark(part, 'updated');
@@ -242,8 +256,8 @@ function tieTogether(meeting: Meeting, mail: InvitingMail): void {
 
 const STAMP = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})Z)?$/;
 
-/** An instance that does not take place, of which nothing else is known. */
-function leftOut(
+/** A cancelled instance of which only the start is known. */
+function cancelledInstance(
   series: MailedEvent,
   part: MeetingPart,
   { messageId }: InvitingMail,
@@ -266,7 +280,7 @@ function leftOut(
   };
 }
 
-/** The same length at another time. */
+/** The same length at another start. */
 function movedTo(when: When, startMs: number): When {
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const seconds = startMs / 1000;
@@ -284,19 +298,22 @@ function movedTo(when: When, startMs: number): When {
   }
 }
 
-/** The fields of an event as a mail says them: bounded, storable, and with what the account has answered already. */
-function mirrored(
-  said: IcalFields,
+/**
+ * The fields of an event as the mail describes them, shortened to what can be stored, and with the
+ * answer the account has already given.
+ */
+function fieldsFromMail(
+  received: IcalFields,
   before: ProviderFields | undefined,
   account: string,
 ): ProviderFields {
   const content = storableContent({
-    ...said,
-    // Alarms are everybody's own.
+    ...received,
+    // Alarms in mail are the organizer's.
     reminders: null,
-    recurrence: said.recurrence && {
-      ...said.recurrence,
-      rrule: said.recurrence.rrule.slice(0, MOST_RULES),
+    recurrence: received.recurrence && {
+      ...received.recurrence,
+      rrule: received.recurrence.rrule.slice(0, MOST_RULES),
     },
   });
   const fields = fieldsOf(content, 'UTC');
@@ -312,7 +329,8 @@ function participantsOf(
   const others = fields.participants.filter((one) => one !== own).slice(0, MOST_PARTICIPANTS - 1);
   if (!own) return others;
   const answered = before?.participants.find(({ email }) => email === account);
-  // The organizer may not have read our answer yet; at another time it is asked for anew.
+  // The organizer may not have seen the account's answer yet, so it is kept. After a change of
+  // time, the account is asked again.
   const keeps = own.status === 'noreply' && answered && isSameTime(fields, before);
   const one = keeps ? { ...own, status: answered.status, comment: answered.comment } : own;
   return fields.participants.flatMap((each) =>
@@ -331,8 +349,9 @@ function isSameTime(a: ProviderFields, b: ProviderFields | undefined): boolean {
 const AUTHENTICATION = /^authentication-results:.*(?:\r?\n[ \t].*)*/gim;
 
 /**
- * Whose mail it is: the one address in From, lower case. Null when there are several, or when a server on its way has found
- * that it did not come from there (DMARC, RFC 8601); whoever writes such a field himself only harms himself.
+ * The sender of a mail: the only address in From, in lower case. `null` if From has several
+ * addresses, or if a receiving server has recorded that DMARC failed (RFC 8601). A sender who adds
+ * such a header only invalidates his own mail.
  */
 export function senderOf(
   from: readonly { email: string }[],
@@ -344,7 +363,7 @@ export function senderOf(
   return only === undefined || more.length > 0 || isForged ? null : only;
 }
 
-/** A name or text of a mail as it can be stored; empty: null. */
+/** A name or text of a mail, shortened to `most` characters and storable; `null` if empty. */
 export function storedText(text: string | null | undefined, most: number): string | null {
   return storable(text ?? '', most) || null;
 }

@@ -5,19 +5,23 @@ import { icsOf, plain, type ShownEvent } from '../event-store/ics/ics-writer.ts'
 /** The answer of an account to an invitation. */
 export interface Reply {
   uid: string;
-  /** Of the invitation that is answered. */
+  /** SEQUENCE of the invitation that is answered. */
   sequence: number;
   organizer: Address;
   /** The account as a participant, with its answer. */
   attendee: Participant;
   title: string;
   when: When;
-  /** Of an instance of a series: when it would have begun. */
+  /** For an instance of a series: when it would have begun without a change. */
   originalStart: Date | null;
   at: Date;
 }
 
-/** The iTIP message (RFC 5546 3.2.3): it names one participant, the one who answers. @throws {UnwritableEventError} */
+/**
+ * Writes the iTIP message (RFC 5546 3.2.3). It names only the participant who answers.
+ * @throws
+ * {UnwritableEventError}
+ */
 export function replyFile({ uid, sequence, organizer, attendee, title, when, originalStart, at }: Reply): string {
   const event: ShownEvent = {
     title, when, description: '', location: '', busy: true, status: 'confirmed', visibility: null, recurrence: null,
@@ -35,10 +39,10 @@ const SENTENCES = {
   yes: 'has accepted this invitation',
   no: 'has declined this invitation',
   maybe: 'may come',
-  noreply: 'has taken back the answer',
+  noreply: 'has withdrawn the answer',
 } as const;
 
-/** What the mail says to people. */
+/** Subject and body of the mail, as people read them. */
 export function replyWords({ attendee, title }: Reply): { subject: string; html: string; text: string } {
   const name = title.trim() || 'Untitled event';
   const who = attendee.name || attendee.email;

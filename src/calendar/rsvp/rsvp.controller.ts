@@ -24,7 +24,7 @@ export class RsvpController {
   @Endpoint({
     summary: 'Answer an invitation',
     description:
-      'The event shows the answer at once; a mail tells the organizer, and `job_status_id` is the job of that mail. An answer that changes nothing is not sent again, unless the mail with it has failed.',
+      'The event shows the answer at once. A mail notifies the organizer, and `job_status_id` is the job of that mail. An answer that changes nothing is not sent again, unless the last mail has failed.',
     response: eventView,
   })
   async send(

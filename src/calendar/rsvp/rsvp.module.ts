@@ -9,7 +9,7 @@ import { MailedInvitations } from './mailed-invitations.ts';
 import { RsvpController } from './rsvp.controller.ts';
 import { RsvpService } from './rsvp.service.ts';
 
-/** Answers to invitations; and what comes in by mail about meetings, which the mirror hands over. */
+/** Answers invitations, and applies invitations and answers that arrive by mail. */
 @Module({
   imports: [GrantsModule, EventStoreModule, InvitationsModule, NotificationsModule],
   controllers: [RsvpController],

@@ -11,7 +11,7 @@ export const sendRsvp = z
       .describe('An event that has a `message_id`, or an instance of one'),
     status: z.enum(['yes', 'no', 'maybe'], { error: 'must be one of: yes, no, maybe' }),
     comment: optional(text(MOST_COMMENT)).describe(
-      'For the organizer. Absent: the last one stays while the answer is the same; empty: none',
+      'Comment for the organizer. If absent, the last comment is kept while the status is the same; an empty string clears it',
     ),
     account_id: optional(text(255)).describe('If given, it must be the account of the token'),
   })
@@ -29,6 +29,6 @@ export const sendRsvpQuery = z.object({
   notify_participants: queryBoolean()
     .optional()
     .describe(
-      'Default true, which needs the scope email.send or email; false: the answer is kept here, and the organizer is not told',
+      'Whether the organizer is notified by mail. Default true, which needs the scope `email.send` or `email`. false: the answer is only stored in the event',
     ),
 });

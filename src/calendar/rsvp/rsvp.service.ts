@@ -28,55 +28,61 @@ import {
 import { type Reply, replyFile, replyWords } from './reply-mail.ts';
 import { meetingKey } from '../../formats/ical/revisions.ts';
 
-/** Only what has come as an invitation can be answered. */
+/** Only an event that came from an invitation can be answered. */
 export class NoInvitationError extends InvalidInputError {
   constructor() {
     super(
-      'event_id: the event did not come from an invitation in mail, so there is nobody to answer',
+      'event_id: the event did not come from an invitation in mail, so there is no organizer to answer',
     );
   }
 }
 
-/** The invitation names others, e.g. a mailing list the account is on. */
+/** The account is not a participant of the event, e.g. because a mailing list was invited. */
 export class NotInvitedError extends InvalidInputError {
   constructor(email: string) {
     super(`event_id: ${email} is not a participant of this event`);
   }
 }
 
-/** What an account answers to an invitation. */
+/** An account's answer to an invitation. */
 export interface Answer {
-  /** Also of an instance of a series. */
+  /** Id of an event, or of an instance of a series. */
   eventId: string;
   status: 'yes' | 'no' | 'maybe';
-  /** For the organizer. Undefined: the last one stays while the answer is the same; empty: none. */
+  /**
+   * Comment for the organizer. If `undefined`, the last comment is kept while the status is the
+   * same; an empty string clears it.
+   */
   comment?: string | undefined;
 }
 
-/** How an answer is given. */
+/** Options for an answer. */
 export interface AnswerOptions {
-  /** Whether the organizer is told by mail. Default true. */
+  /** Whether the organizer is notified by mail. Default: true. */
   notifyParticipants?: boolean | undefined;
 }
 
 /** An event after an answer. */
 export interface AnsweredEvent {
   event: EventRecord;
-  /** The job of the mail, or else of the write to the provider; null: there is none, as nothing has changed. */
+  /**
+   * The job of the mail if one is sent, else the job of the provider write. `null` if nothing has
+   * changed, or if neither is needed.
+   */
   jobId: string | null;
 }
 
-/** An answer that is being given, within its transaction. */
-interface Answering {
+/** An answer that has been checked and is to be stored. */
+interface PreparedAnswer {
   account: AccountPrincipal;
   event: StoredEvent;
   attendee: Participant;
-  /** Null: no mail is known of it. */
+  /** `null` if no mail about the meeting has been processed. */
   state: StoredState | null;
   at: Date;
 }
 
-/** Answers invitations (docs/adr/0044). */
+/** Answers invitations (ADR 0044). */
 @Injectable()
 export class RsvpService {
   constructor(
@@ -89,10 +95,11 @@ export class RsvpService {
   ) {}
 
   /**
-   * Gives the account's answer to an invitation: the event shows it, and the organizer is sent a mail. One that changes
-   * nothing does nothing, unless the mail with it has failed.
+   * Stores the account's answer in the event and sends a mail to the organizer. An answer that
+   * changes nothing has no effect, unless the last mail has failed.
    * @throws {NotFoundError}
-   * @throws {ForbiddenError} the organizer is to be told, and the account has not granted sending
+   * @throws {ForbiddenError} if the organizer is to be notified and the account has not granted
+   *   the right to send
    * @throws {NoInvitationError}
    * @throws {NotInvitedError}
    * @throws {CancelledEventError}
@@ -108,30 +115,30 @@ export class RsvpService {
     });
     const at = this.clock.now();
     const { id, jobId } = await this.database.transaction(async (sql) => {
-      const event = await this.#hold(sql, account.accountId, known, at);
-      const answering = await this.#answering(sql, account, event, answer, at);
-      return { id: event.id, jobId: answering && (await this.#write(sql, answering, options)) };
+      const event = await this.#lock(sql, account.accountId, known, at);
+      const prepared = await this.#prepareAnswer(sql, account, event, answer, at);
+      return { id: event.id, jobId: prepared && (await this.#write(sql, prepared, options)) };
     });
     return { event: await this.events.get(account.accountId, id), jobId };
   }
 
-  /** The event, held; an instance of a series becomes one of its own by being answered by itself. */
-  async #hold(sql: Sql, accountId: string, known: EventRecord, at: Date): Promise<StoredEvent> {
+  /** Locks the event. An instance without a row gets one, because it is answered on its own. */
+  async #lock(sql: Sql, accountId: string, known: EventRecord, at: Date): Promise<StoredEvent> {
     const rowId = isId(known.id) ? known.id : (known.masterEventId ?? '');
-    const [held] = await mailed.holdMailedEvents(sql, accountId, [], [rowId]);
-    if (!held) throw new NotFoundError('event', known.id);
-    if (held.id === known.id) return held;
-    if (held.messageId === null) throw new NoInvitationError();
-    if (!held.emailed)
+    const [locked] = await mailed.holdMailedEvents(sql, accountId, [], [rowId]);
+    if (!locked) throw new NotFoundError('event', known.id);
+    if (locked.id === known.id) return locked;
+    if (locked.messageId === null) throw new NoInvitationError();
+    if (!locked.emailed)
       throw new InvalidInputError(
         'event_id: in this calendar only the whole series can be answered',
       );
-    const instance = await mailed.findInstance(sql, accountId, held.id, known.originalStart);
-    if (instance) return this.#hold(sql, accountId, { ...known, id: instance }, at);
-    return this.#detach(sql, accountId, held, known, at);
+    const instance = await mailed.findInstance(sql, accountId, locked.id, known.originalStart);
+    if (instance) return this.#lock(sql, accountId, { ...known, id: instance }, at);
+    return this.#detach(sql, accountId, locked, known, at);
   }
 
-  /** What mails say of the instance from now on is said of its own event. */
+  /** Creates a row for an instance. Later mail about the instance changes this row. */
   async #detach(
     sql: Sql,
     accountId: string,
@@ -151,14 +158,14 @@ export class RsvpService {
     return { ...series, ...event, notifications: [], metadata: {} };
   } // prettier-ignore
 
-  /** @returns null: there is nothing to do */
-  async #answering(
+  /** Checks the answer. @returns `null` if there is nothing to do */
+  async #prepareAnswer(
     sql: Sql,
     account: AccountPrincipal,
     event: StoredEvent,
     { status, comment }: Answer,
     at: Date,
-  ): Promise<Answering | null> {
+  ): Promise<PreparedAnswer | null> {
     const { icalUid, organizerEmail, messageId, fields } = event;
     if (messageId === null || icalUid === null || organizerEmail === null)
       throw new NoInvitationError();
@@ -178,9 +185,12 @@ export class RsvpService {
     return { account, event, attendee, state, at };
   }
 
-  /** @returns the job to follow */
-  async #write(sql: Sql, answering: Answering, options: AnswerOptions): Promise<string | null> {
-    const { account, event, attendee, at } = answering;
+  /**
+   * Stores the answer.
+   * @returns id of the job that the client can follow; `null` if there is none
+   */
+  async #write(sql: Sql, prepared: PreparedAnswer, options: AnswerOptions): Promise<string | null> {
+    const { account, event, attendee, at } = prepared;
     const { accountId } = account;
     const own = account.email.toLowerCase();
     const participants = event.fields.participants.map((one) =>
@@ -188,7 +198,7 @@ export class RsvpService {
     );
     await mailed.writeParticipants(sql, event.id, participants, at);
     await this.#planReminders(sql, accountId, event, participants, at);
-    const mailId = options.notifyParticipants === false ? null : await this.#mail(sql, answering);
+    const mailId = options.notifyParticipants === false ? null : await this.#mail(sql, prepared);
     const writeId = event.emailed ? null : newId();
     if (writeId !== null) {
       const job = { id: writeId, accountId, action: 'update_event', object: 'event', objectId: event.id, at } as const;
@@ -215,7 +225,7 @@ export class RsvpService {
     );
   }
 
-  async #mail(sql: Sql, { account, event, attendee, state, at }: Answering): Promise<string> {
+  async #mail(sql: Sql, { account, event, attendee, state, at }: PreparedAnswer): Promise<string> {
     const id = newId();
     const { icalUid, organizerEmail, organizerName, originalStart, fields } = event;
     const organizer = { email: organizerEmail ?? '', name: organizerName ?? '' };
