@@ -10,9 +10,9 @@ const BATCH = 500;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Cancels reminders of all accounts that are still to be sent, a transaction per batch; for operators.
- * @param dueBefore only those whose time had come by then; null: all
- * @returns how many
+ * Cancels scheduled reminders of all accounts, in one transaction per batch. For operators.
+ * @param dueBefore cancels only reminders due at or before this time; `null` cancels all
+ * @returns number of cancelled reminders
  */
 export async function cancelScheduledReminders(
   database: Database,

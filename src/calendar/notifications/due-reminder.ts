@@ -9,34 +9,35 @@ export interface DueReminder {
   type: ReminderType;
   /** Email address, phone number or URL. */
   recipient: string;
-  /** The participant's; empty for webhooks. */
+  /** Name of the participant; empty for webhooks. */
   name: string;
   /** `{subject, body}`, `{message}` or `{payload}`. */
   content: Readonly<Record<string, string>>;
   dueAt: Date;
   expiresAt: Date;
   status: ReminderStatus;
-  /** Why the last attempt did not succeed; null before the first. */
+  /** Why the last attempt did not succeed; `null` before the first attempt. */
   lastFailure: string | null;
-  /** Email only; with angle brackets. */
+  /** With angle brackets; only for email reminders. */
   messageIdHeader: string | null;
-  /** Features of the application as they are now. */
+  /** Current features of the application. */
   features: readonly string[];
-  /** Sealed secret of the application, for signatures. */
+  /** Encrypted secret of the application, used for signatures. */
   secretSealed: string;
 }
 
 export interface ReminderSender {
   readonly type: ReminderType;
   /**
-   * Whether an earlier attempt, whose end nobody saw, took effect. Absent: sending again does no harm, or there is
-   * no way to tell.
-   * @throws {Error} when the look-up fails
+   * Finds out whether an earlier attempt with an unknown outcome was sent. A sender without this
+   * method may safely send again, or has no means to find out.
+   * @throws {Error} if the look-up fails
    */
   wasSent?(reminder: DueReminder, account: ConnectedAccount, lease: Lease): Promise<boolean>;
   /**
-   * Sends once; failures are answers, anything else that is thrown is a surprise.
-   * @throws {LeaseLostError} nothing was sent
+   * Makes one attempt to send the reminder. Delivery failures are returned; a thrown error means a
+   * bug or an abort.
+   * @throws {LeaseLostError} if the lease was lost; nothing was sent
    */
   send(reminder: DueReminder, account: ConnectedAccount, lease: Lease): Promise<ReminderDelivery>;
 }

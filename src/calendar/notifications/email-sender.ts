@@ -12,7 +12,10 @@ import { failureOf, LeaseLostError, sendControl } from '../../mail/outbox/hand-o
 import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import { deliveryOfProviderError, type ReminderDelivery } from './reminder-policy.ts';
 
-/** Email reminders: from the account that has the event, through its provider, without tracking (spec 4.5 rule 3). */
+/**
+ * Sends email reminders from the account that owns the event, through its provider and without
+ * tracking.
+ */
 @Injectable()
 export class EmailReminderSender implements ReminderSender {
   readonly type = 'email';
@@ -44,7 +47,7 @@ export class EmailReminderSender implements ReminderSender {
       html: content['body'] ?? '',
       messageIdHeader,
       date: this.clock.now(),
-      // Keeps out-of-office replies and mailing list software quiet (RFC 3834).
+      // Suppresses out-of-office replies and mailing list software (RFC 3834).
       headers: { 'Auto-Submitted': 'auto-generated' },
     });
     let reached: SendPhase | null = null;

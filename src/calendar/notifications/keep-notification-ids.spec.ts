@@ -9,7 +9,7 @@ describe('keepNotificationIds', () => {
   const one = { id: 'one', ...sms(10, 'a') };
   const two = { id: 'two', ...sms(20, 'b') };
 
-  it('keeps the ids of a list that is sent back, in any order and any order of keys', () => {
+  it('keeps the ids of a list that is sent back, in any order of items and keys', () => {
     const back = [
       { message: 'b', minutes_before_event: 20, type: 'sms' } as const,
       { minutes_before_event: 10, type: 'sms', message: 'a' } as const,
@@ -17,7 +17,7 @@ describe('keepNotificationIds', () => {
     expect(keepNotificationIds(stored(one, two), back).map(({ id }) => id)).toEqual(['two', 'one']);
   });
 
-  it('keeps the id of one whose text or time was edited', () => {
+  it('keeps the id of a notification whose text or time was edited', () => {
     expect(
       keepNotificationIds(stored(one, two), [sms(20, 'b'), sms(10, 'edited')]).map(({ id }) => id),
     ).toEqual(['two', 'one']);
@@ -26,7 +26,7 @@ describe('keepNotificationIds', () => {
     ).toEqual(['two', 'one']);
   });
 
-  it('gives each stored id once, and new ids to what is new', () => {
+  it('uses each stored id once and gives new ids to new notifications', () => {
     const next = keepNotificationIds(stored(one), [
       sms(10, 'a'),
       sms(10, 'a'),

@@ -3,16 +3,17 @@ import type { ReminderNotification } from './reminder-plan.ts';
 
 type Unidentified<N> = N extends unknown ? Omit<N, 'id'> : never;
 
-/** A notification as a client sends it: it has no id. */
+/** A notification as a client sends it, without an id. */
 export type NewNotification = Unidentified<ReminderNotification>;
 
 const fingerprint = ({ id: _id, ...rest }: Partial<ReminderNotification>): string =>
   JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /**
- * Gives each notification of a changed event its id: that of the stored one it equals; else that of one of the same
- * type and time (its text was edited), then of the same type (its time was changed); else a new one. So a client
- * that sends back the whole list does not remind anybody twice.
+ * Gives each notification of a changed event an id. It takes the id of an equal stored
+ * notification; else of one with the same type and time (its text was edited); else of one with the
+ * same type (its time was changed); else a new id. So a client that sends back the whole list does
+ * not cause duplicate reminders.
  */
 export function keepNotificationIds<N extends NewNotification>(
   stored: readonly ReminderNotification[],

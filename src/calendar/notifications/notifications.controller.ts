@@ -20,7 +20,7 @@ export class NotificationsController {
   @Get(':id/notifications')
   @ApiErrors(404)
   @Endpoint({
-    summary: 'What became of the reminders of an event, or will',
+    summary: 'Reminders of an event and their status',
     operationId: 'Events_listReminders',
     response: z.array(reminderView),
   })

@@ -14,7 +14,10 @@ import { Reminders } from './reminders.service.ts';
 import { SmsReminderSender } from './sms-sender.ts';
 import { WebhookReminderSender } from './webhook-sender.ts';
 
-/** Reminders of events: planned with the event, sent when they are due, their fates told. */
+/**
+ * Reminders of events: planned together with the event, sent when due, and listed with their
+ * status.
+ */
 @Module({
   imports: [EventStoreModule, GrantsModule, ProvidersModule, QuotasModule, SmsModule],
   controllers: [NotificationsController],

@@ -1,4 +1,4 @@
 import type { UrlOptions } from '../../platform/egress/egress-policy.ts';
 
-/** Addresses of webhook reminders; every public one will do (spec 4.5 rule 8), so plain http too. */
+/** URL rules for webhook reminders: any public address is allowed, also with plain http. */
 export const REMINDER_ADDRESS: UrlOptions = { plainHttp: true };

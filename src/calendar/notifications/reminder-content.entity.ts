@@ -6,7 +6,7 @@ const ReminderContentSchema = defineEntity({
   tableName: 'reminder_content',
   indexes: [{ name: 'reminder_content_account', properties: ['account'] }],
   properties: {
-    /** No foreign key: this room does not know events. */
+    /** No foreign key, because this module does not know the table of events. */
     eventId: p.uuid().primary(),
     notificationId: p.uuid().primary(),
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
@@ -15,6 +15,6 @@ const ReminderContentSchema = defineEntity({
   },
 });
 
-/** What the reminders of one notification say: stored once, however many participants there are. */
+/** Text of the reminders of one notification. Stored once for all participants. */
 export class ReminderContent extends ReminderContentSchema.class {}
 ReminderContentSchema.setClass(ReminderContent);

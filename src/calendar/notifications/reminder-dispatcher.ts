@@ -24,32 +24,42 @@ import { type FoundReminder, ReminderRepository } from './reminder.repository.ts
 import { SmsReminderSender } from './sms-sender.ts';
 import { WebhookReminderSender } from './webhook-sender.ts';
 
-/** What became of a run. `dropped`: nobody wants this reminder any more. */
+/** Result of a run. `dropped` means that the reminder is no longer wanted. */
 export type ReminderResult =
   | Exclude<ReminderDecision, { kind: 'failed' }>
-  /** `refused`: the credentials that were refused for good. */
+  /** `refused`: the credentials that the provider permanently refused, or `null`. */
   | { kind: 'failed'; reason: string; refused: string | null }
   | { kind: 'skipped'; reason: string }
   | { kind: 'dropped' };
 
 type ReminderOutcome = Outcome<ReminderResult>;
 
-/** Receivers and mail servers may be slow: many at a time. */
+/** Many at a time, because receivers and mail servers may be slow. */
 const SLOTS = 64;
-/** What a worker that dies takes along is late by the second until that is noticed: few at a time. */
+/** Few at a time: reminders claimed by a worker that dies are late until its death is noticed. */
 const MOST_UNBEGUN = 16;
-/** A quarter of the queries for a delay that nobody notices. */
+/**
+ * Milliseconds between claims. Saves three quarters of the queries, for a delay that no user
+ * notices.
+ */
 const CLAIM_EVERY_MS = 20;
-/** Of one account beyond its eight at a time: an event with hundreds of participants must not take minutes. */
+/**
+ * Milliseconds between two reminders of one account beyond its first eight. An event with hundreds
+ * of participants must not take minutes.
+ */
 const PACE_MS = 10;
-/** After an error of our own; grows with each one, and at some point it is enough. */
+/**
+ * Pause after an internal error; multiplied by the number of attempts. After the last allowed
+ * attempt the reminder fails.
+ */
 const SURPRISE_PAUSE_MS = 30_000;
 const MOST_SURPRISES = 20;
 const DROPPED: ReminderOutcome = { next: { kind: 'done' }, result: { kind: 'dropped' } };
 
 /**
- * Sends one reminder: looks first where an earlier attempt is in doubt, checks that it is still wanted and of use,
- * commits the hand-off marker, sends once, and turns what came back into the next state by the policy.
+ * Sends one reminder per run. First looks up an earlier attempt with an unknown outcome. Then
+ * checks that the reminder is still wanted and not expired, commits the hand-off marker, sends
+ * once, and sets the next state according to the policy.
  */
 @Injectable()
 export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult> {
@@ -94,7 +104,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     if (earlier) return end(earlier);
     if (this.clock.now() >= reminder.expiresAt) return done(expired(reminder));
     if (!(await lease.handOff())) return null;
-    // As late as can be: a change of the event that was committed before this moment wins.
+    // Checked as late as possible: a change of the event that was committed before this check wins.
     const admission = await this.reminders.admit(job.id, job.gateId);
     if (admission.kind === 'dropped') return DROPPED;
     if (admission.kind === 'refused')
@@ -107,9 +117,10 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     }
   }
 
-  /** The engine has logged the error. */
+  /** The queue engine has already logged the error. */
   onError(job: ClaimedJob): ReminderOutcome {
-    // Without the reminder at hand its end is not known; the next run looks at it again.
+    // The outcome is unknown, and the reminder is not loaded here. The next run checks the reminder
+    // again.
     const reason = INTERNAL_REASON;
     if (job.attempt >= MOST_SURPRISES) return done({ kind: 'failed', reason, refused: null });
     const at = new Date(this.clock.now().getTime() + SURPRISE_PAUSE_MS * job.attempt);
@@ -122,7 +133,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
   onPoison(): ReminderOutcome {
     return done({
       kind: 'failed',
-      reason: 'set aside: sending it ended its worker several times',
+      reason: 'quarantined: several workers crashed while they sent this reminder',
       refused: null,
     });
   }
@@ -168,7 +179,10 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     );
   }
 
-  /** Nobody wants it any more, but its worker may have died when it had left: then it is told as sent. */
+  /**
+   * Handles a reminder that is no longer wanted. An earlier worker may have sent it before it died;
+   * in that case the reminder becomes `sent`.
+   */
   async #settleDoubt(
     job: ClaimedJob,
     { reminder, account }: FoundReminder,
@@ -201,7 +215,10 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
   }
 }
 
-/** Late by downtime alone: skipped. After attempts that failed: failed, with the last one's words. */
+/**
+ * Late only because of downtime: `skipped`. Late after failed attempts: `failed`, with the reason
+ * of the last attempt.
+ */
 function expired({ lastFailure }: DueReminder): ReminderResult {
   if (!lastFailure) return { kind: 'skipped', reason: 'the event has already begun' };
   const reason = `the event began before it could be sent (${lastFailure})`;
@@ -212,7 +229,10 @@ function done(result: ReminderResult): ReminderOutcome {
   return { next: { kind: 'done' }, result };
 }
 
-/** What is known about an earlier attempt whose end nobody saw; null when it is to be sent (again). */
+/**
+ * Result of an earlier attempt whose outcome is unknown; `null` if the reminder is to be sent, or
+ * sent again.
+ */
 async function lookUp(
   job: ClaimedJob,
   sender: ReminderSender,

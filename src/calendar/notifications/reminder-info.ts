@@ -1,6 +1,6 @@
 import type { ReminderStatus, ReminderType } from './reminder-status.ts';
 
-/** A reminder as its owner sees it. */
+/** A reminder as the owner of the event sees it. */
 export interface ReminderInfo {
   id: string;
   notificationId: string;

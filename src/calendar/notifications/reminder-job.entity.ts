@@ -9,12 +9,12 @@ const ReminderJobSchema = defineEntity({
     { name: 'reminder_job_busy', properties: ['accountId'], where: 'state = 1' },
   ],
   properties: {
-    /** `id` is the reminder's. */
+    /** `id` is the id of the reminder. */
     ...queueColumns,
     accountId: p.uuid(),
   },
 });
 
-/** Queue of reminders that have not fired. */
+/** Queue row of a reminder that is not settled yet. */
 export class ReminderJob extends ReminderJobSchema.class {}
 ReminderJobSchema.setClass(ReminderJob);

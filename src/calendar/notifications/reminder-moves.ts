@@ -7,16 +7,19 @@ import { REMINDER_STATUSES, REMINDER_TRANSITIONS, type ReminderStatus } from './
 export interface ReminderMove {
   id: string;
   to: ReminderStatus;
-  /** Required for failed, skipped and cancelled. */
+  /** Required for `failed`, `skipped` and `cancelled`. */
   reason: string | null;
-  /** Attempts made so far; what is recorded never shrinks. */
+  /** Attempts made so far. A smaller number than the stored one has no effect. */
   attempts?: number;
 }
 
-/** Reasons come from providers and receivers: enough to understand them, not enough to fill a disk. */
+/**
+ * Longest stored reason in characters. Reasons come from providers and receivers, so their length
+ * must be limited.
+ */
 const MOST_REASON = 1_000;
 
-/** States from which each status can be reached, from the table of moves. */
+/** For each status, the statuses from which it can be reached, from `REMINDER_TRANSITIONS`. */
 const SOURCES = Object.fromEntries(
   REMINDER_STATUSES.map((to) => [
     to,
@@ -26,9 +29,11 @@ const SOURCES = Object.fromEntries(
   ]),
 ) as Record<ReminderStatus, string>;
 
-// The waiting queue row is taken with SKIP LOCKED: a row the engine is just claiming stays, and its run finds the
-// reminder not scheduled; so does one that may have left already, to look whether it has. So nobody who holds reminders ever waits for the engine, which locks in the other order. A
-// reminder that is scheduled again while its old run is being settled keeps that queue row: see requeueDropped.
+// SKIP LOCKED skips a queue row that the engine is claiming: its run then finds that the reminder
+// is not scheduled. An ambiguous queue row also stays: its run looks up whether the reminder was
+// sent. So a transaction that has locked reminders never waits for the engine, which locks in the
+// other order. A reminder that is scheduled again while its old run is being settled keeps that
+// queue row (see `requeueDropped`).
 const MOVE = `
   with asked as (
     select * from unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::text[])
@@ -55,10 +60,11 @@ const MOVE = `
   returning r.id`;
 
 /**
- * The one function that moves reminders between statuses (design 9), set-based, in the caller's transaction; it
- * keeps the queue in line: what becomes scheduled is queued, what stops being so and waits is taken out. A move the
- * table does not know is not made and not an error: somebody else settled that reminder.
- * @returns ids that moved
+ * Changes the status of reminders, in the caller's transaction. No other function may do so. A
+ * reminder that becomes scheduled gets a queue row; a waiting queue row of a reminder that stops
+ * being scheduled is deleted. A transition that `REMINDER_TRANSITIONS` does not allow is skipped
+ * without an error, because another transaction has settled that reminder.
+ * @returns ids of the reminders that changed
  */
 export async function moveReminders(
   sql: Sql,
@@ -79,12 +85,12 @@ export async function moveReminders(
 
 const LOCK = 'select id from reminder where id = any($1::uuid[]) order by id for update';
 
-/** Takes the locks of several reminders in the one order everybody uses. */
+/** Locks several reminders, in the order that all transactions use. */
 export async function lockReminders(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.query(LOCK, [ids]);
 }
 
-/** An attempt that will be followed by another. */
+/** An attempt that another attempt will follow. */
 export interface FailedAttempt {
   id: string;
   attempts: number;
@@ -96,7 +102,7 @@ const NOTE = `
   from unnest($1::uuid[], $2::smallint[], $3::text[]) n(id, attempts, reason)
   where r.id = n.id and r.status = 'scheduled'`;
 
-/** Tells on reminders that are still scheduled why they have not been sent yet. */
+/** Stores on scheduled reminders why the last attempt did not succeed. */
 export async function noteFailedAttempts(sql: Sql, failed: readonly FailedAttempt[], at: Date) {
   if (failed.length === 0) return;
   await sql.query(NOTE, [
@@ -113,8 +119,8 @@ const REQUEUE = `
   on conflict (id) do nothing`;
 
 /**
- * A run found its reminder not scheduled and its queue row is gone; meanwhile the reminder may have come back. Call
- * it with the reminders locked, after the queue rows were deleted.
+ * Queues reminders that became scheduled again after a run had found them unscheduled and had
+ * deleted their queue rows. Call it with the reminders locked, after the queue rows were deleted.
  */
 export async function requeueDropped(sql: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await sql.query(REQUEUE, [ids]);

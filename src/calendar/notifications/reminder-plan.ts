@@ -1,64 +1,64 @@
 import type { ReminderStatus, ReminderType } from './reminder-status.ts';
 
-/** A notification of an event (spec 2.9) with the id that ties its reminders to it. */
+/** A notification of an event. Its id ties its reminders to it. */
 export type ReminderNotification = { id: string; minutes_before_event: number } & (
   | { type: 'email'; subject: string; body: string }
   | { type: 'sms'; message: string }
   | { type: 'webhook'; url: string; payload: string }
 );
 
-/** Somebody an event concerns. */
+/** A participant of an event. */
 export interface ReminderParticipant {
   email: string;
   name: string;
   phone_number: string | null;
-  /** `no`: has declined and is not reminded. */
+  /** A participant with `no` has declined and gets no reminder. */
   status: 'yes' | 'no' | 'maybe' | 'noreply';
 }
 
-/** What reminders depend on, as the event is after the change. */
+/** The fields of an event that reminders depend on, after the change. */
 export interface ReminderEvent {
   accountId: string;
   eventId: string;
-  /** Stands in for an empty subject or message. */
+  /** Used if a notification has an empty subject or message. */
   title: string;
   startsAt: Date;
   notifications: readonly ReminderNotification[];
   participants: readonly ReminderParticipant[];
-  /** A cancelled or deleted event reminds nobody. */
+  /** True if the event was cancelled or deleted; it then has no reminders. */
   cancelled: boolean;
 }
 
-/** What becomes of one notification of an event. */
+/** What is planned for one notification of an event. */
 export interface PlannedReminder {
   notificationId: string;
   type: ReminderType;
   dueAt: Date;
-  /** `scheduled` as soon as one recipient will be reminded. */
+  /** `scheduled` if at least one recipient will be reminded. */
   status: ReminderStatus;
-  /** Why nobody will be reminded; null when somebody will be or has been. */
+  /** Why no recipient will be reminded; `null` if some will be or have been. */
   reason: string | null;
-  /** How many recipients will be reminded at `dueAt`. */
+  /** Number of recipients to be reminded at `dueAt`. */
   recipients: number;
 }
 
-/** One reminder there should be. */
+/** A reminder that should exist. */
 export interface DesiredReminder {
   notificationId: string;
-  /** Lower-case address; empty for webhooks. */
+  /** Address in lower case; empty for webhooks. */
   participant: string;
   name: string;
   type: ReminderType;
   recipient: string;
   dueAt: Date;
   expiresAt: Date;
-  /** Why it is not to be sent. */
+  /** Why it must not be sent; `null` if it may be sent. */
   skip: string | null;
-  /** Set when it is too late for a reminder that was not planned before. */
+  /** Why it is too late for a reminder that was not planned before; `null` if there is time. */
   tooLate: string | null;
 }
 
-/** One reminder there is. */
+/** A reminder that exists. */
 export interface ExistingReminder {
   id: string;
   notificationId: string;
@@ -66,36 +66,39 @@ export interface ExistingReminder {
   dueAt: Date;
   status: ReminderStatus;
   reason: string | null;
-  /** Whether no attempt has ever begun: only then may it be moved to another time. */
+  /** True if no attempt has begun. Only such a reminder may be changed to another time. */
   untouched: boolean;
 }
 
-/** A move of an existing reminder. */
+/** A status change of an existing reminder. */
 export interface PlannedMove {
   id: string;
   to: ReminderStatus;
   reason: string | null;
 }
 
-/** What has to be written to bring the reminders in line with the event. */
+/** The writes that bring the reminders of an event up to date. */
 export interface ReminderChanges {
   moves: PlannedMove[];
-  /** Rows whose recipient, name or time may differ from what they were planned for. */
+  /** Existing rows whose recipient, name or time may have changed. */
   rewrites: (DesiredReminder & { id: string })[];
   inserts: (DesiredReminder & { status: 'scheduled' | 'skipped'; reason: string | null })[];
   fates: PlannedReminder[];
 }
 
-/** A reminder that was due less than this before it was planned goes out at once. */
+/** A reminder planned up to this long after its due time is still sent, at once. */
 export const PLANNING_GRACE_MS = 60_000;
 
-/** A reminder is useful until the event begins; one for the very beginning, for this long after. */
+/**
+ * A reminder is useful until the event begins. One that is due at the start is useful for this much
+ * longer.
+ */
 export const BEGINNING_GRACE_MS = 60_000;
 
 const MINUTE_MS = 60_000;
 const iso = (instant: Date): string => instant.toISOString().replace('.000Z', 'Z');
 
-/** When a notification is due and until when it is of use. */
+/** When a notification is due, and when it expires. */
 export function timesOf(startsAt: Date, minutes: number): { dueAt: Date; expiresAt: Date } {
   const dueAt = new Date(startsAt.getTime() - minutes * MINUTE_MS);
   return {
@@ -127,7 +130,10 @@ export function contentOf(
   }
 }
 
-/** Every reminder the event should have: notification × participant, one per notification for webhooks. */
+/**
+ * The reminders an event should have: for email and SMS one per notification and participant, for
+ * webhooks one per notification.
+ */
 export function desiredReminders(event: ReminderEvent, at: Date): DesiredReminder[] {
   if (event.cancelled) return [];
   const people = new Map(event.participants.map((person) => [person.email.toLowerCase(), person]));
@@ -158,7 +164,7 @@ const slotOf = (reminder: { notificationId: string; participant: string }) =>
 const keyOf = (reminder: { notificationId: string; participant: string; dueAt: Date }) =>
   `${slotOf(reminder)} ${reminder.dueAt.getTime()}`;
 
-/** Why a scheduled reminder has no place any more. */
+/** Why a scheduled reminder is no longer wanted. */
 function cancelReason(existing: ExistingReminder, event: ReminderEvent): string {
   if (event.cancelled) return 'the event was cancelled';
   if (!event.notifications.some(({ id }) => id === existing.notificationId)) {
@@ -169,7 +175,7 @@ function cancelReason(existing: ExistingReminder, event: ReminderEvent): string 
   return 'the event was moved to another time';
 }
 
-/** One outcome per desired reminder, gathered for `fatesOf`. */
+/** Outcome of one desired reminder, input of `fateOf`. */
 interface Fate {
   status: ReminderStatus;
   reason: string | null;
@@ -203,12 +209,14 @@ function fateOf(
 }
 
 /**
- * Compares what there is with what there should be. Pure.
+ * Compares existing reminders with desired ones. Pure function.
  *
- * - same notification, participant and due time: left alone if sent or failed; kept, revived or skipped otherwise
- * - no row for the due time: an untouched row of another time is moved there, else there is a new one. A row an
- *   attempt has begun for is never moved: it may be on its way for the old time
- * - scheduled rows nobody asks for any more are cancelled
+ * - A row with the same notification, participant and due time stays unchanged if it is sent or
+ *   failed. Otherwise it is kept, scheduled again or skipped.
+ * - If there is no row for the due time, an untouched row of another time is changed to it, else
+ *   a new row is inserted. A row with an attempt is never changed: the attempt may be sending it
+ *   for the old time.
+ * - Scheduled rows that are no longer desired are cancelled.
  */
 export function planChanges(
   event: ReminderEvent,
@@ -243,11 +251,12 @@ export function planChanges(
   return changes;
 }
 
-/** There is a row for this very time. */
+/** Handles a desired reminder that has a row for exactly this time. */
 function settle(row: ExistingReminder, reminder: DesiredReminder, changes: ReminderChanges): Fate {
   const { id, status, reason } = row;
   if (status === 'sent' || status === 'failed') return { status, reason };
-  // One that is already scheduled may be late (the worker was down): that is for the dispatcher to decide.
+  // A reminder that is already scheduled may be late because the worker was down. The dispatcher
+  // decides about it.
   const skip = reminder.skip ?? (status === 'scheduled' ? null : reminder.tooLate);
   const to = skip ? 'skipped' : 'scheduled';
   if (to === status) {
@@ -259,7 +268,10 @@ function settle(row: ExistingReminder, reminder: DesiredReminder, changes: Remin
   return { status: to, reason: skip };
 }
 
-/** There is no row for this time: moves an untouched one of another time, or asks for a new one. */
+/**
+ * Handles a desired reminder without a row for this time: reuses an untouched row of another time,
+ * or asks for a new one.
+ */
 function place(
   reminder: DesiredReminder,
   movable: Map<string, ExistingReminder>,

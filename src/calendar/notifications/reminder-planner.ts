@@ -15,8 +15,8 @@ import {
 import type { ReminderStatus } from './reminder-status.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
-// Plans of one event take turns whoever the caller is; a statement of its own, because a snapshot is older than a
-// lock taken in the same statement.
+// Plans of one event run one after another, whoever calls. The lock is a statement of its own,
+// because the snapshot of a statement is older than a lock taken in it.
 const TAKE_TURNS = 'select pg_advisory_xact_lock(hashtextextended($1::text, 727003))';
 
 const READ = `
@@ -30,8 +30,8 @@ const READ = `
     h.due_at as "dueAt", u.id is not null as untouched
   from held h left join untouched u using (id)`;
 
-// Contents are stored once per notification, not once per recipient. Only rows that move to another time, which READ has
-// locked, have their queue row touched: nobody waits for the engine here.
+// Contents are stored once per notification, not once per recipient. Only queue rows that `READ`
+// has locked are changed, so this statement never waits for the engine.
 const WRITE = `
   with contents as (
     insert into reminder_content as c (event_id, notification_id, account_id, content)
@@ -84,22 +84,25 @@ interface Plan {
   changes: ReminderChanges;
 }
 
-/** Keeps the reminders of events in line with the events (design 9). */
+/** Keeps the reminders of events up to date. */
 @Injectable()
 export class ReminderPlanner {
   constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
 
   /**
-   * Brings the reminders of an event in line with the event as it now is, in the transaction that writes the event:
-   * one reminder per participant for email and sms, one per notification for webhooks, due `minutes_before_event`
-   * before the start. Call it after every change of start, title, participants, notifications or status; unchanged
-   * reminders are left alone, and what has been sent is never sent again for the same due time. Four round trips at
-   * most.
+   * Updates the reminders of an event, in the transaction that writes the event. There is one
+   * reminder per participant for email and SMS, and one per notification for webhooks. Each is due
+   * `minutes_before_event` before the start.
    *
-   * A notification that stays the same must keep its id (`keepNotificationIds`): the id is what makes it the same.
+   * Call it after every change of start, title, participants, notifications or status. Unchanged
+   * reminders stay as they are. A reminder that was sent is never sent again for the same due time.
+   * Takes at most four round trips.
    *
-   * @param at now, by the injected clock
-   * @returns what becomes of each notification, in their order
+   * An unchanged notification must keep its id (`keepNotificationIds`), because the id identifies
+   * it.
+   *
+   * @param at now, from the injected clock
+   * @returns what is planned for each notification, in their order
    */
   async plan(sql: Sql, event: ReminderEvent, at: Date): Promise<PlannedReminder[]> {
     await sql.query(TAKE_TURNS, [event.eventId]);
@@ -108,8 +111,9 @@ export class ReminderPlanner {
   }
 
   /**
-   * The same for many events of one account, three round trips for two hundred of them. The caller holds the rows of the events
-   * against every other change: their plans take no turns.
+   * Updates the reminders of many events of one account, with three round trips for each 200
+   * events. The caller must have locked the rows of the events: this method does not lock their
+   * plans.
    */
   async planAll(
     sql: Sql,
@@ -122,9 +126,9 @@ export class ReminderPlanner {
   }
 
   /**
-   * Cancels what is still scheduled for events that go away together (their calendar was deleted), in the caller's
-   * transaction and two round trips.
-   * @param reason shown to callers, e.g. `the calendar was deleted`
+   * Cancels the scheduled reminders of events that are deleted together (their calendar was
+   * deleted), in the caller's transaction and two round trips.
+   * @param reason shown to clients, e.g. `the calendar was deleted`
    */
   async cancelEvents(
     sql: Sql,
@@ -138,7 +142,7 @@ export class ReminderPlanner {
     await moveReminders(sql, moves, at);
   }
 
-  /** @returns what becomes of the notifications of each event */
+  /** @returns what is planned for the notifications of each event */
   async #bringInLine(
     sql: Sql,
     accountId: string,
@@ -184,7 +188,8 @@ export class ReminderPlanner {
   #newRow(reminder: ReminderChanges['inserts'][number]): Record<string, unknown> {
     const { notificationId, participant, type, status, reason } = reminder;
     const id = newId();
-    // Fixed now: every attempt to send it carries the same, and a doubtful one can be looked up.
+    // Set when the reminder is created: every attempt carries the same Message-ID, so that an
+    // attempt with an unknown outcome can be looked up.
     const message_id = type === 'email' ? `<${id}@${this.config.outbox.mailDomain}>` : null;
     const columns = columnsOf(reminder);
     return {
@@ -200,7 +205,7 @@ export class ReminderPlanner {
   }
 }
 
-/** What the notifications say that reminders are written for. */
+/** Contents of the notifications for which reminders are written. */
 function contentsOf({ event, changes: { rewrites, inserts } }: Plan): Record<string, unknown>[] {
   const used = new Set([...rewrites, ...inserts].map(({ notificationId }) => notificationId));
   return event.notifications
@@ -212,7 +217,7 @@ function contentsOf({ event, changes: { rewrites, inserts } }: Plan): Record<str
     }));
 }
 
-/** What may differ after the event was changed. */
+/** Columns that a change of the event may change. */
 function columnsOf({
   recipient,
   name,

@@ -11,7 +11,7 @@ const now = new Date('2026-01-01T10:00:00Z');
 const after = (seconds: number) => new Date(now.getTime() + seconds * 1000);
 const secondsUntil = (at: Date | null) => at && (at.getTime() - now.getTime()) / 1000;
 
-describe('the next attempt of a reminder', () => {
+describe('next attempt of a reminder', () => {
   it.each([
     [1, 30],
     [2, 60],
@@ -19,37 +19,37 @@ describe('the next attempt of a reminder', () => {
     [7, 1920],
     [8, 3600],
     [500, 3600],
-  ])('after %i attempts is %i seconds away', (attempts, seconds) => {
+  ])('after %i attempts waits %i seconds', (attempts, seconds) => {
     expect(secondsUntil(nextReminderAttempt(attempts, now, after(86_400)))).toBe(seconds);
   });
 
-  it('waits as long as it was asked to', () => {
+  it('waits at least as long as the receiver requested', () => {
     expect(secondsUntil(nextReminderAttempt(1, now, after(86_400), 100))).toBe(100);
     expect(secondsUntil(nextReminderAttempt(1, now, after(86_400), 3))).toBe(30);
   });
 
-  it('is a last time shortly before the event', () => {
+  it('is moved forward to a last attempt shortly before the event', () => {
     expect(secondsUntil(nextReminderAttempt(1, now, after(35)))).toBe(25);
     expect(secondsUntil(nextReminderAttempt(9, now, after(100)))).toBe(90);
     expect(secondsUntil(nextReminderAttempt(1, now, after(60), 3_000))).toBe(50);
   });
 
-  it('is not made when there is no time left', () => {
+  it('is not made if there is no time left', () => {
     expect(nextReminderAttempt(1, now, after(14))).toBeNull();
     expect(nextReminderAttempt(1, now, after(0))).toBeNull();
     expect(nextReminderAttempt(1, now, after(-60))).toBeNull();
   });
 });
 
-describe('what becomes of a reminder', () => {
+describe('decision after an attempt', () => {
   const decide = (delivery: ReminderDelivery, expiresIn = 3_600, attempts = 1) =>
     decideReminder({ delivery, attempts, now, expiresAt: after(expiresIn) });
 
-  it('is sent when it was sent', () => {
+  it('marks a delivered reminder as sent', () => {
     expect(decide({ kind: 'sent' }, -5)).toEqual({ kind: 'sent' });
   });
 
-  it('is failed at once with the words of a refusal', () => {
+  it('fails at once with the reason of a refusal', () => {
     expect(decide({ kind: 'refused', reason: '550 no such user' })).toEqual({
       kind: 'failed',
       reason: '550 no such user',
@@ -57,7 +57,7 @@ describe('what becomes of a reminder', () => {
     });
   });
 
-  it('is retried while there is time', () => {
+  it('retries while there is time', () => {
     expect(decide({ kind: 'not-yet', reason: '451 later' })).toEqual({
       kind: 'retry',
       at: after(30),
@@ -66,7 +66,7 @@ describe('what becomes of a reminder', () => {
     });
   });
 
-  it('is failed with the last error when there is none', () => {
+  it('fails with the last error if there is no time left', () => {
     expect(decide({ kind: 'not-yet', reason: '451 later' }, 8)).toEqual({
       kind: 'failed',
       reason: 'the event began before it could be sent; last error: 451 later',
@@ -74,7 +74,7 @@ describe('what becomes of a reminder', () => {
     });
   });
 
-  it('is looked up when the outcome is unknown, also once after the event has begun', () => {
+  it('looks up an unknown outcome, once even after the event has begun', () => {
     const retry = { kind: 'retry', at: after(15), ambiguous: true };
     expect(decide({ kind: 'unknown', reason: 'cut' })).toMatchObject(retry);
     expect(decide({ kind: 'unknown', reason: 'cut' }, -5, 1)).toMatchObject(retry);
@@ -87,7 +87,7 @@ describe('what becomes of a reminder', () => {
 
 describe('an answer', () => {
   it.each(PROVIDER_ERROR_CODES.map((code) => [code]))(
-    'of the mail provider, %s, has one meaning',
+    "maps the mail provider's error %s to one kind of delivery",
     (code) => {
       const kinds: Record<string, string> = {
         'auth-invalid': 'refused',
@@ -116,7 +116,7 @@ describe('an answer', () => {
     [410, 'refused'],
     [429, 'not-yet'],
     [500, 'not-yet'],
-  ])('of a receiver, %i, means %s', (status, kind) => {
+  ])("maps the receiver's HTTP status %i to %s", (status, kind) => {
     expect(deliveryOfHttpStatus(status, null).kind).toBe(kind);
   });
 });

@@ -1,44 +1,50 @@
 import { backoff } from '../../platform/work/backoff.ts';
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 
-/** How an attempt to send a reminder ended. */
+/** Result of an attempt to send a reminder. */
 export type ReminderDelivery =
   | { kind: 'sent' }
-  /** Nothing was sent; it may work later. */
+  /** Nothing was sent; a later attempt may succeed. */
   | { kind: 'not-yet'; reason: string; retryAfterSeconds?: number | null }
-  /** It may or may not have been sent: look before sending it again. */
+  /** The outcome is unknown: look it up before sending again. */
   | { kind: 'unknown'; reason: string }
-  /** It will never work. */
+  /** No attempt will ever succeed. */
   | { kind: 'refused'; reason: string; credentialsInvalid?: boolean };
 
-/** What becomes of the reminder after an attempt. */
+/** Next state of a reminder after an attempt. */
 export type ReminderDecision =
   | { kind: 'sent' }
   | { kind: 'failed'; reason: string; credentialsInvalid: boolean }
   | { kind: 'retry'; at: Date; reason: string; ambiguous: boolean };
 
-/** What the policy looks at. */
+/** Input of the policy. */
 export interface ReminderAttempt {
   delivery: ReminderDelivery;
-  /** Attempts made, this one included. */
+  /** Attempts made, including this one. */
   attempts: number;
   now: Date;
-  /** The reminder is of no use from this instant on. */
+  /** Time from which the reminder is useless. */
   expiresAt: Date;
 }
 
 const BACKOFF_SECONDS = { first: 30, longest: 3_600 };
-/** The last attempt is made so long before the event that it can still be read in time. */
+/**
+ * The last attempt is made this long before the event, so that the recipient can still read the
+ * reminder.
+ */
 const LAST_BEFORE_SECONDS = 10;
-/** Closer together than this, two attempts are one. */
+/** Shortest time between two attempts. */
 const LEAST_SECONDS = 5;
-/** Views of sent mail lag behind: an earlier look would find nothing and send twice. */
+/**
+ * Wait before a look-up. A provider's Sent folder lags behind: an earlier look-up would find
+ * nothing, and the reminder would be sent twice.
+ */
 const LOOK_UP_SECONDS = 15;
 
 /**
- * When a reminder that could not be sent is attempted again: 30 s doubling, hourly at most, a last time shortly before it
- * expires.
- * @returns null when there is no time left
+ * Time of the next attempt after one that failed: 30 s, then doubling, at most an hour. A last
+ * attempt is made shortly before the reminder expires.
+ * @returns `null` if there is no time left
  */
 export function nextReminderAttempt(
   attempts: number,
@@ -53,7 +59,7 @@ export function nextReminderAttempt(
   return at - now.getTime() < LEAST_SECONDS * 1000 ? null : new Date(at);
 }
 
-/** Turns the end of an attempt into what happens next. Pure. */
+/** Decides what follows an attempt. Pure function. */
 export function decideReminder({
   delivery,
   attempts,
@@ -70,7 +76,8 @@ export function decideReminder({
         credentialsInvalid: delivery.credentialsInvalid ?? false,
       };
     case 'unknown': {
-      // Settling a doubt is not another reminder: it is done even when the event has begun, but not for ever.
+      // A look-up sends nothing, so one is made even after the event has begun. After a second
+      // attempt the reminder fails.
       if (now >= expiresAt && attempts > 1) {
         return {
           kind: 'failed',
@@ -99,7 +106,7 @@ export function decideReminder({
   }
 }
 
-/** Codes that say "never". */
+/** Error codes after which a retry is useless. */
 const PERMANENT: readonly ProviderErrorCode[] = [
   'auth-invalid',
   'rejected',
@@ -107,7 +114,7 @@ const PERMANENT: readonly ProviderErrorCode[] = [
   'unsupported',
 ];
 
-/** How an attempt ended that the mail provider answered with an error. */
+/** Result of an attempt that the mail provider answered with an error. */
 export function deliveryOfProviderError(
   code: ProviderErrorCode,
   words: string,
@@ -120,14 +127,18 @@ export function deliveryOfProviderError(
   return { kind: 'not-yet', reason: words, retryAfterSeconds };
 }
 
-/** How an attempt ended that a webhook's receiver answered. @param status of the answer */
+/**
+ * Result of an attempt that a webhook's receiver answered.
+ * @param status HTTP status of the response
+ */
 export function deliveryOfHttpStatus(
   status: number,
   retryAfterSeconds: number | null,
 ): ReminderDelivery {
   if (status >= 200 && status < 300) return { kind: 'sent' };
   const reason = `the receiver answered ${status}`;
-  // Gone means gone (RFC 9110 15.5.11); everything else may be a deployment or a moment of overload.
+  // 410 means that the receiver was removed for good (RFC 9110 15.5.11). Any other error may be a
+  // deployment or a short overload.
   return status === 410
     ? { kind: 'refused', reason }
     : { kind: 'not-yet', reason, retryAfterSeconds };

@@ -1,12 +1,13 @@
 import type { Transitions } from '../../platform/base/state/transitions.ts';
 
-/** Fate of one reminder (design 9). All but `scheduled` and `sent` carry a reason. */
+/** Statuses of a reminder. All except `scheduled` and `sent` have a reason. */
 export const REMINDER_STATUSES = ['scheduled', 'sent', 'failed', 'skipped', 'cancelled'] as const;
 export type ReminderStatus = (typeof REMINDER_STATUSES)[number];
 
 /**
- * `skipped` and `cancelled` can come back: a participant accepts after all, or an event is moved back. They can also
- * turn out to be `sent`: the reminder was on its way when the event was changed, and what left is told.
+ * A `skipped` or `cancelled` reminder can become `scheduled` again: a participant accepts after
+ * all, or an event is moved back. It can also become `sent`, if it was being sent when the event
+ * changed.
  */
 export const REMINDER_TRANSITIONS = {
   scheduled: ['sent', 'failed', 'skipped', 'cancelled'],

@@ -19,26 +19,35 @@ const ReminderSchema = defineEntity({
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    /** No foreign key: this room does not know events. */
+    /** No foreign key, because this module does not know the table of events. */
     eventId: p.uuid(),
     notificationId: p.uuid(),
-    /** Lower-case address of the participant; empty for webhooks, which go out once. */
+    /** Address of the participant in lower case; empty for webhooks, which are sent once. */
     participant: p.text(),
     type: p.enum(REMINDER_TYPES),
     /** Email address, phone number or URL. */
     recipient: p.text(),
-    /** The participant's; empty for webhooks. */
+    /** Name of the participant; empty for webhooks. */
     name: p.text(),
     dueAt: p.datetime().columnType('timestamptz'),
-    /** After this it is useless and skipped: the start of the event, never less than a minute after `dueAt`. */
+    /**
+     * From this time the reminder is useless and is skipped: the start of the event, but at least a
+     * minute after `dueAt`.
+     */
     expiresAt: p.datetime().columnType('timestamptz'),
     status: p.enum(REMINDER_STATUSES),
-    /** Why it was not sent; for a scheduled one, why the last attempt did not succeed. */
+    /** Why it was not sent; while it is scheduled, why the last attempt did not succeed. */
     reason: p.text().nullable(),
     attempts: p.smallint().default(0),
-    /** Message-ID of an email reminder: fixed, so that a doubtful send can be looked up. */
+    /**
+     * Message-ID of an email reminder. It never changes, so that an attempt with an unknown outcome
+     * can be looked up.
+     */
     messageIdHeader: p.text().nullable(),
-    /** When it was counted for the quotas: once, however often it is tried. Null: not yet. */
+    /**
+     * When the reminder was counted for the quotas; `null` if not yet. It is counted once for all
+     * attempts.
+     */
     chargedAt: p.datetime().columnType('timestamptz').nullable(),
     sentAt: p.datetime().columnType('timestamptz').nullable(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
@@ -46,6 +55,6 @@ const ReminderSchema = defineEntity({
   },
 });
 
-/** One reminder to one participant: its fate can be read by the caller. */
+/** One reminder to one recipient. Clients can read its status. */
 export class Reminder extends ReminderSchema.class {}
 ReminderSchema.setClass(Reminder);

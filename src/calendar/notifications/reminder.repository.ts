@@ -15,8 +15,8 @@ import type { DueReminder } from './due-reminder.ts';
 import type { ReminderInfo } from './reminder-info.ts';
 import type { ReminderType } from './reminder-status.ts';
 
-// Everything that is claimed together in one round trip. What a notification says comes once, with the first of its
-// reminders: hundreds of participants have the same text.
+// Reads all reminders claimed together in one round trip. The content of a notification comes only
+// with its first reminder: hundreds of participants share the same text.
 const FIND_DUE = `
   select r.id, r.type, r.recipient, r.name as "toName", r.due_at as "dueAt", r.expires_at as "expiresAt", r.status,
     r.reason as "lastFailure", r.message_id_header as "messageIdHeader", a.features, a.secret_sealed as "secretSealed",
@@ -29,7 +29,8 @@ const FIND_DUE = `
   join "grant" g on g.id = r.account_id
   join application a on a.id = g.application_id`;
 
-// Locked until they are counted: of two workers that have the same reminder the second finds it counted.
+// Rows stay locked until they are counted. If two workers have the same reminder, the second finds
+// it counted.
 const SCHEDULED = `
   select r.id, r.account_id as "accountId", r.type, g.application_id as "applicationId",
     r.charged_at is not null as charged
@@ -49,7 +50,7 @@ const LIST = `
 type Row = Omit<DueReminder, 'content' | 'name'> &
   AccountRow & { toName: string; said: string; content: DueReminder['content'] | null };
 
-/** A reminder that has been claimed, and the account that has its event. */
+/** A claimed reminder and the account that owns its event. */
 export interface FoundReminder {
   reminder: DueReminder;
   account: ConnectedAccount;
@@ -64,7 +65,10 @@ interface ScheduledReminder {
   charged: boolean;
 }
 
-/** Whether a reminder is to be sent: not if nobody wants it any more, or a quota is used up. */
+/**
+ * Whether a reminder may be sent: `dropped` if it is no longer wanted, `refused` if a quota is used
+ * up.
+ */
 export type Admission = { kind: 'send' } | { kind: 'dropped' } | { kind: 'refused'; by: UsedUp };
 
 const QUOTAS_OF: Readonly<Record<ReminderType, readonly Quota[]>> = {
@@ -75,7 +79,7 @@ const QUOTAS_OF: Readonly<Record<ReminderType, readonly Quota[]>> = {
 
 const keyOf = (id: string, accountId: string) => `${id} ${accountId}`;
 
-/** Keys as the two columns that statements take. */
+/** Splits keys into the two array parameters of the statements. */
 function columnsOf(keys: readonly string[]): [ids: string[], accountIds: string[]] {
   const pairs = keys.map((key) => key.split(' ') as [string, string]);
   return [pairs.map(([id]) => id), pairs.map(([, accountId]) => accountId)];
@@ -85,7 +89,10 @@ const DELETE_JOBS = `
   delete from reminder_job where id in (
     select id from reminder_job where id in (select id from reminder where account_id = $1) order by id for update)`;
 
-/** The queue has no index for accounts; reminders have. */
+/**
+ * Deletes the queue rows of an account. They are found through their reminders, because the queue
+ * table has no index by account.
+ */
 export const REMINDERS_OF_ACCOUNT: AccountListener = {
   queue: 'reminder',
   async endWork(sql, accountId) {
@@ -94,7 +101,10 @@ export const REMINDERS_OF_ACCOUNT: AccountListener = {
   },
 };
 
-/** Reads reminders for those who send and show them: those that are sent at the same time in the same queries. */
+/**
+ * Reads reminders for the dispatcher and the API. Reminders sent at the same time share their
+ * queries.
+ */
 @Injectable()
 export class ReminderRepository {
   readonly #due = new JointLookUp((keys) => this.#findDue(keys));
@@ -106,21 +116,25 @@ export class ReminderRepository {
     private readonly quotas: Quotas,
   ) {}
 
-  /** @returns undefined when the account or the reminder is gone @throws {UnsealError} */
+  /**
+   * The reminder with its account.
+   * @returns `undefined` if the account or the reminder was deleted
+   * @throws {UnsealError}
+   */
   async findDue(id: string, accountId: string): Promise<FoundReminder | undefined> {
     const row = await this.#due.get(keyOf(id, accountId));
     return row && { reminder: row.reminder, account: this.accounts.open(row.account) };
   }
 
   /**
-   * Whether it is still to be sent, as of a moment after the call. Then it is counted for its quotas, once however often
-   * this is called, and whatever becomes of it.
+   * Checks, after the call, whether the reminder is still to be sent, and counts it for its quotas.
+   * A reminder is counted once, however often this is called and whatever its outcome.
    */
   async admit(id: string, accountId: string): Promise<Admission> {
     return (await this.#admissions.get(keyOf(id, accountId))) ?? { kind: 'dropped' };
   }
 
-  /** By due time, type and participant. */
+  /** Reminders of an event, ordered by due time, type and participant. */
   listForEvent(
     accountId: string,
     eventId: string,

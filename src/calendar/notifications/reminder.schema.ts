@@ -5,7 +5,7 @@ import { REMINDER_STATUSES, REMINDER_TYPES } from './reminder-status.ts';
 /** Query of GET /events/{id}/notifications. */
 export const listRemindersQuery = z.object(pageQuery);
 
-/** One reminder to one recipient, as it is answered. */
+/** One reminder to one recipient, as the API returns it. */
 export const reminderView = z
   .object({
     id: z.string(),

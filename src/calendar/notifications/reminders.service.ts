@@ -5,7 +5,7 @@ import { EventReader } from '../event-store/event-reader.ts';
 import type { ReminderInfo } from './reminder-info.ts';
 import { ReminderRepository } from './reminder.repository.ts';
 
-/** What the owner of an event may know about its reminders. */
+/** Lists the reminders of an event for its owner. */
 @Injectable()
 export class Reminders {
   constructor(
@@ -14,12 +14,13 @@ export class Reminders {
   ) {}
 
   /**
-   * The reminders of an event with their fates, by due time; also those of earlier times of the event.
+   * The reminders of an event with their status, ordered by due time. Includes reminders for
+   * earlier times of the event.
    * @throws {NotFoundError}
    */
   async list(accountId: string, eventId: string, page: Page): Promise<ReminderInfo[]> {
     const event = await this.events.get(accountId, eventId);
-    // Recurring events have none.
+    // Instances of recurring events have no reminders.
     return isId(event.id) ? this.repository.listForEvent(accountId, event.id, page) : [];
   }
 }

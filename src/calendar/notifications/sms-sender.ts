@@ -11,7 +11,7 @@ import type { ReminderDelivery } from './reminder-policy.ts';
 
 const FEATURE: ApplicationFeature = 'sms';
 
-/** SMS reminders, for applications that have the feature when the reminder is due (spec 4.5 rule 4). */
+/** Sends SMS reminders. The application must have the feature `sms` when the reminder is due. */
 @Injectable()
 export class SmsReminderSender implements ReminderSender {
   readonly type = 'sms';
@@ -21,7 +21,10 @@ export class SmsReminderSender implements ReminderSender {
     @Inject(APP_CONFIG) private readonly config: AppConfig,
   ) {}
 
-  /** A gateway that keeps count of keys has no look-up: there the text is handed over again. */
+  /**
+   * Returns `false` for a gateway without a look-up. Such a gateway ignores a repeated dedupe key,
+   * so sending the text again is safe.
+   */
   async wasSent(
     reminder: DueReminder,
     _account: ConnectedAccount,
@@ -38,10 +41,11 @@ export class SmsReminderSender implements ReminderSender {
     if (!reminder.features.includes(FEATURE)) {
       return { kind: 'refused', reason: 'SMS is not enabled for this application' };
     }
-    // The operator may have changed the list since the event was written.
+    // Checked again, because the operator may have changed the list of countries since the event
+    // was written.
     const refusal = phoneRefusal(reminder.recipient, this.config.quotas.smsCountries);
     if (refusal !== null)
-      return { kind: 'refused', reason: `this number gets no text messages: ${refusal}` };
+      return { kind: 'refused', reason: `the number cannot be sent text messages: ${refusal}` };
     try {
       await this.gateway.send(requestOf(reminder), lease.signal);
       return { kind: 'sent' };
@@ -52,7 +56,7 @@ export class SmsReminderSender implements ReminderSender {
           ? { kind: failure, reason, retryAfterSeconds }
           : { kind: failure, reason };
       }
-      // Aborted on its way, or a bug: nobody knows how far it came.
+      // Aborted while sending, or a bug: the text may or may not have been sent.
       return { kind: 'unknown', reason: internalReason(error) };
     }
   }

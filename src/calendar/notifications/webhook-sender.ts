@@ -13,8 +13,8 @@ import { deliveryOfHttpStatus, type ReminderDelivery } from './reminder-policy.t
 import { reminderSignature } from './reminder-signature.ts';
 
 /**
- * Webhook reminders: the payload as it was given, to the address as it was given (spec 4.5 rule 8), signed. At least
- * once: receivers tell repeats by `webhook-id`.
+ * Sends webhook reminders: the payload of the notification unchanged, to its URL, with a signature.
+ * Delivery is at least once; receivers recognise duplicates by `webhook-id`.
  */
 @Injectable()
 export class WebhookReminderSender implements ReminderSender {
