@@ -331,7 +331,9 @@ describe('notify_participants', () => {
     expect(await invitations(id, 1)).toMatchObject([
       {
         status: 'failed',
-        reason: expect.stringContaining('Nobody was told, because the change of the event failed'),
+        reason: expect.stringContaining(
+          'No participant was notified, because the change of the event failed',
+        ),
       },
     ]);
     expect(await inbox(BO.email, id)).toEqual([]);

@@ -556,7 +556,9 @@ describe('ProviderWriteDispatcher', () => {
       expect(await step(release)).toBe('failed');
       expect(await jobOf(release)).toMatchObject({
         status: 'failed',
-        reason: expect.stringContaining('Nobody was told, because the change of the event failed'),
+        reason: expect.stringContaining(
+          'No participant was notified, because the change of the event failed',
+        ),
       });
       expect(await mails()).toEqual([]);
     });

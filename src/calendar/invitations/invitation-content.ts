@@ -1,22 +1,22 @@
 import type { Participant } from '../event-store/event-values.ts';
 import type { ShownEvent } from '../event-store/ics/ics-writer.ts';
 
-/** Somebody who is told. */
+/** A participant to be notified of a change. */
 export interface InvitationRecipient {
   email: string;
   name: string;
-  /** The job of the mail; several may share one. */
+  /** Id of the mail in the outbox and of its job status. Several recipients may share one mail. */
   mailId: string;
-  /** Why no mail was made for them; absent: one was, or will be. */
+  /** Why no mail was sent to this recipient; absent if one was or will be sent. */
   skipped?: string;
 }
 
-/** An event as it was with a change, for the mails about it. */
+/** The event as it was after a change; the mails about the change show it. */
 export interface InvitationContent {
   event: ShownEvent;
   participants: Participant[];
-  /** Whether each one sees nobody but themselves. */
+  /** True if recipients must not see each other. */
   hideParticipants: boolean;
-  /** The calendar's zone, or UTC: in which times without a zone are told. */
+  /** Time zone for times that have none of their own: the calendar's, or UTC. */
   zone: string;
 }

@@ -3,7 +3,10 @@ import type { When } from '../event-store/event-values.ts';
 import { conferenceLines, type ShownEvent } from '../event-store/ics/ics-writer.ts';
 import type { InvitationKind } from './invitation-plan.ts';
 
-/** What a mail about an event says to people; programs read the calendar file that goes with it. */
+/**
+ * The human-readable part of a mail about an event. Calendar programs read the attached calendar
+ * file.
+ */
 export interface InvitationText {
   subject: string;
   text: string;
@@ -19,17 +22,16 @@ const SUBJECTS = {
 const SENTENCES = {
   invite: (who: string) => `${who} invites you to this event.`,
   update: (who: string) => `${who} has changed this event.`,
-  cancel: (who: string) =>
-    `${who} has cancelled this event, or it does not take place for you any more.`,
+  cancel: (who: string) => `${who} has cancelled this event or removed you from it.`,
 } as const satisfies Record<InvitationKind, (who: string) => string>;
 
-/** A text has the file beside it: only this much of a description is repeated there. */
+/** Longest description in characters that the mail repeats; the calendar file has all of it. */
 const MOST_DESCRIPTION = 4_000;
 
 /**
- * The words of a mail about an event, in English.
- * @param zone in which times are told that have none of their own
- * @param isInstance whether it is one of a series
+ * The text of a mail about an event, in English.
+ * @param zone time zone for times that have none of their own
+ * @param isInstance true if the event is a single occurrence of a series
  */
 export function invitationText(
   kind: InvitationKind,
@@ -43,7 +45,7 @@ export function invitationText(
     ['What', title],
     ['When', whenText(event, zone)],
     ...(event.recurrence ? [['Repeats', rulesText(event.recurrence.rrule)]] : []),
-    ...(isInstance ? [['Note', 'This is about one time of a series only.']] : []),
+    ...(isInstance ? [['Note', 'This message is about a single occurrence of a series.']] : []),
     ...(event.location ? [['Where', event.location]] : []),
     ...(conference.length > 0 ? [['Join', conference.join('\n')]] : []),
     ['Organizer', organizer.name ? `${organizer.name} <${organizer.email}>` : organizer.email],
@@ -120,7 +122,7 @@ const EVERY: Record<string, string> = {
   HOURLY: 'hour',
 };
 
-/** The frequency in words; the file has the rules themselves. */
+/** The frequency of a series in words; the calendar file has the full rules. */
 function rulesText(lines: readonly string[]): string {
   const rule = lines.find((line) => /^RRULE:/i.test(line)) ?? '';
   const unit = EVERY[/FREQ=(\w+)/i.exec(rule)?.[1]?.toUpperCase() ?? ''];

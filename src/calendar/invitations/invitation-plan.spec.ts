@@ -22,7 +22,7 @@ const change = (
   cancelled,
 });
 
-/** `kind: addresses` of each group, and whether SEQUENCE grows. */
+/** `kind: addresses` of each group, and whether SEQUENCE is raised. */
 function told(one: EventChange): [string[], boolean] {
   const plan = planInvitations(one, OWN);
   const groups = plan.map(
@@ -31,30 +31,30 @@ function told(one: EventChange): [string[], boolean] {
   return [groups, raisesSequence(one, plan)];
 }
 
-describe('whom a change of an event is told', () => {
+describe('participants notified of a change', () => {
   it.each<[string, EventChange, string[], boolean]>([
-    ['everybody is invited to a new event', change(null, {}), ['invite: b,c'], false],
-    ['nobody is where nobody takes part', change(null, { participants: [] }), [], false],
-    ['the account itself is told nothing, however it is spelled', change(null, { participants: [person('ADA@example.test'), BO] }), ['invite: b'], false],
-    ['who is new is invited; the answers of the others stay good', change({ participants: [BO] }, {}), ['invite: c'], false],
-    ['who is not there any more gets a cancellation', change({}, { participants: [BO] }), ['cancel: c'], true],
-    ['who takes the place of another is invited while that one is told', change({ participants: [BO] }, { participants: [CY] }), ['invite: c', 'cancel: b'], true],
-    ['the title is seen by all', change({}, { title: 'Retro' }), ['update: b,c'], true],
-    ['so is the description', change({}, { description: 'x' }), ['update: b,c'], true],
-    ['so is the place', change({}, { location: 'x' }), ['update: b,c'], true],
-    ['so is the time', change({}, { when: { object: 'time', time: 1_900_000_060 } }), ['update: b,c'], true],
-    ['so are rules', change({}, { recurrence: { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' } }), ['update: b,c'], true],
-    ['so is how to join', change({}, { conferencing: { provider: 'WebEx', details: { url: 'https://meet.test/1' } } }), ['update: b,c'], true],
-    ['three kinds go together', change({ participants: [BO] , location: 'x' }, { participants: [CY, person('di@example.test'), BO] }), ['invite: c,d', 'update: b'], true],
-    ['answers and names are not told', change({}, { participants: [person(BO.email, { status: 'yes', name: 'Bo', comment: 'x' }), CY] }), [], false],
-    ['nothing has changed', change({}, {}), [], false],
-    ['a cancellation goes to all that are left', change({}, { title: 'Retro' }, true), ['cancel: b,c'], true],
-    ['an event nobody takes part in is a new revision all the same', change({ participants: [] }, { participants: [] }, true), [], true],
+    ['a new event invites all participants', change(null, {}), ['invite: b,c'], false],
+    ['an event without participants notifies no one', change(null, { participants: [] }), [], false],
+    ['the account itself is never notified, in upper or lower case', change(null, { participants: [person('ADA@example.test'), BO] }), ['invite: b'], false],
+    ['a new participant is invited; the responses of the others stay valid', change({ participants: [BO] }, {}), ['invite: c'], false],
+    ['a removed participant gets a cancellation', change({}, { participants: [BO] }), ['cancel: c'], true],
+    ['a replaced participant gets a cancellation, and the new one an invitation', change({ participants: [BO] }, { participants: [CY] }), ['invite: c', 'cancel: b'], true],
+    ['a changed title updates all participants', change({}, { title: 'Retro' }), ['update: b,c'], true],
+    ['a changed description updates all participants', change({}, { description: 'x' }), ['update: b,c'], true],
+    ['a changed location updates all participants', change({}, { location: 'x' }), ['update: b,c'], true],
+    ['a changed time updates all participants', change({}, { when: { object: 'time', time: 1_900_000_060 } }), ['update: b,c'], true],
+    ['a changed recurrence updates all participants', change({}, { recurrence: { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' } }), ['update: b,c'], true],
+    ['changed conferencing details update all participants', change({}, { conferencing: { provider: 'WebEx', details: { url: 'https://meet.test/1' } } }), ['update: b,c'], true],
+    ['one change can cause invitations and updates together', change({ participants: [BO] , location: 'x' }, { participants: [CY, person('di@example.test'), BO] }), ['invite: c,d', 'update: b'], true],
+    ['changed responses and names notify no one', change({}, { participants: [person(BO.email, { status: 'yes', name: 'Bo', comment: 'x' }), CY] }), [], false],
+    ['a write that changes nothing notifies no one', change({}, {}), [], false],
+    ['a deleted event sends cancellations to the remaining participants', change({}, { title: 'Retro' }, true), ['cancel: b,c'], true],
+    ['deleting an event without participants raises SEQUENCE', change({ participants: [] }, { participants: [] }, true), [], true],
   ])('%s', (_rule, one, groups, raises) => {
     expect(told(one)).toEqual([groups, raises]);
   }); // prettier-ignore
 
-  it('counts other times as a revision where nobody is told, and other words not', () => {
+  it('without notifications, raises SEQUENCE for a changed time but not for changed text', () => {
     expect(raisesSequence(change({}, { when: { object: 'date', date: '2030-01-01' } }), [])).toBe(
       true,
     );
@@ -62,21 +62,21 @@ describe('whom a change of an event is told', () => {
   });
 });
 
-describe('answers of a meeting that is moved', () => {
+describe('responses to a meeting whose time changes', () => {
   const yes = { status: 'yes', comment: 'gladly' } as const;
   const before = event({ participants: [person(OWN, yes), person(BO.email, yes), CY] });
   const moved = { when: { object: 'date', date: '2030-01-01' } } as const;
 
-  it('are asked for anew, but the account’s own', () => {
+  it('are reset, except that of the account itself', () => {
     expect(askedAnew(before, { ...before, ...moved }, OWN)).toEqual([person(OWN, yes), BO, CY]);
   });
 
-  it('stay where they come with the change', () => {
+  it('stay if the change itself sets them', () => {
     const participants = [BO, person(CY.email, yes)];
     expect(askedAnew(before, event({ ...moved, participants }), OWN)).toEqual(participants);
   });
 
-  it('stay where other things are changed', () => {
+  it('stay if only other fields change', () => {
     expect(askedAnew(before, { ...before, title: 'Retro' }, OWN)).toBe(before.participants);
   });
 });

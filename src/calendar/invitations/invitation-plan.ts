@@ -2,18 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { EventFields } from '../event-store/event-record.ts';
 import type { Participant } from '../event-store/event-values.ts';
 
-/** What participants are told: that they take part, that something has changed, or that it does not take place for them. */
+/** Kinds of messages to participants: an invitation, an update, or a cancellation. */
 export const INVITATION_KINDS = ['invite', 'update', 'cancel'] as const;
 export type InvitationKind = (typeof INVITATION_KINDS)[number];
 
-/** METHOD of each (RFC 5546 3.2). */
+/** The iTIP METHOD of each kind (RFC 5546 3.2). */
 export const METHODS = {
   invite: 'REQUEST',
   update: 'REQUEST',
   cancel: 'CANCEL',
 } as const satisfies Record<InvitationKind, string>;
 
-/** The part of an event that participants know of. */
+/** The fields of an event that participants see. */
 type Known = Pick<
   EventFields,
   'title' | 'description' | 'location' | 'when' | 'recurrence' | 'conferencing' | 'participants'
@@ -21,14 +21,14 @@ type Known = Pick<
 
 /** One write of an event. */
 export interface EventChange {
-  /** Null: it is new. */
+  /** The event before the write; `null` if the event is new. */
   before: Known | null;
   after: Known;
-  /** Whether it does not take place any more. */
+  /** True if the event was cancelled or deleted. */
   cancelled: boolean;
 }
 
-/** What one kind of message says to whom. */
+/** One kind of message and its recipients. */
 export interface PlannedInvitations {
   kind: InvitationKind;
   recipients: readonly Participant[];
@@ -37,7 +37,7 @@ export interface PlannedInvitations {
 const differs = (before: Known, after: Known, names: readonly (keyof Known)[]): boolean =>
   names.some((name) => !isDeepStrictEqual(before[name], after[name]));
 
-/** Whether everybody who takes part has to see the event anew for what has changed in it. */
+/** True if a field has changed that all participants see. */
 function isRevised({ before, after }: EventChange): boolean {
   return (
     before !== null &&
@@ -53,8 +53,9 @@ function isRevised({ before, after }: EventChange): boolean {
 }
 
 /**
- * Who is told what of a change: those who are new are invited, those who are not there any more get a cancellation, the
- * others an update where something has changed that they see. The account itself is told nothing.
+ * Decides which participants are notified of a change. New participants get an invitation, removed
+ * ones a cancellation. The others get an update if a field that they see has changed. The account
+ * itself is never notified.
  * @param own address of the account
  */
 export function planInvitations(change: EventChange, own: string): PlannedInvitations[] {
@@ -74,8 +75,9 @@ export function planInvitations(change: EventChange, own: string): PlannedInvita
 }
 
 /**
- * The participants of an event that is moved, when they are told of it: who has answered for another time is asked anew.
- * Answers that come with the change itself stay, and so does the account's own.
+ * The participants after a change of the event's time. Their earlier responses are reset, because
+ * these were given for another time. Responses set by the change itself stay, and so does the
+ * account's own.
  * @param own address of the account
  */
 export function askedAnew(before: Known, after: Known, own: string): Participant[] {
@@ -96,10 +98,11 @@ function planned(
 }
 
 /**
- * Whether a change makes a new SEQUENCE (RFC 5546 2.1.4): when times or rules have changed or the event was cancelled, also
- * where nobody is told; and with every update or cancellation that is told. Inviting somebody makes none: the answers of
- * the others stay good.
- * @param plan what is told of it
+ * True if a change must raise SEQUENCE (RFC 5546 2.1.4). A cancellation, or a changed time or
+ * recurrence, always raises SEQUENCE, even if no participant is notified. So does every change that
+ * sends an update or a cancellation. An invitation alone does not: the responses of the other
+ * participants stay valid.
+ * @param plan messages that the change sends
  */
 export function raisesSequence(change: EventChange, plan: readonly PlannedInvitations[]): boolean {
   const { before, after, cancelled } = change;

@@ -24,24 +24,24 @@ import { METHODS } from './invitation-plan.ts';
 import { InvitationsRepository, type WaitingInvitation } from './invitations.repository.ts';
 import { SchedulingMails } from './scheduling-mails.ts';
 
-const UNTOLD = 'was never told of the event';
+const UNTOLD = 'was never notified of the event';
 
-/** An invitation with everything its mails are made of. */
+/** An invitation with all data that its mails need. */
 interface Release {
   invitation: WaitingInvitation;
   content: InvitationContent;
   account: ConnectedAccount;
   uid: string;
-  /** The event as it is called at the provider now, with what `content` says of it. */
+  /** The event with its current id at the provider and with the values of `content`. */
   row: IcsRow;
   series: IcsRow | undefined;
   instances: readonly IcsRow[];
 }
 
 /**
- * Makes the mails about a change of an event once the change is at the provider, and hands them to the outbox. It is a job
- * of the event: those run one after the other, in the order of the changes. When the change has failed for good,
- * nobody is told of it.
+ * Makes the mails about a change of an event and adds them to the outbox, after the change has
+ * reached the provider. Runs as a provider write of the event, so that the changes of an event are
+ * handled in order. If the change fails permanently, no mail is sent.
  */
 @Injectable()
 export class InvitationReleases implements OnModuleInit {
@@ -59,13 +59,13 @@ export class InvitationReleases implements OnModuleInit {
 
   readonly #release: ProviderWriteHandler = async (_port, account, { jobId }) => {
     const invitation = await this.repository.find(account.accountId, jobId);
-    if (!invitation?.content) return { kind: 'superseded', reason: 'The event is gone' };
+    if (!invitation?.content) return { kind: 'superseded', reason: 'The event was deleted' };
     const early = this.#unlessWritten(invitation);
     if (early) return early;
     const release = await this.#load(account, invitation, invitation.content);
-    if (!release) return { kind: 'superseded', reason: 'The event has never been at its provider' };
+    if (!release) return { kind: 'superseded', reason: 'The event never reached its provider' };
     const told = invitation.recipients.filter((recipient) => !isUntold(invitation, recipient));
-    if (told.length === 0) return { kind: 'superseded', reason: `Whom it is for ${UNTOLD}` };
+    if (told.length === 0) return { kind: 'superseded', reason: `Every recipient ${UNTOLD}` };
     const messages = await this.#messages(release, told);
     const recipients = invitation.recipients.map((recipient) =>
       isUntold(invitation, recipient) ? { ...recipient, skipped: UNTOLD } : recipient,
@@ -79,7 +79,10 @@ export class InvitationReleases implements OnModuleInit {
     };
   };
 
-  /** What becomes of mails whose change is not at the provider. @throws {ProviderError} when it never will be */
+  /**
+   * Result for an invitation whose change is not at the provider; `null` if its mails may be made.
+   * @throws {ProviderError} if the change has failed permanently
+   */
   #unlessWritten({ kind, writeStatus, writeReason }: WaitingInvitation): WriteOutcome | null {
     const why = writeReason ? `: ${writeReason}` : '';
     switch (writeStatus) {
@@ -89,12 +92,16 @@ export class InvitationReleases implements OnModuleInit {
       case 'failed':
         throw new ProviderError(
           'rejected',
-          `Nobody was told, because the change of the event failed${why}`,
+          `No participant was notified, because the change of the event failed${why}`,
         );
       case 'cancelled':
-        // The event has been deleted, and whoever was removed before is not told of that.
+        // The event was deleted before the change was written. Participants whom the change removed
+        // must still get their cancellation.
         if (kind === 'cancel') return null;
-        return { kind: 'superseded', reason: `The change of the event was not carried out${why}` };
+        return {
+          kind: 'superseded',
+          reason: `The change of the event was cancelled before it reached the provider${why}`,
+        };
       default:
         return null;
     }
@@ -108,13 +115,13 @@ export class InvitationReleases implements OnModuleInit {
     const { accountId } = account;
     const [stored] = await findIcsRows(this.database, accountId, [invitation.eventId]);
     if (!stored?.icalUid) return undefined;
-    // A conference may have been made for it since.
+    // A conference may have been created for the event since.
     const conferencing = content.event.conferencing ?? stored.conferencing;
     const row = { ...stored, ...content.event, conferencing, sequence: invitation.sequence };
     const { icalUid: uid, masterEventId } = stored;
     const [[series], instances] = await Promise.all([
       masterEventId ? findIcsRows(this.database, accountId, [masterEventId]) : [],
-      // Whoever is told that a series is off need not hear of its parts.
+      // The cancellation of a whole series does not list its changed occurrences.
       row.recurrence && invitation.kind !== 'cancel'
         ? findIcsInstances(this.database, accountId, [row.id])
         : [],
@@ -157,7 +164,10 @@ export class InvitationReleases implements OnModuleInit {
   }
 }
 
-/** The calendar file of one mail (RFC 5546 3.2). @throws {ProviderError} when the event cannot be written as one */
+/**
+ * The calendar file of one mail (RFC 5546 3.2).
+ * @throws {ProviderError} if the event cannot be written as a calendar file
+ */
 function fileFor(
   { invitation, content, account, uid, row, series, instances }: Release,
   method: string,
@@ -176,7 +186,7 @@ function fileFor(
   const own: IcsRow = {
     ...row,
     status: isCancelled ? 'cancelled' : row.status,
-    // A cancellation names those it is for, whether or not they are still there.
+    // A cancellation lists its recipients, even if they are no longer participants.
     participants: isCancelled ? removed : content.participants,
   };
   const people = {

@@ -13,25 +13,31 @@ const InvitationSchema = defineEntity({
     { name: 'invitation_account', properties: ['account'] },
   ],
   properties: {
-    /** Is the job that hands the mails over once the change is at the provider. */
+    /**
+     * Also the id of the provider write that sends the mails after the change has reached the
+     * provider.
+     */
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
     event: () => p.manyToOne(Event).ref().deleteRule('cascade'),
-    /** The job that carries the change to the provider. */
+    /** Id of the provider write that carries the change to the provider. */
     writeId: p.uuid(),
     kind: p.enum(INVITATION_KINDS),
-    /** SEQUENCE of the revision that is told. */
+    /** SEQUENCE of the notified revision. */
     sequence: p.integer(),
-    /** At most 50, each with the job of the mail. */
+    /** At most 50 recipients, each with the id of the mail. */
     recipients: p.json<InvitationRecipient[]>(),
-    /** The event as it was with this change; null once the mails are made. */
+    /** The event as it was after this change; `null` once the mails are made. */
     content: p.json<InvitationContent>().nullable(),
-    /** When the mails were handed over to be sent. */
+    /** When the mails were added to the outbox. */
     releasedAt: p.datetime().columnType('timestamptz').nullable(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });
 
-/** What some participants of an event are told of one change of it. Stays as history until the account goes. */
+/**
+ * Messages of one kind to participants about one change of an event. Kept as history until the
+ * account is deleted.
+ */
 export class Invitation extends InvitationSchema.class {}
 InvitationSchema.setClass(Invitation);

@@ -20,7 +20,7 @@ export class InvitationsController {
   @Get(':id/invitations')
   @ApiErrors(404)
   @Endpoint({
-    summary: 'What participants of an event were told by mail, and what became of it; latest first',
+    summary: 'Mails sent to the participants of an event, with their status; latest first',
     operationId: 'Events_listInvitations',
     response: z.array(invitationView),
   })

@@ -4,7 +4,7 @@ import { METHODS } from './invitation-plan.ts';
 import type { InvitationFate } from './invitations.repository.ts';
 import type { InvitationView } from './invitations.schema.ts';
 
-/** What became of it for this recipient: the mail may have reached others only. */
+/** Status for this recipient. A mail with several recipients may have reached only some of them. */
 function fateOf(fate: InvitationFate): { status: JobState; reason: string | null } {
   if (fate.skipped) return { status: 'cancelled', reason: fate.skipped };
   const refusal = fate.refused?.find(

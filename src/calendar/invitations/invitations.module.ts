@@ -10,7 +10,7 @@ import { InvitationsRepository } from './invitations.repository.ts';
 import { Invitations } from './invitations.service.ts';
 import { SchedulingMails } from './scheduling-mails.ts';
 
-/** Mails to those who take part in events. */
+/** Mails to the participants of events. */
 @Module({
   imports: [EventStoreModule, OutboxModule, OutgoingModule, ProvidersModule, ProviderWritesModule],
   controllers: [InvitationsController],

@@ -8,18 +8,18 @@ import type { RefusedRecipient } from '../../platform/base/errors/provider-error
 import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
 import type { InvitationKind } from './invitation-plan.ts';
 
-/** What some participants are to be told of a change. */
+/** Messages of one kind to be sent about a change. */
 export interface NewInvitation {
   kind: InvitationKind;
   sequence: number;
   recipients: readonly InvitationRecipient[];
 }
 
-/** The change that is told. */
+/** The change that participants are notified of. */
 export interface InvitationSource {
   accountId: string;
   eventId: string;
-  /** The job that carries it to the provider. */
+  /** Id of the provider write that carries the change to the provider. */
   writeId: string;
   content: InvitationContent;
   at: Date;
@@ -32,17 +32,17 @@ export interface WaitingInvitation {
   kind: InvitationKind;
   sequence: number;
   recipients: InvitationRecipient[];
-  /** Null: they are made. */
+  /** `null` if the mails have been made. */
   content: InvitationContent | null;
   createdAt: Date;
-  /** Null: the job of the change is not there any more. */
+  /** Status of the change's provider write; `null` if its job status was deleted. */
   writeStatus: JobState | null;
   writeReason: string | null;
-  /** Of the recipients, those earlier messages were for of which none has left. */
+  /** Recipients that had earlier messages about the event of which none was sent. */
   untold: string[];
 }
 
-/** What became of one recipient's message. */
+/** Result of one recipient's message. */
 export interface InvitationFate {
   id: string;
   email: string;
@@ -51,12 +51,12 @@ export interface InvitationFate {
   sequence: number;
   skipped: string | null;
   createdAt: Date;
-  /** The job of the mail; null: it has not been made yet. */
+  /** Id of the mail and its job status; `null` if the mail has not been made yet. */
   mailId: string | null;
   mailStatus: JobState | null;
   mailReason: string | null;
   refused: RefusedRecipient[] | null;
-  /** The job that makes the mails. */
+  /** Status of the provider write that makes the mails. */
   jobStatus: JobState;
   jobReason: string | null;
 }
@@ -96,12 +96,15 @@ const LIST = `
   where i.account_id = $1 and i.event_id = $2
   order by i.id desc, r.n limit $3 offset $4`;
 
-/** SQL of invitations; every statement carries the account. */
+/** Reads and writes invitations. Every statement is limited to one account. */
 @Injectable()
 export class InvitationsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Stores what is told of a change, each with the job that makes its mails, behind the job of the change. */
+  /**
+   * Stores the messages about a change. Each gets a provider write that makes its mails and runs
+   * after the write of the change.
+   */
   async insert(
     sql: Sql,
     { accountId, eventId, writeId, content, at }: InvitationSource,
@@ -133,7 +136,7 @@ export class InvitationsRepository {
     return (await this.database.query<WaitingInvitation>(FIND, [id, accountId]))[0];
   }
 
-  /** Its mails are made, in the same transaction. */
+  /** Marks an invitation as released, in the transaction that adds its mails to the outbox. */
   async release(
     sql: Sql,
     accountId: string,

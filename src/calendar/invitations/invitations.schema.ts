@@ -6,7 +6,7 @@ import { INVITATION_KINDS } from './invitation-plan.ts';
 /** Query of GET /events/{id}/invitations. */
 export const listInvitationsQuery = z.object(pageQuery);
 
-/** What one participant was told of one change, and what became of it. */
+/** The message to one participant about one change, with its status. */
 export const invitationView = z
   .object({
     object: z.literal('invitation'),
@@ -14,17 +14,17 @@ export const invitationView = z
     name: z.string(),
     kind: z.enum(INVITATION_KINDS),
     method: z.string().describe('METHOD of the calendar file: REQUEST or CANCEL'),
-    sequence: z.number().int().describe('SEQUENCE of the event it tells of'),
+    sequence: z.number().int().describe('SEQUENCE of the event in this message'),
     status: z
       .enum(JOB_STATES)
       .describe(
-        'As of jobs. pending: the change is not yet at the provider, or the mail is about to be sent',
+        'Same values as for job statuses. pending: the change is not yet at the provider, or the mail is about to be sent',
       ),
-    reason: z.string().nullable().describe('Of what is delayed, failed or cancelled'),
+    reason: z.string().nullable().describe('Reason if delayed, failed or cancelled'),
     job_status_id: z
       .string()
       .describe(
-        'The job of the mail, once there is one: its timeline; before, the job that makes it',
+        'Job status of the mail, with its timeline. Before the mail exists: job status of the step that makes it',
       ),
     created_at: z.number().int(),
   })

@@ -25,21 +25,21 @@ import {
   type NewInvitation,
 } from './invitations.repository.ts';
 
-/** A write of an event, as those hear of it who take part. */
+/** A write of an event, as far as it concerns participants. */
 export interface InvitingWrite {
-  /** Null: the event is new. */
+  /** The event before the write; `null` if the event is new. */
   before: EventFields | null;
-  /** Whether they are told (`notify_participants`). */
+  /** True if participants are notified (`notify_participants`). */
   notify: boolean;
-  /** The job that carries the change to the provider. */
+  /** Id of the provider write that carries the change to the provider. */
   writeId: string;
   at: Date;
 }
 
-/** Recipients of one mail: more than that, servers refuse or look at twice. */
+/** Most recipients of one mail: servers refuse or scrutinise mails with more. */
 const MOST_TOGETHER = 50;
 
-/** Tells those who take part in events of their changes, by mail (docs/invitations.md). */
+/** Notifies participants of changes of their events by mail (docs/invitations.md). */
 @Injectable()
 export class Invitations {
   constructor(
@@ -49,8 +49,9 @@ export class Invitations {
   ) {}
 
   /**
-   * Whether this account may tell participants; before anything is stored.
-   * @throws {InvalidInputError} it has no mail @throws {ForbiddenError} it has not granted sending
+   * Checks whether this account may notify participants. Call it before anything is stored.
+   * @throws {InvalidInputError} if the account cannot send mail
+   * @throws {ForbiddenError} if the account has granted no scope for sending
    */
   assertAllowed(
     { provider, scopes }: AccountPrincipal,
@@ -69,8 +70,9 @@ export class Invitations {
   }
 
   /**
-   * Who takes part in an event after a change, with their answers: none for those who are told that it takes place at
-   * another time. Before the event gets its new values.
+   * The participants of an event after a change, with their responses. If participants are notified
+   * of another time, their earlier responses are reset. Call it before the event gets its new
+   * values.
    */
   participantsAfter(
     account: AccountPrincipal,
@@ -87,9 +89,9 @@ export class Invitations {
   }
 
   /**
-   * What a write of an event means for those who take part, in its transaction: raises SEQUENCE where it has to be, and
-   * stores what they are told, which is sent once the write is at the provider. Of an event somebody else has organized
-   * nobody is told. Call it after the event has its new values.
+   * Handles a write of an event in its transaction: raises SEQUENCE if required, and stores the
+   * messages to participants. The messages are sent after the write has reached the provider. Does
+   * nothing for an event with another organizer. Call it after the event has its new values.
    */
   async follow(
     em: EntityManager,
@@ -102,7 +104,7 @@ export class Invitations {
     const plan = notify ? planInvitations(change, account.email) : [];
     if (raisesSequence(change, plan)) event.sequence += 1;
     if (plan.length === 0) return;
-    // What is stored refers to the event.
+    // The rows of invitations refer to the row of the event.
     await em.flush();
     const invitations = plan.flatMap((told) => inParts(told, event));
     const source = {
@@ -115,18 +117,24 @@ export class Invitations {
     await this.repository.insert(sqlOf(em), source, invitations);
   }
 
-  /** What participants of an event were told, with what became of it; latest first. @throws {NotFoundError} */
+  /**
+   * The messages to participants of an event with their status, latest first.
+   * @throws {NotFoundError}
+   */
   async list(accountId: string, eventId: string, page: Page): Promise<InvitationFate[]> {
     const event = await this.events.get(accountId, eventId);
     return isId(event.id) ? this.repository.list(accountId, event.id, page) : [];
   }
 }
 
-/** Whether the account has organized an event. */
+/** True if the account is the organizer of the event. */
 const isOwn = ({ email }: AccountPrincipal, organizer: string | null | undefined): boolean =>
   (organizer ?? email).toLowerCase() === email.toLowerCase();
 
-/** One mail for those who see each other, one for each of those who do not; stored in parts of bounded size. */
+/**
+ * Splits recipients into stored parts of limited size. The recipients of a part share one mail, or
+ * get one each if participants are hidden.
+ */
 function inParts({ kind, recipients }: PlannedInvitations, event: Event): NewInvitation[] {
   const parts: NewInvitation[] = [];
   for (let from = 0; from < recipients.length; from += MOST_TOGETHER) {

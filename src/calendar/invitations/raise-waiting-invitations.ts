@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/database/sql.ts';
 
-/** Invitations of an event whose mails are not made yet tell of a later revision: SEQUENCE becomes greater by so much. */
+/** Adds `by` to the SEQUENCE of an event's invitations whose mails are not made yet. */
 export async function raiseWaitingInvitations(
   sql: Sql,
   eventId: string,

@@ -7,17 +7,20 @@ import { compose } from '../../formats/mime/compose.ts';
 import { ownAddress } from '../../mail/composing/outgoing-content.ts';
 import { OutgoingMessages } from '../../mail/composing/outgoing-messages.ts';
 
-/** How long mails are tried to be sent from when they are handed over: the outbox's own default (spec 4.3). */
+/** How long the outbox retries these mails: 24 hours, its own default. */
 const RETRY_MS = 24 * 3_600_000;
 const MOST_SUBJECT = 200;
 
-/** A scheduling message as it is handed over to be sent. */
+/** A scheduling message to be sent. */
 export interface SchedulingMail {
-  /** Of its job. */
+  /** Id of the mail in the outbox and of its job status. */
   id: string;
   account: { accountId: string; email: string; name: string };
   to: readonly Address[];
-  /** What it says to people; white space of the subject, and what is too long of it, is made fit. */
+  /**
+   * The human-readable part. White space in the subject is collapsed, and a long subject is
+   * shortened.
+   */
   words: { subject: string; html: string; text: string };
   /** METHOD of the calendar file (RFC 5546 3.2), upper case. */
   method: string;
@@ -25,7 +28,10 @@ export interface SchedulingMail {
   at: Date;
 }
 
-/** Composes and hands over whatever is mailed about meetings (RFC 6047): invitations, cancellations, answers. */
+/**
+ * Composes and queues all mails about meetings (RFC 6047): invitations, cancellations and
+ * responses.
+ */
 @Injectable()
 export class SchedulingMails {
   constructor(
@@ -33,7 +39,10 @@ export class SchedulingMails {
     private readonly outbox: OutboxService,
   ) {}
 
-  /** The mail as the outbox takes it: from the account, tried for 24 hours. Writes nothing. */
+  /**
+   * Composes the mail for the outbox: sent from the account and retried for 24 hours. Stores
+   * nothing.
+   */
   async compose({
     id,
     account,
@@ -57,7 +66,7 @@ export class SchedulingMails {
       messageIdHeader,
       date: at,
       calendar: { method, ics },
-      // Keeps out-of-office replies quiet (RFC 3834).
+      // Suppresses out-of-office replies (RFC 3834).
       headers: { 'Auto-Submitted': 'auto-generated' },
     });
     return {
@@ -78,7 +87,7 @@ export class SchedulingMails {
     };
   }
 
-  /** Hands them over in the caller's transaction. */
+  /** Adds the mails to the outbox, in the caller's transaction. */
   async accept(sql: Sql, mails: readonly NewOutboxMessage[]): Promise<void> {
     await this.outbox.acceptInvitations(sql, mails);
   }
