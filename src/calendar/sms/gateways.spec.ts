@@ -63,7 +63,7 @@ describe('SMS gateways', () => {
     return error;
   };
 
-  describe('of any kind, over HTTP', () => {
+  describe('generic HTTP gateways', () => {
     const gateway = (config: object = {}) =>
       new HttpSmsGateway(
         {
@@ -82,7 +82,7 @@ describe('SMS gateways', () => {
         new SystemClock(),
       );
 
-    it('get the text in their own form, with their headers and the key of the text', async () => {
+    it('receive the text in their own format, with the configured headers and the dedupe key', async () => {
       await gateway().send(TEXT, signal);
       const [{ request, body } = { request: undefined, body: '' }] = requests;
       expect(request).toMatchObject({ method: 'POST', url: '/texts' });
@@ -92,7 +92,7 @@ describe('SMS gateways', () => {
         'idempotency-key': 'reminder:1:2',
       });
       expect(JSON.parse(body)).toEqual({
-        // What looks like a placeholder in the text is text.
+        // A placeholder within the text is not replaced.
         sms: [{ recipient: '+15550100', content: `[${TEXT.text}]` }],
         ref: 'reminder:1:2',
         flash: false,
@@ -108,14 +108,14 @@ describe('SMS gateways', () => {
       [302, 'not-yet'],
       [500, 'not-yet'],
       [0, 'not-yet'],
-    ])('that answer %i have not taken it: %s', async (status, failure) => {
+    ])('have not taken the text if they answer %i: %s', async (status, failure) => {
       answer = { status, body: 'very-secret' };
       const error = await failureOf(gateway());
       expect(error).toMatchObject({ failure });
       expect(error.message).not.toContain('very-secret');
     });
 
-    it('are left alone for as long as they ask', async () => {
+    it('are retried no earlier than they request', async () => {
       answer = { status: 429, headers: { 'retry-after': '90' } };
       expect(await failureOf(gateway())).toMatchObject({
         failure: 'not-yet',
@@ -123,7 +123,7 @@ describe('SMS gateways', () => {
       });
     });
 
-    it('with a private address are not called unless the operator allows it', async () => {
+    it('at a private address are not called unless the operator allows it', async () => {
       const guarded = new EgressClient(new EgressPolicy([]));
       const config = {
         gateway: 'http',
@@ -138,7 +138,7 @@ describe('SMS gateways', () => {
       await guarded.onApplicationShutdown();
     });
 
-    it('have placeholders replaced in strings only, wherever they are', () => {
+    it('get placeholders replaced in strings only, at any depth', () => {
       const values = { to: '+1', text: 'x', key: 'k' };
       expect(filled(['{to}{to}', { '{to}': [1, null, '{nothing} {text}'] }], values)).toEqual([
         '+1+1',
@@ -151,7 +151,7 @@ describe('SMS gateways', () => {
     const gateway = (sender: string = TWILIO.sender) =>
       new TwilioSmsGateway({ ...TWILIO, url, sender }, egress, new SystemClock());
 
-    it('get a form, under the name of the API key', async () => {
+    it('receives a form, authenticated with the API key', async () => {
       await gateway().send(TEXT, signal);
       await gateway('MG1').send(TEXT, signal);
       const [first, second] = requests;
@@ -187,7 +187,7 @@ describe('SMS gateways', () => {
       [500, 20500, 'unknown'],
       [502, null, 'unknown'],
       [503, 20503, 'not-yet'],
-    ] as const)('that answer %i with code %s: %s', async (status, code, failure) => {
+    ] as const)('answers %i with code %s: %s', async (status, code, failure) => {
       expect(failureOfTwilio(status, code)).toBe(failure);
       answer = {
         status,
@@ -198,7 +198,7 @@ describe('SMS gateways', () => {
       expect(error.message).not.toContain('very-secret');
     });
 
-    it('may have taken a text whose answer was lost, and not one that never got there', async () => {
+    it('may have taken a text if the response was lost, but not if the connection failed', async () => {
       answer = { status: 0 };
       expect(await failureOf(gateway())).toMatchObject({ failure: 'unknown' });
       const nobody = new TwilioSmsGateway(
@@ -209,7 +209,7 @@ describe('SMS gateways', () => {
       expect(await failureOf(nobody)).toMatchObject({ failure: 'not-yet' });
     });
 
-    it('are asked for the same text to the same number, not older than the reminder', async () => {
+    it('reports a text as sent only if text and number match and it is not older than the reminder', async () => {
       const since = new Date('2026-03-01T12:00:00Z');
       const found = async (message: object) => {
         const entry = {
@@ -236,7 +236,7 @@ describe('SMS gateways', () => {
     });
   });
 
-  describe('are set by the environment, which', () => {
+  describe('configured by environment variables', () => {
     const problemsOf = (environment: Record<string, string>): readonly string[] => {
       try {
         loadConfig({
@@ -250,7 +250,7 @@ describe('SMS gateways', () => {
       }
     };
 
-    it('must have what the gateway needs', () => {
+    it('require all variables of the chosen gateway', () => {
       expect(problemsOf({ SMS_GATEWAY: 'twilio', TWILIO_FROM: '+1' })).toEqual([
         'TWILIO_ACCOUNT_SID: is required by SMS_GATEWAY=twilio',
         'TWILIO_AUTH_TOKEN: is required by SMS_GATEWAY=twilio',
@@ -271,14 +271,11 @@ describe('SMS gateways', () => {
       [{ SMS_HTTP_HEADERS: '{"Host":"very-secret"}' }, 'SMS_HTTP_HEADERS'],
       [{ SMS_HTTP_BODY: '{"to":"{to}"}' }, 'SMS_HTTP_BODY'],
       [{ TWILIO_ACCOUNT_SID: 'AC1/../very-secret' }, 'TWILIO_ACCOUNT_SID'],
-    ] as [Record<string, string>, string][])(
-      'is refused when it is wrong: %j',
-      (environment, name) => {
-        const [problem, ...others] = problemsOf(environment);
-        expect(problem).toMatch(new RegExp(`^${name}: `));
-        expect(others).toEqual([]);
-        expect(problem).not.toContain('very-secret');
-      },
-    );
+    ] as [Record<string, string>, string][])('refuse an invalid value: %j', (environment, name) => {
+      const [problem, ...others] = problemsOf(environment);
+      expect(problem).toMatch(new RegExp(`^${name}: `));
+      expect(others).toEqual([]);
+      expect(problem).not.toContain('very-secret');
+    });
   });
 });

@@ -5,13 +5,14 @@ import type { Clock } from '../../platform/base/time/clock.ts';
 import type { HttpSmsConfig, JsonValue } from '../../platform/config/sms-config.ts';
 import { SmsError, SmsGateway, type SmsRequest } from './sms-gateway.ts';
 
-/** Definite: this text will never be taken, however often it is handed over. */
+/** HTTP statuses that are final: the gateway will never accept this text. */
 const REFUSALS: readonly number[] = [400, 410, 413, 415, 422];
 
 /**
- * Any gateway that takes texts as JSON. Every attempt carries the text's key, in the body where the template has `{key}`
- * and always as the header `Idempotency-Key`: a gateway that keeps count of it delivers once, one that does not may deliver twice
- * after a crash or a lost answer.
+ * A gateway that takes texts as JSON over HTTP. Every attempt carries the text's dedupe key: always
+ * in the header `Idempotency-Key`, and in the body wherever the template has `{key}`. A gateway
+ * that checks the key delivers the text once. Any other gateway may deliver it twice after a crash
+ * or a lost response.
  */
 export class HttpSmsGateway extends SmsGateway {
   constructor(
@@ -32,7 +33,7 @@ export class HttpSmsGateway extends SmsGateway {
     };
     const answer = await this.egress.request(url, request, { signal }).catch((error: unknown) => {
       if (!(error instanceof EgressError)) throw error;
-      // The key makes it harmless to hand it over again.
+      // Safe to send again, because the attempt carries the same key.
       throw new SmsError(`the SMS gateway cannot be reached: ${error.message}`, 'not-yet', null, {
         cause: error,
       });
@@ -47,7 +48,10 @@ export class HttpSmsGateway extends SmsGateway {
 
 const PLACEHOLDER = /\{(to|text|key)\}/g;
 
-/** Replaces the placeholders in the strings of a template: values are never read as template or as JSON. */
+/**
+ * Replaces the placeholders in the strings of a template. Values are never parsed as a template or
+ * as JSON.
+ */
 export function filled(
   template: JsonValue,
   values: Readonly<Record<'to' | 'text' | 'key', string>>,

@@ -1,6 +1,6 @@
 import { SmsError, SmsGateway } from './sms-gateway.ts';
 
-/** No gateway: every text is refused. */
+/** Used if no gateway is configured: refuses every text. */
 export class NoSmsGateway extends SmsGateway {
   async send(): Promise<void> {
     throw new SmsError('this server has no SMS gateway (SMS_GATEWAY=none)', 'refused');

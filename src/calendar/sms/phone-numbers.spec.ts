@@ -4,8 +4,8 @@ describe('phoneRefusal', () => {
   it.each([
     ['a German mobile number', '+4915112345678'],
     ['an American number', '+12133734253'],
-    ['a number that no country has', '+15550100'],
-  ])('lets %s get texts when all countries may', (_, number) => {
+    ['a number without a country', '+15550100'],
+  ])('accepts %s if all countries are allowed', (_, number) => {
     expect(phoneRefusal(number, [])).toBeNull();
   });
 
@@ -13,13 +13,13 @@ describe('phoneRefusal', () => {
     ['of Germany', '+499001234567'],
     ['of the United Kingdom', '+449098790123'],
     ['of the United States', '+19002345678'],
-    ['of no country, the international premium-rate service', '+979123456789'],
-  ])('refuses a premium-rate number %s, also when its country is allowed', (_, number) => {
+    ['of the international premium-rate service, which has no country', '+979123456789'],
+  ])('refuses a premium-rate number %s, even if its country is allowed', (_, number) => {
     expect(phoneRefusal(number, [])).toMatch(/premium-rate/);
     expect(phoneRefusal(number, ['DE', 'GB', 'US'])).toMatch(/premium-rate/);
   });
 
-  it('lets only numbers of allowed countries get texts, also where countries share a calling code', () => {
+  it('accepts only numbers of allowed countries, even if countries share a calling code', () => {
     expect(phoneRefusal('+4915112345678', ['DE'])).toBeNull();
     expect(phoneRefusal('+12133734253', ['US'])).toBeNull();
     expect(phoneRefusal('+18762345678', ['US'])).toMatch(/^it belongs to JM; .* to US only$/);

@@ -6,7 +6,7 @@ const RECORD = `
   insert into sms_message (id, account_id, phone_number, text, dedupe) values ($1, $2, $3, $4, $5)
   on conflict (dedupe) do nothing`;
 
-/** Writes texts to the table `sms_message` instead of sending them: for development and tests. */
+/** Stores texts in the table `sms_message` instead of sending them, for development and tests. */
 export class RecordingSmsGateway extends SmsGateway {
   constructor(private readonly database: Database) {
     super();

@@ -1,24 +1,30 @@
-/** A text to one phone. */
+/** A text message to one phone. */
 export interface SmsRequest {
   accountId: string;
   /** International format. */
   to: string;
   text: string;
-  /** The same key is the same text: gateways that can tell deliver it once, however often it is handed over. */
+  /**
+   * Dedupe key, the same for every attempt. A gateway that supports such keys delivers the text
+   * once.
+   */
   dedupe: string;
 }
 
 /**
- * What is known when a gateway did not say that it has the text. `refused`: it never will; `not-yet`: it does not have it,
- * and may take it later; `unknown`: it may have it.
+ * What is known after a failed attempt. `refused`: the gateway will never accept the text.
+ * `not-yet`: the gateway does not have the text, but may accept it later. `unknown`: the gateway
+ * may have the text.
  */
 export type SmsFailure = 'refused' | 'not-yet' | 'unknown';
 
-/** The gateway did not take the text. `message` may be shown to the caller and has no secret in it. */
+/**
+ * The gateway did not accept the text. `message` may be shown to clients and contains no secrets.
+ */
 export class SmsError extends Error {
   override name = 'SmsError';
 
-  /** @param retryAfterSeconds how long the gateway asked to be left alone; null: it did not */
+  /** @param retryAfterSeconds wait requested by the gateway; `null` if it requested none */
   constructor(
     message: string,
     readonly failure: SmsFailure,
@@ -29,19 +35,19 @@ export class SmsError extends Error {
   }
 }
 
-/** Port to whoever delivers texts; chosen by `SMS_GATEWAY`. */
+/** Port to the service that delivers text messages; chosen by `SMS_GATEWAY`. */
 export abstract class SmsGateway {
   /**
-   * Hands one text over.
-   * @param signal ends it early: what became of it is then unknown
+   * Sends one text.
+   * @param signal aborts the attempt; its outcome is then unknown
    * @throws {SmsError}
    */
   abstract send(request: SmsRequest, signal: AbortSignal): Promise<void>;
 
   /**
-   * Whether the gateway has taken this text at `since` or later. Absent: it keeps count of the keys itself, and handing the
-   * text over again does no harm.
-   * @throws {SmsError} when nobody can tell
+   * Finds out whether the gateway accepted this text at `since` or later. A gateway without this
+   * method checks dedupe keys itself, so sending the text again is safe.
+   * @throws {SmsError} if the gateway cannot tell
    */
   wasSent?(request: SmsRequest, since: Date, signal: AbortSignal): Promise<boolean>;
 }

@@ -9,12 +9,12 @@ const SmsMessageSchema = defineEntity({
     accountId: p.uuid(),
     phoneNumber: p.text(),
     text: p.text(),
-    /** The caller's key: the same text is not recorded twice. */
+    /** The caller's dedupe key: the same text is not stored twice. */
     dedupe: p.text().unique(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });
 
-/** What the recording SMS gateway was asked to send. */
+/** A text stored by the recording SMS gateway. */
 export class SmsMessage extends SmsMessageSchema.class {}
 SmsMessageSchema.setClass(SmsMessage);

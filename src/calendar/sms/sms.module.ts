@@ -27,7 +27,7 @@ function gatewayOf(
   }
 }
 
-/** The SMS gateway the configuration names. */
+/** Provides the SMS gateway chosen by the configuration. */
 @Module({
   providers: [
     {

@@ -1,11 +1,15 @@
 import { SmsError, type SmsFailure } from './sms-gateway.ts';
 
 /*
- * What Twilio's refusals mean for one text (twilio.com/docs/api/errors). What is wrong with the text or its recipient will not get better;
- * what is wrong with the operator's account, or with the moment, may: then it is tried again until the event begins.
+ * What Twilio's errors mean for one text (twilio.com/docs/api/errors). An error about the text or
+ * its recipient is final. An error about the operator's account, or a temporary one, is retried
+ * until the event begins.
  */
 
-/** The account, its credentials, its sender, or its limits: for the operator to repair, or for time to. */
+/**
+ * Errors about the account, its credentials, its sender or its limits. The operator or time can
+ * resolve them.
+ */
 const NOT_YET: ReadonlyMap<number, string> = new Map([
   [20003, 'it does not accept our credentials'],
   [20005, 'our account is not active'],
@@ -25,7 +29,7 @@ const NOT_YET: ReadonlyMap<number, string> = new Map([
   [63038, 'the daily limit of our account is reached'],
 ]);
 
-/** The recipient or the text: for good. */
+/** Final errors about the recipient or the text. */
 const REFUSED: ReadonlyMap<number, string> = new Map([
   [21201, 'the phone number is not valid'],
   [21211, 'the phone number is not valid'],
@@ -34,22 +38,28 @@ const REFUSED: ReadonlyMap<number, string> = new Map([
   [21219, 'the phone number is not verified (trial account)'],
   [21408, 'texts to this region are not permitted'],
   [21602, 'the text is empty'],
-  [21604, 'there is no phone number'],
+  [21604, 'the phone number is missing'],
   [21605, 'the text is too long'],
   [21608, 'the phone number is not verified (trial account)'],
   [21610, 'the recipient has unsubscribed'],
   [21612, 'the phone number cannot be reached from our sender'],
-  [21614, 'the phone number is not a mobile one'],
+  [21614, 'the phone number is not a mobile number'],
   [21617, 'the text is too long'],
   [21619, 'the text is empty'],
 ]);
 
-/** HTTP statuses that say nothing about the text, where the code is not known. */
+/** HTTP statuses that do not concern the text, for responses without a known code. */
 const PASSING: readonly number[] = [401, 403, 404, 408, 409, 425, 429];
-/** Its servers failed: at what, nobody knows. Only 503 promises that nothing has happened. */
+/**
+ * The only server error after which the text was certainly not accepted. After any other, the
+ * outcome is unknown.
+ */
 const NOTHING_DONE = 503;
 
-/** What an answer other than success means. @param code Twilio's error code; null: it sent none */
+/**
+ * What an error response means for the text.
+ * @param code Twilio's error code; `null` if the response has none
+ */
 export function failureOfTwilio(status: number, code: number | null): SmsFailure {
   if (code !== null && REFUSED.has(code)) return 'refused';
   if (code !== null && NOT_YET.has(code)) return 'not-yet';
@@ -57,7 +67,10 @@ export function failureOfTwilio(status: number, code: number | null): SmsFailure
   return PASSING.includes(status) ? 'not-yet' : 'refused';
 }
 
-/** The error of an answer: our own words and the code, so that nothing of the gateway's account is shown to callers. */
+/**
+ * The error for a response: our own description and the code, so that clients see nothing of the
+ * gateway's account.
+ */
 export function twilioError(
   status: number,
   code: number | null,

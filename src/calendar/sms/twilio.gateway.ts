@@ -11,14 +11,14 @@ import type { TwilioConfig } from '../../platform/config/sms-config.ts';
 import { SmsError, SmsGateway, type SmsRequest } from './sms-gateway.ts';
 import { twilioError } from './twilio-errors.ts';
 
-/** Errors of the transport before anything was sent. */
+/** Transport errors that occur before anything is sent. */
 const BEFORE_SENDING: readonly EgressErrorKind[] = ['blocked', 'dns', 'connect', 'tls'];
-/** Messages to one number that a look-up reads: the newest. */
+/** Most messages to one number that a look-up reads, newest first. */
 const MOST_LISTED = 100;
 const MOST_LIST_BYTES = 1024 * 1024;
-/** Its clock and ours. */
+/** Allowed difference between Twilio's clock and ours. */
 const CLOCK_SLACK_MS = 60_000;
-/** What trial accounts find in front of their texts. */
+/** Twilio puts this text in front of every message of a trial account. */
 const TRIAL_PREFIX = 'Sent from your Twilio trial account - ';
 
 const errorBody = z.object({ code: z.number().int().nullish() });
@@ -33,12 +33,13 @@ const listBody = z.object({
   ),
 });
 
-/** States of messages that never reach anybody: such a one is no reason not to send. */
+/** States of messages that were never delivered; these do not count as sent. */
 const DEAD: readonly (string | null)[] = ['failed', 'canceled', 'undelivered'];
 
 /**
- * Twilio's Messages API. It knows no idempotency key, so a text whose outcome is in doubt is looked for among the
- * messages to its number before it is sent again: the same text, created since the reminder was due.
+ * Twilio's Messages API. Twilio supports no idempotency key. So before a text with an unknown
+ * outcome is sent again, this gateway looks for it among the messages to its number: the same text,
+ * created after the reminder was due.
  */
 export class TwilioSmsGateway extends SmsGateway {
   readonly #messages: string;
@@ -65,7 +66,8 @@ export class TwilioSmsGateway extends SmsGateway {
       body: Buffer.from(form.toString()),
     }, signal); // prettier-ignore
     const created = parsed(answer, messageBody);
-    // Taken and given up in the same breath, e.g. by a rule of the messaging service.
+    // Twilio may accept a message and fail it at once, for example because of a rule of the
+    // messaging service.
     if (created && DEAD.includes(created.status))
       throw twilioError(400, created.error_code ?? null, null);
   }
@@ -82,7 +84,11 @@ export class TwilioSmsGateway extends SmsGateway {
       signal,
     );
     const list = parsed(answer, listBody);
-    if (!list) throw new SmsError('the SMS gateway cannot tell what it has sent', 'unknown');
+    if (!list)
+      throw new SmsError(
+        'the SMS gateway did not return a readable list of sent messages',
+        'unknown',
+      );
     const from = since.getTime() - CLOCK_SLACK_MS;
     return list.messages.some(
       ({ body, status, date_created: created }) =>
@@ -116,11 +122,11 @@ export class TwilioSmsGateway extends SmsGateway {
   }
 }
 
-/** @returns null when the body is not what it should be */
+/** @returns `null` if the body does not have the expected form */
 function parsed<T>({ body }: EgressAnswer, schema: z.ZodType<T>): T | null {
   try {
     return schema.parse(JSON.parse(body.toString()));
   } catch {
-    return null; // a proxy's page, or a body that was cut: the status has said what there is to say
+    return null; // a proxy's error page or a truncated body; the status alone then decides
   }
 }
