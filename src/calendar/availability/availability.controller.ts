@@ -21,8 +21,9 @@ export class AvailabilityController {
 
   @Post('free-busy')
   @Endpoint({
-    summary: 'When people have no time',
-    description: 'Of any accounts of the application; what they do then is not told.',
+    summary: 'Busy times of people',
+    description:
+      'Of any accounts of the application. The response has times only, no details of events.',
     response: freeBusyView,
   })
   async freeBusy(
@@ -33,7 +34,7 @@ export class AvailabilityController {
   }
 
   @Post('availability')
-  @Endpoint({ summary: 'When people could meet', response: availabilityView })
+  @Endpoint({ summary: 'Possible times for one meeting', response: availabilityView })
   async available(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: availabilityBody }) body: AvailabilityBody,
@@ -42,7 +43,7 @@ export class AvailabilityController {
   }
 
   @Post('availability/consecutive')
-  @Endpoint({ summary: 'When several meetings could follow each other', response: consecutiveView })
+  @Endpoint({ summary: 'Possible times for several meetings in a row', response: consecutiveView })
   async consecutive(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: consecutiveBody }) body: ConsecutiveBody,

@@ -13,7 +13,7 @@ import type { Wanted } from './busy-people.ts';
 import type { Slot } from './slots.ts';
 import type { Span } from './spans.ts';
 
-/** The time between two moments of the wire. */
+/** The time span of a request body. */
 export const toSpan = ({
   start_time,
   end_time,
@@ -25,7 +25,7 @@ export const toSpan = ({
   end: end_time,
 });
 
-/** Whose times a request asks for. */
+/** The people and calendars a request asks for. */
 export const toWanted = ({
   emails,
   calendars,
@@ -54,7 +54,7 @@ function toMeetingRequest(body: Omit<ConsecutiveBody, 'emails'>): MeetingRequest
   };
 }
 
-/** A request for times of one meeting. */
+/** Converts the body of a request for one meeting. */
 export const toSlotRequest = (body: AvailabilityBody): SlotRequest => ({
   ...toMeetingRequest(body),
   emails: body.emails,
@@ -62,13 +62,13 @@ export const toSlotRequest = (body: AvailabilityBody): SlotRequest => ({
   eventCollectionId: body.event_collection_id,
 });
 
-/** A request for meetings that follow each other. */
+/** Converts the body of a request for meetings in a row. */
 export const toChainRequest = (body: ConsecutiveBody): ChainRequest => ({
   ...toMeetingRequest(body),
   meetings: body.emails,
 });
 
-/** Busy times as the wire has them. */
+/** Busy times as the API returns them. */
 export function toFreeBusyView(found: readonly BusyCalendars[]): FreeBusyView {
   return found.map(({ email, calendarId, spans }) => ({
     object: 'free_busy',
@@ -83,7 +83,7 @@ export function toFreeBusyView(found: readonly BusyCalendars[]): FreeBusyView {
   }));
 }
 
-/** Possible times as the wire has them. */
+/** Possible times as the API returns them. */
 export function toAvailabilityView({ slots, order }: FoundSlots): AvailabilityView {
   return {
     object: 'availability',
@@ -92,7 +92,7 @@ export function toAvailabilityView({ slots, order }: FoundSlots): AvailabilityVi
       status: 'free',
       start_time: start,
       end_time: end,
-      // Without a rotation it is everybody, each time.
+      // Without `round_robin` every slot suits all people, so the names are left out.
       ...(order ? { emails } : {}),
       ...(group
         ? {
@@ -108,7 +108,7 @@ export function toAvailabilityView({ slots, order }: FoundSlots): AvailabilityVi
   };
 }
 
-/** Chains of meetings as the wire has them. */
+/** Chains of meetings as the API returns them. */
 export function toConsecutiveView(chains: readonly (readonly Slot[])[]): ConsecutiveView {
   return chains.map((chain) =>
     chain.map(({ emails, start, end }) => ({ emails, start_time: start, end_time: end })),

@@ -4,7 +4,7 @@ import { AvailabilityService } from './availability.service.ts';
 import { BusyPeople } from './busy-people.ts';
 import { BusyRepository } from './busy.repository.ts';
 
-/** When people have time: read from the mirror of their calendars. */
+/** Computes when people are available, from the mirror of their calendars. */
 @Module({
   controllers: [AvailabilityController],
   providers: [AvailabilityService, BusyPeople, BusyRepository],

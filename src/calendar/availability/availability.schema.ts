@@ -7,17 +7,20 @@ import {
 } from '../../platform/wire/wire.schema.ts';
 import { ROUND_ROBINS } from './round-robin.ts';
 
-/** The longest time that one request looks at. */
+/** Longest time span of one request, in days. */
 export const MOST_DAYS = 366;
-/** Possible starts of one answer. */
+/** Most possible starts in one response. */
 const MOST_STARTS = 50_000;
-/** Addresses in one answer that names who has time at each of them. */
+/** Most addresses in one response that names the available people of each slot. */
 const MOST_NAMES = 500_000;
 const MOST_PEOPLE = 100;
 const MOST_MEETINGS = 20;
 const MINUTES_OF_A_WEEK = 7 * 24 * 60;
 
-/** The schema, with null as undefined: the official clients send null for what was not given. */
+/**
+ * Makes a schema optional and treats `null` as `undefined`: the official clients send `null` for
+ * fields that are not set.
+ */
 const optional = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value) => (value ?? undefined) as z.output<T> | undefined);
 
@@ -33,7 +36,9 @@ const email = emailAddress().toLowerCase();
 const calendars = list(
   z.object({
     account_id: z.string().max(100),
-    calendar_ids: list(z.string().max(100), 100).describe('Empty: the same as by its address'),
+    calendar_ids: list(z.string().max(100), 100).describe(
+      "Empty: the calendars that are found for the account's address",
+    ),
   }),
   MOST_PEOPLE,
 ).describe('Calendars of accounts of the application');
@@ -57,8 +62,8 @@ function issueOfTimes({ start_time, end_time }: Times): Issue | undefined {
   return undefined;
 }
 
-/** Puts what is wrong with a whole body at its field. */
-function tell(context: z.RefinementCtx, issue: Issue | undefined): void {
+/** Adds an issue found in the whole body to its field. */
+function addIssue(context: z.RefinementCtx, issue: Issue | undefined): void {
   if (issue) context.addIssue({ code: 'custom', path: [issue[0]], message: issue[1] });
 }
 
@@ -67,15 +72,17 @@ interface Asked {
   calendars: readonly unknown[];
 }
 
-const issueOfNobody = ({ emails, calendars: given }: Asked): Issue | undefined =>
+const issueOfMissingPeople = ({ emails, calendars: given }: Asked): Issue | undefined =>
   emails.length + given.length === 0
-    ? ['emails', 'are required: addresses, or calendars in their place']
+    ? ['emails', 'are required: give addresses, or calendars in their place']
     : undefined;
 
-/** Body of POST /calendars/free-busy (api facts 7.2). */
+/** Body of POST /calendars/free-busy. */
 export const freeBusyBody = z
   .object({ ...times, emails: list(email, MOST_PEOPLE), calendars })
-  .superRefine((body, context) => tell(context, issueOfTimes(body) ?? issueOfNobody(body)))
+  .superRefine((body, context) =>
+    addIssue(context, issueOfTimes(body) ?? issueOfMissingPeople(body)),
+  )
   .meta({
     id: 'FreeBusyRequest',
     example: {
@@ -114,15 +121,18 @@ const minuteOfDay = z
 
 const openHours = z
   .object({
-    emails: list(email, MOST_PEOPLE).refine((emails) => emails.length > 0, 'must name somebody'),
+    emails: list(email, MOST_PEOPLE).refine(
+      (emails) => emails.length > 0,
+      'must have at least one address',
+    ),
     days: z
       .array(integerLike({ min: 0, max: 6 }))
-      .min(1, 'must name a day')
+      .min(1, 'must have at least one day')
       .max(7, 'must not have more than 7 entries')
       .describe('0 is Monday'),
     timezone: timeZoneName(),
     start: minuteOfDay,
-    end: minuteOfDay.describe('No later than the start: on the next day'),
+    end: minuteOfDay.describe('If not later than the start: a time on the next day'),
   })
   .meta({ id: 'OpenHours' });
 
@@ -130,18 +140,18 @@ const meeting = {
   ...times,
   duration_minutes: integerLike({ min: 1, max: MINUTES_OF_A_WEEK }),
   interval_minutes: integerLike({ min: 1, max: MINUTES_OF_A_WEEK }).describe(
-    'From one possible start to the next; the first is start_time',
+    'From one possible start to the next; the first possible start is start_time',
   ),
   calendars,
   buffer: optional(integerLike({ min: 0, max: 1_440 })).describe(
-    'Minutes to be free before and after what people have',
+    'Minutes to keep free before and after busy times',
   ),
   tentative_busy: optional(z.boolean({ error: 'must be true or false' })).describe('Default true'),
   free_busy: list(freeBusyInput, MOST_PEOPLE).describe(
-    'Busy times of people who have no account here',
+    'Busy times of people without an account on this server',
   ),
   open_hours: list(openHours, 200).describe(
-    'Who is not named in any of them can be met at any time',
+    'When people can be met. People whom no entry names can be met at any time',
   ),
 };
 
@@ -150,7 +160,7 @@ interface Meeting extends Times {
   interval_minutes: number;
 }
 
-/** @param names how many people would be named with each possible start */
+/** @param names number of people named with each possible start */
 function issueOfStarts(
   { start_time, end_time, interval_minutes }: Meeting,
   names: number,
@@ -160,7 +170,7 @@ function issueOfStarts(
   return starts > most
     ? [
         'interval_minutes',
-        `is too short for that time and so many people: there would be more than ${most} possible starts`,
+        `is too short for this time span and so many people: there would be more than ${most} possible starts`,
       ]
     : undefined;
 }
@@ -170,19 +180,19 @@ interface Named {
   free_busy: readonly { email: string }[];
 }
 
-/** Open hours are for people whose calendars are looked at by their address (api facts 7.2). */
+/** Open hours apply only to people given by address, in `emails` or `free_busy`. */
 function issueOfOpenHours(
   { open_hours, free_busy }: Named,
   emails: readonly string[],
 ): Issue | undefined {
   const named = new Set([...emails, ...free_busy.map((one) => one.email)]);
-  const stranger = open_hours.flatMap((hours) => hours.emails).find((one) => !named.has(one));
-  return stranger === undefined
+  const unknown = open_hours.flatMap((hours) => hours.emails).find((one) => !named.has(one));
+  return unknown === undefined
     ? undefined
-    : ['open_hours', `${stranger.slice(0, 100)} is neither in emails nor in free_busy`];
+    : ['open_hours', `${unknown.slice(0, 100)} is neither in emails nor in free_busy`];
 }
 
-/** Body of POST /calendars/availability (api facts 7.2). */
+/** Body of POST /calendars/availability. */
 export const availabilityBody = z
   .object({
     ...meeting,
@@ -191,17 +201,17 @@ export const availabilityBody = z
       z.union([z.literal(''), z.enum(ROUND_ROBINS)], { error: `must be one of: ${ROUND_ROBINS.join(', ')}` }),
     )
       .transform((value) => value || undefined)
-      .describe('One of them is enough; absent: everybody has to have time'),
-    event_collection_id: optional(z.string().max(255)).describe('Whose meetings decide whose turn it is'),
+      .describe('One available person is enough. If absent, all people must be available'),
+    event_collection_id: optional(z.string().max(255)).describe('Collection of the meetings that decide the order of the rotation'),
   })
   .superRefine((body, context) => {
     const { emails, round_robin: roundRobin } = body;
     const names = roundRobin ? emails.length + body.calendars.length : 1;
-    tell(
+    addIssue(
       context,
       issueOfTimes(body) ??
         issueOfStarts(body, names) ??
-        issueOfNobody(body) ??
+        issueOfMissingPeople(body) ??
         issueOfOpenHours(body, emails),
     );
   })
@@ -226,14 +236,17 @@ export const consecutiveBody = z
   .object({
     ...meeting,
     emails: list(
-      list(email, MOST_PEOPLE).refine((emails) => emails.length > 0, 'must name somebody'),
+      list(email, MOST_PEOPLE).refine(
+        (emails) => emails.length > 0,
+        'must have at least one address',
+      ),
       MOST_MEETINGS,
     ).refine((meetings) => meetings.length > 0, 'must have a list of addresses for each meeting'),
   })
   .superRefine((body, context) => {
     const emails = body.emails.flat();
     const names = emails.length + body.emails.length * body.calendars.length;
-    tell(
+    addIssue(
       context,
       issueOfTimes(body) ??
         (new Set(emails).size > MOST_PEOPLE
@@ -261,20 +274,20 @@ const slotFields = {
   end_time: z.number().int(),
 };
 
-/** Answer of POST /calendars/free-busy. */
+/** Response of POST /calendars/free-busy. */
 export const freeBusyView = z.array(
   z
     .object({
       object: z.literal('free_busy'),
       email: z.string(),
-      calendar_id: z.string().optional().describe('Where calendars were asked for'),
+      calendar_id: z.string().optional().describe('Only for people requested by calendar'),
       time_slots: z.array(z.object({ ...slotFields, status: z.literal('busy') })),
     })
     .meta({ id: 'FreeBusy' }),
 );
 export type FreeBusyView = z.infer<typeof freeBusyView>;
 
-/** Answer of POST /calendars/availability. */
+/** Response of POST /calendars/availability. */
 export const availabilityView = z
   .object({
     object: z.literal('availability'),
@@ -286,24 +299,27 @@ export const availabilityView = z
           emails: z
             .array(z.string())
             .optional()
-            .describe('With round_robin: who has time, whose turn it is first'),
+            .describe('Only with round_robin: the available people, in the order of the rotation'),
           capacity: z
             .object({
               event_id: z.string(),
-              current_capacity: z.number().int().describe('Participants it has'),
+              current_capacity: z.number().int().describe('Current number of participants'),
               max_capacity: z.number().int(),
             })
             .optional()
-            .describe('The slot is that of a group event that can be joined'),
+            .describe('Set if the slot is a group event that can be joined'),
         })
         .meta({ id: 'AvailableTimeSlot' }),
     ),
-    order: z.array(z.string()).optional().describe('With round_robin: whose turn it is'),
+    order: z
+      .array(z.string())
+      .optional()
+      .describe('Only with round_robin: the order of the rotation'),
   })
   .meta({ id: 'Availability' });
 export type AvailabilityView = z.infer<typeof availabilityView>;
 
-/** Answer of POST /calendars/availability/consecutive: chains of meetings. */
+/** Response of POST /calendars/availability/consecutive: chains of meetings. */
 export const consecutiveView = z.array(
   z.array(
     z

@@ -14,45 +14,45 @@ import {
 } from './slots.ts';
 import { clipSpans, mergeSpans, type Span } from './spans.ts';
 
-/** Busy times of somebody, or of one calendar. */
+/** Busy times of one person or one calendar. */
 export interface BusyCalendars {
   email: string;
   calendarId?: string;
-  /** Within what was asked for; they neither overlap nor touch. */
+  /** Within the requested range; the spans neither overlap nor touch. */
   spans: Span[];
 }
 
-/** Possible times, and in a rotation whose turn it is. */
+/** Possible times, and for round-robin requests the order of the rotation. */
 export interface FoundSlots {
   slots: Slot[];
   order?: readonly string[];
 }
 
-/** What all requests for possible times have in common. */
+/** Common fields of all requests for possible times. */
 export interface MeetingRequest extends Pick<Wanted, 'calendars'> {
   search: Search;
-  /** Default true. */
+  /** True if tentative events count as busy. Default true. */
   tentativeBusy?: boolean | undefined;
-  /** Busy times of people who have no account here. */
+  /** Busy times of people without an account on this server. */
   outsiders: readonly { email: string; busy: readonly Span[] }[];
-  /** Who is not named in any of them can be met at any time. */
+  /** Hours at which people can be met. A person whom no entry names can be met at any time. */
   openHours: readonly (OpenHours & { emails: readonly string[] })[];
 }
 
-/** A meeting of all of the people, or of one of a rotation. */
+/** A request for one meeting, with all of the people or with one person of a rotation. */
 export interface SlotRequest extends MeetingRequest, Wanted {
-  /** Undefined: everybody has to have time. */
+  /** If `undefined`, all people must be available. */
   roundRobin?: RoundRobin | undefined;
-  /** Whose meetings decide whose turn it is. */
+  /** Id of the collection whose meetings decide the order of the rotation. */
   eventCollectionId?: string | undefined;
 }
 
-/** Meetings that follow each other, one with each list of people. */
+/** A request for meetings in a row, each with its own list of people. */
 export interface ChainRequest extends MeetingRequest {
   meetings: readonly (readonly string[])[];
 }
 
-/** When people have time (api facts 7.2), by the mirror of their calendars. */
+/** Computes when people are available, from the mirror of their calendars. */
 @Injectable()
 export class AvailabilityService {
   constructor(
@@ -60,7 +60,10 @@ export class AvailabilityService {
     private readonly repository: BusyRepository,
   ) {}
 
-  /** By address first, then by calendar. @throws {InvalidInputError} also for somebody who is not known */
+  /**
+   * Busy times of people given by address, followed by those of people given by calendar.
+   * @throws {InvalidInputError} also if a person or calendar is unknown
+   */
   async freeBusy(account: AccountPrincipal, wanted: Wanted, range: Span): Promise<BusyCalendars[]> {
     const found = await this.people.find(account, wanted);
     const times = await this.people.read(found, range, true);
@@ -74,7 +77,10 @@ export class AvailabilityService {
     });
   }
 
-  /** Times of one meeting: with all of them, or with one of a rotation. @throws {InvalidInputError} */
+  /**
+   * Possible times for one meeting, with all people or with one person of a rotation.
+   * @throws {InvalidInputError}
+   */
   async slots(account: AccountPrincipal, request: SlotRequest): Promise<FoundSlots> {
     const { search, roundRobin, eventCollectionId: collectionId } = request;
     const found = await this.people.find(account, request, outsidersOf(request));
@@ -93,8 +99,8 @@ export class AvailabilityService {
   }
 
   /**
-   * Chains of meetings, one with each list of people. Who is given by calendar, or has times of an outsider without being
-   * in a list, has to be in all of them.
+   * Chains of meetings, each with its own list of people. A person who is in no list (given by
+   * calendar or only in `free_busy`) must attend all meetings.
    * @throws {InvalidInputError}
    */
   async chains(account: AccountPrincipal, request: ChainRequest): Promise<Slot[][]> {
@@ -112,7 +118,10 @@ export class AvailabilityService {
     return consecutiveSlots(meetings, request.search);
   }
 
-  /** Everybody of a request once, by address: those asked for by it in their order, then the others. */
+  /**
+   * The people of a request, one entry per address: first those of `emails` in their order, then
+   * the others.
+   */
   async #people(
     found: readonly Found[],
     { search: { range, buffer }, tentativeBusy, outsiders, openHours }: MeetingRequest,
@@ -126,11 +135,11 @@ export class AvailabilityService {
         found.flatMap((one) => (one.email === email ? one.calendarIds : [])),
       );
       const calendars = [...calendarIds].flatMap((id) => times.get(id) ?? []);
-      const told = outsiders.filter((one) => one.email === email);
+      const given = outsiders.filter((one) => one.email === email);
       const hours = openHours.filter((one) => one.emails.includes(email));
       return {
         email,
-        busy: [...calendars.flatMap(({ busy }) => busy), ...told.flatMap((one) => one.busy)],
+        busy: [...calendars.flatMap(({ busy }) => busy), ...given.flatMap((one) => one.busy)],
         groups: calendars.flatMap(({ groups }) => groups),
         open: hours.length > 0 ? openSpans(hours, range) : null,
       };

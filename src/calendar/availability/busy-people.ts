@@ -11,45 +11,46 @@ import type { GroupMeeting } from './slots.ts';
 import type { Span } from './spans.ts';
 import { WorkBudget } from './work-budget.ts';
 
-/** Whose times are asked for. */
+/** The people and calendars whose times are requested. */
 export interface Wanted {
   emails: readonly string[];
   calendars: readonly { accountId: string; calendarIds: readonly string[] }[];
 }
 
-/** Somebody whose times are looked up: by address, or in one calendar. */
+/** A person whose times are looked up: by address, or in a single calendar. */
 export interface Found {
   email: string;
-  /** Only where that one was asked for. */
+  /** Set only if this calendar was requested. */
   calendarId?: string;
   accountIds: readonly string[];
   calendarIds: readonly string[];
 }
 
-/** What takes the time of a calendar. */
+/** The busy times of a calendar. */
 export interface CalendarTimes {
   busy: Span[];
   groups: GroupMeeting[];
 }
 
-/** Group meetings of one answer; those behind them only take time. */
+/** Most joinable group meetings in one response; further ones count as busy times. */
 const MOST_GROUPS = 1_000;
 const SHOWN = 10;
 
 /**
- * Finds the calendars of people, and what takes their time. Accounts see each other within their application, and only
- * when, never what.
+ * Finds people's calendars and busy times. Accounts of one application see each other's times, but
+ * no details of events.
  */
 @Injectable()
 export class BusyPeople {
   constructor(private readonly repository: BusyRepository) {}
 
   /**
-   * In the order of the request, each once. An address means every calendar that its accounts may write to, their
-   * primary ones, and what they have accepted of invitations in mail. An account whose address is not proven is found by its
-   * address only by itself.
-   * @param outsiders addresses that need not be known
-   * @throws {InvalidInputError} naming who or what is not known
+   * Finds the requested people, in the order of the request and without duplicates. An address
+   * stands for all calendars that its accounts may write to, their primary calendars, and accepted
+   * invitations from mail. An account whose address is not proven is found by that address only in
+   * its own requests.
+   * @param outsiders addresses that may be unknown
+   * @throws {InvalidInputError} naming the unknown people or calendars
    */
   async find(
     { applicationId, accountId: own }: AccountPrincipal,
@@ -68,17 +69,17 @@ export class BusyPeople {
       );
       return theirs.length > 0 ? byAddress(email, theirs) : [];
     });
-    const strangers = emails.filter(
+    const unknown = emails.filter(
       (email) => !outsiders.has(email) && !people.some((one) => one.email === email),
     );
-    if (strangers.length > 0) throw new InvalidInputError(`emails: ${nobody(strangers)}`);
+    if (unknown.length > 0) throw new InvalidInputError(`emails: ${unknownPeople(unknown)}`);
     return [...people, ...calendars.flatMap((one, index) => byCalendar(one, index, readable))];
   }
 
   /**
-   * What takes time in a range, by calendar; of calendars without anything there is nothing.
-   * @param tentative whether what is not sure takes time
-   * @throws {InvalidInputError} when it is too much
+   * Busy times in a range, by calendar. A calendar without events has empty lists.
+   * @param tentative true if tentative events count as busy
+   * @throws {InvalidInputError} if there are too many events
    */
   async read(
     people: readonly Found[],
@@ -146,7 +147,7 @@ function byAddress(email: string, rows: readonly KnownCalendar[]): Found {
   };
 }
 
-/** @throws {InvalidInputError} */
+/** @throws {InvalidInputError} if the account or a calendar is unknown */
 function byCalendar(
   { accountId: wanted, calendarIds: ids }: Wanted['calendars'][number],
   index: number,
@@ -154,7 +155,8 @@ function byCalendar(
 ): Found[] {
   const theirs = rows.filter(({ accountId }) => accountId === wanted.toLowerCase());
   const [first] = theirs;
-  if (!first) throw new InvalidInputError(`calendars.${index}.account_id: ${nobody([wanted])}`);
+  if (!first)
+    throw new InvalidInputError(`calendars.${index}.account_id: ${unknownPeople([wanted])}`);
   if (ids.length === 0) return [byAddress(first.email, theirs)];
   return [...new Set(ids)].map((id) => {
     const calendar = theirs.find(({ calendarId }) => calendarId === id.toLowerCase());
@@ -167,11 +169,11 @@ function byCalendar(
   });
 }
 
-function nobody(names: readonly string[]): string {
+function unknownPeople(names: readonly string[]): string {
   const shown = names.slice(0, SHOWN).map((name) => name.slice(0, 100));
   const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '';
   return (
     `${shown.join(', ')}${more}: no account of this application whose calendar may be read; ` +
-    `times of other people can be given in free_busy`
+    `give the times of other people in free_busy`
   );
 }

@@ -5,30 +5,33 @@ import { boundsOf } from '../event-store/when.ts';
 import type { BusySeries } from './busy.repository.ts';
 import type { Span } from './spans.ts';
 
-/** One time of a series. */
+/** One occurrence of a series. */
 export interface BusyInstance extends Span {
-  /** When it begins by the rules, as in `Occurrence`; null: the series as such. */
+  /** Start according to the rules, as in `Occurrence`; `null` for the series as a whole. */
   startMs: number | null;
 }
 
-/** A series that has been read. */
+/** A parsed series. */
 interface Reading {
   when: When;
-  /** Null: nobody understands its rules. */
+  /** `null` if its rules cannot be parsed. */
   series: Series | null;
-  /** Its rules took too long once: they are not worked out again. */
+  /** True if its rules took too long before; they are not expanded again. */
   tooMuch?: boolean;
 }
 
-/** All-day events begin up to a day from midnight UTC. */
+/** All-day events begin up to a day away from midnight UTC. */
 const DAY_MS = 86_400_000;
 
-/** Rules that take longer for one answer are not worked out again. Usual ones take microseconds. */
+/**
+ * Rules that take longer than this in one request are not expanded again. Usual rules take
+ * microseconds.
+ */
 const MOST_MS = 100;
-/** Series that are kept as they were read, and the longest text of one: some 20 MB. */
+/** Most parsed series in the cache, and the longest source text of one: about 20 MB. */
 const MOST_READINGS = 5_000;
 const LONGEST_KEPT = 2_000;
-/** By what they were read from, so that none is ever out of date; the oldest first. */
+/** Parsed series by their source text, so that no entry can become stale; oldest first. */
 const readings = new Map<string, Reading>();
 
 function read({ when: whenText, recurrence }: BusySeries): Reading {
@@ -53,8 +56,9 @@ function open(when: When, recurrence: Recurrence): Series | null {
 }
 
 /**
- * The times of a series that reach into `range`, without those changed by themselves. Of rules that nobody understands
- * the first time alone is known; what takes place too often to be told has all of the time from its first start on.
+ * The occurrences of a series that reach into `range`, without occurrences that were changed
+ * individually. If the rules cannot be parsed, only the first occurrence is known. If there are too
+ * many occurrences, all time from the first start counts as busy.
  */
 export function busyInstances(event: BusySeries, range: Span): BusyInstance[] {
   const { zone, replaced } = event;
@@ -66,7 +70,7 @@ export function busyInstances(event: BusySeries, range: Span): BusyInstance[] {
   const length = first.end - first.start;
   const began = performance.now();
   try {
-    if (reading.tooMuch) throw new TooManyOccurrencesError('it took too long before');
+    if (reading.tooMuch) throw new TooManyOccurrencesError('its rules took too long before');
     return series
       .startsBetween((range.start - length) * 1_000 - DAY_MS, range.end * 1_000 + DAY_MS)
       .filter((startMs) => !replaced?.includes(startMs))

@@ -7,70 +7,82 @@ import { ANSWERED_OR_GROUP, LAST_DAY, SHORT_TIME } from '../event-store/time-tak
 import { VIRTUAL_PROVIDER } from '../../providers/port/provider-name.ts';
 import type { Span } from './spans.ts';
 
-/** A calendar of an account of the application; of an account without calendars one row that has none. */
+/**
+ * A calendar of an account of the application. An account without calendars has one row with
+ * `calendarId` null.
+ */
 export interface KnownCalendar {
   accountId: string;
   email: string;
-  /** See `AccountPrincipal.scopes`: restricted by what the user agreed to. */
+  /** Requested scopes of the account, restricted by `agreed` (see `AccountPrincipal.scopes`). */
   asked: Scope[] | null;
   agreed: Scope[] | null;
   calendarId: string | null;
-  /** Whether times in it are the account's own: it may write there, it is the primary one, or invitations in mail are there. */
+  /**
+   * True if times in the calendar are the account's own: it may write to the calendar, it is the
+   * primary calendar, or it holds invitations from mail.
+   */
   isOwn: boolean;
-  /** Whether it is found by its address: the address is proven, or nobody but the application can have given it (ADR 0056). */
+  /**
+   * True if the account can be found by its address: the address is proven, or only the application
+   * can have set it (ADR 0056).
+   */
   answers: boolean;
 }
 
-/** Busy times that stand alone: what is at the same place of each list is one of them. */
+/** Busy times of single events, as parallel lists: equal indexes belong to one event. */
 export interface BusyTimes {
-  /** Index of its calendar in the query, doubled; one more: it is not sure. */
+  /** Twice the index of the calendar in the query, plus 1 if the event is tentative. */
   places: number[];
   /** Unix seconds. */
   starts: number[];
   ends: number[];
 }
 
-/** What can be joined: an event with a capacity that is not exhausted. */
+/** A group event that can be joined: its capacity is not used up. */
 export interface BusyGroup extends Span {
-  /** As in `BusyTimes`. */
+  /** As in `BusyTimes.places`. */
   place: number;
   eventId: string;
   taken: number;
   capacity: number;
 }
 
-/** A recurring event that may take place in the time asked for. */
+/** A recurring event that may have occurrences in the requested range. */
 export interface BusySeries {
-  /** As in `BusyTimes`. */
+  /** As in `BusyTimes.places`. */
   place: number;
   eventId: string;
   taken: number;
-  /** Null: none. */
+  /** `null` if the event has no capacity. */
   capacity: number | null;
   /** `When` and `Recurrence`, as JSON. */
   when: string;
   recurrence: string;
-  /** Of all-day events. */
+  /** Time zone for all-day events. */
   zone: string;
-  /** When those would have begun that were changed by themselves; Unix milliseconds. Null: none. */
+  /**
+   * Original starts of individually changed occurrences, in Unix milliseconds; `null` if there are
+   * none.
+   */
   replaced: number[] | null;
 }
 
-/** Whose times, and which. */
+/** The accounts, calendars and time range to read. */
 export interface BusyQuery {
   accountIds: readonly string[];
   calendarIds: readonly string[];
   range: Span;
 }
 
-/** Events of one answer, and recurring ones: more than anybody has. */
+/** Most single events and most recurring events in one response. */
 const MOST_EVENTS = 200_000;
 const MOST_SERIES = 20_000;
 
 class TooManyEventsError extends InvalidInputError {
   constructor(most: number, kind: string) {
     super(
-      `emails: together they have more than ${most} ${kind}; ask for fewer people or a shorter time`,
+      `emails: these people have more than ${most} ${kind} together; ask for fewer people or a shorter time`,
     );
   }
 }
@@ -85,8 +97,8 @@ const CALENDARS = `
   where g.application_id = $1 and (g.email = any($2::text[]) or g.id = any($3::uuid[]))
   order by g.id, c.id`;
 
-// A calendar's owner who has declined an event has the time. What only came by mail takes none before it is answered:
-// anybody can send an invitation.
+// If the owner of a calendar has declined an event, the time is free. An event that only came by
+// mail takes no time until its owner responds `yes` or `maybe`: anyone can send an invitation.
 const ASKED = `
   asked as materialized (
     select c.id as calendar_id, c.account_id, coalesce(c.timezone, 'UTC') as zone, c.is_emailed as mailed, 2 * (w.number - 1) as place,
@@ -99,11 +111,15 @@ const ATTENDED = `
   not e.participants @> a.declined and (not a.mailed or e.participants @> a.accepted or e.participants @> a.unsure)`;
 const TENTATIVE = `(e.status = 'tentative' or e.participants @> a.unsure)`;
 
-/** What lasts longer than a week has an index of its own; nothing else that began before then reaches into the time. */
+/**
+ * Events of up to a week. Longer ones have an index of their own; no other event that began more
+ * than a week before the range can reach into it.
+ */
 const SHORT = `
   recurrence is null and ${SHORT_TIME}
   and starts_at < $4 and starts_at > $3::timestamptz - interval '7 days' and ends_at > $3`;
-// `offset 0`: the planner has no idea how few they are.
+// `offset 0` keeps the planner from merging this subquery: it cannot estimate how few rows there
+// are.
 const longWhere = (condition: string): string => `
   (select * from event where calendar_id = a.calendar_id and ends_at - starts_at > interval '7 days'
      and busy and status <> 'cancelled' and starts_at < $4 and ${condition} offset 0)`;
@@ -112,7 +128,8 @@ const SHOWN = `
   case when e.capacity > 0 then jsonb_array_length(e.participants) end as taken`;
 const SECONDS = (column: string): string => `date_part('epoch', ${column})::bigint`;
 
-// What nobody has declined is read from its index alone, which has all there is to know of it; the others are few.
+// Events without a `no` or `maybe` response and without a capacity are read from a covering index
+// alone. The other events are few.
 const SINGLES = `
   with ${ASKED},
   others as (
@@ -147,7 +164,7 @@ const SERIES_COLUMNS = `
      and i.original_start < $4::timestamptz + interval '2 days'
      and i.original_start > $3::timestamptz - (e.ends_at - e.starts_at) - interval '2 days') as replaced`;
 
-/** Instances of a series begin up to a day from where UTC has them. */
+/** Occurrences of a series may begin up to a day away from their UTC date. */
 const SERIES = `
   with ${ASKED}
   select ${SERIES_COLUMNS} from asked a join event e on e.calendar_id = a.calendar_id
@@ -171,12 +188,12 @@ const LAST_MEETINGS = `
   where e.account_id = any($1::uuid[]) and e.event_collection_id = $2 and e.status <> 'cancelled'
   group by p.email`;
 
-/** Reads when people have no time. What they do then is never read. */
+/** Reads busy times. Never reads titles or other details of events. */
 @Injectable()
 export class BusyRepository {
   constructor(private readonly database: Database) {}
 
-  /** Of the accounts of an application that have one of the addresses or ids. */
+  /** Calendars of the application's accounts that have one of the addresses or ids. */
   listCalendars(
     applicationId: string,
     emails: readonly string[],
@@ -185,7 +202,7 @@ export class BusyRepository {
     return this.database.query<KnownCalendar>(CALENDARS, [applicationId, emails, accountIds]);
   }
 
-  /** What takes place once, and can be seen in the time. @throws {TooManyEventsError} */
+  /** Single events that overlap the range. @throws {TooManyEventsError} */
   async listSingles(query: BusyQuery): Promise<{ times: BusyTimes; groups: BusyGroup[] }> {
     const [row] = await this.database.query<BusyTimes & { groups: BusyGroup[] }>(
       SINGLES,
@@ -193,11 +210,14 @@ export class BusyRepository {
     );
     const { groups = [], places = [], starts = [], ends = [] } = row ?? {};
     if (places.length + groups.length > MOST_EVENTS)
-      throw new TooManyEventsError(MOST_EVENTS, 'events in that time');
+      throw new TooManyEventsError(MOST_EVENTS, 'events in this range');
     return { times: { places, starts, ends }, groups };
   }
 
-  /** Series that have begun before the time is over, and have not ended long before it. @throws {TooManyEventsError} */
+  /**
+   * Series that begin before the range ends and do not end long before the range begins. @throws
+   * {TooManyEventsError}
+   */
   async listSeries(query: BusyQuery): Promise<BusySeries[]> {
     const series = await this.database.query<BusySeries>(SERIES, valuesOf(query));
     if (series.length > MOST_SERIES) throw new TooManyEventsError(MOST_SERIES, 'recurring events');
@@ -205,8 +225,9 @@ export class BusyRepository {
   }
 
   /**
-   * When each of them had the latest meeting of a collection; absent: none. It is that of the participants among them, or
-   * of the account where there is none of them. Unix seconds.
+   * Start of the latest meeting of a collection for each address, in Unix seconds; addresses
+   * without a meeting are absent. A meeting counts for those of the addresses that are
+   * participants, or for its account if none is.
    */
   async lastMeetings(
     accountIds: readonly string[],

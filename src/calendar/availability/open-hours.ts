@@ -1,29 +1,29 @@
 import { offsetMs } from '../../platform/base/time/time-zone.ts';
 import { mergeSpans, type Span } from './spans.ts';
 
-/** When somebody can be met: on these days, while clocks in the zone show a time between two. */
+/** When a person can be met: on these weekdays, between two local times of the zone. */
 export interface OpenHours {
-  /** From Monday as 0. */
+  /** Monday is 0. */
   days: readonly number[];
   /** IANA name. */
   timezone: string;
   /** Minutes since midnight. */
   startMinute: number;
-  /** The same, not included; no later than the start: on the next day. */
+  /** Minutes since midnight, exclusive. A value not later than the start means the next day. */
   endMinute: number;
 }
 
 const DAY_S = 86_400;
-/** Clocks of no zone have ever been further from UTC. */
+/** Larger than any offset from UTC that a zone has ever had, in seconds. */
 const FURTHEST_S = 16 * 3_600;
 
 const offsetS = (zone: string, instant: number): number => offsetMs(zone, instant * 1_000) / 1_000;
 const weekdayOf = (day: number): number => (((day + 3) % 7) + 7) % 7;
 
 /**
- * The instants at which clocks show a time of `wall`: where they are put forward that can be none, and where they are
- * put back there can be two pieces.
- * @param wall as if it were UTC
+ * The time spans during which local clocks show a time within `wall`. When clocks are put forward
+ * there may be none; when they are put back there may be two.
+ * @param wall local time, written as if it were UTC
  */
 function instantsShowing(wall: Span, zone: string): Span[] {
   let [low, high] = [wall.start - FURTHEST_S, wall.end + FURTHEST_S];
@@ -41,13 +41,17 @@ function instantsShowing(wall: Span, zone: string): Span[] {
   ];
 }
 
-/** All the time in `range` that any of the hours allow; what begins before or ends after it may reach beyond it. */
+/**
+ * All time in `range` that any of the hours allow, merged. Hours that begin before the range or end
+ * after it may reach beyond it.
+ */
 export function openSpans(hours: readonly OpenHours[], range: Span): Span[] {
   const spans: Span[] = [];
   for (const { days, timezone, startMinute, endMinute } of hours) {
     const wanted = new Set(days);
     const length = (endMinute - startMinute) * 60 + (endMinute <= startMinute ? DAY_S : 0);
-    // Hours of the day before may last until today, and days of the zone begin earlier or later than those of UTC.
+    // Hours of the previous day may last until today, and local days begin earlier or later than
+    // UTC days.
     const last = Math.floor((range.end + FURTHEST_S) / DAY_S);
     for (let day = Math.floor((range.start - FURTHEST_S) / DAY_S) - 1; day <= last; day += 1) {
       if (!wanted.has(weekdayOf(day))) continue;

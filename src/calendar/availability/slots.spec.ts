@@ -9,7 +9,7 @@ import {
 } from './slots.ts';
 import { clipSpans, gapsBetween, mergeSpans, type Span } from './spans.ts';
 
-/** Numbers between 0 and 1, the same ones each time (mulberry32). */
+/** Random numbers between 0 and 1, the same for each run (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -20,7 +20,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-/** Zones, and an instant shortly before their clocks change. */
+/** Time zones, each with an instant shortly before its clocks change. */
 const CHANGES: readonly [zone: string, before: string][] = [
   ['Europe/Berlin', '2026-03-28T12:00Z'],
   ['Europe/Berlin', '2026-10-24T12:00Z'],
@@ -33,7 +33,10 @@ const CHANGES: readonly [zone: string, before: string][] = [
   ['Pacific/Apia', '2011-12-29T12:00Z'],
 ];
 
-/** What clocks show at a minute, by Intl itself: weekday from Monday as 0, and minute of the day. */
+/**
+ * What local clocks show at a minute, computed with Intl: the weekday with Monday as 0, and the
+ * minute of the day.
+ */
 class Clocks {
   readonly #shown = new Map<number, { day: number; minute: number }>();
   readonly #format: Intl.DateTimeFormat;
@@ -66,7 +69,7 @@ interface Hours {
   endMinute: number;
 }
 
-/** Somebody as the model has them: minute by minute. */
+/** A person in the reference model, which works minute by minute. */
 interface Modelled {
   person: Person;
   hours: Hours[];
@@ -86,7 +89,7 @@ const isOpenAt = ({ days, timezone, startMinute, endMinute }: Hours, minute: num
 const covers = ({ start, end }: Span, minute: number, buffer = 0): boolean =>
   start - buffer <= minute * 60 && minute * 60 < end + buffer;
 
-/** Whether somebody has all of a time, but for one meeting they have. */
+/** True if the person is free for the whole span, ignoring the meeting `but`. */
 function hasTime({ person, hours }: Modelled, time: Span, buffer: number, but?: Span): boolean {
   const all = [...person.busy, ...person.groups].filter((one) => one !== but);
   for (let minute = time.start / 60; minute < time.end / 60; minute += 1) {
@@ -141,7 +144,7 @@ describe('possible times', () => {
       starts.push(start);
     return starts;
   };
-  /** Group meetings that can be joined, with who could be there. */
+  /** Group meetings that can be joined, with their host and whether everybody could attend. */
   const joinable = (people: Modelled[], { range, duration, buffer }: Search) =>
     people.flatMap((host) =>
       host.person.groups
@@ -155,7 +158,7 @@ describe('possible times', () => {
         })),
     );
 
-  it('are those at which nobody has anything else, minute by minute, while clocks change', () => {
+  it('match a minute-by-minute model, also while clocks change', () => {
     let found = 0;
     for (let run = 0; run < 600; run += 1) {
       const { people, search } = world();
@@ -200,7 +203,7 @@ describe('possible times', () => {
     expect(found).toBeGreaterThan(5_000);
   });
 
-  it('of group meetings say who is in them', () => {
+  it('include joinable group meetings and the people who could attend', () => {
     const range = { start: 0, end: 7_200 };
     const group = { start: 900, end: 2_700, eventId: 'class', taken: 1, capacity: 3 };
     const host = { email: 'ada@example.test', busy: [], groups: [group], open: null };
@@ -226,7 +229,7 @@ describe('possible times', () => {
 });
 
 describe('spans', () => {
-  it('are merged where they overlap or touch', () => {
+  it('are merged if they overlap or touch', () => {
     const spans = [{ start: 5, end: 7 }, { start: 1, end: 3 }, { start: 3, end: 4 }, { start: 6, end: 9 }, { start: 8, end: 8 }]; // prettier-ignore
     expect(mergeSpans(spans)).toEqual([
       { start: 1, end: 4 },
@@ -247,12 +250,12 @@ describe('spans', () => {
 describe('a rotation', () => {
   const last = new Map([['a', 30], ['b', 10], ['c', 20]]); // prettier-ignore
 
-  it('begins with who has had nothing yet, or for the longest time', () => {
+  it('begins with people without a meeting, then those whose latest meeting is longest ago', () => {
     expect(rotation(['a', 'b', 'c', 'd', 'e'], last)).toEqual(['d', 'e', 'b', 'c', 'a']);
     expect(rotation(['b', 'a'], new Map())).toEqual(['b', 'a']);
   });
 
-  it('asks everybody, or for fairness the half whose turn it is', () => {
+  it('offers all people, or for fairness the first half of the order', () => {
     const order = ['d', 'b', 'c'];
     expect(candidates(order, 'max-availability')).toEqual(order);
     expect(candidates(order, 'max-fairness')).toEqual(['d', 'b']);

@@ -1,46 +1,46 @@
 import { clipSpans, containment, gapsBetween, mergeSpans, type Span } from './spans.ts';
 
-/** A meeting that takes more participants than it has. */
+/** An event that more participants can join. */
 export interface GroupMeeting extends Span {
   eventId: string;
-  /** Participants it has, and how many it may have. */
+  /** Current number of participants, and the largest number allowed. */
   taken: number;
   capacity: number;
 }
 
-/** Somebody whose time is asked for. */
+/** A person whose availability is requested. */
 export interface Person {
   email: string;
   busy: readonly Span[];
-  /** They keep the person busy, but for who joins them. */
+  /** Group meetings keep the person busy, except for people who join them. */
   groups: readonly GroupMeeting[];
-  /** As `mergeSpans` gives them; null: at any time. */
+  /** When the person can be met, as returned by `mergeSpans`; `null` means at any time. */
   open: readonly Span[] | null;
 }
 
-/** Which times are looked at. Seconds. */
+/** The times to search. All durations are in seconds. */
 export interface Search {
-  /** Meetings are within it. */
+  /** Meetings must lie within the range. */
   range: Span;
   duration: number;
-  /** From one possible start to the next; the first is that of the range. */
+  /** Time from one possible start to the next. The first start is the start of the range. */
   interval: number;
-  /** To be kept free before and after what people have. */
+  /** Time to keep free before and after busy times. */
   buffer: number;
 }
 
-/** A time that is possible. */
+/** A possible time for a meeting. */
 export interface Slot extends Span {
-  /** Who of them has time. */
+  /** Addresses of the people who are available. */
   emails: string[];
-  /** Of a group meeting that can be joined. */
+  /** Set if the slot is a group meeting that can be joined. */
   group?: GroupMeeting;
 }
 
 const blockedBy = (spans: readonly Span[], buffer: number): Span[] =>
   spans.map(({ start, end }) => ({ start: start - buffer, end: end + buffer }));
 
-/** When all of them have time for a meeting of their own; as `mergeSpans` gives it. */
+/** When all of the people are free for a new meeting, as returned by `mergeSpans`. */
 export function freeSpans(people: readonly Person[], { range, buffer }: Search): Span[] {
   const blocked = people.flatMap(({ busy, groups, open }) => [
     ...blockedBy(busy, buffer),
@@ -50,12 +50,15 @@ export function freeSpans(people: readonly Person[], { range, buffer }: Search):
   return gapsBetween(mergeSpans(clipSpans(blocked, range)), range);
 }
 
-/** Possible starts of something that lasts `length`. */
+/** Possible starts of a meeting that lasts `length`. */
 function* startsIn({ range, interval }: Search, length: number): Generator<number> {
   for (let start = range.start; start + length <= range.end; start += interval) yield start;
 }
 
-/** Times at which everybody has time, and group meetings that all of the others could join; by start. */
+/**
+ * Times at which all people are free, and group meetings that all of them could attend; ordered by
+ * start.
+ */
 export function collectiveSlots(people: readonly Person[], search: Search): Slot[] {
   const emails = people.map(({ email }) => email);
   const slots: Slot[] = [];
@@ -73,7 +76,10 @@ export function collectiveSlots(people: readonly Person[], search: Search): Slot
     : [...slots, ...joinable].toSorted((a, b) => a.start - b.start);
 }
 
-/** Times at which at least one of them has time, with who has, in the order of `people`; by start. */
+/**
+ * Times at which at least one person is free, with the free people in the order of `people`;
+ * ordered by start.
+ */
 export function anyoneSlots(people: readonly Person[], search: Search): Slot[] {
   const asked = people.map((person) => ({
     email: person.email,
@@ -94,7 +100,7 @@ export function anyoneSlots(people: readonly Person[], search: Search): Slot[] {
     : [...slots, ...joinable].toSorted((a, b) => a.start - b.start);
 }
 
-/** Group meetings that fit the search, with who could be there: first whose meeting it is. */
+/** Group meetings that fit the search, with the people who could attend; the host comes first. */
 function groupSlots(people: readonly Person[], search: Search): Slot[] {
   const { range, duration } = search;
   return people.flatMap((host) =>
@@ -113,7 +119,7 @@ function groupSlots(people: readonly Person[], search: Search): Slot[] {
   );
 }
 
-/** Whether somebody has nothing but that meeting at its time. */
+/** True if the person has no other meeting at the time of the group meeting. */
 function isFreeFor(
   { busy, groups, open }: Person,
   group: GroupMeeting,
@@ -129,8 +135,8 @@ function isFreeFor(
 }
 
 /**
- * Chains of meetings that follow each other without a break, one with each group of people, in the order of the groups;
- * by start.
+ * Chains of meetings without a break, one meeting for each group of people, in the order of the
+ * groups. Ordered by start.
  */
 export function consecutiveSlots(
   meetings: readonly (readonly Person[])[],

@@ -1,10 +1,10 @@
-/** A piece of time; Unix seconds, the end not included. */
+/** A span of time in Unix seconds; the end is exclusive. */
 export interface Span {
   start: number;
   end: number;
 }
 
-/** The same time as pieces that neither overlap nor touch, earliest first; empty pieces are gone. */
+/** Merges spans that overlap or touch. The result is ordered by start and has no empty spans. */
 export function mergeSpans(spans: readonly Span[]): Span[] {
   const merged: Span[] = [];
   let last: Span | undefined;
@@ -16,7 +16,10 @@ export function mergeSpans(spans: readonly Span[]): Span[] {
   return merged;
 }
 
-/** What is left of `whole`. @param spans as `mergeSpans` gives them */
+/**
+ * The parts of `whole` that no span covers.
+ * @param spans as returned by `mergeSpans`
+ */
 export function gapsBetween(spans: readonly Span[], whole: Span): Span[] {
   const gaps: Span[] = [];
   let from = whole.start;
@@ -29,7 +32,7 @@ export function gapsBetween(spans: readonly Span[], whole: Span): Span[] {
   return gaps;
 }
 
-/** The part of each that is in `whole`, without those that have none. */
+/** The part of each span that lies within `whole`; spans outside are left out. */
 export function clipSpans(spans: readonly Span[], whole: Span): Span[] {
   return spans.flatMap(({ start, end }) => {
     const part = { start: Math.max(start, whole.start), end: Math.min(end, whole.end) };
@@ -38,9 +41,9 @@ export function clipSpans(spans: readonly Span[], whole: Span): Span[] {
 }
 
 /**
- * Tells of one piece of time after the other, each beginning no earlier than the one before, whether it is within one
- * of the spans.
- * @param spans as `mergeSpans` gives them
+ * Returns a function that checks whether a span lies within one of `spans`. Each checked span must
+ * begin no earlier than the one checked before.
+ * @param spans as returned by `mergeSpans`
  */
 export function containment(spans: readonly Span[]): (piece: Span) => boolean {
   let index = 0;

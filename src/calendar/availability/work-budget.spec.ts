@@ -1,11 +1,11 @@
 import { WorkBudget } from './work-budget.ts';
 
-describe('work for one request', () => {
-  it('lets others have their turn, whose time does not count, and ends', async () => {
+describe('the work budget of one request', () => {
+  it('lets other requests run without counting their time, and throws when it is used up', async () => {
     let now = 0;
     const budget = new WorkBudget(() => now);
     expect(budget.spend(1)).toBeUndefined();
-    for (let turn = 0; turn < 40; turn += 1) {
+    for (let slice = 0; slice < 40; slice += 1) {
       now += 50;
       const rest = budget.spend(1);
       expect(rest).toBeInstanceOf(Promise);
@@ -16,7 +16,7 @@ describe('work for one request', () => {
     expect(() => budget.spend(1)).toThrow('emails: the rules of recurring events take too long');
   });
 
-  it('ends when there is too much to tell', () => {
+  it('throws if there are too many occurrences', () => {
     const budget = new WorkBudget(() => 0);
     expect(budget.spend(200_000)).toBeUndefined();
     expect(() => budget.spend(1)).toThrow(

@@ -1,47 +1,50 @@
-import { setImmediate as turnOfOthers } from 'node:timers/promises';
+import { setImmediate as letOthersRun } from 'node:timers/promises';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 
-/** How long rules of one request are worked out; usual ones take microseconds. */
+/** Most milliseconds spent on expanding rules for one request. Usual rules take microseconds. */
 const MOST_MS = 2_000;
-/** How long others wait for their turn meanwhile. */
-const TURN_MS = 20;
-/** Times of recurring events in one answer. */
+/** Longest time in milliseconds before other requests run. */
+const SLICE_MS = 20;
+/** Most occurrences of recurring events in one response. */
 const MOST_TIMES = 200_000;
 
-/** Bounds what one request may have worked out of the rules of others, and lets other requests have their turns. */
+/**
+ * Limits the time one request may spend on recurrence rules, which other users wrote, and lets
+ * other requests run in between.
+ */
 export class WorkBudget {
   readonly #now: () => number;
-  #turnBegan: number;
+  #sliceBegan: number;
   #spentMs = 0;
   #times = 0;
 
-  /** @param now milliseconds, for tests */
+  /** @param now clock in milliseconds; replaced in tests */
   constructor(now = () => performance.now()) {
     this.#now = now;
-    this.#turnBegan = now();
+    this.#sliceBegan = now();
   }
 
   /**
-   * To be called after each series.
-   * @param times how many of it were found
-   * @returns what has to be waited for, if anything
-   * @throws {InvalidInputError} when it has been too much
+   * Call it after each series.
+   * @param times number of occurrences found
+   * @returns a promise to await before continuing, or `undefined` to continue at once
+   * @throws {InvalidInputError} if the budget is used up
    */
   spend(times: number): Promise<void> | undefined {
     this.#times += times;
     if (this.#times > MOST_TIMES)
-      throw tooMuch(`recurring events take place more than ${MOST_TIMES} times then`);
-    const turnMs = this.#now() - this.#turnBegan;
-    if (turnMs < TURN_MS) return undefined;
-    this.#spentMs += turnMs;
+      throw tooMuch(`recurring events take place more than ${MOST_TIMES} times in this range`);
+    const sliceMs = this.#now() - this.#sliceBegan;
+    if (sliceMs < SLICE_MS) return undefined;
+    this.#spentMs += sliceMs;
     if (this.#spentMs > MOST_MS)
-      throw tooMuch('the rules of recurring events take too long to be worked out');
+      throw tooMuch('the rules of recurring events take too long to expand');
     return this.#rest();
   }
 
   async #rest(): Promise<void> {
-    await turnOfOthers();
-    this.#turnBegan = this.#now();
+    await letOthersRun();
+    this.#sliceBegan = this.#now();
   }
 }
 
