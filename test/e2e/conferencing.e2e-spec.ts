@@ -346,7 +346,7 @@ describe('conferencing', () => {
       expect(await fate(event.job_status_id)).toMatchObject({
         status: 'failed',
         reason: expect.stringContaining(
-          'it is not proven that this mailbox is that of its address',
+          'the address of this account is not proven to belong to its mailbox',
         ),
       });
       expect(meetings()).toEqual([]);

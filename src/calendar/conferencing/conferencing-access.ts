@@ -11,7 +11,7 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { conferencingSettingsContext } from './conferencing-secrets.ts';
 import { ConferencingRepository } from './conferencing.repository.ts';
 
-/** A conferencing service, opened for use. */
+/** A conferencing service with its decrypted settings. */
 export interface OpenService {
   id: string;
   applicationId: string;
@@ -21,7 +21,7 @@ export interface OpenService {
   lastError: string | null;
 }
 
-/** Asks conferencing services, as their settings are now. */
+/** Sends requests to conferencing services, with their current settings. */
 @Injectable()
 export class ConferencingAccess {
   readonly #log = new Logger('Conferencing');
@@ -34,8 +34,9 @@ export class ConferencingAccess {
   ) {}
 
   /**
-   * @returns null: the application has none of this name
-   * @throws {ProviderError} `temporary` when no key opens its settings
+   * Loads a service of an application.
+   * @returns `null` if the application has no service of this name
+   * @throws {ProviderError} `temporary` if no key of the server can decrypt its settings
    */
   async open(applicationId: string, provider: string): Promise<OpenService | null> {
     const stored = await this.repository.find(applicationId, provider);
@@ -47,8 +48,9 @@ export class ConferencingAccess {
   }
 
   /**
-   * Asks the service. That it refuses the application's credentials is `temporary` here: the owner has to repair it, and
-   * it says nothing about the user's account.
+   * Runs `work` with the service and records whether its settings work. Refused credentials become
+   * `temporary` here: the application's owner has to repair them, and the user's account is not
+   * affected.
    * @throws {ProviderError} never `auth-invalid`
    */
   async ask<T>(
@@ -64,7 +66,7 @@ export class ConferencingAccess {
       if (!(error instanceof ProviderError)) throw error;
       if (['auth-invalid', 'quota-exhausted'].includes(error.code)) {
         this.#log.warn(
-          `${service.provider} of application ${service.applicationId}: ${error.code}`,
+          `${service.provider} of application ${service.applicationId} refused a request and will be asked again later: ${error.code}`,
         );
         await this.repository.note(service.id, error.message, this.clock.now());
       }
@@ -77,7 +79,10 @@ export class ConferencingAccess {
     }
   }
 
-  /** A lost key of the server's own is no reason to give a meeting up. */
+  /**
+   * A lost encryption key is `temporary`: an operator can restore the key, so no meeting is given
+   * up.
+   */
   #unseal(id: string, sealed: string): ConferencingSettings {
     try {
       return this.secretBox.openJson(
@@ -89,7 +94,7 @@ export class ConferencingAccess {
       this.#log.error(error);
       throw new ProviderError(
         'temporary',
-        'the settings of the conferencing service cannot be opened',
+        'the settings of the conferencing service cannot be decrypted',
         {
           cause: error,
         },

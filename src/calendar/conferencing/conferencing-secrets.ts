@@ -1,3 +1,3 @@
-/** What the sealed settings of a conferencing service are bound to. */
+/** Context that the encrypted settings of a conferencing service are bound to. */
 export const conferencingSettingsContext = (serviceId: string): string =>
   `conferencing.settings:${serviceId}`;

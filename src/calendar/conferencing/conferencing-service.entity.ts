@@ -9,19 +9,22 @@ const ConferencingServiceSchema = defineEntity({
   properties: {
     ...idColumn,
     application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
-    /** One of `CONFERENCING_PROVIDERS`: the name events ask for it by. */
+    /** One of `CONFERENCING_PROVIDERS`: the name by which events select the service. */
     provider: p.text(),
     /** One of `CONFERENCING_KINDS`. */
     kind: p.text(),
-    /** JSON of the settings of its kind, sealed: secrets are in it. */
+    /** Settings of the kind as JSON, encrypted because they contain secrets. */
     settingsSealed: p.text(),
-    /** What is wrong with these settings, in the service's words: refused credentials, used up limits; null since it worked. */
+    /**
+     * Last error that concerns the settings, as the service reported it: refused credentials or a
+     * used-up limit. `null` after the next success.
+     */
     lastError: p.text().nullable(),
     lastErrorAt: p.datetime().columnType('timestamptz').nullable(),
     ...timestampColumns,
   },
 });
 
-/** A service that makes the meetings of an application's events. */
+/** A service that creates online meetings for an application's events. */
 export class ConferencingService extends ConferencingServiceSchema.class {}
 ConferencingServiceSchema.setClass(ConferencingService);

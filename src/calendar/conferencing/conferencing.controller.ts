@@ -23,7 +23,7 @@ export class ConferencingController {
   @Get()
   @ApiErrors(503)
   @Endpoint({
-    summary: 'List the services that make meetings for events',
+    summary: 'List the services that create meetings for events',
     response: conferencingServiceList,
   })
   async list(@ApplicationId() applicationId: string) {
@@ -32,7 +32,7 @@ export class ConferencingController {
 
   @Get(':id')
   @ApiErrors(404, 503)
-  @Endpoint({ summary: 'Read one of them', response: conferencingServiceView })
+  @Endpoint({ summary: 'Get one conferencing service', response: conferencingServiceView })
   async get(@ApplicationId() applicationId: string, @Param('id') id: string) {
     return toConferencingServiceView(await this.services.get(applicationId, id));
   }
@@ -40,9 +40,9 @@ export class ConferencingController {
   @Put()
   @ApiErrors(503)
   @Endpoint({
-    summary: 'Set up or replace the service behind `conferencing.provider` with `autocreate`',
+    summary: 'Set up or replace the service that `conferencing.provider` with `autocreate` uses',
     description:
-      'There is one service for each provider. It is asked first: settings it refuses are a 400, a service that does not answer is a 503, and nothing is stored.',
+      'An application has at most one service for each provider. The service is asked before it is stored: settings that it refuses are answered with 400, and a service that does not respond with 503. In both cases nothing is stored.',
     response: conferencingServiceView,
   })
   async set(
@@ -57,8 +57,8 @@ export class ConferencingController {
   @Delete(':id')
   @ApiErrors(404)
   @Endpoint({
-    summary: 'Remove a service',
-    description: 'Meetings it has made stay as they are.',
+    summary: 'Remove a conferencing service',
+    description: 'Existing meetings stay as they are.',
     response: conferencingDeletedView,
   })
   async delete(@ApplicationId() applicationId: string, @Param('id') id: string) {

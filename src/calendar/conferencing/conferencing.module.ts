@@ -9,7 +9,7 @@ import { MeetingUpkeep } from './meeting-upkeep.ts';
 import { Meetings } from './meetings.ts';
 import { MeetingsRepository } from './meetings.repository.ts';
 
-/** Online meetings of events (api facts 7.3), and the services that make them. */
+/** Online meetings of events, and the services that create them. */
 @Module({
   imports: [ProvidersModule, QuotasModule],
   controllers: [ConferencingController],

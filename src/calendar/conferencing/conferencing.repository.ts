@@ -12,7 +12,7 @@ export interface StoredService {
   provider: ConferencingProvider;
   kind: ConferencingKind;
   settingsSealed: string;
-  /** What was wrong when it was used last; null: nothing. */
+  /** Error of the last use; `null` if the service worked. */
   lastError: string | null;
   lastErrorAt: Date | null;
   createdAt: Date;
@@ -27,19 +27,20 @@ const LIST = `select ${COLUMNS} from conferencing_service where application_id =
 const GET = `select ${COLUMNS} from conferencing_service where application_id = $1 and id = $2`;
 const FIND = `select ${COLUMNS} from conferencing_service where application_id = $1 and provider = $2`;
 
-// The settings are sealed for the id: of two who make one at once, the later puts both in.
+// The settings are encrypted for the id. If two requests create a service at the same time, the
+// later one replaces both id and settings.
 const PUT = `
   insert into conferencing_service as s (id, application_id, provider, kind, settings_sealed, created_at, updated_at)
   values ($1, $2, $3, $4, $5, $6, $6)
   on conflict (application_id, provider) do update set id = excluded.id, kind = excluded.kind,
     settings_sealed = excluded.settings_sealed, updated_at = excluded.updated_at, last_error = null, last_error_at = null`;
 
-/** The conferencing services of applications. */
+/** Reads and writes the conferencing services of applications. */
 @Injectable()
 export class ConferencingRepository {
   constructor(private readonly database: Database) {}
 
-  /** By name; at most one of each. */
+  /** All services of an application, ordered by provider; at most one per provider. */
   list(applicationId: string): Promise<StoredService[]> {
     return this.database.query<StoredService>(LIST, [applicationId]);
   }
@@ -52,7 +53,11 @@ export class ConferencingRepository {
     return (await this.database.query<StoredService>(GET, [applicationId, id]))[0];
   }
 
-  /** Makes or replaces it. @param seal what is stored of the settings, for its id @returns the id */
+  /**
+   * Creates or replaces a service.
+   * @param seal encrypts the settings for the given id
+   * @returns the id
+   */
   async put(
     applicationId: string,
     { provider, kind }: Pick<StoredService, 'provider' | 'kind'>,
@@ -64,21 +69,21 @@ export class ConferencingRepository {
     return id;
   }
 
-  /** @returns whether there was one */
+  /** @returns `true` if the service existed */
   async remove(applicationId: string, id: string): Promise<boolean> {
-    const gone = await this.database.query(
+    const removed = await this.database.query(
       'delete from conferencing_service where application_id = $1 and id = $2 returning 1',
       [applicationId, id],
     );
-    return gone.length > 0;
+    return removed.length > 0;
   }
 
-  /** Keeps what is wrong with these settings; null: they work again. */
-  async note(id: string, trouble: string | null, now: Date): Promise<void> {
+  /** Stores the error of the last use; `null` if the service works again. */
+  async note(id: string, failure: string | null, now: Date): Promise<void> {
     await this.database.query(
       `update conferencing_service set last_error = $2, last_error_at = $3
        where id = $1 and last_error is distinct from $2`,
-      [id, trouble && storable(trouble, 1_000), trouble && now],
+      [id, failure && storable(failure, 1_000), failure && now],
     );
   }
 }

@@ -12,10 +12,10 @@ const provider = z.enum(CONFERENCING_PROVIDERS, {
   error: `must be one of ${CONFERENCING_PROVIDERS.join(', ')}`,
 });
 
-/** `PUT /a/{client_id}/conferencing`. */
+/** Body of `PUT /a/{client_id}/conferencing`. */
 export const setConferencingSchema = z
   .object({
-    provider: provider.describe('The name events ask for it by'),
+    provider: provider.describe('The name by which events select the service'),
     kind,
     settings: z
       .record(z.string(), z.unknown())
@@ -42,9 +42,7 @@ export const conferencingServiceView = z
     last_error: z
       .string()
       .nullable()
-      .describe(
-        'Refused credentials or a used up daily limit, until the service has done something again',
-      ),
+      .describe('Refused credentials or a used-up daily limit; null after the next success'),
     last_error_at: z.number().int().nullable(),
     created_at: z.number().int(),
     updated_at: z.number().int(),

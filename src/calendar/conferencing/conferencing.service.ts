@@ -24,9 +24,9 @@ import { isCounted } from './meetings.repository.ts';
 import { toSettingsRefusal } from '../../providers/port/settings-refusal.ts';
 import { ConferencingRepository, type StoredService } from './conferencing.repository.ts';
 
-/** A conferencing service as its owner may see it again. */
+/** A conferencing service as its owner may see it. */
 export interface ServiceDescription extends Omit<StoredService, 'settingsSealed'> {
-  /** Without the secret ones. */
+  /** Settings without secrets. */
   settings: ConferencingSettings;
 }
 
@@ -35,10 +35,10 @@ export interface ConferencingRequest {
   autocreate?: { settings: Readonly<Record<string, unknown>> };
 }
 
-/** Longer settings than any service has. */
+/** Longest settings in characters. */
 const MOST_CHARACTERS = 16_000;
 
-/** The services that make the meetings of applications' events, as their owners set them up. */
+/** Manages the conferencing services of applications, for their owners. */
 @Injectable()
 export class ConferencingServices {
   constructor(
@@ -50,13 +50,19 @@ export class ConferencingServices {
     private readonly checks: ConnectionChecks,
   ) {}
 
-  /** By name. @throws {DomainError} `unavailable` when no key of the server opens the settings of one */
+  /**
+   * The services of an application, ordered by provider.
+   * @throws {DomainError} `unavailable` if no key of the server can decrypt the settings of one
+   */
   async list(applicationId: string): Promise<ServiceDescription[]> {
     const stored = await this.repository.list(applicationId);
     return stored.map((service) => this.#describe(service));
   }
 
-  /** @throws {NotFoundError} @throws {DomainError} as `list` */
+  /**
+   * @throws {NotFoundError}
+   * @throws {DomainError} as `list`
+   */
   async get(applicationId: string, id: string): Promise<ServiceDescription> {
     const stored = isId(id) ? await this.repository.get(applicationId, id) : undefined;
     if (!stored) throw new NotFoundError('conferencing service', id);
@@ -64,9 +70,10 @@ export class ConferencingServices {
   }
 
   /**
-   * Sets the service up, or replaces it, once it has accepted the settings.
-   * @throws {InvalidInputError} when the kind is not for that name, settings are wrong, or the service refuses them
-   * @throws {DomainError} `unavailable` when the service cannot be asked
+   * Creates or replaces a service, after the service has accepted the settings.
+   * @throws {InvalidInputError} if the kind does not support the provider, settings are invalid,
+   *   or the service refuses them
+   * @throws {DomainError} `unavailable` if the service does not respond
    */
   async set(
     applicationId: string,
@@ -76,7 +83,7 @@ export class ConferencingServices {
   ): Promise<ServiceDescription> {
     const driver = this.drivers.require(kind);
     if (!driver.providers.includes(provider))
-      throw new InvalidInputError(`kind: ${kind} is for ${driver.providers.join(', ')} only`);
+      throw new InvalidInputError(`kind: ${kind} supports ${driver.providers.join(', ')} only`);
     const settings = parseSettings(driver.settingsSchema, given);
     if (JSON.stringify(settings).length > MOST_CHARACTERS)
       throw new InvalidInputError(`settings must not be longer than ${MOST_CHARACTERS} characters`);
@@ -92,18 +99,24 @@ export class ConferencingServices {
     return this.get(applicationId, id);
   }
 
-  /** Meetings it has made stay where they are, and are not changed any more. @throws {NotFoundError} */
+  /**
+   * Removes a service. Its existing meetings stay, but are no longer updated.
+   * @throws {NotFoundError}
+   */
   async remove(applicationId: string, id: string): Promise<void> {
-    const gone = isId(id) && (await this.repository.remove(applicationId, id));
-    if (!gone) throw new NotFoundError('conferencing service', id);
+    const removed = isId(id) && (await this.repository.remove(applicationId, id));
+    if (!removed) throw new NotFoundError('conferencing service', id);
   }
 
   /**
-   * Makes sure that a service can make the meeting an event asks for, where it does.
-   * @param forNew the account, where the event is new: then there also has to be room in the quota of meetings. A change
-   *   may repeat what is stored; there the job says what became of the meeting
-   * @throws {InvalidInputError} naming the field: an unknown name, none set up for it, settings it has not
-   * @throws {DomainError} `rate-limited` when no more meetings are made today
+   * Checks that a service can create the meeting that an event requests. Does nothing if the event
+   * requests none.
+   * @param forNew id of the account if the event is new. Then the quota of meetings is checked
+   *   too. A change of an event may repeat stored values, so there the quota is checked later and
+   *   the job status reports the result
+   * @throws {InvalidInputError} naming the field: unknown provider, no service set up, or
+   *   unsupported settings
+   * @throws {DomainError} `rate-limited` if the quota of meetings is used up for today
    */
   async accept(applicationId: string, request: ConferencingRequest | undefined, forNew?: string) {
     if (!request?.autocreate) return;
@@ -120,7 +133,7 @@ export class ConferencingServices {
     const parsed = this.drivers.require(stored.kind).meetingSchema.safeParse(autocreate.settings);
     if (parsed.success) {
       if (forNew !== undefined && isCounted(stored.kind))
-        await this.#assertRoom(applicationId, forNew);
+        await this.#assertQuota(applicationId, forNew);
       return;
     }
     const [issue] = parsed.error.issues;
@@ -131,7 +144,7 @@ export class ConferencingServices {
     throw new InvalidInputError(`${path}: ${issue?.message ?? 'is wrong'}`.toWellFormed());
   }
 
-  async #assertRoom(applicationId: string, accountId: string): Promise<void> {
+  async #assertQuota(applicationId: string, accountId: string): Promise<void> {
     const full = await this.quotas.usedUp('meetings', accountId, applicationId);
     if (!full) return;
     const now = this.clock.now();
@@ -164,7 +177,7 @@ export class ConferencingServices {
       throw new DomainError(
         'conferencing.sealed',
         'unavailable',
-        'The settings of the conferencing service cannot be opened: set it up again, or remove it',
+        'The settings of the conferencing service cannot be decrypted: set the service up again, or remove it',
         { cause: error },
       );
     }

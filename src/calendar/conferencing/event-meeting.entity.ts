@@ -14,33 +14,39 @@ const EventMeetingSchema = defineEntity({
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    /** No reference: the meeting has to be deleted when the event is gone. */
+    /**
+     * No foreign key: the meeting must still be deleted at the service after the event was deleted.
+     */
     eventId: p.uuid(),
     /** One of `CONFERENCING_PROVIDERS`. */
     provider: p.text(),
-    /** Of the service it was made at. */
+    /** Kind of the service that created the meeting. */
     kind: p.text(),
-    /** Unguessable; what the service is asked for when the answer to making it was lost. */
+    /**
+     * Random key. Used to find the meeting at the service if the response to its creation was lost.
+     */
     key: p.text(),
-    /** When the service was first asked to make it. */
+    /** When the service was first asked to create the meeting. */
     askedAt: p.datetime().columnType('timestamptz'),
-    /** The service's id; null: not known to have been made. */
+    /**
+     * The service's id of the meeting; `null` while it is unknown whether the meeting was created.
+     */
     remoteId: p.text().nullable(),
     details: p.json<MeetingDetails>().nullable(),
-    /** What the service was told last; null: not known. */
+    /** Last content sent to the service; `null` if unknown. */
     written: p.json<MeetingContent>().nullable(),
-    /** Version of the event that `written` is of. */
+    /** Version of the event that `written` was made from. */
     eventVersion: p.integer().nullable(),
-    /** Its event does not want it any more: to be deleted. */
+    /** True if the event no longer wants the meeting; it is to be deleted. */
     released: p.boolean().default(false),
-    /** When it is looked after next; null: nothing to do. */
+    /** When `MeetingUpkeep` next processes the meeting; `null` if nothing is to be done. */
     dueAt: p.datetime().columnType('timestamptz').nullable(),
-    /** Times it was looked after without success. */
+    /** Failed attempts of `MeetingUpkeep`. */
     attempts: p.smallint().default(0),
     ...timestampColumns,
   },
 });
 
-/** An online meeting that was made for an event, or is being made. */
+/** An online meeting that was created for an event, or is being created. */
 export class EventMeeting extends EventMeetingSchema.class {}
 EventMeetingSchema.setClass(EventMeeting);

@@ -7,19 +7,20 @@ import { Meetings } from './meetings.ts';
 import { type DueMeeting, MeetingsRepository } from './meetings.repository.ts';
 
 const DAY_MS = 86_400_000;
-/** Meetings at a time; each is a few requests. */
+/** Meetings claimed at a time; each needs a few requests. */
 const BATCH = 20;
-/** A worker that dies with a meeting in hand keeps it from others so long. */
+/** How long a claim lasts. If a worker dies, its meetings wait this long. */
 const CLAIM_MS = 300_000;
 const MOST_ATTEMPTS = 20;
 const BACKOFF_MS = { first: 30_000, longest: 6 * 3_600_000 };
-/** Single events that ended so long ago have no meeting any more that anybody could change. */
+/** A meeting of a single event is forgotten this long after the event ended. */
 const PAST_DAYS = 30;
 
 /**
- * Deletes meetings whose events are gone, and brings those up to date whose events were changed elsewhere: whatever ended or
- * changed them, and whoever was killed in between. Found in the tables: `run` takes what jobs have released, `reconcile`
- * finds the rest. A service that fails is asked again after 30 s, then after twice as long each time, 20 times.
+ * Deletes meetings whose events were deleted, and updates meetings whose events were changed
+ * elsewhere. Works from the tables alone, so nothing is lost if a worker dies: `run` handles the
+ * meetings that are due, and `reconcile` finds the others. A failed request is retried after 30 s,
+ * doubling up to 6 hours, at most 20 times.
  */
 @Injectable()
 export class MeetingUpkeep {
@@ -32,31 +33,35 @@ export class MeetingUpkeep {
     private readonly clock: Clock,
   ) {}
 
-  /** Finds what has to be looked after. */
+  /** Finds meetings that must be deleted or updated, and marks them as due. */
   async reconcile(): Promise<void> {
     const now = this.clock.now();
     await this.repository.reconcile(now, new Date(now.getTime() - PAST_DAYS * DAY_MS));
   }
 
-  /** Looks after the meetings that are due: those of an application one after the other, so that none waits for another's service. */
+  /**
+   * Processes the meetings that are due. Meetings of one application are processed one after
+   * another, different applications in parallel, so that a slow service delays only its own
+   * application.
+   */
   async run(): Promise<void> {
     const now = this.clock.now();
     const due = await this.repository.claim(now, new Date(now.getTime() + CLAIM_MS), BATCH);
     const groups = Map.groupBy(due, ({ applicationId }) => applicationId);
     await Promise.all(
       [...groups.values()].map(async (meetings) => {
-        for (const meeting of meetings) await this.#lookAfter(meeting);
+        for (const meeting of meetings) await this.#process(meeting);
       }),
     );
   }
 
-  async #lookAfter(meeting: DueMeeting): Promise<void> {
+  async #process(meeting: DueMeeting): Promise<void> {
     try {
       if (meeting.released) await this.#delete(meeting);
       else await this.meetings.catchUp(meeting, meeting.eventId, meeting);
     } catch (error) {
       if (error instanceof ProviderError) return this.#postpone(meeting, error);
-      // A bug, or the database: it must not keep the meetings behind it waiting.
+      // A bug or a database error must not block the meetings behind this one.
       this.#log.error(error);
       const words = error instanceof Error ? error.message : String(error);
       await this.#postpone(meeting, new ProviderError('temporary', words, { cause: error }));
@@ -73,7 +78,8 @@ export class MeetingUpkeep {
     key,
   }: DueMeeting): Promise<void> {
     const service = await this.access.open(applicationId, provider);
-    // Nobody has the credentials any more.
+    // If the service was removed or replaced, its credentials no longer exist, so the meeting
+    // cannot be deleted there.
     if (service?.driver.kind === kind) {
       await this.access.ask(service, async (driver, settings) => {
         const found = remoteId ?? (await driver.find(settings, { email, key }))?.id;
@@ -87,9 +93,11 @@ export class MeetingUpkeep {
     { id, provider, attempts, released }: DueMeeting,
     error: ProviderError,
   ): Promise<void> {
-    // Of one that is not there any more the next change of the event makes another.
+    // If the meeting was deleted at the service, the next change of the event creates a new one.
     if (attempts >= MOST_ATTEMPTS || (error.code === 'not-found' && !released)) {
-      this.#log.warn(`a meeting at ${provider} is left as it is: ${error.message}`);
+      this.#log.warn(
+        `a meeting at ${provider} stays as it is and will not be retried: ${error.message}`,
+      );
       await (released ? this.repository.forget(id) : this.repository.giveUp(id));
       return;
     }

@@ -12,12 +12,15 @@ import { Quotas } from '../../platform/quotas/quotas.ts';
 import { forgetWantedMeetings } from '../event-store/event-conferencing.ts';
 import type { KnownMeeting, MeetingEvent } from './wanted-meeting.ts';
 
-/** Whether meetings of the kind count for the quota. Those of `link` are addresses: no service is asked to make them. */
+/**
+ * True if meetings of the kind count for the quota. Meetings of kind `link` do not: they are only
+ * addresses, and no service is asked.
+ */
 export function isCounted(kind: ConferencingKind): boolean {
   return kind !== 'link';
 }
 
-/** About 129 bits. */
+/** About 129 bits of randomness. */
 const KEY_LENGTH = 25;
 
 export interface StoredMeeting extends KnownMeeting {
@@ -26,16 +29,16 @@ export interface StoredMeeting extends KnownMeeting {
   key: string;
 }
 
-/** An event that wants a meeting, with the one it has. */
+/** An event that requests a meeting, together with its current meeting. */
 export interface EventState extends MeetingEvent {
   eventId: string;
   version: number;
-  /** Whether the provider of the calendar has the event as it is. */
+  /** True if the calendar's provider has the current version of the event. */
   atProvider: boolean;
   meeting: StoredMeeting | null;
 }
 
-/** A meeting that is to be looked after. */
+/** A meeting that is due for deletion or update. */
 export interface DueMeeting extends StoredMeeting {
   eventId: string;
   accountId: string;
@@ -45,9 +48,12 @@ export interface DueMeeting extends StoredMeeting {
   attempts: number;
 }
 
-/** How the making of a meeting begins. */
+/** Result of starting to create a meeting. */
 export type MeetingStart =
-  /** `key` to ask the service with; `askedBefore`: an earlier attempt may have made it. */
+  /**
+   * `key` identifies the meeting at the service. `askedBefore` is true if an earlier attempt may
+   * have created the meeting.
+   */
   { kind: 'ask'; id: string; key: string; askedBefore: boolean } | { kind: 'refused'; by: UsedUp };
 
 const MEETING = `
@@ -63,8 +69,9 @@ const STATE = `
   from event e left join event_meeting m on m.event_id = e.id and m.account_id = e.account_id and not m.released
   where e.id = $1 and e.account_id = $2 and e.status <> 'cancelled' and e.autocreate is not null`;
 
-// One that is somebody else's service's by now makes way: it is deleted where it was made.
-const MAKE_WAY = `
+// Releases a meeting of another provider, or one that was created already. It is deleted at the
+// service that created it.
+const RELEASE_OTHER = `
   update event_meeting set released = true, due_at = $3, attempts = 0, updated_at = $3
   where event_id = $1 and not released and (provider <> $2 or remote_id is not null)`;
 
@@ -86,7 +93,8 @@ const RELEASE = `
   update event_meeting set released = true, due_at = $2, attempts = 0, updated_at = $2
   where event_id = $1 and not released`;
 
-// Events that are gone, cancelled, or show another conference than this one; never while they are being written.
+// Releases meetings whose events were deleted or cancelled, or show another conference. Skips
+// events with an open provider write.
 const RELEASE_ORPHANS = `
   update event_meeting m set released = true, due_at = $1, attempts = 0, updated_at = $1
   where not m.released
@@ -118,7 +126,7 @@ const CLAIM = `
   returning ${MEETING}, m.event_id as "eventId", m.account_id as "accountId", g.application_id as "applicationId", g.email,
     m.released, m.attempts`;
 
-/** SQL of the meetings of events. */
+/** Reads and writes the meetings of events. */
 @Injectable()
 export class MeetingsRepository {
   constructor(
@@ -126,19 +134,22 @@ export class MeetingsRepository {
     private readonly quotas: Quotas,
   ) {}
 
-  /** Whether it is proven that the account's mailbox is that of its address. */
+  /** True if the account's mailbox is proven to belong to its address. */
   async isProven(accountId: string): Promise<boolean> {
     return (await this.database.query(IS_PROVEN, [accountId])).length > 0;
   }
 
-  /** @returns undefined: the event wants no meeting, or is gone */
+  /**
+   * The event with its current meeting.
+   * @returns `undefined` if the event requests no meeting, or was cancelled or deleted
+   */
   async state(accountId: string, eventId: string): Promise<EventState | undefined> {
     return (await this.database.query<EventState>(STATE, [eventId, accountId]))[0];
   }
 
   /**
-   * Notes that a service is about to be asked for a meeting, which counts for the quota the first time: from now on the
-   * meeting may exist. Refused, nothing has changed.
+   * Records that a service is about to be asked for a meeting. From now on the meeting may exist.
+   * The first call for a meeting counts for the quota; if the quota is used up, nothing changes.
    */
   begin(
     { accountId, applicationId }: { accountId: string; applicationId: string },
@@ -154,7 +165,7 @@ export class MeetingsRepository {
         ]);
         if (by) return { kind: 'refused', by };
       }
-      await sql.query(MAKE_WAY, [eventId, provider, at]);
+      await sql.query(RELEASE_OTHER, [eventId, provider, at]);
       const [row] = await sql.query<{ id: string; key: string; askedBefore: boolean }>(BEGIN, [
         newId(),
         accountId,
@@ -169,7 +180,10 @@ export class MeetingsRepository {
     });
   }
 
-  /** Stores what the service has. @param written null: not known, as it was found and not made */
+  /**
+   * Stores the service's data of a meeting.
+   * @param written `null` if the meeting was found rather than created, so its content is unknown
+   */
   async storeMeeting(
     sql: Sql,
     id: string,
@@ -183,12 +197,15 @@ export class MeetingsRepository {
     await sql.query(STORE_MEETING, [id, remoteId, ...json, eventVersion, at]);
   }
 
-  /** The event does not want its meeting any more. */
+  /** Marks the meeting of an event for deletion. */
   async release(sql: Sql, eventId: string, at: Date): Promise<void> {
     await sql.query(RELEASE, [eventId, at]);
   }
 
-  /** Finds the meetings nobody wants any more, and those whose events were changed elsewhere; they are due now. */
+  /**
+   * Marks meetings as due that are no longer wanted or whose events were changed elsewhere. Forgets
+   * meetings of events that ended before `past`.
+   */
   async reconcile(now: Date, past: Date): Promise<void> {
     await this.database.transaction(async (sql) => {
       const orphans = await sql.query<{ eventId: string; provider: string }>(RELEASE_ORPHANS, [
@@ -200,12 +217,12 @@ export class MeetingsRepository {
     await this.database.query(FORGET_PAST, [past]);
   }
 
-  /** Takes meetings that are due; nobody else gets them before `until`. */
+  /** Claims meetings that are due. No other worker gets them before `until`. */
   claim(now: Date, until: Date, most: number): Promise<DueMeeting[]> {
     return this.database.query<DueMeeting>(CLAIM, [now, until, most]);
   }
 
-  /** It stays as it is until its event changes. */
+  /** Stops retrying: the meeting stays as it is until its event changes. */
   async giveUp(id: string): Promise<void> {
     await this.database.query(GIVE_UP, [id]);
   }
@@ -214,7 +231,7 @@ export class MeetingsRepository {
     await this.database.query('update event_meeting set due_at = $2 where id = $1', [id, at]);
   }
 
-  /** It is as its event is. */
+  /** Marks the meeting as up to date with this version of the event. */
   async settle(id: string, eventVersion: number): Promise<void> {
     await this.database.query(
       'update event_meeting set event_version = $2, due_at = null, attempts = 0 where id = $1',

@@ -20,15 +20,15 @@ import { type EventState, MeetingsRepository, type StoredMeeting } from './meeti
 import { meetingContent, type MeetingStep, nextStep } from './wanted-meeting.ts';
 
 type StepOutcome = Extract<WriteOutcome, { kind: 'continues' }>;
-/** Meetings are made in the name of an address only for its owner (ADR 0056). */
-const UNPROVEN = 'it is not proven that this mailbox is that of its address';
+/** Meetings in the name of an address are created only for its proven owner (ADR 0056). */
+const UNPROVEN = 'the address of this account is not proven to belong to its mailbox';
 
 type Account = Pick<ConnectedAccount, 'accountId' | 'applicationId' | 'email'>;
 
 /**
- * Meetings of events, made, changed and released as steps of the jobs that write the events. Each step is stored before the
- * next begins: an event is at its calendar's provider before a meeting is asked for, so that no trouble with meetings keeps
- * it away.
+ * Creates, changes and releases meetings as steps of the provider writes of their events. Each step
+ * is stored before the next begins. The event is written to its calendar first, so trouble with
+ * meetings cannot keep it from the calendar.
  */
 @Injectable()
 export class Meetings {
@@ -39,7 +39,7 @@ export class Meetings {
     private readonly clock: Clock,
   ) {}
 
-  /** The write of an event with the step of its meeting behind it. */
+  /** Wraps the write of an event and adds the step for its meeting. */
   writing(write: ProviderWriteHandler): ProviderWriteHandler {
     return async (port, account, job) => {
       const state = await this.repository.state(account.accountId, job.objectId);
@@ -51,7 +51,7 @@ export class Meetings {
     };
   }
 
-  /** The deletion of an event: its meeting goes soon after. */
+  /** Wraps the deletion of an event and marks its meeting for deletion. */
   deleting(write: ProviderWriteHandler): ProviderWriteHandler {
     return async (port, account, job) => {
       const outcome = await write(port, account, job);
@@ -65,7 +65,7 @@ export class Meetings {
   }
 
   /**
-   * Brings the meeting of an event that was changed elsewhere up to date.
+   * Updates the meeting of an event that was changed elsewhere.
    * @throws {ProviderError}
    */
   async catchUp(account: Account, eventId: string, meeting: StoredMeeting): Promise<void> {
@@ -76,7 +76,7 @@ export class Meetings {
       return;
     }
     const service = await this.#service(account, state);
-    // It was made at another service, which nobody can ask any more.
+    // Created at another service, whose credentials no longer exist.
     if (service.driver.kind !== meeting.kind)
       return this.repository.settle(meeting.id, state.version);
     const content = meetingContent(state);
@@ -114,12 +114,13 @@ export class Meetings {
         details,
         content,
       });
-      // Then the event is as its provider has it.
+      // The event shows the same details as before, so it need not be written again.
       return isDeepStrictEqual(details, meeting.details)
         ? { ...outcome, kind: 'written' }
         : outcome;
     } catch (error) {
-      // Somebody has deleted it at the service: the event is to have one.
+      // The meeting was deleted at the service, but the event still wants one: create a new
+      // meeting.
       if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
       await this.repository.forget(meeting.id);
       return this.#make(account, state, service);
@@ -159,14 +160,14 @@ export class Meetings {
   ): Promise<MeetingDetails> {
     const { remoteId, details } = meeting;
     if (remoteId === null || details === null)
-      throw new Error('a meeting that was not made is not changed');
+      throw new Error('a meeting without a remote id cannot be updated');
     const changed = await this.access.ask(service, (driver, settings) =>
       driver.update(settings, remoteId, content),
     );
     return changed ?? details;
   }
 
-  /** @throws {ProviderError} when the application has no such service any more */
+  /** @throws {ProviderError} `rejected` if the application no longer has the service */
   async #service({ applicationId }: Account, { autocreate }: EventState): Promise<OpenService> {
     const service = await this.access.open(applicationId, autocreate.provider);
     if (service) return service;
@@ -176,7 +177,7 @@ export class Meetings {
     );
   }
 
-  /** Then the event is written again: it shows the meeting now. */
+  /** Stores the meeting. The event is then written again, because it now shows the meeting. */
   #continues(account: Account, state: EventState, id: string, meeting: MadeMeeting): StepOutcome {
     return {
       kind: 'continues',
@@ -186,7 +187,7 @@ export class Meetings {
     };
   }
 
-  /** @returns whether the event shows something else than before */
+  /** @returns `true` if the details shown in the event have changed */
   async #store(
     sql: Sql,
     { accountId, applicationId }: Account,
@@ -209,14 +210,19 @@ export class Meetings {
   }
 }
 
-/** A meeting as the service has it; `content` null: what the service was told is not known. */
+/**
+ * A meeting as the service has it; `content` is `null` if its content at the service is unknown.
+ */
 interface MadeMeeting {
   remoteId: string;
   details: MeetingDetails;
   content: MeetingContent | null;
 }
 
-/** That something is not there is no reason to repeat the making of a meeting, nor anything about the event. */
+/**
+ * A "not found" while creating a meeting becomes `rejected`: a retry would not help, and the event
+ * itself is not missing.
+ */
 function neverNotFound(error: unknown): never {
   if (error instanceof ProviderError && error.code === 'not-found')
     throw new ProviderError('rejected', error.message, { cause: error });

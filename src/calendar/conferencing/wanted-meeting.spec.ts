@@ -23,11 +23,11 @@ describe('meetingContent', () => {
     [{ object: 'time', time: 1000, timezone: 'UTC' }, 1000, 60, 'UTC'],
     [{ object: 'date', date: '2030-01-01' }, null, null, null],
     [{ object: 'datespan', start_date: '2030-01-01', end_date: '2030-01-02' }, null, null, null],
-  ])('of %j begins at %s for %s minutes', (when, startsAt, durationMinutes, timezone) => {
+  ])('for %j begins at %s and lasts %s minutes', (when, startsAt, durationMinutes, timezone) => {
     expect(meetingContent({ ...event, when })).toEqual({ title: 'Review', startsAt, durationMinutes, timezone, settings: {} });
   }); // prettier-ignore
 
-  it('has no time when the event recurs, and always a title', () => {
+  it('has no time if the event recurs, and always has a title', () => {
     const recurrence = { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' };
     expect(meetingContent({ ...event, title: '', recurrence })).toMatchObject({ title: 'Meeting', startsAt: null });
   }); // prettier-ignore
@@ -35,16 +35,16 @@ describe('meetingContent', () => {
 
 describe('nextStep', () => {
   it.each([
-    ['makes one where there is nothing', { conferencing: null }, null, 'make'],
-    ['makes one whose making is not known', { conferencing: null }, { remoteId: null }, 'make'],
-    ['makes one at another provider', { conferencing: null }, { provider: 'Google Meet' }, 'make'],
-    ['makes none beside other details', {}, null, 'nothing'],
-    ['shows one that is not shown', { conferencing: null }, {}, 'restore'],
-    ['leaves one that was taken off', { conferencing: { provider: 'WebEx', details: { url: 'https://other.test' } } }, {}, 'nothing'],
-    ['leaves one that is as the event', {}, {}, 'nothing'],
-    ['changes one with another title', { title: 'Moved' }, {}, 'change'],
-    ['changes one with other settings', { autocreate: { provider: 'WebEx', settings: { password: 'x' } } }, {}, 'change'],
-    ['changes one that was found', {}, { written: null }, 'change'],
+    ['makes a meeting if there is none', { conferencing: null }, null, 'make'],
+    ['makes a meeting if it is unknown whether one was made', { conferencing: null }, { remoteId: null }, 'make'],
+    ['makes a meeting if the existing one is at another provider', { conferencing: null }, { provider: 'Google Meet' }, 'make'],
+    ['makes no meeting if the event has other conferencing details', {}, null, 'nothing'],
+    ['restores a meeting that the event does not show', { conferencing: null }, {}, 'restore'],
+    ['does nothing if the user has replaced the meeting', { conferencing: { provider: 'WebEx', details: { url: 'https://other.test' } } }, {}, 'nothing'],
+    ['does nothing if the meeting matches the event', {}, {}, 'nothing'],
+    ['changes a meeting whose event has a new title', { title: 'Moved' }, {}, 'change'],
+    ['changes a meeting whose event has new settings', { autocreate: { provider: 'WebEx', settings: { password: 'x' } } }, {}, 'change'],
+    ['changes a meeting whose content at the service is unknown', {}, { written: null }, 'change'],
   ] as const)('%s', (_, change, known, step) => {
     expect(nextStep({ ...event, ...change }, known && { ...meeting, ...known })).toBe(step);
   }); // prettier-ignore

@@ -7,11 +7,9 @@ import type {
 } from '../event-store/event-values.ts';
 import type { MeetingContent, MeetingDetails } from '../../providers/port/conferencing-port.ts';
 
-/*
- * What has to happen to the meeting of an event. Pure.
- */
+/* Decides what to do about the meeting of an event. Pure functions. */
 
-/** The part of an event a meeting depends on. */
+/** The fields of an event that its meeting depends on. */
 export interface MeetingEvent {
   title: string;
   when: When;
@@ -22,20 +20,23 @@ export interface MeetingEvent {
 
 export interface KnownMeeting {
   provider: string;
-  /** Null: not known to have been made. */
+  /** `null` while it is unknown whether the meeting was created. */
   remoteId: string | null;
   details: MeetingDetails | null;
   written: MeetingContent | null;
 }
 
-/** A meeting for an event without a title. */
+/** Title of a meeting whose event has none. */
 const UNTITLED = 'Meeting';
-/** Of an event that is one moment. */
+/** Length of a meeting whose event has a start but no end. */
 const USUAL_MINUTES = 60;
-/** Longer ones are as long as that. */
+/** Longest meeting; longer events get a meeting of this length. */
 const MOST_MINUTES = 1440;
 
-/** What the meeting of an event is to be like: of one that recurs, or lasts whole days, without a time of its own. */
+/**
+ * The content that the meeting of an event should have. A meeting of a recurring or all-day event
+ * has no time.
+ */
 export function meetingContent({
   title,
   when,
@@ -71,13 +72,17 @@ function timesOf(when: When): {
   }
 }
 
-/** The next thing to do about the meeting of an event; `nothing` also where its user has taken it off the event. */
+/**
+ * The next step for the meeting of an event. `nothing` also applies if the user has removed the
+ * meeting from the event.
+ */
 export type MeetingStep = 'make' | 'restore' | 'change' | 'nothing';
 
 /**
- * - `make`: there is none yet, and nothing in its place
- * - `restore`: there is one, and the event does not show it
- * - `change`: it is not as the event is any more
+ * Decides the next step.
+ * - `make`: there is no meeting, and the event has no other conferencing details
+ * - `restore`: there is a meeting, but the event does not show it
+ * - `change`: the meeting no longer matches the event
  */
 export function nextStep(event: MeetingEvent, meeting: KnownMeeting | null): MeetingStep {
   const shown = event.conferencing?.details.url;
@@ -85,6 +90,7 @@ export function nextStep(event: MeetingEvent, meeting: KnownMeeting | null): Mee
     return event.conferencing ? 'nothing' : 'make';
   if (!event.conferencing) return 'restore';
   if (shown !== meeting.details?.url) return 'nothing';
-  // As JSON keeps it: what is undefined is not there.
+  // `meetingContent` has no undefined fields, so its result equals the stored JSON if nothing has
+  // changed.
   return isDeepStrictEqual(meetingContent(event), meeting.written) ? 'nothing' : 'change';
 }
