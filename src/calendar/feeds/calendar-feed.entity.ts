@@ -15,12 +15,12 @@ const CalendarFeedSchema = defineEntity({
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
     calendar: () => p.manyToOne(Calendar).ref().deleteRule('cascade'),
-    /** SHA-256 of the secret in its address. */
+    /** SHA-256 hash of the secret in the feed's URL. */
     hash: p.blob(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });
 
-/** The secret address at which anybody who knows it reads a calendar. */
+/** The secret URL of a calendar: anyone who knows the URL can read the calendar. */
 export class CalendarFeed extends CalendarFeedSchema.class {}
 CalendarFeedSchema.setClass(CalendarFeed);

@@ -7,7 +7,10 @@ import { Public } from '../../platform/auth/access.decorators.ts';
 import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
 import { Feeds } from './feeds.service.ts';
 
-/** What calendar programs subscribe to (docs/invitations.md). The address is the key; logs do not have it. */
+/**
+ * Serves the calendar files that calendar programs subscribe to (docs/invitations.md). The URL
+ * contains the secret, so logs do not include it.
+ */
 @ApiExcludeController()
 @Public()
 @Controller('feeds')
@@ -26,7 +29,7 @@ export class FeedFileController {
     const { etag, pieces } = await this.feeds.open(file, ip);
     response.set({
       ETag: etag,
-      // Kept by the program that asks, which has to ask whether it is still good; by nobody in between.
+      // The client may cache the file but must revalidate it; shared caches may not store it.
       'Cache-Control': 'private, no-cache',
       'Content-Type': 'text/calendar; charset=utf-8',
       'Content-Disposition': 'inline; filename="calendar.ics"',
@@ -38,15 +41,15 @@ export class FeedFileController {
     try {
       await pipeline(Readable.from(pieces()), response);
     } catch (error) {
-      // Whoever reads has gone away, or sees a connection that breaks off.
+      // The client has disconnected, or sees that the connection breaks off.
       this.#log.warn(
-        `a calendar could not be read to its end: ${error instanceof Error ? error.name : ''}`,
+        `a calendar feed could not be sent completely; the client must fetch it again: ${error instanceof Error ? error.name : ''}`,
       );
     }
   }
 }
 
-/** Whether the program that asks has this state already (RFC 9110 13.1.2, weak comparison). */
+/** True if the client already has this version of the file (RFC 9110 13.1.2, weak comparison). */
 function isKnown({ headers }: Request, etag: string): boolean {
   const known = (headers['if-none-match'] ?? '')
     .split(',')

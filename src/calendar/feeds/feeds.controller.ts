@@ -21,7 +21,7 @@ export class FeedsController {
   @Get()
   @ApiErrors(404)
   @Endpoint({
-    summary: 'Since when a calendar can be read at a secret address',
+    summary: 'When the secret URL of a calendar was created',
     response: feedView,
   })
   async get(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
@@ -33,9 +33,9 @@ export class FeedsController {
   @Access(PUBLISH)
   @ApiErrors(404)
   @Endpoint({
-    summary: 'Make a secret address at which a calendar can be read',
+    summary: 'Create a secret URL for reading a calendar',
     description:
-      'Whoever knows it reads the calendar as iCalendar, without signing in. An address made before is good for nothing from then on.',
+      'Anyone who knows the URL can read the calendar as iCalendar, without signing in. An earlier URL of the calendar stops working.',
     response: feedView,
   })
   async make(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
@@ -46,7 +46,7 @@ export class FeedsController {
   @Delete()
   @Access(PUBLISH)
   @ApiErrors(404)
-  @Endpoint({ summary: 'End the secret address of a calendar', response: successView })
+  @Endpoint({ summary: 'Revoke the secret URL of a calendar', response: successView })
   async revoke(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
     await this.feeds.revoke(account, id);
     return { success: true as const };

@@ -5,7 +5,7 @@ import { FeedsController } from './feeds.controller.ts';
 import { FeedsRepository } from './feeds.repository.ts';
 import { Feeds } from './feeds.service.ts';
 
-/** Calendars at secret addresses. */
+/** Calendars at secret URLs. */
 @Module({
   imports: [CalendarsModule],
   controllers: [FeedsController, FeedFileController],

@@ -8,28 +8,30 @@ import {
   type IcsRow,
 } from '../event-store/ics/ics-rows.ts';
 
-/** A calendar as its feed begins. */
+/** A calendar with the properties its feed shows. */
 export interface FedCalendar {
   calendarId: string;
   accountId: string;
   name: string;
   description: string | null;
   timezone: string | null;
-  /** Other than before when anything has changed that the feed shows. */
+  /** Changes whenever anything changes that the feed shows. */
   state: string;
 }
 
-/** Where a page of events begins: behind this one. */
+/** Start position of a page: behind this event. */
 export interface FeedPlace {
   startsAt: Date;
   id: string;
 }
 
-/** Events of a calendar by their start, and of each series the instances that were changed by themselves. */
+/**
+ * Events of a calendar ordered by start, with the individually changed occurrences of each series.
+ */
 export interface FeedPage {
   events: IcsRow[];
   instances: Map<string, IcsRow[]>;
-  /** Null: there are no more. */
+  /** Position of the next page; `null` if there are no more events. */
   next: FeedPlace | null;
 }
 
@@ -64,7 +66,7 @@ const EVENTS = `
 export class FeedsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Gives a calendar this address, in the place of the one it has. */
+  /** Gives a calendar a new secret, which replaces the old one. */
   async replace(accountId: string, calendarId: string, hash: Buffer, at: Date): Promise<void> {
     await this.database.query(REPLACE, [newId(), accountId, calendarId, hash, at]);
   }
@@ -77,12 +79,12 @@ export class FeedsRepository {
     await this.database.query(REMOVE, [accountId, calendarId]);
   }
 
-  /** The calendar at an address; undefined: there is none. */
+  /** The calendar with this hash of the secret; `undefined` if there is none. */
   async open(hash: Buffer): Promise<FedCalendar | undefined> {
     return (await this.database.query<FedCalendar>(OPEN, [hash]))[0];
   }
 
-  /** Series, and what has not ended before `since`. */
+  /** A page of series and of events that end at or after `since`. */
   async page(
     { calendarId, accountId }: FedCalendar,
     since: Date,

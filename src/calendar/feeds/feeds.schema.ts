@@ -1,11 +1,14 @@
 import { z } from 'zod';
 
-/** The secret address of a calendar. */
+/** The secret URL of a calendar. */
 export const feedView = z
   .object({
     object: z.literal('feed'),
     calendar_id: z.string(),
-    url: z.string().optional().describe('Only in the answer that makes it: it is not kept'),
+    url: z
+      .string()
+      .optional()
+      .describe('Only in the response that creates the URL, because the URL is not stored'),
     created_at: z.number().int(),
   })
   .meta({ id: 'CalendarFeed' });

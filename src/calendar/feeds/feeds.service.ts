@@ -14,9 +14,9 @@ import { icsEventsOf, type IcsRow } from '../event-store/ics/ics-rows.ts';
 import { IcsWriter } from '../event-store/ics/ics-writer.ts';
 import { type FedCalendar, type FeedPlace, FeedsRepository } from './feeds.repository.ts';
 
-/** A calendar file that is about to be read. */
+/** A calendar file that is ready to be read. */
 export interface OpenFeed {
-  /** Changes with everything the file shows. */
+  /** Changes whenever anything changes that the file shows. */
   etag: string;
   pieces(): AsyncGenerator<string>;
 }
@@ -30,20 +30,21 @@ class TooManyReadersError extends DomainError {
 const SECRET_LENGTH = 50;
 const FILE = /^([0-9a-z]{50})\.ics$/;
 const DAY_MS = 86_400_000;
-/** What has ended earlier is left out. */
+/** Events that ended earlier are left out. */
 const PAST_MS = 366 * DAY_MS;
-/** Events of one file; later ones are left out. */
+/** Most events in one file; later ones are left out. */
 const MOST_EVENTS = 10_000;
 const WINDOW_SECONDS = 60;
-/** Readings of one address in a window. Calendar programs come every few minutes. */
+/** Most reads of one feed in a window. Calendar programs read every few minutes. */
 const MOST_READINGS = 60;
-/** Unknown addresses that one client may try in a window. */
+/** Most unknown URLs that one client may try in a window. */
 const MOST_GUESSES = 30;
-const NOBODY = { organizer: null, attendeesOf: () => [] };
+const NO_PEOPLE = { organizer: null, attendeesOf: () => [] };
 
 /**
- * Calendars at secret addresses, for programs that subscribe to them. Only a hash of the secret is stored: it is shown
- * once. What is private is shown as busy, and nobody who takes part is named.
+ * Serves calendars at secret URLs, for programs that subscribe to them. Only a hash of the secret
+ * is stored, so a URL is shown once. Private events are shown as busy, and participants are not
+ * named.
  */
 @Injectable()
 export class Feeds {
@@ -58,7 +59,10 @@ export class Feeds {
     private readonly clock: Clock,
   ) {}
 
-  /** Makes an address; the one before is no longer good. @throws {NotFoundError} */
+  /**
+   * Creates a secret URL for a calendar; an earlier one stops working.
+   * @throws {NotFoundError}
+   */
   async make(
     account: AccountPrincipal,
     calendarId: string,
@@ -70,7 +74,7 @@ export class Feeds {
     return { url: new URL(`feeds/${secret}.ics`, `${this.config.baseUrl}/`).href, createdAt };
   }
 
-  /** @throws {NotFoundError} also when the calendar has no address */
+  /** @throws {NotFoundError} also if the calendar has no feed */
   async get(account: AccountPrincipal, calendarId: string): Promise<{ createdAt: Date }> {
     const { id } = await this.calendars.get(account, calendarId);
     const feed = await this.repository.find(account.accountId, id);
@@ -78,17 +82,23 @@ export class Feeds {
     return feed;
   }
 
-  /** From now on the address is good for nothing; none is no error. @throws {NotFoundError} */
+  /**
+   * Revokes the secret URL of a calendar; does nothing if the calendar has none.
+   * @throws {NotFoundError} if the calendar does not exist
+   */
   async revoke(account: AccountPrincipal, calendarId: string): Promise<void> {
     const { id } = await this.calendars.get(account, calendarId);
     await this.repository.remove(account.accountId, id);
   }
 
   /**
-   * A right address is served whatever the same client has tried before: several people may share a client's address.
-   * @param file last part of the address
-   * @param client network address of the client: after too many unknown addresses it is answered `rate-limited` instead
-   * @throws {NotFoundError} @throws {DomainError} `rate-limited`
+   * Opens a feed. A valid URL is served even if the same client has tried too many unknown ones,
+   * because several people may share a network address.
+   * @param file last part of the URL
+   * @param client network address of the client. After too many unknown URLs the error is
+   *   `rate-limited` instead of not found
+   * @throws {NotFoundError}
+   * @throws {DomainError} `rate-limited`
    */
   async open(file: string, client: string): Promise<OpenFeed> {
     const secret = FILE.exec(file)?.[1];
@@ -100,7 +110,7 @@ export class Feeds {
     }
     spend(this.#readings, hash.toString('base64'), MOST_READINGS);
     const now = this.clock.now();
-    // What is too old is another every day.
+    // The day is part of the tag, because each day more events become too old for the file.
     const day = Math.floor(now.getTime() / DAY_MS);
     const tag = createHash('sha256')
       .update(`${calendar.state}/${day}/1`)
@@ -121,15 +131,15 @@ export class Feeds {
       },
     });
     yield writer.begin();
-    let place: FeedPlace | null = null;
+    let after: FeedPlace | null = null;
     for (let count = 0; count < MOST_EVENTS;) {
-      const page = await this.repository.page(calendar, since, place);
+      const page = await this.repository.page(calendar, since, after);
       yield page.events
         .map((row) => this.#text(writer, row, page.instances.get(row.id) ?? []))
         .join('');
       count += page.events.length;
-      place = page.next;
-      if (!place) break;
+      after = page.next;
+      if (!after) break;
     }
     yield writer.end();
   }
@@ -141,18 +151,20 @@ export class Feeds {
     );
     try {
       const uid = row.icalUid ?? row.id;
-      const events = icsEventsOf(isPrivate ? asBusy(row) : row, shown, { uid, people: NOBODY });
+      const events = icsEventsOf(isPrivate ? asBusy(row) : row, shown, { uid, people: NO_PEOPLE });
       return events.map((event) => writer.add(event)).join('');
     } catch (error) {
-      // From elsewhere, with rules nobody understands.
+      // The event came from elsewhere and has recurrence rules that cannot be parsed.
       if (!(error instanceof UnwritableEventError)) throw error;
-      this.#log.debug(`event ${row.id} cannot be written: ${error.message}`);
+      this.#log.debug(
+        `event ${row.id} cannot be written as iCalendar and is left out of the feed: ${error.message}`,
+      );
       return '';
     }
   }
 }
 
-/** When, and nothing else. */
+/** Keeps the times and hides all other details. */
 function asBusy(row: IcsRow): IcsRow {
   return {
     ...row,
@@ -163,7 +175,7 @@ function asBusy(row: IcsRow): IcsRow {
   };
 }
 
-/** @throws {TooManyReadersError} when the key has reached its limit in this window before */
+/** @throws {TooManyReadersError} if the key has reached its limit in this window */
 function spend(counts: WindowedCounts, key: string, limit: number): void {
   const { count, secondsLeft } = counts.add(key);
   if (count > limit) throw new TooManyReadersError(limit, secondsLeft);
