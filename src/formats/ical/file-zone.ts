@@ -2,11 +2,15 @@ import ICAL from 'ical.js';
 import { instantOfWall } from '../../platform/base/time/time-zone.ts';
 
 /*
- * Zones that only a calendar file describes (RFC 5545 3.6.5). All changes of a zone's clocks are worked out once, in a bounded
- * number of years: the library works them out anew for each later year, from the first one on.
+ * Time zones that only a calendar file describes (RFC 5545 3.6.5). All clock changes of a zone are
+ * computed once, for a limited range of years. The ical.js library would compute them again for
+ * each later year, starting from the first one.
  */
 
-/** The first and last year for which rules are worked out. Before, the earliest change counts; after, times are read as UTC. */
+/**
+ * First and last year for which rules are expanded. An earlier time gets the offset before the
+ * earliest change; a later time is read as UTC.
+ */
 const FIRST_YEAR = 1900;
 export const LAST_YEAR = 2200;
 const MOST_OBSERVANCES = 20;
@@ -17,16 +21,16 @@ const WEEKDAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
 interface Change {
   /** The first instant with the new offset. */
   atMs: number;
-  /** Offset from UTC before and after. */
+  /** Offsets from UTC before and after the change. */
   fromMs: number;
   toMs: number;
 }
 
-/** The clocks of a zone that a file describes. */
+/** A time zone described by a VTIMEZONE. */
 export class FileZone {
   readonly #changes: readonly Change[];
 
-  /** @param zone its VTIMEZONE; what is not understood is passed */
+  /** @param zone the VTIMEZONE; parts that are not supported are skipped */
   constructor(zone: ICAL.Component) {
     this.#changes = zone
       .getAllSubcomponents()
@@ -35,7 +39,7 @@ export class FileZone {
       .toSorted((a, b) => a.atMs - b.atMs);
   }
 
-  /** What the clocks show, as if it were UTC, minus UTC; milliseconds. */
+  /** Offset from UTC at an instant, in milliseconds. */
   offsetMs(instantMs: number): number {
     let [low, high] = [0, this.#changes.length];
     while (low < high) {
@@ -46,7 +50,10 @@ export class FileZone {
     return low > 0 ? this.#changes[low - 1]!.toMs : (this.#changes[0]?.fromMs ?? 0);
   }
 
-  /** The instant at which the clocks show a wall time. @param wallMs as if the zone were UTC */
+  /**
+   * The instant at which local clocks show a wall time.
+   * @param wallMs wall time, written as if the zone were UTC
+   */
   instantOf(wallMs: number): number {
     return instantOfWall(wallMs, (at) => this.offsetMs(at));
   }
@@ -87,18 +94,21 @@ function datesOf(observance: ICAL.Component): number[] {
     .flatMap((value) => (value instanceof ICAL.Time ? wallOf(value) : []));
 }
 
-/** Clocks change once a year, on the n-th or the last of some weekday, or on a date. Other rules are not followed. */
+/**
+ * Supported rules: one change a year, on a date or on the n-th or last weekday of a month. Other
+ * rules are skipped.
+ */
 const PART =
   /^(FREQ=YEARLY|INTERVAL=1|WKST=\w\w|UNTIL=\w+|BYMONTH=(\d|1[0-2])|BYDAY=[+-]?[1-5](MO|TU|WE|TH|FR|SA|SU))$/;
 
-/** Wall times at which clocks change by a rule. */
+/** Wall times of the clock changes of a rule. */
 function yearly(rule: string, start: ICAL.Time, fromMs: number): number[] {
   const parts = rule.split(';');
   if (!parts.every((part) => PART.test(part))) return [];
   const values = new Map(parts.map((part) => part.split('=', 2) as [string, string]));
   const byDay = /^([+-]?\d)(\w\w)$/.exec(values.get('BYDAY') ?? '');
   const byMonth = values.get('BYMONTH');
-  // Without a month it is the n-th weekday of the year, which no zone has.
+  // Without a month this would be the n-th weekday of the year, which no real zone uses.
   if (byDay && byMonth === undefined) return [];
   const month = Number(byMonth ?? start.month) - 1;
   const last = untilMs(values.get('UNTIL'), fromMs);

@@ -1,11 +1,14 @@
 /*
- * What of an event a calendar file can hold, by the wire's names (api facts 7.3). Both directions go through it:
- * `ical-read.ts` and `ical-write.ts`.
+ * The event fields that a calendar file can hold, with the names of the API. Used for reading
+ * (`ical-read.ts`) and writing (`ical-write.ts`).
  */
 
 import { withoutControls } from '../../platform/base/text/plain-text.ts';
 
-/** The four forms of `when`; times in Unix seconds, dates as YYYY-MM-DD and both included. */
+/**
+ * The four forms of `when`. Times are in Unix seconds; dates are YYYY-MM-DD, and both dates are
+ * inclusive.
+ */
 export type IcalWhen =
   | { object: 'time'; time: number; timezone?: string }
   | {
@@ -27,7 +30,7 @@ export interface IcalParticipant {
   name: string;
   status: IcalAnswer;
   comment: string | null;
-  /** Never in a file: calendars have no place for it. */
+  /** Never in a file: iCalendar has no property for it. */
   phone_number: null;
 }
 
@@ -64,7 +67,7 @@ export const ICAL_FIELDS = [
   'conferencing', 'reminders',
 ] as const satisfies readonly (keyof IcalFields)[]; // prettier-ignore
 
-/** Answers of participants as files have them (RFC 5545 3.2.12). */
+/** PARTSTAT of each participant status (RFC 5545 3.2.12). */
 export const PARTSTAT = {
   yes: 'ACCEPTED',
   no: 'DECLINED',
@@ -72,12 +75,12 @@ export const PARTSTAT = {
   noreply: 'NEEDS-ACTION',
 } as const satisfies Record<IcalAnswer, string>;
 
-/** Where we keep details of a conference that no standard property has. */
+/** Our property for conference details that have no standard property. */
 export const CONFERENCING_PROPERTY = 'x-carillon-conferencing';
 
 /**
- * An address as it is written as a value of the type URI, which knows no escaping: a line break would begin another property,
- * and servers take commas and semicolons for separators, and what follows them away.
+ * Makes a URL safe as a value of type URI, which has no escaping. A line break would begin another
+ * property. Some servers treat commas and semicolons as separators and drop the text after them.
  */
 export function uriValue(url: string): string {
   return url
@@ -86,7 +89,7 @@ export function uriValue(url: string): string {
     .replaceAll(';', '%3B');
 }
 
-/** The e-mail address an ATTENDEE or ORGANIZER stands for; undefined: none. */
+/** The email address of an ATTENDEE or ORGANIZER; `undefined` if there is none. */
 export function emailOf(value: unknown, emailParameter: string | undefined): string | undefined {
   const text = typeof value === 'string' ? value : '';
   const mailto = /^mailto:(.+)$/i.exec(text.trim())?.[1];
@@ -96,14 +99,17 @@ export function emailOf(value: unknown, emailParameter: string | undefined): str
   return /^[^\s@]+@[^\s@]+$/.test(email) ? email : undefined;
 }
 
-/** An event that no file can hold. `message` names the field and may be shown to the caller. */
+/**
+ * An event that cannot be written to a calendar file. `message` names the field and may be shown to
+ * clients.
+ */
 export class UnwritableEventError extends Error {
   override name = 'UnwritableEventError';
 }
 
 /**
- * What a file holds of an event that is given by the wire's names; absent fields are those of an event nothing was said about.
- * @throws {UnwritableEventError} when it has no time
+ * The fields of an event that is given with the names of the API. Absent fields get their default.
+ * @throws {UnwritableEventError} if the event has no time
  */
 export function fieldsOf(content: Readonly<Record<string, unknown>>): IcalFields {
   const given = Object.fromEntries(
@@ -119,10 +125,14 @@ const FORMS = [
   ['start_date', 'datespan'],
 ] as const;
 
-/** The keys decide the form. @throws {UnwritableEventError} when there is none */
+/**
+ * Adds the form of `when`, which its keys decide.
+ * @throws {UnwritableEventError} if no form matches
+ */
 function whenOf(value: unknown): IcalFields['when'] {
   const form = FORMS.find(([key]) => typeof value === 'object' && value !== null && key in value);
-  if (!form) throw new UnwritableEventError('when: an event needs a time');
+  if (!form)
+    throw new UnwritableEventError('when: must be a time, a timespan, a date or a datespan');
   return { ...(value as IcalFields['when']), object: form[1] } as IcalFields['when'];
 }
 

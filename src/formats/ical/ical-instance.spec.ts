@@ -9,7 +9,7 @@ import {
 import { eventsIn, instanceIdOf, parseCalendar, readFields } from './ical-read.ts';
 import { mergeFields, writeFields } from './ical-write.ts';
 
-/** A zone that is nowhere else: clocks go forward by half an hour in April. */
+/** A zone that only the file describes: its clocks go forward by half an hour in April. */
 const FOREIGN = [
   'BEGIN:VTIMEZONE',
   'TZID:Somewhere/Odd',
@@ -26,7 +26,7 @@ const FOREIGN = [
   'END:DAYLIGHT',
   'END:VTIMEZONE',
 ];
-/** What we have no field for. */
+/** Properties for which we have no field. */
 const THEIRS = [
   'X-THEIRS;X-PARAM="a;b":kept',
   'ATTENDEE;CUTYPE=ROOM;X-NUM-GUESTS=3;PARTSTAT=DELEGATED;CN="Bo, B.":mailto:bo@example.test',
@@ -56,22 +56,22 @@ const linesOf = (event: ICAL.Component) => event.toString().replaceAll('\r\n ', 
 
 describe('single instances in a calendar file', () => {
   const CASES = [
-    ['a zone by its name', ['DTSTART;TZID=Europe/Berlin:20300325T090000', 'DTEND;TZID=Europe/London:20300325T090000'], [],
+    ['an IANA zone', ['DTSTART;TZID=Europe/Berlin:20300325T090000', 'DTEND;TZID=Europe/London:20300325T090000'], [],
       '20300401T070000Z', ['RECURRENCE-ID;TZID=Europe/Berlin:20300401T090000', 'DTSTART;TZID=Europe/Berlin:20300401T090000', 'DTEND;TZID=Europe/London:20300401T090000']],
     ['a Windows zone', ['DTSTART;TZID=W. Europe Standard Time:20300325T090000', 'DURATION:PT1H'], [],
       '20300401T070000Z', ['RECURRENCE-ID;TZID=W. Europe Standard Time:20300401T090000', 'DTSTART;TZID=W. Europe Standard Time:20300401T090000', 'DURATION:PT1H']],
-    ['a zone only the file knows', ['DTSTART;TZID=Somewhere/Odd:20300325T090000', 'DTEND;TZID=Somewhere/Odd:20300325T100000'], FOREIGN,
+    ['a zone that only the file describes', ['DTSTART;TZID=Somewhere/Odd:20300325T090000', 'DTEND;TZID=Somewhere/Odd:20300325T100000'], FOREIGN,
       '20300402T033000Z', ['RECURRENCE-ID;TZID=Somewhere/Odd:20300402T090000', 'DTSTART;TZID=Somewhere/Odd:20300402T090000', 'DTEND;TZID=Somewhere/Odd:20300402T100000']],
     ['UTC', ['DTSTART:20300325T090000Z', 'DTEND:20300325T100000Z'], [],
       '20300401T090000Z', ['RECURRENCE-ID:20300401T090000Z', 'DTSTART:20300401T090000Z', 'DTEND:20300401T100000Z']],
-    ['no zone at all', ['DTSTART:20300325T090000', 'DTEND:20300325T100000'], [],
+    ['no zone', ['DTSTART:20300325T090000', 'DTEND:20300325T100000'], [],
       '20300401T090000Z', ['RECURRENCE-ID:20300401T090000', 'DTSTART:20300401T090000', 'DTEND:20300401T100000']],
     ['days', ['DTSTART;VALUE=DATE:20300325', 'DTEND;VALUE=DATE:20300327'], [],
       '20300401', ['RECURRENCE-ID;VALUE=DATE:20300401', 'DTSTART;VALUE=DATE:20300401', 'DTEND;VALUE=DATE:20300403']],
   ] as const; // prettier-ignore
 
   it.each(CASES)(
-    'have all that their series has, at their own time: %s',
+    'keep all properties of the series, at their own time: %s',
     (_, times, zone, key, expected) => {
       const rules = ['RRULE:FREQ=DAILY', 'RDATE:20310101T000000Z', 'EXDATE:20300326T090000Z'];
       const { root, event } = opened(series([...times, ...rules], zone));
@@ -82,14 +82,14 @@ describe('single instances in a calendar file', () => {
         expect(lines).toContain(line);
       expect(lines.filter((line) => /^(RRULE|RDATE|EXDATE)/.test(line))).toEqual([]);
       expect(event.toString()).toBe(before);
-      // As it is read again it is that very instance.
+      // Read again, it is the same instance.
       expect(instanceIdOf(instance, root)?.key).toBe(key);
       expect(root.toString()).toContain('X-WR-CALNAME:Theirs');
       for (const line of zone) expect(root.toString()).toContain(line);
     },
   );
 
-  it.each(CASES)('are left out once, and stay known as left out: %s', (_, times, zone, key) => {
+  it.each(CASES)('are excluded once and read again as excluded: %s', (_, times, zone, key) => {
     const { root, event } = opened(series([...times, 'RRULE:FREQ=DAILY'], zone));
     expect(isExcluded(event, key, root)).toBe(false);
     exclude(event, key, root);
@@ -99,7 +99,7 @@ describe('single instances in a calendar file', () => {
     expect(isExcluded(again.event, key, again.root)).toBe(true);
   });
 
-  it('know exclusions however they are written', () => {
+  it('recognise exclusions in any notation', () => {
     const start = 'DTSTART;TZID=Europe/Berlin:20300325T090000';
     for (const [exclusion, excluded] of [
       ['EXDATE:20300401T070000Z', true],
@@ -118,7 +118,7 @@ describe('single instances in a calendar file', () => {
     }
   });
 
-  it('have their exclusions read with zones everybody knows, and written with those of the file', () => {
+  it('have exclusions that are read with IANA zones and written with the zones of the file', () => {
     for (const [start, exclusion, line, zone] of [
       ['DTSTART;TZID=W. Europe Standard Time:20300325T090000', 'EXDATE;TZID=W. Europe Standard Time:20300401T090000',
         'EXDATE;TZID=Europe/Berlin:20300401T090000', []],
@@ -134,7 +134,7 @@ describe('single instances in a calendar file', () => {
     }
   }); // prettier-ignore
 
-  it('are not made of days where the series is made of times, nor the other way round', () => {
+  it('cannot be dates in a series of times, or times in a series of dates', () => {
     for (const [start, key] of [
       ['DTSTART;VALUE=DATE:20300325', '20300401T070000Z'],
       ['DTSTART:20300325T090000Z', '20300401'],
@@ -145,7 +145,7 @@ describe('single instances in a calendar file', () => {
     }
   });
 
-  it('change what is given, and nothing else', () => {
+  it('change the given fields and nothing else', () => {
     const { root, event } = opened(
       series(['DTSTART;TZID=Europe/Berlin:20300325T090000', 'DURATION:PT1H', 'RRULE:FREQ=DAILY']),
     );
@@ -163,7 +163,7 @@ describe('single instances in a calendar file', () => {
   });
 });
 
-describe('rules that both sides have changed', () => {
+describe('recurrence changed on both sides', () => {
   const fields = (rrule: string[], timezone = 'Europe/Berlin') => {
     const root = parseCalendar(series(['DTSTART:20300325T090000Z']));
     const event = eventsIn(root).get(null);
@@ -174,18 +174,30 @@ describe('rules that both sides have changed', () => {
   const [A, B] = ['EXDATE:20300401T090000Z', 'EXDATE:20300402T090000Z'];
 
   it.each([
-    ['each leaves out another', [DAILY], [DAILY, A], [DAILY, B], [DAILY, B, A]],
-    ['we have other rules, they leave out one', [DAILY], [WEEKLY], [DAILY, B], [WEEKLY, B]],
-    ['we take one back, they leave out another', [DAILY, A], [DAILY], [DAILY, A, B], [DAILY, B]],
-    ['they have other rules, we leave out one', [DAILY], [DAILY, A], [WEEKLY], [WEEKLY, A]],
+    ['each side excludes a different instance', [DAILY], [DAILY, A], [DAILY, B], [DAILY, B, A]],
     [
-      'they write two in one line',
+      'we change the rules and they exclude an instance',
+      [DAILY],
+      [WEEKLY],
+      [DAILY, B],
+      [WEEKLY, B],
+    ],
+    ['we remove an exclusion and they add another', [DAILY, A], [DAILY], [DAILY, A, B], [DAILY, B]],
+    [
+      'they change the rules and we exclude an instance',
+      [DAILY],
+      [DAILY, A],
+      [WEEKLY],
+      [WEEKLY, A],
+    ],
+    [
+      'they write two exclusions in one line',
       [DAILY, A],
       [DAILY],
       [DAILY, `${A},20300402T090000Z`],
       [DAILY, B],
     ],
-  ])('are joined where %s', (_, base, ours, theirs, expected) => {
+  ])('is merged if %s', (_, base, ours, theirs, expected) => {
     const merged = mergeFields(
       fields(base as string[]),
       fields(ours as string[]),
@@ -197,7 +209,7 @@ describe('rules that both sides have changed', () => {
     });
   });
 
-  it('are a conflict where both have other rules', () => {
+  it('is a conflict if both sides change the rules', () => {
     const merged = mergeFields(fields([DAILY!]), fields([WEEKLY!]), fields([MONTHLY!]));
     expect(merged).toEqual({ write: {}, conflicts: ['recurrence'] });
   });

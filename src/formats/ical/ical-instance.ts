@@ -3,18 +3,21 @@ import { instanceIdOf } from './ical-read.ts';
 import { fileZone, ianaZone, instantOf, isUtc, localStamp, wallMs } from './ical-zone.ts';
 
 /*
- * Single instances of a series in its calendar file (RFC 5545 3.8.4.4 and 3.8.5.1). An instance is named by when it begins by the
- * rules: `InstanceId.key`.
+ * Single instances of a series in its calendar file (RFC 5545 3.8.4.4 and 3.8.5.1). An instance is
+ * identified by its start according to the rules: `InstanceId.key`.
  */
 
-/** The series has no times of this kind: it is made of days now, or of times. */
+/**
+ * The series no longer has times of this kind: it changed from times to dates, or from dates to
+ * times.
+ */
 export class OtherTimesError extends Error {
   override name = 'OtherTimesError';
 }
 
 const KEY = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})Z)?$/;
 
-/** Unix seconds; of a day its midnight, as if in UTC. */
+/** Start of an instance in Unix seconds; for a date, its midnight in UTC. */
 function secondsOf(key: string): number {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = (
     KEY.exec(key)?.slice(1) ?? []
@@ -22,7 +25,7 @@ function secondsOf(key: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) / 1000;
 }
 
-/** A date-time in the zone another one is written in, whatever the file says of that. */
+/** A date-time in the same zone and notation as the value of `property`. */
 function timeLike(property: ICAL.Property, seconds: number, root: ICAL.Component): ICAL.Time {
   const value = property.getFirstValue();
   const day = new Date(seconds * 1000).toISOString().slice(0, 10);
@@ -34,7 +37,7 @@ function timeLike(property: ICAL.Property, seconds: number, root: ICAL.Component
   if (zone && !isUtc(zone)) return localStamp(seconds, zone);
   const own = tzid && !zone ? fileZone(tzid, root, utc.year) : undefined;
   const wall = own ? localStamp(seconds + own.offsetMs(seconds * 1000) / 1000, 'UTC') : utc;
-  // Without a `Z`: the zone is in the parameter, or there is none.
+  // Without a `Z`: either the zone is in the parameter, or there is none.
   const { year, month, day: date, hour, minute, second } = wall;
   return ICAL.Time.fromData(
     { year, month, day: date, hour, minute, second, isDate: false },
@@ -42,7 +45,9 @@ function timeLike(property: ICAL.Property, seconds: number, root: ICAL.Component
   );
 }
 
-/** When an instance begins, as the series writes its own beginning. @throws {OtherTimesError} */
+/**
+ * The start of an instance, in the notation of the start of its series. @throws {OtherTimesError}
+ */
 function startLike(
   series: ICAL.Component,
   key: string,
@@ -52,7 +57,9 @@ function startLike(
   const first = series.getFirstProperty('dtstart');
   const value = first?.getFirstValue();
   if (!first || !(value instanceof ICAL.Time) || value.isDate === key.includes('T'))
-    throw new OtherTimesError('The series has no such instance');
+    throw new OtherTimesError(
+      'The series has no such instance: its start is a date and the instance has a time, or the reverse',
+    );
   const property = new ICAL.Property(name);
   property.resetType(value.isDate ? 'date' : 'date-time');
   property.setValue(timeLike(first, secondsOf(key), root));
@@ -64,8 +71,8 @@ function startLike(
 const OF_THE_SERIES = ['rrule', 'rdate', 'exdate', 'exrule', 'recurrence-id'];
 
 /**
- * The VEVENT of an instance nobody has changed yet: all that the series has, also what we do not understand, at its own
- * time. It is added to the file.
+ * Adds a VEVENT for an instance that has not been changed before. It copies all properties of the
+ * series, including those we do not understand, and gets its own time.
  * @throws {OtherTimesError}
  */
 export function addInstance(
@@ -93,7 +100,7 @@ export function addInstance(
   return copy;
 }
 
-/** Whether a series leaves an instance out. */
+/** True if the series excludes the instance. */
 export function isExcluded(series: ICAL.Component, key: string, root: ICAL.Component): boolean {
   const seconds = secondsOf(key);
   const first = series.getFirstProperty('dtstart');
@@ -101,7 +108,7 @@ export function isExcluded(series: ICAL.Component, key: string, root: ICAL.Compo
   return series.getAllProperties('exdate').some((property) =>
     property.getValues().some((value) => {
       if (!(value instanceof ICAL.Time)) return false;
-      // A day leaves out everything on it.
+      // An EXDATE that is a date excludes all instances on that day.
       if (value.isDate) return begin !== null && begin !== undefined && daysEqual(value, begin);
       return key.includes('T') && instantOf(property, value, root).seconds === seconds;
     }),
@@ -111,12 +118,15 @@ export function isExcluded(series: ICAL.Component, key: string, root: ICAL.Compo
 const daysEqual = (a: ICAL.Time, b: ICAL.Time) =>
   a.year === b.year && a.month === b.month && a.day === b.day;
 
-/** Has a series leave an instance out. @throws {OtherTimesError} */
+/** Excludes an instance from a series. @throws {OtherTimesError} */
 export function exclude(series: ICAL.Component, key: string, root: ICAL.Component): void {
   series.addProperty(startLike(series, key, root, 'exdate'));
 }
 
-/** Removes what a file has of a changed instance, older revisions included. @returns whether there was any */
+/**
+ * Removes a changed instance from a file, with its older revisions. @returns `true` if there was
+ * one
+ */
 export function removeInstance(root: ICAL.Component, key: string): boolean {
   const events = root
     .getAllSubcomponents('vevent')
@@ -125,7 +135,7 @@ export function removeInstance(root: ICAL.Component, key: string): boolean {
   return events.length > 0;
 }
 
-/** Whether a changed instance stands for all that follow it as well (RFC 5545 3.2.13). */
+/** True if a changed instance also replaces all later ones (RFC 5545 3.2.13). */
 export function standsForFollowing(event: ICAL.Component): boolean {
   const range = event.getFirstProperty('recurrence-id')?.getFirstParameter('range');
   return range?.toUpperCase() === 'THISANDFUTURE';

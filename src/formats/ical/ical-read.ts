@@ -5,12 +5,12 @@ import {
 } from './ical-fields.ts'; // prettier-ignore
 import { ianaZone, instantOf, isUtc, localStamp, wallMs, type ZonedInstant } from './ical-zone.ts';
 
-/** A file that is not what it should be; it is passed. */
+/** A calendar file that cannot be read. */
 export class UnreadableCalendarError extends Error {
   override name = 'UnreadableCalendarError';
 }
 
-/** A file that is too large to be read. */
+/** A calendar file that is too large to be read. */
 export class CalendarLimitError extends UnreadableCalendarError {
   override name = 'CalendarLimitError';
 }
@@ -19,17 +19,20 @@ const DAY_SECONDS = 86_400;
 /** A hundred years. */
 const LONGEST_SECONDS = 36_525 * DAY_SECONDS;
 
-/** UTF-16 units of a file. Events with large inline attachments are passed. */
+/** Longest file in UTF-16 units. Events with large inline attachments are skipped. */
 const MOST_TEXT = 1024 * 1024;
-/** Lines of a file, folded ones counted each; BEGIN lines of it. */
+/** Most lines of a file, counting folded lines separately, and most BEGIN lines. */
 const MOST_LINES = 20_000;
 const MOST_COMPONENTS = 1_000;
-/** Semicolons of a line with its folds: the library's time grows with the square of a line's parameters. */
+/**
+ * Most semicolons in an unfolded line: the library's time grows with the square of a line's
+ * parameters.
+ */
 const MOST_SEMICOLONS = 10_000;
-/** Components in each other; the library calls itself for each. */
+/** Deepest nesting of components; the library recurses into each. */
 const MOST_DEPTH = 10;
 
-/** @throws {CalendarLimitError} when it is so large that reading it could hold up other work */
+/** @throws {CalendarLimitError} if the file is so large that reading it could delay other work */
 function assertBounded(text: string): void {
   if (text.length > MOST_TEXT) throw new CalendarLimitError(`longer than ${MOST_TEXT} characters`);
   let [lines, components, depth] = [0, 0, 0];
@@ -41,12 +44,13 @@ function assertBounded(text: string): void {
     if (lines > MOST_LINES) throw new CalendarLimitError(`more than ${MOST_LINES} lines`);
     if (components > MOST_COMPONENTS)
       throw new CalendarLimitError(`more than ${MOST_COMPONENTS} components`);
-    if (depth > MOST_DEPTH) throw new CalendarLimitError(`components deeper than ${MOST_DEPTH}`);
+    if (depth > MOST_DEPTH)
+      throw new CalendarLimitError(`components nested deeper than ${MOST_DEPTH}`);
   }
   assertFewParameters(text);
 }
 
-/** @throws {CalendarLimitError} */
+/** @throws {CalendarLimitError} if a line has too many parameters */
 function assertFewParameters(text: string): void {
   let count = 0;
   for (const [sign] of text.matchAll(/;|\n(?![ \t])/g)) {
@@ -63,7 +67,7 @@ function nextLine(text: string, at: number): number {
 
 /**
  * Parses a calendar file.
- * @throws {UnreadableCalendarError} when it is no calendar file, or too large
+ * @throws {UnreadableCalendarError} if the text is not a calendar file or is too large
  */
 export function parseCalendar(text: string): ICAL.Component {
   assertBounded(text);
@@ -79,11 +83,11 @@ export function parseCalendar(text: string): ICAL.Component {
     );
   }
   if (!Array.isArray(parsed) || parsed[0] !== 'vcalendar')
-    throw new UnreadableCalendarError('there is not exactly one VCALENDAR in it');
+    throw new UnreadableCalendarError('must have exactly one VCALENDAR');
   return new ICAL.Component(parsed);
 }
 
-/** Text of a property; empty when it is not there. */
+/** Text of a property; empty if it is absent. */
 function text(event: ICAL.Component, name: string): string {
   const value = event.getFirstPropertyValue(name);
   return typeof value === 'string' ? value : '';
@@ -95,17 +99,17 @@ function dateText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** A file may hold any year; those of four digits are what everybody understands. */
+/** Accepts years with four digits only, because other programs may not understand others. */
 function assertYear(seconds: number): void {
   const year = new Date(seconds * 1000).getUTCFullYear();
   if (!(year >= 1000 && year <= 9999)) throw new UnreadableCalendarError('a time out of range');
 }
 
-/** How long a DURATION lasts: days are days on the calendar, the rest is exact. */
+/** Length of a DURATION. Days are calendar days; the rest is exact time. */
 function durationOf(event: ICAL.Component): { days: number; seconds: number } | undefined {
   const value = event.getFirstPropertyValue('duration');
   if (!(value instanceof ICAL.Duration)) return undefined;
-  // The library goes from day to day.
+  // The library steps through the days one at a time.
   if (Math.abs(value.toSeconds()) > LONGEST_SECONDS)
     throw new UnreadableCalendarError('a duration out of range');
   const sign = value.isNegative ? -1 : 1;
@@ -165,14 +169,20 @@ function endOf(
   return { seconds: seconds + duration.seconds, zone };
 }
 
-/** RFC 5545 3.8.5.3: RRULE should not occur more than once. The API takes as many. */
+/**
+ * Most RRULE lines that are read. RFC 5545 3.8.5.3 recommends at most one; the API accepts up to
+ * this many.
+ */
 const MOST_RULES = 10;
-/** UTF-16 units of a rule. */
+/** Longest rule in UTF-16 units. */
 const LONGEST_RULE = 2_000;
-/** EXDATE lines, and dates in them. Later ones are not followed: those instances are shown. */
+/** Most EXDATE lines, and most dates in them. Instances of later exclusions are shown. */
 const MOST_EXCLUSIONS = 1_000;
 
-/** Whether a series has more or longer rules than are followed: it is read as an event at its first time. */
+/**
+ * True if a series has more or longer rules than are supported. It is then read as a single event
+ * at its first time.
+ */
 export function hasTooManyRules(event: ICAL.Component): boolean {
   const rules = event.getAllProperties('rrule');
   return (
@@ -199,7 +209,7 @@ function readRecurrence(event: ICAL.Component, root: ICAL.Component): IcalFields
   return { rrule: lines, timezone: zone && !isUtc(zone) ? zone : 'UTC' };
 }
 
-/** An EXDATE, with a zone everybody knows: names of zones are those of the file. */
+/** An EXDATE line with an IANA zone, because other zone names are only valid within the file. */
 function exclusionLine(property: ICAL.Property, root: ICAL.Component): string {
   const tzid = property.getFirstParameter('tzid');
   const zone = tzid ? ianaZone(tzid, root) : undefined;
@@ -221,7 +231,7 @@ const ANSWERS = new Map(
   Object.entries(PARTSTAT).map(([answer, partstat]) => [partstat as string, answer]),
 );
 
-/** Those who take part, each address once. */
+/** The participants of an event, without duplicate addresses. */
 export function readParticipants(event: ICAL.Component): IcalParticipant[] {
   const found = new Map<string, IcalParticipant>();
   for (const property of event.getAllProperties('attendee')) {
@@ -239,7 +249,10 @@ export function readParticipants(event: ICAL.Component): IcalParticipant[] {
   return [...found.values()];
 }
 
-/** Alarms we can tell and set: so many minutes before the start. */
+/**
+ * Minutes before the start at which an alarm goes off; `undefined` if the alarm has no trigger of
+ * this form.
+ */
 export function popupMinutes(alarm: ICAL.Component): number | undefined {
   const trigger = alarm.getFirstProperty('trigger');
   const value = trigger?.getFirstValue();
@@ -251,9 +264,9 @@ export function popupMinutes(alarm: ICAL.Component): number | undefined {
 }
 
 const METHODS: Record<string, string> = { EMAIL: 'email', AUDIO: 'sound', DISPLAY: 'popup' };
-/** Alarms that are looked at. */
+/** Most alarms that are read. */
 const MOST_ALARMS = 100;
-/** The wire takes no longer list. */
+/** Most reminders that the API returns. */
 const MOST_REMINDERS = 10;
 
 function readReminders(event: ICAL.Component): IcalFields['reminders'] {
@@ -275,7 +288,7 @@ function readReminders(event: ICAL.Component): IcalFields['reminders'] {
   };
 }
 
-/** Properties of other programs that hold the address of a conference. */
+/** Properties in which other programs store the URL of a conference. */
 const CONFERENCE_PROPERTIES = [
   ['x-google-conference', 'Google Meet'],
   ['x-microsoft-skypeteamsmeetingurl', 'Microsoft Teams'],
@@ -292,7 +305,7 @@ function ownConferencing(event: ICAL.Component): IcalConferencing | null {
     const value: unknown = JSON.parse(text(event, CONFERENCING_PROPERTY));
     return isConferencing(value) ? value : null;
   } catch {
-    return null; // somebody has edited it
+    return null; // another program has edited it
   }
 }
 
@@ -300,7 +313,8 @@ function readConferencing(event: ICAL.Component): IcalConferencing | null {
   const property = event.getFirstProperty('conference');
   const url = property ? String(property.getFirstValue()) : '';
   const own = event.hasProperty(CONFERENCING_PROPERTY) ? ownConferencing(event) : null;
-  // Another program may have put another conference there.
+  // Use our own details only if the URL is the same: another program may have set another
+  // conference.
   if (own && uriValue(own.details.url ?? '') === uriValue(url)) return own;
   if (url)
     return { provider: property?.getFirstParameter('label') || 'Conference', details: { url } };
@@ -320,7 +334,7 @@ const CLASSES: Record<string, IcalFields['visibility']> = {
 
 /**
  * The fields of a VEVENT.
- * @param root its VCALENDAR, for time zones
+ * @param root the VCALENDAR that contains it, for time zones
  * @throws {UnreadableCalendarError}
  */
 export function readFields(event: ICAL.Component, root: ICAL.Component): IcalFields {
@@ -339,16 +353,18 @@ export function readFields(event: ICAL.Component, root: ICAL.Component): IcalFie
   };
 }
 
-/** No program counts further: a number above leaves room to count on from it. */
+/** Largest SEQUENCE that is read, so that it can still be raised without overflow. */
 const MOST_SEQUENCE = 2 ** 30;
 
-/** SEQUENCE of an event (RFC 5545 3.8.7.4), bounded; 0 when it has none, or one that is no number. */
+/**
+ * SEQUENCE of an event (RFC 5545 3.8.7.4), limited to a range; 0 if it is absent or not a number.
+ */
 export function readSequence(event: ICAL.Component): number {
   const value = Number(event.getFirstPropertyValue('sequence') ?? 0);
   return Number.isSafeInteger(value) ? Math.min(Math.max(value, 0), MOST_SEQUENCE) : 0;
 }
 
-/** Who invites; null: nobody is said to. */
+/** The organizer; `null` if the event names none. */
 export function readOrganizer(
   event: ICAL.Component,
 ): { email: string; name: string | null } | null {
@@ -359,12 +375,12 @@ export function readOrganizer(
 
 /** A changed instance of a series. */
 export interface InstanceId {
-  /** `20260301T090000Z`, or `20260301` of all-day events. */
+  /** `20260301T090000Z`, or `20260301` for all-day events. */
   key: string;
   seconds: number;
 }
 
-/** Which instance of its series a VEVENT is; null: it is the series, or stands alone. */
+/** The instance that a VEVENT describes; `null` if it is a series or a single event. */
 export function instanceIdOf(event: ICAL.Component, root: ICAL.Component): InstanceId | null {
   const property = event.getFirstProperty('recurrence-id');
   const value = property?.getFirstValue();
@@ -379,10 +395,13 @@ export function instanceIdOf(event: ICAL.Component, root: ICAL.Component): Insta
   return { key, seconds };
 }
 
-/** VEVENTs of an object that are looked at: the series, and its changed instances. */
+/** Most VEVENTs of an object that are read: the series and its changed instances. */
 const MOST_EVENTS = 500;
 
-/** The VEVENTs of an object by the instance they are of; null: the series. The latest revision of each. */
+/**
+ * The VEVENTs of an object by instance; `null` is the key of the series. Of several revisions, the
+ * latest is returned.
+ */
 export function eventsIn(root: ICAL.Component): Map<string | null, ICAL.Component> {
   const found = new Map<string | null, ICAL.Component>();
   for (const event of root.getAllSubcomponents('vevent').slice(0, MOST_EVENTS)) {

@@ -10,7 +10,7 @@ import { ianaZone, isUtc, localStamp, vtimezone, wallMs } from './ical-zone.ts';
 const PRODUCT = '-//Carillon//Carillon//EN';
 const DAY_MS = 86_400_000;
 
-/** Who writes, and when. */
+/** The account that writes, and the current time. */
 export interface Writer {
   email: string;
   name: string;
@@ -47,7 +47,9 @@ export function newEvent(
   return root;
 }
 
-/** What is left of fields that have been in a file, and so what two of them can be compared by. */
+/**
+ * The fields as they would be read back from a file. Makes fields comparable with those of a file.
+ */
 export function throughIcal(fields: IcalFields, writer: Writer): IcalFields {
   const root = newEvent('x', fields, writer);
   const event = root.getFirstSubcomponent('vevent');
@@ -57,13 +59,13 @@ export function throughIcal(fields: IcalFields, writer: Writer): IcalFields {
 
 const seconds = (date: Date) => Math.floor(date.getTime() / 1000);
 
-/** Fields of which a change makes a new revision for those who take part (RFC 5546 2.1.4). */
+/** Fields whose change makes a new revision for participants (RFC 5546 2.1.4). */
 const REVISING = ['when', 'recurrence', 'status'] as const;
 
 /**
- * Writes the given fields into a VEVENT; what they do not mention, and what we do not understand, stays. Time zones are
- * added to its VCALENDAR.
- * @throws {UnwritableEventError} when a rule is no rule
+ * Writes the given fields into a VEVENT. Other fields, and properties that we do not understand,
+ * stay. Adds missing time zones to the VCALENDAR.
+ * @throws {UnwritableEventError} if a recurrence rule is invalid
  */
 export function writeFields(
   event: ICAL.Component,
@@ -85,8 +87,9 @@ export function writeFields(
 }
 
 /**
- * Marks a change: DTSTAMP, LAST-MODIFIED and, where it concerns those who take part, SEQUENCE.
- * @param least that those who take part are told of: SEQUENCE is at least this afterwards
+ * Updates DTSTAMP and LAST-MODIFIED, and SEQUENCE if required.
+ * @param revises true to raise SEQUENCE by one, for changes that concern participants
+ * @param least smallest SEQUENCE afterwards, as sent to participants
  */
 export function stampEvent(event: ICAL.Component, now: Date, revises: boolean, least = 0): void {
   const stamp = localStamp(seconds(now), 'UTC');
@@ -97,14 +100,14 @@ export function stampEvent(event: ICAL.Component, now: Date, revises: boolean, l
   if (after !== before) event.updatePropertyWithValue('sequence', after);
 }
 
-/** Whether the fields make a new revision. */
+/** True if a change of these fields makes a new revision. */
 export function isRevision(fields: Partial<IcalFields>): boolean {
   return REVISING.some((name) => fields[name] !== undefined);
 }
 
 function setText(component: ICAL.Component, name: string, value: string | undefined): void {
   if (value === undefined) return;
-  // Without its parameters (ALTREP, an HTML alternative): they are of the text before.
+  // Also removes the property's parameters, such as ALTREP: these belong to the old text.
   if (component.getFirstPropertyValue(name) === value) return;
   component.removeAllProperties(name);
   if (value !== '') component.addPropertyWithValue(name, value);
@@ -152,7 +155,7 @@ function writeWhen(
       const [first, last] =
         when.object === 'date' ? [when.date, when.date] : [when.start_date, when.end_date];
       setDate('dtstart', Date.parse(first));
-      // The day after the last one.
+      // DTEND is exclusive: the day after the last day.
       return setDate('dtend', Date.parse(last) + DAY_MS);
     }
   }
@@ -165,7 +168,10 @@ function addZone(root: ICAL.Component, zone: string, at: number): void {
   if (!there) root.addSubcomponent(vtimezone(zone, at));
 }
 
-/** A line of `recurrence`. A floating EXDATE is one of the series' own zone, which has the name the file gives it. */
+/**
+ * A line of `recurrence` as a property. An EXDATE without a zone, or in the zone of the series,
+ * gets the name that the file uses for that zone.
+ */
 function ruleProperty(line: string, event: ICAL.Component, root: ICAL.Component): ICAL.Property {
   try {
     const property = ICAL.Property.fromString(line.trim().replace(/;$/, ''));
@@ -181,7 +187,10 @@ function ruleProperty(line: string, event: ICAL.Component, root: ICAL.Component)
     }
     return property;
   } catch (cause) {
-    throw new UnwritableEventError(`recurrence: "${line.slice(0, 100)}" is not a rule`, { cause });
+    throw new UnwritableEventError(
+      `recurrence: "${line.slice(0, 100)}" is not a rule that can be written`,
+      { cause },
+    );
   }
 }
 
@@ -193,7 +202,7 @@ function writeParticipants(
   const wanted = new Map(participants.map((one) => [one.email, one]));
   for (const property of event.getAllProperties('attendee')) {
     const email = emailOf(property.getFirstValue(), property.getFirstParameter('email'));
-    // Those without an address are not ours to remove.
+    // Attendees without an email address (for example rooms) are not in our list; keep them.
     if (!email) continue;
     const participant = wanted.get(email);
     if (!participant) event.removeProperty(property);
@@ -202,7 +211,7 @@ function writeParticipants(
   }
   for (const participant of wanted.values()) {
     const property = event.addPropertyWithValue('attendee', `mailto:${participant.email}`);
-    // Invitations are not asked for here: the server must not send them by itself (RFC 6638 7.1).
+    // Tells the calendar server not to send invitations by itself (RFC 6638 7.1): we send them.
     property.setParameter('schedule-agent', 'CLIENT');
     property.setParameter('role', 'REQ-PARTICIPANT');
     property.setParameter('partstat', PARTSTAT[participant.status]);
@@ -219,13 +228,17 @@ function updateAttendee(property: ICAL.Property, { name, status }: IcalParticipa
     else property.removeParameter('cn');
   }
   const before = (property.getFirstParameter('partstat') ?? 'NEEDS-ACTION').toUpperCase();
-  // DELEGATED and the like read as no reply, and stay while nobody has another one.
+  // DELEGATED and similar values are read as `noreply`. Keep them unless the participant gets
+  // another status.
   const known = Object.values(PARTSTAT).some((partstat) => partstat === before);
   if (before !== PARTSTAT[status] && (known || status !== 'noreply'))
     property.setParameter('partstat', PARTSTAT[status]);
 }
 
-/** Parameters take no quotes and no line breaks (RFC 5545 3.2; RFC 6868 is not understood everywhere). */
+/**
+ * Removes quotes and line breaks, which parameters cannot contain (RFC 5545 3.2). Not every program
+ * supports the escapes of RFC 6868.
+ */
 const safeParameter = (value: string) => value.replaceAll('"', "'").replaceAll(/[\r\n\0]+/g, ' ');
 
 function writeConferencing(event: ICAL.Component, conferencing: IcalFields['conferencing']): void {
@@ -260,7 +273,7 @@ function writeReminders(event: ICAL.Component, reminders: IcalFields['reminders'
   }
   const minutes = [...(reminders?.reminder_minutes ?? '').matchAll(/-?\d+/g)].map(Number);
   const action = ACTIONS[reminders?.reminder_method ?? ''] ?? 'DISPLAY';
-  // A negative number stands for the calendar's default: no alarm of the event's own.
+  // A negative number stands for the calendar's default, which is not an alarm of the event.
   for (const before of new Set(minutes.filter((one) => one >= 0))) {
     const alarm = new ICAL.Component('valarm');
     alarm.addPropertyWithValue('action', action);
@@ -272,17 +285,17 @@ function writeReminders(event: ICAL.Component, reminders: IcalFields['reminders'
   }
 }
 
-/** What a three-way merge comes to. */
+/** Result of a three-way merge. */
 export interface Merge {
-  /** The fields to be written; the others stay as they are at the provider. */
+  /** The fields to write; all others stay as they are at the provider. */
   write: Partial<IcalFields>;
-  /** Names of fields that both sides have changed, and not to the same. */
+  /** Names of fields that both sides changed to different values. */
   conflicts: string[];
 }
 
 /**
- * What of our change is to be written over what is at the provider now.
- * @param base what our change was made from; null: not known, then ours is what is wanted
+ * Merges our change with the current state at the provider.
+ * @param base the state that our change was based on; `null` if unknown, then our values win
  */
 export function mergeFields(base: IcalFields | null, ours: IcalFields, theirs: IcalFields): Merge {
   const write: Partial<Record<keyof IcalFields, unknown>> = {};
@@ -304,7 +317,7 @@ export function mergeFields(base: IcalFields | null, ours: IcalFields, theirs: I
       write[name] = ours[name];
     }
   }
-  // The zone of a series decides how its times are written.
+  // The zone of a series decides how its times are written, so write both together.
   if (write.when && !write.recurrence) write.recurrence = theirs.recurrence ?? undefined;
   if (write.recurrence === undefined) delete write.recurrence;
   return { write: write as Partial<IcalFields>, conflicts };
@@ -312,7 +325,7 @@ export function mergeFields(base: IcalFields | null, ours: IcalFields, theirs: I
 
 type Recurrence = NonNullable<IcalFields['recurrence']>;
 
-/** Rules, and what they leave out: an EXDATE for each. */
+/** Splits a recurrence into its rules and its exclusions, with one EXDATE line for each date. */
 function splitRecurrence({ rrule, timezone }: Recurrence): { rules: unknown; left: string[] } {
   const isExclusion = (line: string) => /^EXDATE[;:]/i.test(line);
   const left = rrule.filter(isExclusion).flatMap((line) => {
@@ -325,7 +338,10 @@ function splitRecurrence({ rrule, timezone }: Recurrence): { rules: unknown; lef
   return { rules: [timezone, ...rrule.filter((line) => !isExclusion(line))], left };
 }
 
-/** Both sides' changes: instances that were left out or taken back by either; undefined: both have changed the rules. */
+/**
+ * Merges exclusions that either side added or removed; `undefined` if both sides changed the rules
+ * differently.
+ */
 function mergeRecurrence(
   base: Recurrence,
   ours: Recurrence,
@@ -345,7 +361,7 @@ function mergeRecurrence(
   };
 }
 
-/** Both sides' changes: who was added, removed or has answered, by address. */
+/** Merges participants that either side added, removed or changed, by address. */
 function mergeParticipants(
   base: readonly IcalParticipant[],
   { participants: ours }: IcalFields,
@@ -355,7 +371,7 @@ function mergeParticipants(
     list.find((one) => one.email === email);
   const kept = theirs.flatMap((their) => {
     const [was, our] = [find(base, their.email), find(ours, their.email)];
-    // Removed by us, or added by them.
+    // Missing on our side: we removed the participant, or the other side added one.
     if (!our) return was ? [] : [their];
     return [
       {
@@ -365,7 +381,7 @@ function mergeParticipants(
       },
     ];
   });
-  // Added by us; whoever they have removed meanwhile stays removed.
+  // Added by us. A participant whom the other side removed stays removed.
   const added = ours.filter(({ email }) => !find(theirs, email) && !find(base, email));
   return [...kept, ...added];
 }

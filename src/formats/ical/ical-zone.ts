@@ -4,10 +4,10 @@ import { instantOfWallTime, isTimeZone, offsetMs } from '../../platform/base/tim
 import { similarZone } from './similar-zone.ts';
 import { windowsZone } from './windows-zones.ts';
 
-/** UTC by any of its names, as it is written: `Z` instead of a zone. */
+/** Names of UTC, in lower case. UTC times are written with `Z` instead of a zone. */
 const UTC_NAMES = ['utc', 'etc/utc', 'z', 'gmt', 'etc/gmt', 'zulu', 'etc/zulu'];
 
-/** Whether a zone is UTC by another name. */
+/** True if a zone name stands for UTC. */
 export function isUtc(zone: string): boolean {
   return UTC_NAMES.includes(zone.toLowerCase());
 }
@@ -15,26 +15,30 @@ export function isUtc(zone: string): boolean {
 /** Last two or three parts of a path such as `/freeassociation.sourceforge.net/Europe/Berlin`. */
 const PATH_TAIL = /([A-Za-z_]+\/(?:[A-Za-z_]+\/)?[A-Za-z_+-]+)$/;
 
-/** Spellings that are known: Intl takes a tenth of a millisecond to tell one, and files name the same zone often. */
+/**
+ * Cache of spellings: Intl takes a tenth of a millisecond for each, and files repeat the same zone
+ * often.
+ */
 const spellings = new Map<string, string>();
 const MOST_SPELLINGS = 2_000;
 
-/** `name` in the spelling of the IANA database, where `Intl` tells it. */
+/** `name` in the spelling of the IANA database, if `Intl` knows it. */
 function spelled(name: string): string {
   const known = spellings.get(name);
   if (known !== undefined) return known;
-  // Links such as Asia/Calcutta keep their names: Intl answers with what it was asked for, in its own case.
-  const told = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone;
-  const spelling = told.toLowerCase() === name.toLowerCase() ? told : name;
+  // Intl may resolve a link such as Asia/Calcutta to another zone; then the given name stays.
+  const resolved = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone;
+  const spelling = resolved.toLowerCase() === name.toLowerCase() ? resolved : name;
   if (spellings.size >= MOST_SPELLINGS) spellings.clear();
   spellings.set(name, spelling);
   return spelling;
 }
 
 /**
- * The IANA zone a TZID means: its own name, a Windows name, the end of a path, or what the file's VTIMEZONE says of itself.
+ * The IANA zone for a TZID. The TZID may be an IANA name, a Windows name, or a path that ends in an
+ * IANA name; else X-LIC-LOCATION of the file's VTIMEZONE is used.
  * @param root the VCALENDAR
- * @returns undefined when only the file knows: then `instantOf` goes by its VTIMEZONE
+ * @returns `undefined` if only the file describes the zone; `instantOf` then uses its VTIMEZONE
  */
 export function ianaZone(tzid: string, root: ICAL.Component): string | undefined {
   const named = (name: string): string | undefined => {
@@ -52,7 +56,7 @@ export function ianaZone(tzid: string, root: ICAL.Component): string | undefined
   return typeof location === 'string' ? named(location) : undefined;
 }
 
-/** Zones of a file that are looked at. */
+/** Most time zones of a file that are read. */
 const MOST_ZONES = 20;
 
 function zoneOf(tzid: string, root: ICAL.Component): ICAL.Component | undefined {
@@ -64,21 +68,24 @@ function zoneOf(tzid: string, root: ICAL.Component): ICAL.Component | undefined 
 
 const DAY_MS = 86_400_000;
 
-/** The wall time a value shows, as if it were UTC. */
+/** The wall time of a value, as if the zone were UTC. */
 export function wallMs(time: ICAL.Time): number {
   return Date.UTC(time.year, time.month - 1, time.day, time.hour, time.minute, time.second);
 }
 
-/** A date-time of a file: when it is, and in which zone it was written. */
+/** A date-time of a file: the instant, and the zone in which it was written. */
 export interface ZonedInstant {
   readonly seconds: number;
-  /** IANA name, also of a zone whose clocks do what the file says of its own; undefined: UTC, floating, or none does. */
+  /**
+   * IANA name. For a zone that only the file describes: an IANA zone with the same clock changes.
+   * `undefined` for UTC, for floating times, and if no IANA zone matches.
+   */
   readonly zone: string | undefined;
 }
 
 /**
- * When a date-time of a file is. The library would take the host's zone for one without VTIMEZONE. A floating time is
- * read as UTC: it has no instant of its own.
+ * The instant of a date-time in a file. (The library would use the host's zone if the file has no
+ * VTIMEZONE.) A floating time is read as UTC.
  */
 export function instantOf(
   property: ICAL.Property,
@@ -87,7 +94,7 @@ export function instantOf(
 ): ZonedInstant {
   const wall = wallMs(time);
   const tzid = property.getFirstParameter('tzid');
-  // A `Z` says more than a zone beside it.
+  // A `Z` takes precedence over a TZID.
   if (!tzid || time.zone === ICAL.Timezone.utcTimezone)
     return { seconds: wall / 1000, zone: undefined };
   const zone = ianaZone(tzid, root);
@@ -99,7 +106,8 @@ export function instantOf(
   if (!own) return { seconds: wall / 1000, zone: undefined };
   return {
     seconds: own.instantOf(wall) / 1000,
-    // Only when somebody asks: most times of a file are exceptions of a series, of which nobody wants to know the zone.
+    // Computed only on demand. Most times of a file are exclusions of a series, and their zone is
+    // not needed.
     get zone() {
       const similar = similarZone(own, time.year);
       return similar === undefined || isUtc(similar) ? undefined : similar;
@@ -110,9 +118,10 @@ export function instantOf(
 const zones = new WeakMap<ICAL.Component, FileZone>();
 
 /**
- * The zone a file describes itself.
- * @param year of the time that is asked for
- * @returns undefined when the file does not, or not for that year: its times are read as UTC
+ * A zone that the file itself describes.
+ * @param year year of the time to convert
+ * @returns `undefined` if the file does not describe the zone, or not for that year; times are
+ *   then read as UTC
  */
 export function fileZone(tzid: string, root: ICAL.Component, year: number): FileZone | undefined {
   const own = zoneOf(tzid, root);
@@ -122,7 +131,7 @@ export function fileZone(tzid: string, root: ICAL.Component, year: number): File
   return zone;
 }
 
-/** `YYYYMMDDTHHMMSS` of what the clocks of a zone show. */
+/** The local time of a zone at an instant, as an ical.js time. */
 export function localStamp(seconds: number, zone: string): ICAL.Time {
   const wall = new Date(seconds * 1000 + (isUtc(zone) ? 0 : offsetMs(zone, seconds * 1000)));
   return ICAL.Time.fromData(
@@ -134,14 +143,17 @@ export function localStamp(seconds: number, zone: string): ICAL.Time {
   ); // prettier-ignore
 }
 
-/** A change of the clocks of a zone. */
+/** A clock change of a zone. */
 interface Transition {
   atMs: number;
   fromMs: number;
   toMs: number;
 }
 
-/** The changes of a zone's clocks in a span, found by halving the weeks in which the offset differs. */
+/**
+ * The clock changes of a zone within a time span, found by bisecting each week in which the offset
+ * changes.
+ */
 function transitions(zone: string, startMs: number, endMs: number): Transition[] {
   const found: Transition[] = [];
   const step = 7 * DAY_MS;
@@ -161,7 +173,7 @@ function transitions(zone: string, startMs: number, endMs: number): Transition[]
 
 const DAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
 
-/** The yearly rule by which clocks change at a wall time: the n-th or last weekday of a month. */
+/** Yearly rules that match a clock change: the n-th, or the last, weekday of a month. */
 function ruleOf(wall: Date): { nth: string; last: string } {
   const day = DAYS[wall.getUTCDay()];
   const month = wall.getUTCMonth() + 1;
@@ -177,7 +189,7 @@ function isLastOfItsKind(wall: Date): boolean {
   return next.getUTCMonth() !== wall.getUTCMonth();
 }
 
-/** One rule all of the changes follow; undefined: there is none. */
+/** A rule that all clock changes follow; `undefined` if there is none. */
 function commonRule(walls: readonly Date[]): string | undefined {
   const rules = walls.map(ruleOf);
   const first = rules[0];
@@ -207,12 +219,13 @@ function observance(kind: 'standard' | 'daylight', change: Transition, rule?: st
   return [kind, properties, []];
 }
 
-/** How many years of changes are written out or looked at for a rule. */
+/** Years of clock changes that are written, and that a rule must match. */
 const YEARS = 10;
 
 /**
- * The VTIMEZONE of an IANA zone, from a year before an instant on: as rules where the changes of the next ten years follow
- * any, else one by one. Readers know most zones by their names and go by the content for the rest.
+ * The VTIMEZONE of an IANA zone, from the year before `fromSeconds` on. Clock changes of the next
+ * ten years are written as a rule if they follow one, else one by one. Most programs know the zone
+ * by name and need the content only for unknown names.
  */
 export function vtimezone(zone: string, fromSeconds: number): ICAL.Component {
   const startYear = new Date(fromSeconds * 1000).getUTCFullYear() - 1;
@@ -238,7 +251,7 @@ export function vtimezone(zone: string, fromSeconds: number): ICAL.Component {
     if (rule) observances.push(observance(kind, first, rule));
     else observances.push(...same.map((change) => observance(kind, change)));
   }
-  // What holds before the first change, or always.
+  // The offset before the first change, or the only offset.
   const before = { atMs: start - offset, fromMs: offset, toMs: offset };
   const first = changes[0];
   observances.unshift(

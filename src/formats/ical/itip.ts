@@ -7,51 +7,54 @@ import {
 import { instantOf } from './ical-zone.ts';
 import type { Revision } from './revisions.ts';
 
-/** What a calendar file in a mail asks for (RFC 5546 3.2), as far as it is followed. */
+/** The supported methods of calendar files in mail (RFC 5546 3.2). */
 export const ITIP_METHODS = ['request', 'cancel', 'reply', 'add'] as const;
 export type ItipMethod = (typeof ITIP_METHODS)[number];
 
 /** One VEVENT of an iTIP message. */
 export interface ItipEvent extends Revision {
-  /** Null: the series, or an event that stands alone. */
+  /** `null` for a series or a single event. */
   instance: InstanceId | null;
   organizer: { email: string; name: string | null } | null;
   participants: IcalParticipant[];
-  /** What is said to the organizer; null: nothing. */
+  /** The comment to the organizer; `null` if there is none. */
   comment: string | null;
-  /** Null: it does not say when it is, as cancellations and replies need not. */
+  /**
+   * The fields of the event; `null` if the VEVENT has no time, as in some cancellations and
+   * replies.
+   */
   fields: IcalFields | null;
 }
 
-/** An iTIP message: everything in it is of one UID. */
+/** An iTIP message. All its events have the same UID. */
 export interface ItipMessage {
   method: ItipMethod;
   uid: string;
-  /** Never empty; the series first. */
+  /** Never empty; the series comes first. */
   events: ItipEvent[];
 }
 
-/** UTF-16 units of a calendar file; a longer one is an ordinary attachment. */
+/** Longest calendar file in UTF-16 units; a longer file is an ordinary attachment. */
 export const MOST_CALENDAR_TEXT = 512 * 1024;
-/** More calendar files of one mail are not looked at. */
+/** Most calendar files of one mail that are read. */
 const MOST_FILES = 3;
-/** More VEVENTs of one file are passed. */
+/** Most VEVENTs of one file that are read. */
 const MOST_EVENTS = 100;
 const LONGEST_UID = 500;
 const LONGEST_EMAIL = 254;
 const LONGEST_COMMENT = 2048;
 
-/** Whether a part of a mail may be an iTIP message. */
+/** True if a part of a mail may be an iTIP message. */
 export function isCalendarPart(contentType: string, filename: string): boolean {
   const type = contentType.toLowerCase();
   return type === 'text/calendar' || type === 'application/ics' || /\.ics$/i.test(filename);
 }
 
 /**
- * The iTIP messages in calendar files of a mail, each once: many programs send the same one inline and attached. What cannot
- * be read, is too long, or is no iTIP message (a file without METHOD, one that is only published) is passed. Never throws, and
- * its work is bounded.
- * @param passed gets the reasons why files or rules were passed because of a limit
+ * The iTIP messages in calendar files of a mail, without duplicates: many programs send the same
+ * message inline and as an attachment. Files are skipped if they cannot be read, are too long, or
+ * are not iTIP messages (no METHOD, or only published). Never throws; the work is limited.
+ * @param passed receives a reason for each file or rule that was skipped because of a limit
  */
 export function readItip(texts: readonly string[], passed: string[] = []): ItipMessage[] {
   const found = new Map<string, ItipMessage>();
@@ -71,16 +74,16 @@ function readOne(text: string, passed: string[]): ItipMessage | null {
     const uid = uidOf(components[0]);
     if (!method || !uid) return null;
     if (components.some(hasTooManyRules))
-      passed.push('a recurring event has too many rules: its first time is kept');
+      passed.push('a recurring event has too many rules: only its first time is kept');
     const events = components
       .filter((component) => uidOf(component) === uid)
       .flatMap((component) => readEvent(component, root) ?? [])
       .toSorted((a, b) => Number(a.instance !== null) - Number(b.instance !== null));
     return events.length > 0 ? { method, uid, events } : null;
   } catch (error) {
-    // Mail may hold anything; the library throws whatever it meets.
+    // Mail is untrusted input, and the library throws errors of any kind.
     if (error instanceof CalendarLimitError)
-      passed.push(`a calendar file is passed: ${error.message}`);
+      passed.push(`a calendar file was skipped: ${error.message}`);
     return null;
   }
 }
@@ -92,7 +95,7 @@ function uidOf(component: ICAL.Component | undefined): string | null {
     : null;
 }
 
-/** @returns null: which instance it is about cannot be told */
+/** @returns `null` if the VEVENT's instance cannot be determined */
 function readEvent(component: ICAL.Component, root: ICAL.Component): ItipEvent | null {
   const instance = attempt(() => ({ id: instanceIdOf(component, root) }));
   if (!instance) return null;

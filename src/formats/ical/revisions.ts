@@ -1,46 +1,52 @@
 import { createHash } from 'node:crypto';
 
-/** SEQUENCE and DTSTAMP, which order what was sent of a component whatever order it comes in (RFC 5546 2.1.5). */
+/**
+ * SEQUENCE and DTSTAMP, which order the revisions of a component regardless of their order of
+ * arrival (RFC 5546 2.1.5).
+ */
 export interface Revision {
   sequence: number;
-  /** Unix seconds; null: it has none, or none that can be read. */
+  /** Unix seconds; `null` if DTSTAMP is absent or unreadable. */
   stamp: number | null;
 }
 
-/** The last answer of each participant, by address. */
+/** The latest response of each participant, by address. */
 export type SeenReplies = Readonly<Record<string, Revision>>;
 
-/** Above zero: `a` is the later one. */
+/** Compares two revisions; positive if `a` is later. */
 export function compareRevisions(a: Revision, b: Revision): number {
   return a.sequence - b.sequence || (a.stamp ?? 0) - (b.stamp ?? 0);
 }
 
-/** What the meetings of an organizer are told apart by. */
+/** Key that identifies a meeting of an organizer. */
 export function meetingKey(uid: string, organizer: string): string {
   return createHash('sha256').update(`${uid}\0${organizer.toLowerCase()}`).digest('base64url');
 }
 
-/** What is known of a meeting from mails before. */
+/** What earlier mails have established about a meeting. */
 export interface KnownSource {
-  /** Whose mail it was. */
+  /** Sender of the last accepted mail. */
   sender: string | null;
-  /** Whether that was the organizer. */
+  /** True if that sender was the organizer. */
   trusted: boolean;
 }
 
-/** A mail that says something of a meeting. */
+/** A mail about a meeting. */
 export interface Source {
-  /** The address in From; null: there are several, or the receiving server has found that it is not the sender's. */
+  /**
+   * The address in From; `null` if there are several, or if the receiving server found the address
+   * to be forged.
+   */
   sender: string | null;
   organizer: string;
 }
 
 /**
- * What a mail may do to a meeting of that organizer. Anybody can send an invitation that names an organizer. What the
- * organizer sends holds, whatever others have said before; what others have sent is only changed by the organizer or by
- * whoever sent it.
- * @param known null: it is the first mail of the meeting
- * @returns `outranks`: it holds whatever revision was known; `compares`: if it is not older; `ignored`: it does not hold
+ * Decides whether a mail may change a meeting. Anyone can send an invitation that names an
+ * organizer. A mail from the organizer always takes precedence over mails from others. A meeting
+ * from another sender can be changed only by the organizer or by that same sender.
+ * @param known `null` if this is the first mail about the meeting
+ * @returns `outranks`: accept any revision; `compares`: accept if not older; `ignored`: reject
  */
 export function standingOf(
   { sender, organizer }: Source,

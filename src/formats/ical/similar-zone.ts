@@ -2,46 +2,51 @@ import { instantOfWallTime, offsetMs } from '../../platform/base/time/time-zone.
 import type { FileZone } from './file-zone.ts';
 
 /*
- * Programs give their zones names of their own (`Customized Time Zone`) and say in the file what their clocks do. Rules of
- * series need a zone that everybody knows: one whose clocks do the same.
+ * Some programs use their own zone names (`Customized Time Zone`) and describe the zone in the
+ * file. Recurrence rules need an IANA zone, so this module finds one with the same clock changes.
  */
 
-/** Zones that are tried before the others, as most people live there. */
+/** Zones to try first, because most people live there. */
 const FIRST = [
   'America/New_York', 'America/Chicago', 'America/Denver', 'America/Los_Angeles', 'Europe/Berlin', 'Europe/London',
   'Europe/Athens', 'Australia/Sydney', 'Pacific/Auckland',
 ]; // prettier-ignore
 
 const HOUR_MS = 3_600_000;
-/** Years before and after the time that is asked for. */
+/** Years before and after the given time that are compared. */
 const YEARS_BEFORE = 1;
 const YEARS_AFTER = 3;
-/** Changes of clocks in those years that are compared. Real zones have two a year, at most four. */
+/**
+ * Most clock changes in those years that are compared. Real zones have two a year, at most four.
+ */
 const MOST_CHANGES = 16;
 
-/** Answers by zone of a file and year. A search takes some milliseconds, and files name many years. */
-const answers = new WeakMap<FileZone, Map<number, string | undefined>>();
-/** Further years of a zone are not searched: the file tries to keep us busy. */
+/**
+ * Cached results by file zone and year. A search takes some milliseconds, and files name many
+ * years.
+ */
+const results = new WeakMap<FileZone, Map<number, string | undefined>>();
+/** Most years that are searched for one zone. A file with more is trying to waste our time. */
 const MOST_SEARCHES = 4;
 
 /**
- * The IANA zone whose clocks show the same as those of a zone that only a file describes, in the years around a time. Zones
- * with one offset all year are `Etc/GMT±n`.
- * @returns undefined when there is none, or when too many years were asked for
+ * The IANA zone that shows the same local times as a zone described in a file, in the years around
+ * a time. Zones with one offset all year become `Etc/GMT±n`.
+ * @returns `undefined` if no zone matches, or if too many years were searched
  */
 export function similarZone(own: FileZone, year: number): string | undefined {
-  const known = answers.get(own) ?? new Map<number, string | undefined>();
-  answers.set(own, known);
+  const known = results.get(own) ?? new Map<number, string | undefined>();
+  results.set(own, known);
   if (known.has(year) || known.size >= MOST_SEARCHES) return known.get(year);
-  const answer = search(own, year);
-  known.set(year, answer);
-  return answer;
+  const result = search(own, year);
+  known.set(year, result);
+  return result;
 }
 
 interface Sample {
-  /** What the clocks show, as if that were UTC. */
+  /** Local time, as if it were UTC. */
   wallMs: number;
-  /** What they show minus UTC. */
+  /** Offset from UTC. */
   offsetMs: number;
 }
 
@@ -50,7 +55,7 @@ function search(own: FileZone, year: number): string | undefined {
   if (!samples) return undefined;
   const first = samples[0]?.offsetMs ?? 0;
   if (samples.every((sample) => sample.offsetMs === first)) return fixedZone(first);
-  // Two days of the year tell most zones apart.
+  // Two days of the year are enough to tell most zones apart.
   const seasons = samples.filter((_, index) => index === 0 || index === 6);
   const isCandidate = (zone: string) =>
     seasons.every((sample) => offsetMs(zone, sample.wallMs - sample.offsetMs) === sample.offsetMs);
@@ -61,7 +66,10 @@ function search(own: FileZone, year: number): string | undefined {
   ); // prettier-ignore
 }
 
-/** What the clocks of a zone do: once a month, and before and after each change. Null: they change too often. */
+/**
+ * Local times of a zone: once a month, and before and after each clock change. `null` if the clocks
+ * change too often.
+ */
 function samplesOf(own: FileZone, year: number): Sample[] | null {
   const months = (YEARS_BEFORE + YEARS_AFTER) * 12;
   const instants = Array.from({ length: months }, (_, month) =>
@@ -70,12 +78,12 @@ function samplesOf(own: FileZone, year: number): Sample[] | null {
   const end = Date.UTC(year + YEARS_AFTER, 0, 1);
   const changes = own.changesBetween(Date.UTC(year - YEARS_BEFORE, 0, 1), end);
   if (changes.length > MOST_CHANGES) return null;
-  // Not at the change itself: clocks show some times twice then, or not at all.
+  // Not at the change itself: at that time local times are ambiguous or do not exist.
   for (const { atMs } of changes) instants.push(atMs - 2 * HOUR_MS, atMs + 2 * HOUR_MS);
   return instants.map((at) => ({ wallMs: at + own.offsetMs(at), offsetMs: own.offsetMs(at) }));
 }
 
-/** POSIX turns the sign around. */
+/** The sign of `Etc/GMT±n` is inverted (POSIX). */
 function fixedZone(offset: number): string | undefined {
   const hours = offset / HOUR_MS;
   if (!Number.isInteger(hours) || hours < -12 || hours > 14) return undefined;

@@ -1,4 +1,7 @@
-/** Windows names of time zones and the IANA zone of each (Unicode CLDR, windowsZones, territory 001). Why not a library: docs/dependencies.md. */
+/**
+ * Windows names of time zones with their IANA zone (Unicode CLDR, windowsZones, territory 001).
+ * docs/dependencies.md explains why this is not a library.
+ */
 const TABLE = `
 Dateline Standard Time=Etc/GMT+12|UTC-11=Etc/GMT+11|Aleutian Standard Time=America/Adak|Hawaiian Standard Time=Pacific/Honolulu
 Marquesas Standard Time=Pacific/Marquesas|Alaskan Standard Time=America/Anchorage|UTC-09=Etc/GMT+9
@@ -57,7 +60,7 @@ const ZONES = new Map(
     .map(([windows, iana]) => [windows.toLowerCase(), iana]),
 );
 
-/** The IANA zone of a Windows name such as `W. Europe Standard Time`, in any case. */
+/** The IANA zone of a Windows name such as `W. Europe Standard Time`, in upper or lower case. */
 export function windowsZone(name: string): string | undefined {
   return ZONES.get(name.trim().toLowerCase());
 }

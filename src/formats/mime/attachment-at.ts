@@ -1,11 +1,14 @@
 import PostalMime from 'postal-mime';
 
 /*
- * What threads do with messages whose attachments are opened (`openAttachment`). Node loads this file as it is, in tests too: it
- * may import only what Node itself can strip of types.
+ * Runs in worker threads for `openAttachment`. Node loads this file directly, in tests too, so it
+ * may import only files whose types Node itself can strip.
  */
 
-/** The bytes of the attachment at this position, a message inside the message included; null: there is none. */
+/**
+ * The bytes of the attachment at a position; `null` if there is none. A message within the message
+ * counts as an attachment.
+ */
 export async function attachmentAt({
   mime,
   position,

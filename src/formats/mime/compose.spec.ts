@@ -5,26 +5,26 @@ const html = '<p>Hello Bo</p>';
 const samples: [string, string][] = [
   ['short', html],
   ['empty', ''],
-  ['ended by a line', `${html}\n`],
-  ['ended by CRLF', `${html}\r\n`],
-  ['ended by CR', `${html}\r`],
+  ['ends with LF', `${html}\n`],
+  ['ends with CRLF', `${html}\r\n`],
+  ['ends with CR', `${html}\r`],
   ['many lines', `${html}\n`.repeat(500)],
   ['long lines', html.repeat(500)],
-  ['lines that end in blanks', `a  \n\tb\t\r\n${html.repeat(20)}   \n`],
-  ['ended by a blank', `${html.repeat(20)} `],
+  ['lines that end with blanks', `a  \n\tb\t\r\n${html.repeat(20)}   \n`],
+  ['ends with a blank', `${html.repeat(20)} `],
   ['equals signs', '='.repeat(400)],
   ['dots at the start of lines', `.\n..\n${html.repeat(10)}\n.\n`],
   ['some umlauts', `<p>Grüße aus Österreich</p>${html.repeat(30)}`],
   ['another script', 'Привет, как дела? '.repeat(200)],
   ['emoji', `👩‍👩‍👧‍👦 ${html} `.repeat(50)],
   ['control characters', `\u0001\u0007${html}`],
-  ['at the size where it changes over', 'abcdefg '.repeat(2_048)],
-  ['beyond it', 'Grüße, '.repeat(3_000)],
+  ['size at which the method changes', 'abcdefg '.repeat(2_048)],
+  ['beyond that size', 'Grüße, '.repeat(3_000)],
   ['large', `${html} with some words – and a dash\n`.repeat(20_000)],
 ];
 
-describe('composing', () => {
-  it.each(samples)('gives the very bytes the library gives: %s', async (_what, body) => {
+describe('compose', () => {
+  it.each(samples)('produces the same bytes as the library: %s', async (_what, body) => {
     const date = new Date('2026-01-01T00:00:00Z');
     const messageIdHeader = '<1@example.test>';
     const from = { name: 'Ada', email: 'ada@example.test' };
@@ -62,7 +62,7 @@ describe('composing', () => {
     expect(composed.toString()).not.toContain('secret@example.test');
   });
 
-  it.each(['', '<p>Hi</p>'])('carries its attachment beside the text %j', async (html) => {
+  it.each(['', '<p>Hi</p>'])('includes its attachment together with the text %j', async (html) => {
     const composed = await compose({
       from: { name: '', email: 'ada@example.test' },
       to: [],

@@ -16,10 +16,11 @@ const READ = task<typeof import('./attachment-at.ts')>()(
 );
 
 /**
- * Takes an attachment out of a whole message, in a thread.
- * @param position among the attachments that postal-mime finds in the message, from 0
- * @returns null: there is no such attachment
- * @throws {WorkLimitError} when the message costs too much, or too much other work is waiting
+ * Extracts an attachment from a message, in a worker thread.
+ * @param position index among the attachments that postal-mime finds in the message, from 0
+ * @returns `null` if there is no such attachment
+ * @throws {WorkLimitError} if the message costs too much time or memory, or too much other work
+ *   is waiting
  */
 export async function openAttachment(
   threads: WorkThreads,

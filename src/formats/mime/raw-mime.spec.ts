@@ -12,12 +12,12 @@ const prepared = (text: string) => {
 const whole = 'From: a@b.test\r\nDate: x\r\nMessage-ID: <own@there.test>\r\n';
 
 describe('a raw message', () => {
-  it('goes as it is when it is complete', () => {
+  it('stays unchanged if it is complete', () => {
     const text = `${whole}Subject: Gr\u00fc\u00dfe\r\n folded\r\n\r\nBcc: is text here\r\n`;
     expect(prepared(text)).toEqual({ text, messageIdHeader: '<own@there.test>' });
   });
 
-  it('gets what is missing', () => {
+  it('gets missing header fields', () => {
     expect(prepared('To: b@b.test\n\nHi').text).toBe(
       'Message-ID: <made@here.test>\r\nFrom: =?UTF-8?B?w4Rkw6Q=?= <a@b.test>\r\n' +
         'Date: Fri, 02 Jan 2026 03:04:05 +0000\r\nTo: b@b.test\r\n\r\nHi',
@@ -29,7 +29,7 @@ describe('a raw message', () => {
     'bcc : x@y.test,\r\n\ty@y.test',
     'BCC:\r\n x@y.test',
     'Resent-Bcc: x@y.test',
-  ])('loses %j', (line) =>
+  ])('loses the header %j', (line) =>
     expect(prepared(`${whole}${line}\r\nTo: b@b.test\r\n\r\nHi`).text).toBe(
       `${whole}To: b@b.test\r\n\r\nHi`,
     ),
@@ -42,7 +42,7 @@ describe('a raw message', () => {
     `Message-ID: <${'a'.repeat(600)}@b.test>`,
     'Message-ID: <gr\u00fc\u00dfe@b.test>',
     'Message-ID:',
-  ])('gets another Message-ID for one that identifies nothing: %.60j', (line) => {
+  ])('gets a new Message-ID for an invalid one: %.60j', (line) => {
     const { text, messageIdHeader } = prepared(`${line}\r\nFrom: a@b.test\r\nDate: x\r\n\r\n`);
     expect([text, messageIdHeader]).toEqual([
       'Message-ID: <made@here.test>\r\nFrom: a@b.test\r\nDate: x\r\n\r\n',
@@ -50,7 +50,7 @@ describe('a raw message', () => {
     ]);
   });
 
-  it('loses the line of a mailbox file, and may have no text', () => {
+  it('loses the mbox line, and may have an empty body', () => {
     expect(prepared(`From ada Fri Jan  2\n${whole}To: b@b.test`).text).toBe(
       `${whole}To: b@b.test\r\n\r\n`,
     );
@@ -62,7 +62,9 @@ describe('a raw message', () => {
     'no header at all',
     'To: b@b.test\r\nnot a field\r\n\r\nHi',
     ' folded first',
-  ])('is none: %j', (text) => expect(() => prepared(text)).toThrow('is no message'));
+  ])('is refused as invalid: %j', (text) =>
+    expect(() => prepared(text)).toThrow('is not a valid message'),
+  );
 
   it.each([
     'From: a@b.test, eve@c.test',
@@ -70,13 +72,13 @@ describe('a raw message', () => {
     'From: Friends: eve@c.test;',
     'From: eve',
     'From:',
-  ])('is from its account alone: %j', (from) =>
+  ])('must be from its account alone: %j', (from) =>
     expect(() => prepared(`${from}\r\nTo: b@b.test\r\n\r\nHi`)).toThrow(
       'From: must be the address',
     ),
   );
 
-  it('has a header that ends', () => {
+  it('must have a header of limited size', () => {
     const header = 'X: b\r\n'.repeat(200_000);
     expect(() => prepared(`${header}\r\nHi`)).toThrow('header is larger than 1 MB');
     expect(prepared(`${whole}To: b@b.test\r\n\r\n${header}`).text).toContain(header);

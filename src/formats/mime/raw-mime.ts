@@ -3,39 +3,41 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { Address } from '../../platform/base/text/address.ts';
 import { namesOnlyItself } from './sender-identity.ts';
 
-/** A message as its sender has composed it. */
+/** A message that its sender composed. */
 export interface RawMessage {
-  /** With CRLF at the ends of lines. */
+  /** With CRLF line ends. */
   mime: Buffer;
-  /** With angle brackets; null: it has none that identifies it. */
+  /** With angle brackets; `null` if the message had no valid Message-ID. */
   messageIdHeader: string | null;
 }
 
-/** What is put where a message has none of its own. */
+/** Values for header fields that the message lacks. */
 export interface RawDefaults {
   from: Address;
   messageIdHeader: string;
   date: Date;
 }
 
-/** Longer ones identify nothing: nobody else keeps them either. */
+/** Longest accepted Message-ID; other programs do not keep longer ones either. */
 const MOST_ID_LENGTH = 500;
-/** Bytes of a header: far more than any mail server takes, and read in a moment. */
+/** Largest header in bytes: far more than any mail server accepts, and still quick to read. */
 const MOST_HEADER_BYTES = 1024 * 1024;
 const FIELD = /^([!-9;-~]+)[ \t]*:/;
-/** Fields that say who has written or sent it (RFC 5322 3.6.2, 3.6.6). */
+/** Fields that name the author or sender (RFC 5322 3.6.2, 3.6.6). */
 const AUTHORS = [
   ['from', 'From'],
   ['sender', 'Sender'],
   ['resent-from', 'Resent-From'],
   ['resent-sender', 'Resent-Sender'],
 ] as const;
-/** Header fields that no recipient is to see (RFC 5322 3.6.3, 3.6.6). */
+/** Header fields that recipients must not see (RFC 5322 3.6.3, 3.6.6). */
 const HIDDEN = new Set(['bcc', 'resent-bcc']);
 
 /**
- * Makes ready what its sender has composed: without Bcc, and complete. What it says otherwise is left alone.
- * @throws {InvalidInputError} when it is no message, or says that it is from anybody else than `defaults.from`
+ * Prepares a message that its sender composed: removes Bcc and adds missing header fields.
+ * Everything else stays as it is.
+ * @throws {InvalidInputError} if the input is not a message, or names another author than
+ *   `defaults.from`
  */
 export function prepareRaw(input: Buffer, defaults: RawDefaults): RawMessage {
   assertShortHeader(input);
@@ -61,15 +63,18 @@ export function prepareRaw(input: Buffer, defaults: RawDefaults): RawMessage {
   return { mime: Buffer.from(header + body, 'latin1'), messageIdHeader };
 }
 
-/** @throws {InvalidInputError} */
+/** @throws {InvalidInputError} if the header is too large */
 function assertShortHeader(input: Buffer): void {
   const beginning = input.subarray(0, MOST_HEADER_BYTES).toString('latin1');
   if (input.length > MOST_HEADER_BYTES && !/\r\n\r\n|\n\n|\r\r/.test(beginning))
-    throw new InvalidInputError('The request body is no message: its header is larger than 1 MB');
+    throw new InvalidInputError(
+      'The request body is not a valid message: its header is larger than 1 MB',
+    );
 }
 
 /**
- * Whatever a reader makes of several authors or fields, none of them is somebody else (RFC 5322, 3.6.2).
+ * Checks that a field names the account and no one else, however a reader interprets several
+ * authors or fields (RFC 5322 3.6.2).
  * @throws {InvalidInputError}
  */
 function assertOwn(title: string, values: readonly string[], { email }: Address): void {
@@ -85,11 +90,11 @@ function assertOwn(title: string, values: readonly string[], { email }: Address)
 interface Field {
   /** Lower case. */
   name: string;
-  /** As they stand, with the CRLF of each. */
+  /** Unchanged, including the CRLF of each line. */
   lines: string;
 }
 
-/** @throws {InvalidInputError} */
+/** @throws {InvalidInputError} if the header is empty or invalid */
 function fieldsOf(head: string): Field[] {
   const fields: Field[] = [];
   for (const line of head.split('\r\n').slice(0, -1)) {
@@ -97,14 +102,14 @@ function fieldsOf(head: string): Field[] {
     const name = FIELD.exec(line)?.[1];
     if (/^[ \t]/.test(line) && last) last.lines += `${line}\r\n`;
     else if (name !== undefined) fields.push({ name: name.toLowerCase(), lines: `${line}\r\n` });
-    // Some programs put the line of their mailbox in front.
+    // Some programs put the separator line of an mbox file in front.
     else if (fields.length > 0 || !line.startsWith('From '))
       throw new InvalidInputError(
-        'The request body is no message: its header has a line that is no field',
+        'The request body is not a valid message: its header has a line that is not a header field',
       );
   }
   if (fields.length === 0)
-    throw new InvalidInputError('The request body is no message: it has no header');
+    throw new InvalidInputError('The request body is not a valid message: it has no header');
   return fields;
 }
 

@@ -3,14 +3,14 @@ import { htmlText } from './snippet.ts';
 import { type Token, tokensOf } from './words.ts';
 
 /*
- * What a message is found by: the text of a tsvector. Imported by the thread that parses messages: only what Node itself
- * can strip of types.
+ * Builds the search document of a message: the text of a tsvector. Imported by the worker thread
+ * that parses messages, so it may import only files whose types Node itself can strip.
  */
 
-/** What can be looked for apart from the rest; the letter is part of the lexeme. */
+/** Fields that can be searched separately. The letter is part of the lexeme. */
 export const FIELD = {
   any: 'w',
-  /** A word as it was written, where that is not how it is compared. */
+  /** A word as written, if that differs from its folded form. */
   exact: 'x',
   subject: 's',
   from: 'f',
@@ -21,7 +21,7 @@ export const FIELD = {
 } as const;
 export type Field = (typeof FIELD)[keyof typeof FIELD];
 
-/** What of a message is searched. */
+/** The parts of a message that can be searched. */
 export interface Searchable {
   subject: string;
   from: readonly Address[];
@@ -32,30 +32,36 @@ export interface Searchable {
   files: readonly { filename: string }[];
 }
 
-/** Stands for the account until a document is stored: parsing knows no account. */
+/**
+ * Placeholder for the account, because the parser does not know the account. Replaced when the
+ * document is stored.
+ */
 const ACCOUNT_MARK = '\u0001';
-/** UTF-16 units of a body's text, and of the HTML that is looked at for it. */
+/** Most UTF-16 units of body text, and most HTML that is read to find it. */
 const MOST_TEXT = 32_768;
 const MOST_HTML = 512 * 1024;
-/** Addresses of each header, names of attachments. */
+/** Most addresses of each header, and most names of attachments. */
 const MOST_PEOPLE = 200;
 const MOST_FILES = 200;
-/** PostgreSQL counts words up to 16383, and has 255 places of one at most. */
+/** PostgreSQL has positions up to 16383, and at most 255 positions of one word. */
 const LAST_POSITION = 16_000;
-const MOST_PLACES = 64;
-/** PostgreSQL takes a tsvector of 1 MB, its words and places together; words beyond these bytes are not found. */
+const MOST_POSITIONS = 64;
+/**
+ * PostgreSQL limits a tsvector to 1 MB of words and positions together. Words beyond this size are
+ * not found.
+ */
 const MOST_BYTES = 800_000;
 const KEY_BYTES = 4;
-const PLACE_BYTES = 2;
-/** The number of its places, and what it is aligned to. */
+const POSITION_BYTES = 2;
+/** The position count of a word, and its alignment. */
 const WORD_BYTES = 4;
-/** Words of different fields, or of different people, are no phrase. */
+/** Gap between positions, so that words of different fields or people do not form a phrase. */
 const GAP = 10;
 
 /**
- * The text of the tsvector of a message, yet without the account: `documentFor` puts it in. Every word is in it once for
- * any place, with weights by where it is (A subject, B people, C names of attachments, D body), and once for each
- * header that can be asked for.
+ * The text of the tsvector of a message, with a placeholder for the account (see `documentFor`).
+ * Every word is included once for all fields, with weights for its field (A subject, B people, C
+ * names of attachments, D body), and once for each header that can be searched separately.
  */
 export function searchDocument(message: Searchable): string {
   const document = new SearchDocument();
@@ -72,30 +78,31 @@ export function searchDocument(message: Searchable): string {
   return document.text;
 }
 
-/** A document as it is stored. */
+/** The document of an account, ready to be stored. */
 export function documentFor(accountId: string, document: string): string {
   return document.replaceAll(ACCOUNT_MARK, accountKey(accountId));
 }
 
 /**
- * Begins every lexeme, so that the index of one account is apart from those of others: 24 random bits of its id in
- * four characters. Two accounts may share one; every query names the account besides.
+ * Prefix of every lexeme, which keeps the index entries of one account apart from others: 24 random
+ * bits of its id in four characters. Two accounts may share a prefix, so every query also names the
+ * account.
  */
 export function accountKey(accountId: string): string {
   return Buffer.from(accountId.slice(-6), 'hex').toString('base64url');
 }
 
-/** Where a word is, as a tsvector has it. */
-interface Places {
+/** Positions of a word, in the notation of a tsvector. */
+interface Positions {
   text: string;
   count: number;
 }
 
 class SearchDocument {
-  /** By the word itself: what is looked for anywhere, by far the most. */
-  readonly #anywhere = new Map<string, Places>();
-  /** By letter and word. */
-  readonly #apart = new Map<string, Places>();
+  /** By word, for searches in all fields: by far the most frequent. */
+  readonly #anywhere = new Map<string, Positions>();
+  /** By field letter and word. */
+  readonly #apart = new Map<string, Positions>();
   #position = 1;
   #bytes = 0;
 
@@ -109,10 +116,10 @@ class SearchDocument {
 
   get text(): string {
     let text = '';
-    for (const [word, places] of this.#anywhere)
-      text += `'${ACCOUNT_MARK}${FIELD.any}${word}':${places.text} `;
-    for (const [lexeme, places] of this.#apart)
-      text += `'${ACCOUNT_MARK}${lexeme}':${places.text} `;
+    for (const [word, positions] of this.#anywhere)
+      text += `'${ACCOUNT_MARK}${FIELD.any}${word}':${positions.text} `;
+    for (const [lexeme, positions] of this.#apart)
+      text += `'${ACCOUNT_MARK}${lexeme}':${positions.text} `;
     return text;
   }
 
@@ -129,15 +136,15 @@ class SearchDocument {
     }
   }
 
-  #put(places: Map<string, Places>, word: string, at: number, weight: string): void {
-    const known = places.get(word);
+  #put(positions: Map<string, Positions>, word: string, at: number, weight: string): void {
+    const known = positions.get(word);
     if (!known) {
-      places.set(word, { text: at + weight, count: 1 });
-      this.#bytes += Buffer.byteLength(word) + KEY_BYTES + WORD_BYTES + PLACE_BYTES;
-    } else if (known.count < MOST_PLACES) {
+      positions.set(word, { text: at + weight, count: 1 });
+      this.#bytes += Buffer.byteLength(word) + KEY_BYTES + WORD_BYTES + POSITION_BYTES;
+    } else if (known.count < MOST_POSITIONS) {
       known.text += `,${at}${weight}`;
       known.count += 1;
-      this.#bytes += PLACE_BYTES;
+      this.#bytes += POSITION_BYTES;
     }
   }
 }

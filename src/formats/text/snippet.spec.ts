@@ -18,13 +18,13 @@ describe('snippetOf', () => {
     expect(snippetOf(html)).toBe(snippet);
   });
 
-  it('has at most 191 characters and never half of one', () => {
+  it('has at most 191 characters and never half a surrogate pair', () => {
     const snippet = snippetOf('😀'.repeat(300));
     expect(snippet).toBe('😀'.repeat(95));
   });
 
   it.each(['<style>', '<!--', '<', '<style', '&#', '<a '])(
-    'survives a million times %j',
+    'handles a million times %j',
     (hostile) => {
       expect(snippetOf(hostile.repeat(1_000_000)).length).toBeLessThanOrEqual(191);
     },

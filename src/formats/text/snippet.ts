@@ -1,8 +1,11 @@
-/** Longest snippet, in UTF-16 units (api facts 5.1). */
+/** Longest snippet, in UTF-16 units. */
 export const SNIPPET_LENGTH = 191;
 
-/** How much of a body is looked at: more can only be markup. */
-const LOOK_AT = 64 * 1024;
+/**
+ * Most UTF-16 units of a body that are read for a snippet: if there is no text by then, the rest is
+ * markup too.
+ */
+const MOST_HTML = 64 * 1024;
 /** Elements whose content is not text. */
 const SILENT = ['style', 'script', 'head', 'title', 'template'] as const;
 
@@ -12,12 +15,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   shy: '',
   szlig: 'ß', oslash: 'ø', Oslash: 'Ø', aelig: 'æ', AElig: 'Æ',
 }; // prettier-ignore
-/** Marks that names of entities put on a letter. */
+/** Accents that entity names such as `eacute` stand for. */
 const MARKS: Readonly<Record<string, string>> = {
   acute: '\u0301', grave: '\u0300', circ: '\u0302', uml: '\u0308', tilde: '\u0303', ring: '\u030a', cedil: '\u0327',
 }; // prettier-ignore
 
-/** `eacute` → é; undefined when it is none of these. */
+/** `eacute` → é; `undefined` if the name has no such form. */
 function accented(name: string): string | undefined {
   const mark = MARKS[name.slice(1)];
   return mark && `${name[0]}${mark}`.normalize('NFC');
@@ -30,7 +33,10 @@ function decodeEntity(entity: string, name: string): string {
   return String.fromCodePoint(code).toWellFormed();
 }
 
-/** Where the tag that begins at `at` ends, and how much after it is no text. One pass: markup cannot make it slow. */
+/**
+ * End of the tag that begins at `at`, including content that is not text. Reads the HTML once, so
+ * that no markup can make it slow.
+ */
 function endOfTag(html: string, lower: string, at: number): number {
   const find = (text: string, from: number) => {
     const found = lower.indexOf(text, from);
@@ -47,13 +53,14 @@ function endOfTag(html: string, lower: string, at: number): number {
 }
 
 /**
- * The text of HTML: tags, styles and scripts removed, entities decoded, white space as it was. Linear in its length.
- * @param lookAt UTF-16 units of HTML that are read at most
- * @param enough text that is needed; there may be more
+ * The text of HTML: tags, styles and scripts removed, entities decoded, white space unchanged.
+ * Takes time linear in the length.
+ * @param most most UTF-16 units of HTML to read
+ * @param enough length of text after which reading stops; the result may be longer
  */
-export function htmlText(html: string, lookAt: number, enough: number): string {
-  const part = html.slice(0, lookAt);
-  // Letters that have more units in lower case (İ) would move everything behind them.
+export function htmlText(html: string, most: number, enough: number): string {
+  const part = html.slice(0, most);
+  // Only ASCII: letters whose lower case is longer (İ) would shift all positions after them.
   const lower = part.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   let text = '';
   for (let at = 0; at < part.length && text.length < enough;) {
@@ -72,9 +79,9 @@ export function htmlText(html: string, lookAt: number, enough: number): string {
   return text.replace(/&(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,8});/gi, decodeEntity);
 }
 
-/** The beginning of the text of a body in HTML, white space collapsed. */
+/** The beginning of the text of an HTML body, with white space collapsed. */
 export function snippetOf(html: string): string {
-  const collapsed = htmlText(html, LOOK_AT, LOOK_AT)
+  const collapsed = htmlText(html, MOST_HTML, MOST_HTML)
     .replace(/(?:\s|\u200b|\u200c|\u200d|\ufeff|\u00ad|\u034f)+/g, ' ')
     .trim();
   // The cut may have left half of a surrogate pair.
