@@ -11,21 +11,24 @@ const DraftFileSchema = defineEntity({
   ],
   properties: {
     message: () => p.manyToOne(Message).primary().deleteRule('cascade'),
-    /** From 0. */
+    /** Counts from 0. */
     position: p.integer().primary(),
-    /** What `file_ids` named. The draft keeps its attachment also when the message it came from is deleted. */
+    /**
+     * Id that `file_ids` named. The draft keeps the attachment even if the message it came from is
+     * deleted.
+     */
     fileId: p.uuid(),
     filename: p.text(),
     contentType: p.text(),
     contentDisposition: p.text(),
     contentId: p.text().nullable(),
-    /** Bytes, decoded. */
+    /** Size in bytes, decoded. */
     size: p.integer(),
-    /** Its bytes; null until the job of the draft has fetched them from the provider. */
+    /** The bytes; `null` until the draft's job has fetched them from the provider. */
     data: () => p.manyToOne(FileData).ref().nullable().deleteRule('set null'),
   },
 });
 
-/** What a draft that was written here carries. */
+/** A file of a draft that was written here. */
 export class DraftFile extends DraftFileSchema.class {}
 DraftFileSchema.setClass(DraftFile);

@@ -13,7 +13,10 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { ComposedAttachment } from '../../formats/mime/compose.ts';
 import type { DraftRow } from './drafts.repository.ts';
 
-/** Bytes. Other mail programs attach more than is taken here; what a provider sends has an end all the same. */
+/**
+ * Bytes fetched for one file at most. Other mail programs attach more than the API accepts, but a
+ * provider must not send data without end.
+ */
 const MOST_COLLECTED = 4 * MOST_FILE_BYTES;
 
 const CLEAR = 'delete from draft_file where message_id = $1 returning file_id as id';
@@ -27,8 +30,8 @@ const COLLECTED = `
   update draft_file set data_id = $3, size = $4 where message_id = $1 and file_id = $2 and data_id is null`;
 
 /**
- * What drafts carry. A draft that is written here names its files itself, with their bytes: uploads share theirs, what the
- * provider has is fetched by the job that stores the draft.
+ * Files of drafts. A draft that is written here lists its files itself, with their bytes. Uploads
+ * share their bytes. The job that stores the draft fetches bytes that only the provider has.
  */
 @Injectable()
 export class DraftFiles {
@@ -39,9 +42,9 @@ export class DraftFiles {
   ) {}
 
   /**
-   * What a draft is to carry, in the caller's transaction.
-   * @param draft as it is to be; its text decides which uploads are shown in it
-   * @param fileIds absent: what it carries already
+   * Chooses the files of a draft, in the caller's transaction.
+   * @param draft as it will be; its text decides which uploads are shown in it
+   * @param fileIds absent: the files that the draft has already
    * @throws {InvalidInputError} naming the first file that the account does not have
    * @throws {AttachmentsTooLargeError}
    */
@@ -78,17 +81,18 @@ export class DraftFiles {
   ): Promise<Map<string, FileSource>> {
     const known = await this.files.findMany(account, ids, sql);
     const uploads = known.filter(({ messageId }) => messageId === null).map(({ id }) => id);
-    const held = await this.files.holdUploads(sql, account, uploads);
+    const locked = await this.files.holdUploads(sql, account, uploads);
     return new Map(
       known
-        .filter(({ id, messageId }) => messageId !== null || held.has(id))
+        .filter(({ id, messageId }) => messageId !== null || locked.has(id))
         .map((file) => [file.id, file]),
     );
   }
 
   /**
-   * Writes it, in the caller's transaction.
-   * @returns ids of attachments that are no more, and of files that are in another number of drafts now
+   * Writes the files of a draft, in the caller's transaction.
+   * @returns `gone`: ids of attachments that were deleted; `moved`: ids of files whose number of
+   *   drafts has changed
    */
   async write(
     sql: Sql,
@@ -99,30 +103,30 @@ export class DraftFiles {
     const rows = files.map((file, position) => ({ ...file, position }));
     if (rows.length > 0) await sql.query(WRITE, [draftId, recordset(rows)]);
     const after = new Set(idsOf(files));
-    // Attachments of the provider's copy that the draft does not have any more.
+    // Attachments of the provider's copy that the draft no longer has.
     const gone = await deleteOtherAttachments(sql, draftId, [...after]);
     const moved = [...before, ...after].filter((id) => before.has(id) !== after.has(id));
     return { gone, moved: moved.filter((id) => !gone.includes(id)) };
   }
 
-  /** Bytes of everything it carries together. */
+  /** Total bytes of the draft's files. */
   async sizeOf(draftId: string): Promise<number> {
     const [row] = await this.database.query<{ size: number }>(SIZE, [draftId]);
     return row?.size ?? 0;
   }
 
   /**
-   * Fetches what only the provider has, one after the other, and keeps it here.
-   * @param before what the provider calls the version before, which has the draft's own attachments
-   * @throws {ProviderError} when something cannot be had
+   * Fetches bytes that only the provider has, one file at a time, and stores them here.
+   * @param before the provider's id of the previous version, which has the draft's own
+   *   attachments
+   * @throws {ProviderError} if a file cannot be fetched
    */
   async collect(account: ConnectedAccount, draftId: string, before: string | null): Promise<void> {
     const isMissing = ({ dataId }: CarriedFile) => dataId === null;
-    // Again, as the draft may be changed meanwhile.
+    // The files are read again each time, because the draft may change meanwhile.
     for (let missing; (missing = (await this.files.ofMessage(draftId)).find(isMissing));) {
       const [source] = await this.files.findMany(account, [missing.id]);
-      if (!source)
-        throw new ProviderError('rejected', `Attachment ${missing.id} is not there any more`);
+      if (!source) throw new ProviderError('rejected', `Attachment ${missing.id} was deleted`);
       await this.#collect(account, draftId, source, before);
     }
   }
@@ -133,11 +137,14 @@ export class DraftFiles {
     source: FileSource,
     before: string | null,
   ) {
-    const place = source.messageId === draftId ? before : source.messageProviderId;
-    // Another draft that is being stored itself.
-    if (place === null)
-      throw new ProviderError('temporary', `Attachment ${source.id} is not at the provider yet`);
-    const bytes = await this.files.openAt(account, place, source);
+    const providerId = source.messageId === draftId ? before : source.messageProviderId;
+    // The file belongs to another draft that is still being stored at the provider.
+    if (providerId === null)
+      throw new ProviderError(
+        'temporary',
+        `Attachment ${source.id} is not stored at the provider yet`,
+      );
+    const bytes = await this.files.openAt(account, providerId, source);
     const data: string[] = [];
     try {
       const size = await this.stored.store(account.accountId, bytes, {
@@ -148,21 +155,24 @@ export class DraftFiles {
       });
       const [dataId = ''] = data;
       await this.database.transaction(async (sql) => {
-        // In the order in which `write` locks the rows.
+        // The same order in which `write` locks the rows.
         await sql.query(COLLECTED, [draftId, source.id, dataId, size]);
         await storeAttachmentBytes(sql, { messageId: draftId, fileId: source.id, dataId, size });
       });
     } finally {
-      // Of a draft that does not have it any more, or of a stream that broke off.
+      // Bytes of a draft that no longer has the file, or of a stream that broke off.
       await this.stored.discard(account.accountId, data);
     }
   }
 
-  /** What is to be composed, from what is stored here; bytes are read as they are composed. */
+  /**
+   * The attachments to be composed, from the bytes stored here. The bytes are read while they are
+   * composed.
+   */
   async attachments(draftId: string): Promise<ComposedAttachment[]> {
     return (await this.files.ofMessage(draftId)).map((file) => {
       if (file.dataId === null)
-        throw new ProviderError('temporary', 'The draft was changed meanwhile');
+        throw new ProviderError('temporary', 'The draft was changed while it was being stored');
       const contentDisposition = file.contentDisposition === 'inline' ? 'inline' : 'attachment';
       const { filename, contentId, dataId, size } = file;
       const content = this.stored.open(dataId, size);

@@ -24,10 +24,10 @@ import type { DraftPayload } from './drafts.service.ts';
 
 const DELETED: WriteOutcome = {
   kind: 'superseded',
-  reason: 'The draft was deleted before this change had reached the provider',
+  reason: 'The draft was deleted before this change reached the provider',
 };
 
-/** When a large draft that did not get its turn comes again. */
+/** A large draft that got no free slot tries again after this time. */
 const WAIT_MS = 1_000;
 
 /** Stores drafts at their provider, and deletes them there. */
@@ -47,19 +47,21 @@ export class DraftWrites implements OnModuleInit {
   }
 
   /**
-   * Stores the version of the moment in the place of the one before. What nobody stores stays here: a text that its
-   * author has not seen anywhere else is not thrown away.
+   * Stores the current version in place of the previous one. A version that the provider does not
+   * store stays here: its author may have the text nowhere else.
    */
   readonly #save: ProviderWriteHandler<MailboxPort> = async (port, account, write) => {
     const draft = await this.repository.find(account.accountId, write.objectId);
     if (!draft || (draft.deleting && !write.mayHaveRun)) return DELETED;
-    // Every change takes the provider's id away: an earlier job has stored this version already.
+    // Every change clears the provider's id. If the id is set, an earlier job has stored this
+    // version already.
     if (draft.providerId !== null || draft.messageIdHeader === null) return { kind: 'written' };
     const { messageIdHeader } = draft;
     const { replaces } = write.payload as unknown as DraftPayload;
     const bytes = await this.files.sizeOf(draft.id);
     const outcome = await this.turns.runNow(account.accountId, bytes, async () => {
-      // Kept here before anything is replaced: whatever becomes of the answer, what the draft carries is not lost.
+      // The files are stored here before anything is replaced, so that a lost response cannot lose
+      // them.
       await this.files.collect(account, draft.id, replaces);
       return this.#store(port, account, write, { ...draft, messageIdHeader });
     });
@@ -78,8 +80,8 @@ export class DraftWrites implements OnModuleInit {
       const mime = await mimeOf(draft, header, await this.files.attachments(draft.id));
       return (await port.saveDraft(account, { mime, messageIdHeader: header }, before)).providerId;
     };
-    // A version whose answer was lost may be there although it is not the present one any more: it is found by its
-    // Message-ID, and replaced.
+    // A version whose response was lost may exist at the provider although it is no longer the
+    // current one. It is found by its Message-ID and replaced.
     let before = replaces;
     const earlier = write.mayHaveRun ? await this.repository.earlierHeaders(draft) : [];
     for (const header of earlier) before = await save(header, before);
@@ -146,9 +148,10 @@ async function store(
   at: Date,
 ): Promise<void> {
   const { id, jobId, messageIdHeader, providerId, replaces } = draft;
-  // The mirror may have met this version, or the one before, while nobody knew whose they were.
-  const met = replaces === null ? [providerId] : [providerId, replaces];
-  await removeTwins(sql, account, id, met, at);
+  // A sync pass may have stored this version, or the previous one, as a message of its own, before
+  // we knew its provider id.
+  const seen = replaces === null ? [providerId] : [providerId, replaces];
+  await removeTwins(sql, account, id, seen, at);
   const stored = await storeDraftProviderId(
     sql,
     account.accountId,
@@ -161,7 +164,10 @@ async function store(
 
 const OWNER = `select application_id as "applicationId" from "grant" where id = $1`;
 
-/** What is at the provider is what the next write replaces there. @returns false when there is no other write */
+/**
+ * Makes the next provider write of the draft replace this version at the provider.
+ * @returns false if there is no other provider write
+ */
 function handOn(
   sql: Sql,
   write: { objectId: string; jobId: string },
@@ -170,7 +176,7 @@ function handOn(
   return amendNextWrite(sql, write, ['save_draft', 'delete_draft'], { replaces });
 }
 
-/** The provider keeps the version before: whoever stores the next one has to know which that is. */
+/** The provider keeps the previous version. The next provider write has to replace that one. */
 async function keepReplaced(
   sql: Sql,
   { jobId, objectId, accountId, payload }: FailedWrite,
@@ -184,7 +190,7 @@ async function keepReplaced(
   await storeDraftProviderId(sql, accountId, objectId, replaces, null);
 }
 
-/** The provider does not delete it: it is there again. */
+/** The provider did not delete the draft, so it is shown again. */
 async function showAgain(sql: Sql, { objectId, accountId }: FailedWrite, at: Date): Promise<void> {
   const shown = await showDraft(sql, accountId, objectId, at);
   const [grant] = await sql.query<{ applicationId: string }>(OWNER, [accountId]);

@@ -34,7 +34,7 @@ export class DraftsController {
   @Get()
   @Endpoint({
     summary: 'List drafts, newest first',
-    description: 'Those of other mail programs too.',
+    description: 'Includes drafts of other mail programs.',
     response: draftList,
   })
   async list(
@@ -65,7 +65,8 @@ export class DraftsController {
   @ApiErrors(413)
   @Endpoint({
     summary: 'Create a draft',
-    description: 'Everything is optional. It is there at once; the job stores it at the provider.',
+    description:
+      'Every field is optional. The draft is available at once; the job stores it at the provider.',
     response: draftView,
   })
   async create(
@@ -82,7 +83,7 @@ export class DraftsController {
   @Endpoint({
     summary: 'Change a draft',
     description:
-      'What is not sent stays as it is; `metadata` and `file_ids` are replaced as a whole. `version` has to be the present one.',
+      'Absent fields stay unchanged; `metadata` and `file_ids` are replaced as a whole. `version` must be the current one.',
     response: draftView,
   })
   async update(
@@ -104,7 +105,7 @@ export class DraftsController {
   @ApiErrors(404, 409)
   @Endpoint({
     summary: 'Delete a draft',
-    description: 'The body holds the present `version`.',
+    description: 'The body contains the current `version`.',
     response: jobReference,
   })
   async delete(

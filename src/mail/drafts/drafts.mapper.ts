@@ -4,7 +4,7 @@ import { toMessageFilter, toMessageView } from '../messages/messages.mapper.ts';
 import type { DraftChange } from './drafts.service.ts';
 import type { CreateDraft, DraftView, ListDraftsQuery } from './drafts.schema.ts';
 
-/** What a body says of a draft. The official client sends empty texts where it has none. */
+/** Converts a request body. The official client sends empty texts for fields that are not set. */
 export function toDraftChange(body: CreateDraft): DraftChange {
   return {
     from: body.from?.[0],
@@ -25,7 +25,10 @@ export function toDraftFilter(query: ListDraftsQuery): MessageFilter {
   return { ...toMessageFilter(query), drafts: true };
 }
 
-/** A draft as it is answered. @param jobStatusId the job that carries a change to the provider */
+/**
+ * A draft as the API returns it.
+ * @param jobStatusId the job that writes a change to the provider
+ */
 export function toDraftView(
   draft: MessageRecord,
   unit: OrganizationUnit,

@@ -4,9 +4,9 @@ import { type DraftVersionRow, hideDraft, writeDraft } from '../messages/store-d
 import { type RefreshedThread, refreshThreads } from '../threading/refresh-threads.ts';
 import { writeThreadOfDraft } from '../threading/store-threads.ts';
 
-/** What a draft says, without what the server adds. */
+/** Content of a draft, without the fields that the server adds. */
 export interface DraftRow extends DraftVersionRow {
-  /** Null while it is on its way to the provider. */
+  /** `null` until the current version is stored at the provider. */
   providerId: string | null;
   deleting: boolean;
 }
@@ -19,22 +19,25 @@ const COLUMNS = `
   coalesce((select b.body from message_body b where b.message_id = m.id), '') as body`;
 const FIND = `select ${COLUMNS} from message m where m.account_id = $1 and m.id = $2 and m.draft`;
 
-// Whichever of them was tried last was the present one then; a few are enough.
+// Whichever of these versions was tried last was the current one then. A few are enough.
 const EARLIER = `
   select payload ->> 'messageIdHeader' as header from provider_job
   where account_id = $1 and object_id = $2 and action = 'save_draft' and payload ->> 'messageIdHeader' <> $3
   order by id limit 20`;
-/** SQL of drafts; every statement carries the account. */
+/** SQL of drafts. Every statement names the account. */
 @Injectable()
 export class DraftsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Also one that is being deleted. */
+  /** Also finds a draft that is being deleted. */
   async find(accountId: string, id: string): Promise<DraftRow | undefined> {
     return (await this.database.query<DraftRow>(FIND, [accountId, id]))[0];
   }
 
-  /** Held against every other change until the transaction ends; not one that is being deleted. */
+  /**
+   * Locks a draft until the transaction ends.
+   * @returns `undefined` if the draft does not exist or is being deleted
+   */
   async hold(sql: Sql, accountId: string, id: string): Promise<DraftRow | undefined> {
     return (
       await sql.query<DraftRow>(`${FIND} and not m.deleting for update of m`, [accountId, id])
@@ -42,10 +45,10 @@ export class DraftsRepository {
   }
 
   /**
-   * Writes a new draft or another version of one.
+   * Writes a new draft or a new version of one.
    * @param snippet the beginning of its text
-   * @param leaves the thread it was in until now; empty: it is new
-   * @returns what the log is to tell of threads
+   * @param leaves the thread it was in until now; empty for a new draft
+   * @returns changed threads, for the change log
    */
   async write(
     sql: Sql,
@@ -59,7 +62,7 @@ export class DraftsRepository {
     return refreshThreads(sql, accountId, [threadId, leaves].filter(Boolean), date);
   }
 
-  /** Message-IDs of versions before this one whose jobs have not ended. */
+  /** Message-IDs of earlier versions whose jobs have not ended. */
   async earlierHeaders({ accountId, id, messageIdHeader }: DraftRow): Promise<string[]> {
     const rows = await this.database.query<{ header: string }>(EARLIER, [
       accountId,
@@ -69,7 +72,10 @@ export class DraftsRepository {
     return rows.map(({ header }) => header);
   }
 
-  /** @returns what the log is to tell of its thread */
+  /**
+   * Hides a draft.
+   * @returns its changed thread, for the change log
+   */
   async hide(sql: Sql, draft: DraftRow, at: Date): Promise<RefreshedThread[]> {
     const { accountId, threadId } = draft;
     await hideDraft(sql, draft, at);

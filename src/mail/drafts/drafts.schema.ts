@@ -6,10 +6,10 @@ import { messageFields } from '../composing/message-fields.schema.ts';
 const fields = { ...messageFields, thread_id: z.string().nullish() };
 
 const version = integerLike({ min: 0 }).describe(
-  'The version that is meant; 409 when the draft has another',
+  'The expected version; 409 if the draft has another version',
 );
 
-/** Body of POST /drafts (api facts 6.1). */
+/** Body of POST /drafts. */
 export const createDraft = z.object(fields).meta({
   id: 'CreateDraft',
   example: {
@@ -20,7 +20,7 @@ export const createDraft = z.object(fields).meta({
 });
 export type CreateDraft = z.infer<typeof createDraft>;
 
-/** Body of PUT /drafts/{id}; what is absent stays. */
+/** Body of PUT /drafts/{id}; absent fields stay unchanged. */
 export const updateDraft = z
   .object({ ...fields, version })
   .meta({ id: 'UpdateDraft', example: { subject: 'Hello again', version: 0 } });
@@ -32,18 +32,15 @@ export const deleteDraft = z
   .meta({ id: 'DeleteDraft', example: { version: 1 } });
 export type DeleteDraft = z.infer<typeof deleteDraft>;
 
-/** Query of GET /drafts: filters as of messages, without `from`. */
+/** Query of GET /drafts: the filters of messages, without `from`. */
 export const listDraftsQuery = listMessagesQuery.omit({ from: true });
 export type ListDraftsQuery = z.infer<typeof listDraftsQuery>;
 
-/** A draft: a message that is not sent yet. */
+/** A draft: a message that was not sent yet. */
 export const draftView = messageView
   .extend({
     object: z.literal('draft'),
-    version: z
-      .number()
-      .int()
-      .describe('0 when it was made; grows with each change through the API'),
+    version: z.number().int().describe('0 for a new draft; grows with each change through the API'),
   })
   .meta({
     id: 'Draft',

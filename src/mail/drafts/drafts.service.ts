@@ -20,7 +20,7 @@ import { threadChanges } from '../threading/refresh-threads.ts';
 import { DraftFiles } from './draft-files.ts';
 import { type DraftRow, DraftsRepository } from './drafts.repository.ts';
 
-/** What is to be written of a draft; what is absent stays, or is empty in a new one. */
+/** Changes to a draft. Absent fields stay unchanged; in a new draft they are empty. */
 export interface DraftChange {
   from?: Address | undefined;
   to?: Address[] | undefined;
@@ -29,28 +29,33 @@ export interface DraftChange {
   replyTo?: Address[] | undefined;
   subject?: string | undefined;
   body?: string | undefined;
-  /** In their order. */
+  /** Ids in the order of the files. */
   fileIds?: readonly string[] | undefined;
   threadId?: string | undefined;
   replyToMessageId?: string | undefined;
   metadata?: Record<string, string> | undefined;
 }
 
-/** A draft after a write, and the job that carries the write to the provider. */
+/** A draft after a change, and the job that writes the change to the provider. */
 export interface WrittenDraft {
   draft: MessageRecord;
   jobId: string;
 }
 
-/** What the jobs of drafts are opened with. */
+/** Payload of the jobs of drafts. */
 export interface DraftPayload {
-  /** What the version before is called at the provider; null: it has none, or an earlier job knows. */
+  /**
+   * The provider's id of the previous version; `null` if it has none, or an earlier job knows it.
+   */
   replaces: string | null;
-  /** Of the version it was opened for. */
+  /** Message-ID of the version the job was opened for. */
   messageIdHeader: string | null;
 }
 
-/** Drafts of an account (api facts 6.1): read from the mirror; written there at once and to the provider by a job. */
+/**
+ * Drafts of an account. They are read from the mirror. Changes are written to the mirror at once,
+ * and to the provider by a job.
+ */
 @Injectable()
 export class DraftsService {
   constructor(
@@ -64,7 +69,7 @@ export class DraftsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Newest first. */
+  /** Lists drafts, newest first. */
   list(account: AccountPrincipal, request: MessageListRequest): Promise<Listing<MessageRecord>> {
     return this.messages.list(account, request);
   }
@@ -77,7 +82,8 @@ export class DraftsService {
   }
 
   /**
-   * @throws {InvalidInputError} for messages, threads and files that are not there
+   * Creates a draft.
+   * @throws {InvalidInputError} if a message, a thread or a file does not exist
    * @throws {AttachmentsTooLargeError}
    */
   create(account: AccountPrincipal, change: DraftChange): Promise<WrittenDraft> {
@@ -90,9 +96,10 @@ export class DraftsService {
   }
 
   /**
+   * Changes a draft.
    * @throws {NotFoundError}
-   * @throws {ConflictError} when it has another version
-   * @throws {InvalidInputError} for messages, threads and files that are not there
+   * @throws {ConflictError} if the draft has another version
+   * @throws {InvalidInputError} if a message, a thread or a file does not exist
    * @throws {AttachmentsTooLargeError}
    */
   update(
@@ -101,19 +108,20 @@ export class DraftsService {
     version: number,
     change: DraftChange,
   ): Promise<WrittenDraft> {
-    return this.#write(account, change, (sql) => this.#hold(sql, account, id, version));
+    return this.#write(account, change, (sql) => this.#lock(sql, account, id, version));
   }
 
   /**
-   * @returns the job that carries the deletion to the provider
+   * Deletes a draft.
+   * @returns id of the job that deletes it at the provider
    * @throws {NotFoundError}
-   * @throws {ConflictError} when it has another version
+   * @throws {ConflictError} if the draft has another version
    */
   async delete(account: AccountPrincipal, id: string, version: number): Promise<string> {
     this.connectors.requireMailbox(account.provider);
     const at = this.clock.now();
     return this.database.transaction(async (sql) => {
-      const draft = await this.#hold(sql, account, id, version);
+      const draft = await this.#lock(sql, account, id, version);
       const owner = ownerOf(account, at);
       const files = await changesOfFiles(sql, owner, [draft.id]);
       const threads = await this.repository.hide(sql, draft, at);
@@ -129,13 +137,13 @@ export class DraftsService {
     });
   }
 
-  async #hold(sql: Sql, account: AccountPrincipal, id: string, version: number): Promise<DraftRow> {
+  async #lock(sql: Sql, account: AccountPrincipal, id: string, version: number): Promise<DraftRow> {
     const draft = isId(id) ? await this.repository.hold(sql, account.accountId, id) : undefined;
     if (!draft) throw new NotFoundError('draft', id);
     if (draft.version !== version)
       throw new ConflictError(
         'draft.version',
-        `version: the draft has version ${draft.version} now`,
+        `version: the draft is at version ${draft.version}, not ${version}`,
       );
     return draft;
   }

@@ -12,34 +12,36 @@ export interface DraftVersion {
   version: number;
 }
 
-/** A draft that was sent, and whose it was. */
+/** A draft that was sent, with its account and application. */
 export interface SentDraft extends DraftVersion {
   accountId: string;
   applicationId: string;
 }
 
-const HOLD = `
+const LOCK = `
   select version from message where account_id = $1 and id = $2 and draft and not deleting for update`;
 
 /**
- * Holds a draft that is about to be sent until the transaction ends.
- * @throws {NotFoundError} @throws {ConflictError} when it has another version
+ * Locks a draft that is about to be sent until the transaction ends.
+ * @throws {NotFoundError} @throws {ConflictError} if the draft has another version
  */
 export async function holdDraft(
   sql: Sql,
   accountId: string,
   { id, version }: DraftVersion,
 ): Promise<void> {
-  const [row] = isId(id) ? await sql.query<{ version: number }>(HOLD, [accountId, id]) : [];
+  const [row] = isId(id) ? await sql.query<{ version: number }>(LOCK, [accountId, id]) : [];
   if (!row) throw new NotFoundError('draft', id);
   if (row.version !== version)
-    throw new ConflictError('draft.version', `version: the draft has version ${row.version} now`);
+    throw new ConflictError(
+      'draft.version',
+      `version: the draft is at version ${row.version}, not ${version}`,
+    );
 }
 
 /**
- * Drafts that were sent are drafts no more: hidden here, and deleted at their provider by a job each, in the caller's
- * transaction. One that was changed meanwhile stays.
- * @returns whether there is such a job
+ * Removes drafts that were sent, in the caller's transaction. They are hidden here, and a job for
+ * each deletes it at the provider. A draft that was changed meanwhile stays.
  */
 export async function discardSentDrafts(
   sql: Sql,
@@ -49,7 +51,7 @@ export async function discardSentDrafts(
   for (const { accountId, applicationId, id, version } of drafts) {
     const owner = { applicationId, accountId, at };
     const files = await changesOfFiles(sql, owner, [id]);
-    // Whoever has changed it since it was sent keeps the change.
+    // If the draft was changed after it was sent, the change is kept.
     const row = await hideDraft(sql, { accountId, id, version }, at);
     if (!row) continue;
     const payload = { replaces: row.providerId, messageIdHeader: row.messageIdHeader };

@@ -9,27 +9,28 @@ import { Database } from '../../platform/database/sql.ts';
 import { Batcher } from '../../platform/work/batcher.ts';
 import { type Hit, recordHits } from './record-hits.ts';
 
-/** Hits that are counted in one transaction; one transaction at a time. */
+/** Hits are counted up to 200 in a transaction, one transaction at a time. */
 const TOGETHER = { most: 200, parallel: 1, delayMs: 0 };
-/** Hits that wait while the database is busy or away; further ones are not counted. */
+/** Hits that wait while the database is busy or unreachable. Further hits are not counted. */
 const MOST_WAITING = 10_000;
-/** Hits of one message that are counted in a second, by each process. */
+/** Hits of one message that each process counts in a second. */
 const MOST_OF_ONE = 20;
 const RETRY_MS = 1_000;
-/** A stopping process does not wait longer for the database. */
+/** A stopping process waits no longer than this for the database. */
 const LONGEST_DRAIN_MS = 5_000;
 const MOST_USER_AGENT = 300;
 
-/** Who has come. */
+/** The client that opened a message or clicked a link. */
 export interface Visitor {
-  /** Network address, as `TRUST_PROXY` decides. */
+  /** Network address, determined by `TRUST_PROXY`. */
   ip: string;
   userAgent: string | undefined;
 }
 
 /**
- * Counts openings and clicks behind the answers: whoever clicks does not wait for the database, and many who come at once cost
- * one transaction. What has not been counted when a process is killed is lost.
+ * Counts openings and clicks in the background, so that no response waits for the database. Hits
+ * that arrive together share a transaction. Hits that are not counted when a process is killed are
+ * lost.
  */
 @Injectable()
 export class Hits implements BeforeApplicationShutdown {
@@ -45,7 +46,7 @@ export class Hits implements BeforeApplicationShutdown {
     private readonly clock: Clock,
   ) {}
 
-  /** Never throws for what is wrong with the database. */
+  /** Adds a hit to be counted. Never throws because of the database. */
   async add(messageId: string, link: Hit['link'], { ip, userAgent }: Visitor): Promise<void> {
     if (!(await this.#mayCount(messageId))) return;
     this.#size += 1;
@@ -59,7 +60,7 @@ export class Hits implements BeforeApplicationShutdown {
     });
   }
 
-  /** Resolves when what has come so far is counted, or given up. */
+  /** Resolves when all hits so far are counted or dropped. */
   settled(): Promise<void> {
     return this.#waiting.drain();
   }
@@ -91,13 +92,13 @@ export class Hits implements BeforeApplicationShutdown {
     for (;;) {
       try {
         await this.database.transaction((sql) => recordHits(sql, hits));
-        this.#tellLost();
+        this.#logLost();
         break;
       } catch (error) {
         if (databaseTrouble(error) === null || this.#stopping) {
           this.#log.error(
             { err: error },
-            `${hits.length} openings and clicks could not be counted`,
+            `${hits.length} openings and clicks could not be stored and are not counted`,
           );
           break;
         }
@@ -107,9 +108,11 @@ export class Hits implements BeforeApplicationShutdown {
     this.#size -= hits.length;
   }
 
-  #tellLost(): void {
+  #logLost(): void {
     if (this.#lost > 0)
-      this.#log.warn(`${this.#lost} openings and clicks were too many to be counted`);
+      this.#log.warn(
+        `${this.#lost} openings and clicks were not counted, because too many were waiting`,
+      );
     this.#lost = 0;
   }
 }

@@ -5,7 +5,7 @@ import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import type { DeliveryReport } from '../parsing/delivery-report.ts';
 
-/** A message that has just come into a mirror. */
+/** A message that a sync pass has just stored in a mirror. */
 export interface ArrivedMessage {
   id: string;
   threadId: string;
@@ -18,30 +18,32 @@ export interface ArrivedMessage {
   report?: DeliveryReport | undefined;
 }
 
-/** Whose mirror it is. */
+/** The account of the mirror. */
 export interface MirrorAccount {
   accountId: string;
   applicationId: string;
   email: string;
 }
 
-/** Messages that the outbox has sent, by Message-ID: also those that the mirror does not have. */
+/**
+ * Finds messages that the outbox has sent, by Message-ID, also those that are not in the mirror.
+ */
 export type FindSent = (
   headers: readonly string[],
 ) => Promise<ReadonlyMap<string, { messageId: string; threadId: string }>>;
 
 /**
- * Of what was received earlier nobody is told: as long as this at least it is known what was told before, so that a mailbox
- * that is mirrored anew tells nothing twice.
+ * Messages that were received before this time are not notified. Notifications are known for at
+ * least as long, so a mailbox that is mirrored anew is not notified twice.
  */
 const NEWS_MS = 7 * 86_400_000;
-/** Of a long chain the nearest ancestors are enough. */
+/** Of a long chain of references, the nearest ones are enough. */
 const MOST_NAMED = 20;
 
 /**
- * What subscribers are to be told of messages that have come into a mirror: answers to tracked messages, and messages of the
- * account that have come back. In the transaction that stores them, after them; one round trip for each of the two kinds, and
- * none where there is nothing of it.
+ * Notifications about messages that have just come into a mirror: replies to tracked messages, and
+ * bounces of the account's messages. Call it in the transaction that stores the messages, after
+ * they are stored. A kind of which there are no messages costs no query.
  */
 export async function happeningsOf(
   sql: Sql,
@@ -61,7 +63,7 @@ export async function happeningsOf(
   ];
 }
 
-// What a message answers, the nearest first; or else the last one sent of its conversation.
+// The nearest message that it replies to, else the last tracked message sent in its conversation.
 const ANSWERED = `
   select distinct on (x.id) x.id, t.message_id as "messageId", t.payload, a.client_id as "clientId"
   from jsonb_to_recordset($2::jsonb) x(id uuid, thread_id uuid, header text, named text[], received_at timestamptz)
@@ -77,9 +79,9 @@ const ANSWERED = `
   order by x.id, t.near nulls last, t.counted_from desc`;
 
 interface Answered {
-  /** Of the answer. */
+  /** Id of the reply. */
   id: string;
-  /** Of the tracked message. */
+  /** Id of the tracked message. */
   messageId: string;
   payload: string | null;
   clientId: string;
@@ -103,13 +105,13 @@ async function repliesOf(
   }));
   const rows = await sql.query<Answered>(ANSWERED, [accountId, JSON.stringify(asked), now]);
   const answers = new Map(rows.map((row) => [row.id, row]));
-  const told = { applicationId, accountId, event: 'modify', at: now, logged: false } as const;
+  const change = { applicationId, accountId, event: 'modify', at: now, logged: false } as const;
   return arrived.flatMap((message): ChangeRecord[] => {
     const answered = answers.get(message.id);
     if (!answered) return [];
     return [
       {
-        ...told,
+        ...change,
         object: 'thread',
         objectId: message.threadId,
         webhook: {
@@ -130,7 +132,7 @@ async function repliesOf(
   });
 }
 
-// Messages that the account has sent by whatever means, as far as the mirror has them.
+// Messages in the mirror that the account has sent, by any mail program.
 const OWN = `
   select distinct on (m.message_id_header) m.message_id_header as header, m.id as "messageId", m.thread_id as "threadId"
   from message m
@@ -154,16 +156,16 @@ async function bouncesOf(
   const known = new Map<string, { messageId: string; threadId: string }>(
     own.map((row) => [row.header, row]),
   );
-  // The id that was promised is the one that was told.
+  // For a message of the outbox, clients know the id that was announced when it was accepted.
   for (const [header, sent] of await findSent(headers)) known.set(header, sent);
-  const told = { applicationId, accountId, event: 'modify', at: now, logged: false } as const;
+  const change = { applicationId, accountId, event: 'modify', at: now, logged: false } as const;
   return arrived.flatMap((message): ChangeRecord[] => {
     const header = message.report?.about.find((one) => known.has(one));
     const about = header === undefined ? undefined : known.get(header);
     if (!about || !message.report) return [];
     return [
       {
-        ...told,
+        ...change,
         object: 'message',
         objectId: about.messageId,
         webhook: {
@@ -182,7 +184,7 @@ async function bouncesOf(
   });
 }
 
-/** Of several recipients the first one that is lost for good speaks for all. */
+/** The first recipient with a hard failure represents all recipients, else the first one. */
 function failuresOf({ failed }: DeliveryReport): Record<string, unknown> {
   const worst = failed.find(({ type }) => type === 'hard') ?? failed[0];
   return {
@@ -196,7 +198,7 @@ function failuresOf({ failed }: DeliveryReport): Record<string, unknown> {
   };
 }
 
-/** The same for each copy of a message, however often it is mirrored. */
+/** A name that is the same for every copy of a message, however often it is mirrored. */
 function nameOf({ messageIdHeader, id }: ArrivedMessage): string {
   return messageIdHeader === null
     ? id

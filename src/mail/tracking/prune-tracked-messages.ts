@@ -9,9 +9,9 @@ const PRUNE = `
   select count(*)::int as count from gone`;
 
 /**
- * Deletes what is known of tracked messages whose time is over, at most 1000. Their links still lead where they led. Safe to
- * run at any time and by several processes.
- * @returns how many rows went; 0 when there is nothing left to delete
+ * Deletes the tracking data of messages whose tracking period is over, at most 1000 rows. Their
+ * links keep working. Safe to run at any time and in several processes.
+ * @returns number of deleted rows; 0 if there was nothing to delete
  */
 export async function pruneTrackedMessages(sql: Sql, now: Date): Promise<number> {
   const [row] = await sql.query<{ count: number }>(PRUNE, [now, BATCH]);

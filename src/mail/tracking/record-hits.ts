@@ -4,19 +4,19 @@ import { type ChangeRecord, recordChanges } from '../../platform/changes/change-
 import { MOST_RECENTS, type Recent } from './tracked-message.ts';
 import type { TrackedLink } from './tracking-tokens.ts';
 
-/** Somebody has opened a message, or clicked on a link of it. */
+/** An opening of a message, or a click on one of its links. */
 export interface Hit {
-  /** Another one each time: the same hit is told once. */
+  /** Unique for each hit, so that a hit is notified once. */
   id: string;
   messageId: string;
-  /** Null: an opening. */
+  /** `null` for an opening. */
   link: Omit<TrackedLink, 'messageId'> | null;
   ip: string;
   userAgent: string;
   at: Date;
 }
 
-/** What is known of a tracked message. */
+/** Tracking data of a message. */
 interface Counted {
   messageId: string;
   accountId: string;
@@ -34,7 +34,8 @@ interface Counted {
   countedUntil: Date;
 }
 
-// Two processes may count the same message: in order of id, so that they cannot lock each other out.
+// Two processes may count the same messages. Locking the rows in order of their ids prevents
+// deadlocks.
 const LOCK = `
   select t.message_id as "messageId", t.account_id as "accountId", g.application_id as "applicationId",
     a.client_id as "clientId", t.opens, t.links, t.payload, t.urls, t.open_count as "openCount",
@@ -50,26 +51,27 @@ const COUNT = `
   where t.message_id = x.message_id`;
 
 /**
- * Counts hits in the order they came, in the caller's transaction. Of openings the first is told, of clicks each. What was not
- * wanted, or is not of the time in which the message is followed, is not counted.
+ * Counts hits in the order they arrived, in the caller's transaction. The first opening of a
+ * message is notified, and each click. Hits that the sender did not ask for, or outside the
+ * tracking period, are not counted.
  */
 export async function recordHits(sql: Sql, hits: readonly Hit[]): Promise<void> {
   const ids = [...new Set(hits.map(({ messageId }) => messageId))];
   const rows = await sql.query<Counted>(LOCK, [ids]);
   const messages = new Map(rows.map((row) => [row.messageId, row]));
   const touched = new Set<Counted>();
-  const told: ChangeRecord[] = [];
+  const notified: ChangeRecord[] = [];
   for (const hit of hits) {
     const message = messages.get(hit.messageId);
     if (!message || hit.at < message.countedFrom || hit.at >= message.countedUntil) continue;
     const counted = hit.link ? clicked(message, hit, hit.link) : opened(message, hit);
     if (!counted) continue;
     touched.add(message);
-    if (hit.link || message.openCount === 1) told.push(changeOf(message, hit));
+    if (hit.link || message.openCount === 1) notified.push(changeOf(message, hit));
   }
   if (touched.size === 0) return;
   await sql.query(COUNT, [JSON.stringify([...touched].map(rowOf))]);
-  await recordChanges(sql, told);
+  await recordChanges(sql, notified);
 }
 
 function opened(message: Counted, hit: Hit): boolean {
@@ -83,7 +85,7 @@ function opened(message: Counted, hit: Hit): boolean {
 }
 
 function clicked(message: Counted, hit: Hit, { index, url }: NonNullable<Hit['link']>): boolean {
-  // A link of a version that was never sent.
+  // The link belongs to an edited version that was never sent.
   if (!message.links || message.urls[index] !== url) return false;
   const before = clicksOf(message);
   message.recentClicks = [
@@ -110,7 +112,7 @@ const rowOf = (message: Counted) => ({
   recent_clicks: message.recentClicks,
 });
 
-/** As subscribers are told (api facts 10.4). Nothing of the message itself has changed. */
+/** The notification of a hit. The message itself has not changed. */
 function changeOf(message: Counted, hit: Hit): ChangeRecord {
   const { messageId, accountId, applicationId, clientId, payload } = message;
   const metadata = {

@@ -12,10 +12,10 @@ const PIXEL = 'https://mail.example.test/t/o?i=abc';
 const IMAGE = pixelTag(PIXEL);
 const marked = (html: string) =>
   markHtml(html, { pixel: PIXEL, link: (_, index) => `https://t.test/${index}` });
-/** Only links. */
+/** Marks only the links. */
 const linked = async (html: string) =>
   (await markHtml(html, { pixel: null, link: (_, index) => `https://t.test/${index}` })).html;
-/** Only the image. */
+/** Adds only the image. */
 const seen = async (html: string) => (await markHtml(html, { pixel: PIXEL, link: null })).html;
 
 describe('markHtml, links', () => {
@@ -31,7 +31,7 @@ describe('markHtml, links', () => {
     ['one address twice', '<a href=http://a.test><a href=http://a.test>', '<a href="https://t.test/0"><a href="https://t.test/0">'],
     ['revealed by conditions', '<![if !mso]><a href="http://a.test">', '<![if !mso]><a href="https://t.test/0">'],
     ['in SVG', '<svg><a xlink:href="http://x.test" href="http://a.test">', '<svg><a xlink:href="http://x.test" href="https://t.test/0">'],
-  ])('replaces addresses with %s', async (_, html, expected) => {
+  ])('replaces link addresses (%s)', async (_, html, expected) => {
     expect(await linked(html)).toBe(expected);
   }); // prettier-ignore
 
@@ -50,21 +50,21 @@ describe('markHtml, links', () => {
     '<p>x <!-- <a href="http://a.test">',
     'http://a.test in plain text',
     '',
-  ])('leaves %s as it is', async (html) => {
+  ])('leaves %s unchanged', async (html) => {
     expect(await markHtml(html, { pixel: null, link: () => 'https://t.test' })).toEqual({
       html,
       urls: [],
     });
   });
 
-  it('tells addresses as they are meant', async () => {
+  it('returns addresses in decoded form', async () => {
     const { urls } = await marked(
       '<a href=" http://a.test/?x=1&amp;y=%20&copy=2 ">x</a><a href="https://ü.test/ä\n">',
     );
     expect(urls).toEqual(['http://a.test/?x=1&y=%20&copy=2', 'https://ü.test/ä']);
   });
 
-  it('replaces so many different addresses and no more', async () => {
+  it('replaces no more different addresses than MOST_LINKS', async () => {
     const html = Array.from(
       { length: MOST_LINKS + 5 },
       (_, n) => `<a href="http://a.test/${n}">x</a>`,
@@ -75,12 +75,12 @@ describe('markHtml, links', () => {
     expect(after.match(/t\.test\/0"/g)).toHaveLength(2);
   });
 
-  it('replaces so many links and no more', async () => {
+  it('replaces no more links than MOST_PLACES', async () => {
     const html = '<a href="http://a.test/">x</a>'.repeat(MOST_PLACES + 5);
     expect((await linked(html)).split('https://t.test/0')).toHaveLength(MOST_PLACES + 1);
   });
 
-  it('writes addresses so that they cannot leave their attribute', async () => {
+  it('escapes addresses so that they cannot leave their attribute', async () => {
     const { html } = await markHtml(`<a href='http://a.test'>`, {
       pixel: null,
       link: () => `https://t.test/?a=1&b='"`,
@@ -97,7 +97,7 @@ describe('markHtml, the image', () => {
       '<html><body><p>x',
       '</BODY ></html>',
     ],
-    ['at the end where no body ends', '<p>x', '<p>x', ''],
+    ['at the end if there is no end of a body', '<p>x', '<p>x', ''],
     ['at the end of plain text', 'Hello & good-bye <', 'Hello & good-bye <', ''],
     ['in an empty text', '', '', ''],
     ['not where a body ends in a comment', '<p>x<!-- </body> -->', '<p>x<!-- </body> -->', ''],
@@ -112,32 +112,37 @@ describe('markHtml, the image', () => {
     ],
     ['before a style without an end', '<p>x<style> y', '<p>x', '<style> y'],
     [
-      'before a choice without an end',
+      'before a select element without an end',
       '<p>x<select><option>y</body>',
       '<p>x',
       '<select><option>y</body>',
     ],
-    ['before an end without an end', '<p>x</body ', '<p>x', '</body '],
-    ['behind a tag name without an end', '<p>x<im', '<p>', 'x<im'],
-    ['before the first of two ends', 'x</body></html>y</body>', 'x', '</body></html>y</body>'],
-  ])('is %s', async (_, html, before, after) => {
+    ['before an end tag without an end', '<p>x</body ', '<p>x', '</body '],
+    ['behind the last complete tag if the text ends in a tag name', '<p>x<im', '<p>', 'x<im'],
+    [
+      'before the first of two ends of a body',
+      'x</body></html>y</body>',
+      'x',
+      '</body></html>y</body>',
+    ],
+  ])('puts the image %s', async (_, html, before, after) => {
     expect(await seen(html)).toBe(`${before}${IMAGE}${after}`);
   });
 
-  it('is there once, and alone is not', async () => {
+  it('adds the image once, and only if it is wanted', async () => {
     expect(await markHtml('<p>x', { pixel: null, link: null })).toEqual({ html: '<p>x', urls: [] });
     expect((await seen('<body>x</body>')).split(IMAGE)).toHaveLength(2);
   });
 });
 
-describe('markHtml, whatever it is given', () => {
+describe('markHtml, with any input', () => {
   const PARTS = [
     '<a href="http://a.test/1">', "<a HREF='https://b.test/?a=1&amp;b'>", '<a href=http://c.test>', '</a>', '<p>', '</p>', '</body>',
     '<body>', '<!--', '-->', '<!DOCTYPE html>', '<style>', '</style>', '<script>', '</script>', '<textarea>', '</textarea>', '"', "'",
     '>', '<', '&amp;', '&', '\r\n', '\n', '\r', '\0', '\u00a0', 'ä', '😀', '\ud83d', ' ', 'text', '<a ', 'href=', '<area href="http://d.test"/>',
     '<![CDATA[', ']]>', '<svg>', '</svg>', '<pre>\n', '<template>', '<?xml ?>', '<plaintext>', '=', '/', 'http://e.test', '<table><tr><td>',
   ]; // prettier-ignore
-  /** A generator of numbers that is the same each time (mulberry32). */
+  /** A generator of numbers that are the same in every run (mulberry32). */
   function numbers(seed: number): () => number {
     let state = seed;
     return () => {
@@ -148,7 +153,7 @@ describe('markHtml, whatever it is given', () => {
     };
   }
 
-  it('gives back the same text once its marks are taken out', async () => {
+  it('returns the original text once its marks are removed', async () => {
     const next = numbers(20_261_121);
     for (let round = 0; round < 2_000; round += 1) {
       const parts = Array.from(
@@ -162,7 +167,8 @@ describe('markHtml, whatever it is given', () => {
       });
       const pieces = after.split(IMAGE);
       expect(pieces).toHaveLength(2);
-      // Between two marks the text is as it was; in the place of a mark there was the value of an attribute.
+      // Between two marks the text is unchanged. Each mark stands where the value of an attribute
+      // was.
       const [first = '', ...others] = pieces.join('').split(/(?<==\s*)(?=["']MARK\d+["'])/);
       let at = first.length;
       expect(html.slice(0, at)).toBe(first);
@@ -188,7 +194,7 @@ describe('markHtml, whatever it is given', () => {
       .trim()
       .toWellFormed();
 
-  it('reads long texts piece by piece, with the same result', async () => {
+  it('reads long texts in pieces, with the same result', async () => {
     const line = '<p>Grüße 😀 <a href="https://a.test/?b=c">x</a>\r\n';
     const html = line.repeat(1_900);
     const { html: after, urls } = await marked(`${html}</body>`);
@@ -198,7 +204,7 @@ describe('markHtml, whatever it is given', () => {
     );
   });
 
-  it('looks at so much of it that it takes no long time', async () => {
+  it('limits how much of a text is parsed', async () => {
     const link = '<a href="https://a.test/">x</a>';
     const deep = '<svg>'.repeat(MOST_FOREIGN);
     expect((await marked(deep + link)).urls).toEqual(['https://a.test/']);

@@ -2,38 +2,46 @@ import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import { RewritingStream } from 'parse5-html-rewriting-stream';
 
-/** What is put into the HTML of a message. */
+/** Marks to be put into the HTML of a message. */
 export interface HtmlMarks {
-  /** Address of the image that tells of an opening; null: none. */
+  /** Address of the image that reports an opening; `null` for no image. */
   pixel: string | null;
-  /** The address that stands for a link, by its position among the different ones; null: links stay as they are. */
+  /**
+   * Makes the address that replaces a link; `index` is its position among the different addresses.
+   * `null`: links stay unchanged.
+   */
   link: ((url: string, index: number) => string) | null;
 }
 
-/** HTML with its marks, and the addresses that were replaced, each once. */
+/** HTML with its marks, and the addresses that were replaced, without duplicates. */
 export interface MarkedHtml {
   html: string;
   urls: string[];
 }
 
-/** Different addresses that are replaced in a message; further ones stay as they are. */
+/** Different addresses that are replaced in a message; further ones stay unchanged. */
 export const MOST_LINKS = 200;
-/** Links that are replaced in a message, however often an address comes: each makes the message longer. */
+/**
+ * Links that are replaced in a message, counting repeated addresses: each makes the message longer.
+ */
 export const MOST_PLACES = 2_000;
-/** UTF-16 units; a longer address stays as it is: with what is added to it some mail programs would cut it. */
+/**
+ * UTF-16 units. A longer address stays unchanged: some mail programs would cut it once our part is
+ * added.
+ */
 export const LONGEST_URL = 1_400;
-/** UTF-16 units that are looked at; what follows stays as it is. */
+/** UTF-16 units that are parsed; the rest stays unchanged. */
 export const MOST_HTML = 1024 * 1024;
 /**
- * Drawings and formulas that are looked at, with what follows up to the next one: the parser's time grows with the square of
- * how deep they are in each other.
+ * SVG and MathML elements that are parsed. From the next one on, the text stays unchanged: the
+ * parser's time grows with the square of their nesting depth.
  */
 export const MOST_FOREIGN = 1_000;
 const FOREIGN = /<(?:svg|math)/gi;
-/** UTF-16 units that the parser is given at a time. */
+/** UTF-16 units given to the parser at a time. */
 const AT_ONCE = 64 * 1024;
 const LINK_TAGS = ['a', 'area'];
-/** Elements whose content is no markup: nothing is shown of an image in them. */
+/** Elements whose content is not markup: an image in them is not shown. */
 const PLAIN_CONTENT = [
   'iframe', 'noembed', 'noframes', 'noscript', 'plaintext', 'script', 'select', 'style', 'template', 'textarea', 'title', 'xmp',
 ]; // prettier-ignore
@@ -53,38 +61,43 @@ type StartTag = Parameters<RewritingStream['emitStartTag']>[0];
 
 export interface MarksWanted {
   html: string;
-  /** The image that will be put in, because what stands around it decides where it is shown; null: none. */
+  /**
+   * The image to be added, because the text around it decides whether it is shown; `null` for no
+   * image.
+   */
   pixel: string | null;
   links: boolean;
 }
 
-/** An address in HTML: its attribute, and its position in `FoundMarks.urls`. */
+/** An address in HTML: the position of its attribute, and its index in `FoundMarks.urls`. */
 interface FoundLink {
   from: number;
   to: number;
   url: number;
 }
 
-/** Where marks belong. */
+/** Positions of the marks. */
 export interface FoundMarks {
   links: FoundLink[];
-  /** Different addresses, in their order. */
+  /** Different addresses, in order of appearance. */
   urls: string[];
-  /** Where the image belongs. */
+  /** Position of the image. */
   pixelAt: number;
 }
 
 /**
- * Puts marks into HTML. Everything else stays as it is, to the character: the parser says where things are, and only there the
- * text is replaced. Text without any markup is HTML too: the image comes at its end.
- * @param find looks for the places; default: here. Long HTML is looked at in a thread.
+ * Puts marks into HTML. All other text stays unchanged, to the character: the parser reports
+ * positions, and only there the text is replaced. Text without markup counts as HTML, with the
+ * image at its end.
+ * @param find finds the positions; by default in this thread. Long HTML is parsed in a worker
+ *   thread.
  */
 export async function markHtml(
   whole: string,
   marks: HtmlMarks,
   find: (wanted: MarksWanted) => Promise<FoundMarks> = findMarks,
 ): Promise<MarkedHtml> {
-  const html = whole.slice(0, lookedAt(whole));
+  const html = whole.slice(0, parsedLength(whole));
   const pixel = marks.pixel === null ? null : pixelTag(marks.pixel);
   const found = await find({ html, pixel, links: marks.link !== null });
   const pieces = found.links.map(({ from, to, url }): Piece => {
@@ -95,30 +108,30 @@ export async function markHtml(
   return { html: replaced(html, pieces) + whole.slice(html.length), urls: found.urls };
 }
 
-/** Finds where marks belong. Threads call this too: Node loads this file as it is. */
+/** Finds the positions of marks. Worker threads call this too; Node loads this file as it is. */
 export async function findMarks({
   html,
   pixel,
   links: isWanted,
 }: MarksWanted): Promise<FoundMarks> {
   const links = new Links();
-  const place = new PixelPlace(html.length);
+  const position = new PixelPosition(html.length);
   await parse(html, pixel, {
     startTag: (tag) => {
       const { from, to } = offsetsOf(tag);
-      // One without an end has swallowed the image behind it: it is no tag, and stays as it is.
+      // A tag without an end has swallowed the image behind it. It is no tag and stays unchanged.
       if (from < html.length && to > html.length) return;
-      if (isWanted && LINK_TAGS.includes(tag.tagName)) links.look(tag);
-      place.startTag(tag.tagName, from, to);
+      if (isWanted && LINK_TAGS.includes(tag.tagName)) links.add(tag);
+      position.startTag(tag.tagName, from, to);
     },
-    endTag: (name, from) => place.endTag(name, from),
-    comment: (from) => place.comment(from),
+    endTag: (name, from) => position.endTag(name, from),
+    comment: (from) => position.comment(from),
   });
-  return { links: links.found, urls: links.urls, pixelAt: place.found };
+  return { links: links.found, urls: links.urls, pixelAt: position.found };
 }
 
-/** How much of the text is looked at, so that the time it takes has a bound. */
-function lookedAt(html: string): number {
+/** How much of the text is parsed, so that the time is bounded. */
+function parsedLength(html: string): number {
   let count = 0;
   for (const { index } of html.slice(0, MOST_HTML).matchAll(FOREIGN)) {
     count += 1;
@@ -127,7 +140,7 @@ function lookedAt(html: string): number {
   return Math.min(html.length, MOST_HTML);
 }
 
-/** The image of an opening, as it stands in HTML. */
+/** The image that reports an opening, as HTML. */
 export function pixelTag(address: string): string {
   return `<img src="${escaped(address)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`;
 }
@@ -143,7 +156,10 @@ interface Handlers {
   comment(from: number): void;
 }
 
-/** Parses the text and, behind it, the image: whether it is seen there tells whether anything may be put there. */
+/**
+ * Parses the text with the image behind it. If the parser reports the image, an image at the end of
+ * the text is shown.
+ */
 async function parse(html: string, pixel: string | null, handlers: Handlers): Promise<void> {
   const stream = new RewritingStream();
   stream.on('startTag', (tag) => handlers.startTag(tag));
@@ -165,11 +181,11 @@ class Links {
     return [...this.#known.keys()];
   }
 
-  look({ attrs, sourceCodeLocation }: StartTag): void {
+  add({ attrs, sourceCodeLocation }: StartTag): void {
     const value = attrs.find(({ name, prefix }) => name === 'href' && !prefix)?.value;
-    // The library's types leave out that start tags have it.
-    const { attrs: places } = (sourceCodeLocation ?? {}) as { attrs?: Record<string, Offsets> };
-    const at = places?.['href'];
+    // The library's types do not say that the location of a start tag has `attrs`.
+    const { attrs: attributes } = (sourceCodeLocation ?? {}) as { attrs?: Record<string, Offsets> };
+    const at = attributes?.['href'];
     if (value === undefined || !at || this.found.length >= MOST_PLACES) return;
     const address = trackableUrl(value);
     const url = address === null ? undefined : this.#indexOf(address);
@@ -184,9 +200,9 @@ class Links {
   }
 }
 
-/** The address of a link that leads to the web; null: it is none, or too long. */
+/** The address of a link to the web, or `null` if it is none or too long. */
 function trackableUrl(value: string): string | null {
-  // Browsers leave out the same (WHATWG URL).
+  // Browsers remove the same characters (WHATWG URL).
   const url = value.replace(/[\t\n\r]/g, '').trim();
   if (url.length > LONGEST_URL || !/^https?:/i.test(url) || !URL.canParse(url)) return null;
   return url.toWellFormed();
@@ -201,15 +217,21 @@ function escaped(address: string): string {
   return address.replaceAll('&', '&amp;').replaceAll('"', '%22').replaceAll("'", '%27');
 }
 
-/** Finds where an image is shown: before the end of the body, or else at the very end, or as near to it as can be. */
-class PixelPlace {
+/**
+ * Finds a position where an image is shown: before the end of the body, else at the end of the
+ * text, else as near to the end as possible.
+ */
+class PixelPosition {
   #body: number | null = null;
   #seen = false;
   #lastTag = 0;
   #lastComment: number | null = null;
-  /** Open elements whose content is not shown as markup, the outermost first. */
+  /** Open elements whose content is not markup, the outermost first. */
   readonly #plain: { name: string; from: number }[] = [];
-  /** How many of them have a name: looking for one that is not there would take as long as there are others. */
+  /**
+   * Number of open elements by name. Without it, an end tag of an element that is not open would
+   * cost a search through all open ones.
+   */
   readonly #count = new Map<string, number>();
   private readonly length: number;
 
@@ -251,7 +273,7 @@ class PixelPlace {
     const [plain] = this.#plain;
     if (plain) return plain.from;
     if (this.#seen) return this.length;
-    // A comment or a tag has no end: whatever follows is part of it.
+    // A comment or a tag has no end, so all text behind it belongs to it.
     return Math.max(this.#lastComment ?? 0, this.#lastTag);
   }
 }

@@ -8,7 +8,7 @@ const TrackedMessageSchema = defineEntity({
   uniques: [{ name: 'tracked_message_account_header', properties: ['account', 'messageIdHeader'] }],
   indexes: [{ name: 'tracked_message_until', properties: ['countedUntil'] }],
   properties: {
-    /** What the mirrored copy of the message is called. */
+    /** Id that the mirrored copy of the message has. */
     messageId: p.uuid().primary(),
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
     /** With angle brackets. */
@@ -16,26 +16,26 @@ const TrackedMessageSchema = defineEntity({
     opens: p.boolean(),
     links: p.boolean(),
     threadReplies: p.boolean(),
-    /** What the sender has given along, for the notifications; null: nothing. */
+    /** Text of the sender for the notifications, or `null`. */
     payload: p.text().nullable(),
-    /** The different addresses of its links. */
+    /** Different addresses of its links. */
     urls: p.array(),
     openCount: p.integer().default(0),
-    /** Clicks on each of `urls`; shorter where nobody has clicked on the last ones. */
+    /** Clicks on each of `urls`. May be shorter than `urls`; missing entries are 0. */
     clickCounts: p
       .array((count) => Number(count))
       .columnType('int[]')
       .default([]),
-    /** The last openings and clicks, newest first. */
+    /** Last openings and clicks, newest first. */
     recentOpens: p.json<Recent[]>().default([]),
     recentClicks: p.json<Recent[]>().default([]),
-    /** When it is to be sent: earlier nobody can have it. */
+    /** Send time of the message. Earlier hits are not counted. */
     countedFrom: p.datetime().columnType('timestamptz'),
-    /** Nothing is counted afterwards, and the row goes. */
+    /** Later hits are not counted, and the row is deleted. */
     countedUntil: p.datetime().columnType('timestamptz'),
   },
 });
 
-/** A message whose sender wants to be told of openings, clicks or replies. */
+/** A message whose sender wants notifications of openings, clicks or replies. */
 export class TrackedMessage extends TrackedMessageSchema.class {}
 TrackedMessageSchema.setClass(TrackedMessage);

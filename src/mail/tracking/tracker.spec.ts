@@ -24,23 +24,23 @@ describe('Tracker', () => {
   const sent = async (html: string) =>
     (await tracker.prepare(message(html), { opens: true, links: true })).html;
 
-  it('shows what was written, and what others have signed as it is', async () => {
+  it('restores the text that was written, and leaves links that it did not sign unchanged', async () => {
     const html =
       '<p>http://<a href="https://a.test/?b=1&amp;c=2">x</a> <a href=\'http://d.test/\'>y</a></p>https://f.test/t/c?l=abc';
     const leaves = await sent(html);
     expect(leaves).not.toContain('d.test');
     expect(tracker.withoutMarks(leaves)).toBe(html);
-    // Forwarded, no link leads through another.
+    // When the message is forwarded, no link leads through another.
     expect((await sent(leaves.replace(/<img.*?>/, ''))).length).toBe(leaves.length);
   });
 
-  it('takes no longer for a text of nothing but beginnings of addresses', async () => {
+  it('takes no longer for a text made only of beginnings of addresses', async () => {
     const hostile = `${'http://'.repeat(100_000)}/t/c?l=abc`;
     expect(tracker.withoutMarks(hostile)).toBe(hostile);
     expect(await sent(hostile)).toContain(hostile);
   });
 
-  it('marks long HTML in a thread as it marks short HTML', async () => {
+  it('marks long HTML in a thread in the same way as short HTML', async () => {
     const links = '<p>ü <a href="https://a.test/?b=1&amp;c=2">x</a></p>'.repeat(20);
     const long = `${links}<p>${' '.repeat(MOST_AT_ONCE)}</p>`;
     const [short, marked] = [await sent(links), await sent(long)];
@@ -50,20 +50,20 @@ describe('Tracker', () => {
     expect(tracker.withoutMarks(marked)).toBe(long);
   });
 
-  it('takes no longer for thousands of open elements and ends of others', async () => {
+  it('takes no longer for thousands of open elements and end tags of other elements', async () => {
     const began = performance.now();
     await sent('<select>'.repeat(60_000) + '</template>'.repeat(45_000));
     expect(performance.now() - began).toBeLessThan(5_000);
   });
 
-  it('looks at no more links of others than a message of ours has', () => {
+  it('checks no more foreign links than a message of ours can have', () => {
     const began = performance.now();
     const hostile = 'http:///t/c?l=a'.repeat(500_000);
     expect(tracker.withoutMarks(hostile).length).toBe(hostile.length);
     expect(performance.now() - began).toBeLessThan(400);
   });
 
-  it('refuses to track HTML that hits a limit, and names the field', async () => {
+  it('refuses to track HTML that exceeds a limit, and names the field', async () => {
     const full = {
       run: () => Promise.reject(new WorkLimitError('time')),
     } as unknown as WorkThreads;

@@ -15,7 +15,7 @@ import {
 import { TRACKED_DAYS } from './tracked-message.ts';
 import { TrackingTokens } from './tracking-tokens.ts';
 
-/** What a sender wants to be told of a message (api facts 6.2); what is absent is not wanted. */
+/** Notifications that a sender wants about a message; absent fields are not wanted. */
 export interface TrackingWish {
   opens?: boolean | undefined;
   links?: boolean | undefined;
@@ -25,7 +25,7 @@ export interface TrackingWish {
 
 export interface TrackableMessage {
   accountId: string;
-  /** What its mirrored copy will be called. */
+  /** Id that its mirrored copy will have. */
   messageId: string;
   /** With angle brackets. */
   messageIdHeader: string;
@@ -33,24 +33,30 @@ export interface TrackableMessage {
   html: string;
 }
 
-/** What is stored of a message for its tracking; `Tracker.store` takes it. */
+/** Tracking data to be stored with a message, by `Tracker.store`. */
 export interface TrackingRecord {
   messageId: string;
   accountId: string;
-  /** The other values of its row; null: the message is not tracked (any more). */
+  /** The other values of its row, or `null` if the message is not tracked (any more). */
   values: readonly unknown[] | null;
 }
 
-/** A message as it leaves. */
+/** The HTML that is sent, with the tracking data to be stored. */
 export interface MarkedMessage {
   html: string;
   record: TrackingRecord;
 }
 
-/** UTF-16 units of HTML that are looked at on the main thread. The time is linear: 5 ms as a rule, 35 ms at most. */
+/**
+ * UTF-16 units of HTML that are parsed on the main thread. The time is linear: usually 5 ms, at
+ * most 35 ms.
+ */
 export const MOST_AT_ONCE = 64 * 1024;
 const MB = 2 ** 20;
-/** A megabyte takes about 200 ms, and never more than 600 ms: the limit is only for what nobody has thought of. */
+/**
+ * A megabyte takes about 200 ms, and never more than 600 ms. The limit guards against unforeseen
+ * input.
+ */
 const FIND = task<typeof import('./track-html.ts')>()(
   import.meta.url,
   './track-html',
@@ -68,7 +74,7 @@ export const LINK_PATH = 't/c';
 export const OPENING_QUERY = 'i';
 export const LINK_QUERY = 'l';
 
-// An edit of a message that has not been sent: nothing can have been counted yet.
+// A conflict is an edit of a message that was not sent yet, so nothing can have been counted.
 const STORE = `
   insert into tracked_message (message_id, account_id, message_id_header, opens, links, thread_replies, payload, urls,
                                counted_from, counted_until)
@@ -78,7 +84,7 @@ const STORE = `
     counted_from = excluded.counted_from, counted_until = excluded.counted_until`;
 const FORGET = 'delete from tracked_message where message_id = $1 and account_id = $2';
 
-/** Prepares messages that are to be tracked, and shows their senders what they have written. */
+/** Prepares messages for tracking, and shows senders the text they wrote. */
 @Injectable()
 export class Tracker {
   constructor(
@@ -88,8 +94,8 @@ export class Tracker {
   ) {}
 
   /**
-   * The HTML that is sent instead of what was written, and what is to be stored with the message; writes nothing.
-   * @throws {InvalidInputError} when it takes too long to look at the HTML
+   * Makes the HTML that is sent, and the data to be stored with the message. Writes nothing.
+   * @throws {InvalidInputError} if parsing the HTML takes too much time or memory
    */
   async prepare(message: TrackableMessage, wish: TrackingWish): Promise<MarkedMessage> {
     const { accountId, messageId, messageIdHeader, sendAt } = message;
@@ -118,14 +124,17 @@ export class Tracker {
     return { html, record: { messageId, accountId, values } };
   }
 
-  /** Call it in the transaction that accepts the message, or an edit of it. */
+  /**
+   * Stores tracking data, or deletes it if the message is not tracked any more. Call it in the
+   * transaction that accepts the message or an edit of it.
+   */
   async store(sql: Sql, { messageId, accountId, values }: TrackingRecord): Promise<void> {
     await sql.query(values ? STORE : FORGET, [messageId, accountId, ...(values ?? [])]);
   }
 
   /**
-   * The HTML of a message that was sent, without what was added to it: whoever looks at it here opens nothing, and the links
-   * lead where they are meant to.
+   * The HTML of a sent message without its marks. Reading the message here counts no opening, and
+   * its links lead directly to their addresses.
    */
   withoutMarks(html: string): string {
     if (!html.includes(`/${OPENING_PATH}?`) && !html.includes(`/${LINK_PATH}?`)) return html;
@@ -139,7 +148,7 @@ export class Tracker {
 
   async #find(accountId: string, wanted: MarksWanted): Promise<FoundMarks> {
     try {
-      // Senders wait: how many of them there are is bounded by their requests.
+      // Senders wait for a free thread; their number is bounded by their requests.
       return await this.threads.run(FIND, accountId, wanted, { patient: true });
     } catch (error) {
       if (!(error instanceof WorkLimitError) || error.limit === 'closed') throw error;
@@ -149,11 +158,15 @@ export class Tracker {
     }
   }
 
-  /** In what is forwarded or quoted, our links become what they stand for: none leads through another. */
+  /**
+   * Replaces our links in forwarded or quoted text by their addresses, so that no link leads
+   * through another.
+   */
   #withoutLinks(html: string): string {
     let [text, done, seen] = ['', 0, 0];
     for (const { 0: mark, 1: token, index } of html.matchAll(LINKS)) {
-      // No message that we have marked has more; checking signatures of hundreds of thousands takes seconds.
+      // No message that we marked has more links. Checking the signatures of hundreds of thousands
+      // would take seconds.
       seen += 1;
       if (seen > MOST_PLACES) break;
       const before = html.slice(Math.max(done, index - LONGEST_ADDRESS), index);
@@ -177,14 +190,17 @@ export class Tracker {
   }
 }
 
-/** UTF-16 units of a main address, and more. */
+/** UTF-16 units; more than a main address has. */
 const LONGEST_ADDRESS = 512;
-/** Whatever the main address was when they were written. */
+/** Matches any main address, because it may have changed since the marks were written. */
 const IMAGE = pixelTag('ADDRESS').split('ADDRESS') as [string, string];
 const PIXELS = new RegExp(
   `${IMAGE[0]}[^"<>\\s]{0,${LONGEST_ADDRESS}}/${OPENING_PATH}\\?${OPENING_QUERY}=([\\w-]{1,64})${IMAGE[1]}`,
   'g',
 );
-/** What stands in front of it is looked for from here: a text of nothing but beginnings of addresses takes no longer. */
+/**
+ * Matches a link without the address in front of it, which is searched for from here. So a text
+ * made only of beginnings of addresses takes no longer.
+ */
 const LINKS = new RegExp(`/${LINK_PATH}\\?${LINK_QUERY}=([\\w-]+)`, 'g');
 const ADDRESS = /https?:\/\/[^"'<>\s?]*$/;

@@ -9,14 +9,14 @@ describe('TrackingTokens', () => {
   const tokens = new TrackingTokens([fresh, old]);
   const link = { messageId: newId(), index: 199, url: 'https://ü.example.test/?a=b&c' };
 
-  it('reads what it has signed, also under an older key of the ring', () => {
+  it('reads tokens that it has signed, also under an older key of the ring', () => {
     for (const signer of [tokens, new TrackingTokens([old])]) {
       expect(tokens.readLink(signer.link(link))).toEqual(link);
       expect(tokens.readOpening(signer.opening(link.messageId))).toBe(link.messageId);
     }
   });
 
-  it('believes nothing else', () => {
+  it('rejects every other token', () => {
     const token = tokens.link(link);
     const bytes = Buffer.from(token, 'base64url');
     const wrong: unknown[] = [

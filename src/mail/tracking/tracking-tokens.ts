@@ -3,11 +3,11 @@ import { equalHashes } from '../../platform/base/crypto/token-hash.ts';
 import type { EncryptionKey } from '../../platform/base/crypto/secret-box.ts';
 
 export interface TrackedLink {
-  /** What the mirrored copy of the message is called. */
+  /** Id that the mirrored copy of the message has. */
   messageId: string;
-  /** Its position among the different addresses of the message. */
+  /** Position among the different addresses of the message. */
   index: number;
-  /** Where it leads. */
+  /** Address that the link leads to. */
   url: string;
 }
 
@@ -15,20 +15,21 @@ const OPENING = 1;
 const LINK = 2;
 const ID_BYTES = 16;
 const INDEX_BYTES = 2;
-/** Half of SHA-256, as RFC 2104, section 5 allows. */
+/** Half of SHA-256, which RFC 2104, section 5 allows. */
 const SIGNATURE_BYTES = 16;
-/** Longer ones are not ours. */
+/** Longer tokens are not ours. */
 const LONGEST_TOKEN = 16_384;
 
 /**
- * What stands in the addresses of images and links of tracked messages: which message, and where a link leads, signed. A link
- * works for as long as its key is in `ENCRYPTION_KEYS`, whatever has become of the message, and leads nowhere else.
+ * Signed tokens in the addresses of images and links of tracked messages. A token contains the
+ * message and, for a link, the address it leads to. A link works as long as its key is in
+ * `ENCRYPTION_KEYS`, even if the message was deleted, and leads nowhere else.
  */
 export class TrackingTokens {
-  /** Newest first: that one signs, every one is believed. */
+  /** Newest first. The newest key signs; every key is accepted. */
   readonly #keys: readonly Buffer[];
 
-  /** @param ring newest first; signatures have keys of their own, made from these (RFC 5869) */
+  /** @param ring newest first; the keys of the signatures are derived from these (RFC 5869) */
   constructor(ring: readonly EncryptionKey[]) {
     this.#keys = ring.map(({ key }) =>
       Buffer.from(hkdfSync('sha256', key, '', 'carillon tracking 1', 32)),
@@ -47,13 +48,16 @@ export class TrackingTokens {
     );
   }
 
-  /** @returns the message an image belongs to; undefined: nobody here has signed that */
+  /**
+   * @returns id of the message that an image belongs to, or `undefined` if the token was not
+   *   signed here
+   */
   readOpening(token: unknown): string | undefined {
     const content = this.#open(token);
     return content?.[0] === OPENING && content.length === 1 + ID_BYTES ? idOf(content) : undefined;
   }
 
-  /** @returns undefined: nobody here has signed that */
+  /** @returns the link, or `undefined` if the token was not signed here */
   readLink(token: unknown): TrackedLink | undefined {
     const content = this.#open(token);
     const from = 1 + ID_BYTES + INDEX_BYTES;

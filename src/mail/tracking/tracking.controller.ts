@@ -12,8 +12,9 @@ import { TrackingTokens } from './tracking-tokens.ts';
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
 /**
- * What mail programs ask for when a tracked message is opened, and browsers when its links are clicked (docs/tracking.md). Nobody
- * has to sign in; the signature in the query, which no log has, is what counts.
+ * Serves the images of tracked messages to mail programs, and redirects clicks on their links
+ * (docs/tracking.md). Nobody has to sign in: the signature in the query proves that the address is
+ * ours. The query is never logged.
  */
 @ApiExcludeController()
 @Public()
@@ -35,7 +36,7 @@ export class TrackingController {
     const messageId = this.tokens.readOpening(token);
     if (messageId === undefined) throw new NotFoundError('image', '');
     if (isVisit(request)) await this.hits.add(messageId, null, { ip, userAgent });
-    // Web mail shows it on pages of its own address.
+    // Web mail shows the image on pages of another origin.
     response.set('Cross-Origin-Resource-Policy', 'cross-origin').type('gif').send(PIXEL);
   }
 
@@ -55,7 +56,10 @@ export class TrackingController {
   }
 }
 
-/** Not one that only looks whether there is anything, or fetches ahead what nobody has asked for yet. */
+/**
+ * False for requests that only check whether the address exists, and for prefetches that no user
+ * asked for.
+ */
 function isVisit({ method, headers }: Request): boolean {
   const purposes = [
     headers['sec-purpose'],

@@ -5,7 +5,7 @@ import { Tracker } from './tracker.ts';
 import { TrackingController } from './tracking.controller.ts';
 import { TrackingTokens } from './tracking-tokens.ts';
 
-/** Openings, clicks and replies of messages that were sent, and mail that came back. */
+/** Openings, clicks and replies of sent messages, and bounced mail. */
 @Module({
   controllers: [TrackingController],
   providers: [
