@@ -36,7 +36,7 @@ export class DraftWrites implements OnModuleInit {
   constructor(
     private readonly repository: DraftsRepository,
     private readonly files: DraftFiles,
-    private readonly turns: MessageTurns,
+    private readonly composingSlots: MessageTurns,
     private readonly writes: ProviderWrites,
     private readonly clock: Clock,
   ) {}
@@ -59,7 +59,7 @@ export class DraftWrites implements OnModuleInit {
     const { messageIdHeader } = draft;
     const { replaces } = write.payload as unknown as DraftPayload;
     const bytes = await this.files.sizeOf(draft.id);
-    const outcome = await this.turns.runNow(account.accountId, bytes, async () => {
+    const outcome = await this.composingSlots.runNow(account.accountId, bytes, async () => {
       // The files are stored here before anything is replaced, so that a lost response cannot lose
       // them.
       await this.files.collect(account, draft.id, replaces);

@@ -38,9 +38,10 @@ export interface DirectMessage extends ComposedMessage {
 /** Result of a send. */
 export interface DirectResult {
   /**
-   * `successful`: at least one recipient has the message. `failed`: no recipient has it, or, with
-   * the code `outcome-unknown`, look-ups could not tell. `delayed`: the outcome is unknown and
-   * being looked up.
+   * - `pending`: the send is running.
+   * - `successful`: at least one recipient has the message.
+   * - `failed`: no recipient has it. With the code `outcome-unknown` it stays unknown whether any has.
+   * - `delayed`: the outcome is unknown and being looked up.
    */
   status: JobState;
   /** `null` if nothing went wrong. */

@@ -38,6 +38,7 @@ export function sendControl(lease: Lease, onPhase: (phase: SendPhase) => void): 
   };
 }
 
+/** Why a hand-over failed, and how far it came. */
 export interface HandOverFailure {
   code: ProviderErrorCode;
   /** The last phase that was reached, or `null` if there was no connection. */
@@ -53,9 +54,9 @@ export interface HandOverFailure {
 }
 
 /**
- * Describes an error of a hand-over, for messages and reminders alike. An error that is no
- * `ProviderError` is a bug or a database failure; once the content has begun to leave, its outcome
- * is unknown.
+ * Describes an error of a hand-over, for messages and reminders alike. An error that is not a
+ * `ProviderError` is a bug or a database failure. Its outcome is unknown once the content has begun
+ * to leave, else the failure is temporary.
  * @param reached the last phase that has begun
  */
 export function failureOf(error: unknown, reached: SendPhase | null): HandOverFailure {

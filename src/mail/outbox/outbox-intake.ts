@@ -10,8 +10,8 @@ const MOST_MESSAGES = 100;
 /** MIME bytes of one statement. A larger message is stored alone. */
 const MOST_BYTES = 4 * 1024 * 1024;
 /**
- * While the database is unreachable, a message waits no longer than a request waits for a
- * connection.
+ * While the database is unreachable, a message that has waited this long fails, just as a request
+ * fails that waits this long for a connection.
  */
 const PATIENCE_MS = 5_000;
 
@@ -22,7 +22,7 @@ const PATIENCE_MS = 5_000;
 const MOST_WAITING_OF_ACCOUNT = 2;
 
 /** SQLSTATE of deadlocks and serialization failures: one of the accounts is being removed. */
-const CROSSED = /^40/;
+const TRANSACTION_CONFLICT = /^40/;
 
 /**
  * Whether the error is about one message and not about the database. Then the statement has stored
@@ -31,7 +31,9 @@ const CROSSED = /^40/;
  */
 function isAboutOne(error: unknown): boolean {
   const { code } = error as { code?: unknown };
-  return databaseTrouble(error) === null || (typeof code === 'string' && CROSSED.test(code));
+  return (
+    databaseTrouble(error) === null || (typeof code === 'string' && TRANSACTION_CONFLICT.test(code))
+  );
 }
 
 interface Waiting {
@@ -59,8 +61,8 @@ export class OutboxIntake {
   /**
    * Stores a message that needs no other rows, and resolves once it is committed. A message that
    * cannot be stored fails without the others.
-   * @throws the driver's error. The message is not stored then; after a lost connection it may
-   *   be.
+   * @throws the driver's error. The message was not stored then, unless the connection was lost:
+   *   then it may be stored.
    */
   accept(message: NewOutboxMessage): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -33,14 +33,14 @@ export class OutboxPlanner {
   constructor(
     private readonly preparation: OutboxPreparation,
     private readonly repository: OutboxRepository,
-    private readonly turns: MessageTurns,
+    private readonly composingSlots: MessageTurns,
     private readonly relays: RelayRoutes,
   ) {}
 
   /** @throws {InvalidInputError} in the same cases as the real request */
   async plan(account: AccountPrincipal, request: OutboxRequest): Promise<OutboxPlan> {
     const checked = await this.preparation.check(account, request);
-    const { mime, ...message } = await this.turns.run(
+    const { mime, ...message } = await this.composingSlots.run(
       account.accountId,
       checked.message.bytes,
       () => this.preparation.compose(checked),

@@ -42,14 +42,17 @@ export class OutboxMessageNotEditableError extends ConflictError {
   }
 }
 
-/** Accepts, edits and cancels messages. Each change is committed before its method returns. */
+/**
+ * Accepts, edits and cancels messages. Each change is committed before its method returns, except in
+ * `acceptInvitations`.
+ */
 @Injectable()
 export class OutboxService {
   constructor(
     private readonly repository: OutboxRepository,
     private readonly preparation: OutboxPreparation,
     private readonly outgoing: OutgoingMessages,
-    private readonly turns: MessageTurns,
+    private readonly composingSlots: MessageTurns,
     private readonly intake: OutboxIntake,
     private readonly keys: IdempotencyKeys,
     private readonly clock: Clock,
@@ -62,7 +65,7 @@ export class OutboxService {
   async create(account: AccountPrincipal, request: OutboxRequest): Promise<OutboxItem> {
     const { accountId } = account;
     const checked = await this.preparation.check(account, request);
-    return this.turns.run(accountId, checked.message.bytes, async () => {
+    return this.composingSlots.run(accountId, checked.message.bytes, async () => {
       const message = await this.preparation.compose(checked);
       if (message.alongside)
         await this.repository.transaction(accountId, (sql) => this.#insert(sql, message));
@@ -85,7 +88,7 @@ export class OutboxService {
     const known = await this.keys.find(call);
     if (known) return { answer: known, replayed: true };
     const checked = await this.preparation.check(account, request);
-    return this.turns.run(account.accountId, checked.message.bytes, () =>
+    return this.composingSlots.run(account.accountId, checked.message.bytes, () =>
       this.keys.once(call, async () => {
         const message = await this.preparation.compose(checked);
         return { answer: toAnswer(accepted(message)), store: (sql) => this.#insert(sql, message) };
@@ -134,8 +137,10 @@ export class OutboxService {
       const seen = await this.#editable(account, id, guard);
       // Attachments may have to be fetched, so no lock is taken yet.
       const checked = await this.preparation.checkEdit(account, seen, request);
-      const item = await this.turns.run(account.accountId, checked.message.bytes, async () =>
-        this.#store(seen, await this.preparation.compose(checked), guard),
+      const item = await this.composingSlots.run(
+        account.accountId,
+        checked.message.bytes,
+        async () => this.#store(seen, await this.preparation.compose(checked), guard),
       );
       if (!item) continue;
       return item;

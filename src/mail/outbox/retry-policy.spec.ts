@@ -265,14 +265,14 @@ describe('decideRetry', () => {
 
 describe('decideLookUp', () => {
   it('repeats failing look-ups for a day beyond the deadline, then gives up', () => {
-    const look = (looked: number, retryLimitAt: Date) => decideLookUp(looked, now, retryLimitAt);
-    expect(look(1, inSeconds(60))).toEqual({ kind: 'retry', at: inSeconds(15), rule: 'look-up' });
-    expect(look(30, inSeconds(-DAY))).toEqual({
+    const lookUp = (looked: number, retryLimitAt: Date) => decideLookUp(looked, now, retryLimitAt);
+    expect(lookUp(1, inSeconds(60))).toEqual({ kind: 'retry', at: inSeconds(15), rule: 'look-up' });
+    expect(lookUp(30, inSeconds(-DAY))).toEqual({
       kind: 'retry',
       at: inSeconds(3_600),
       rule: 'look-up',
     });
-    expect(look(30, inSeconds(-DAY - 1))).toEqual({ kind: 'stop', rule: 'unknown' });
+    expect(lookUp(30, inSeconds(-DAY - 1))).toEqual({ kind: 'stop', rule: 'unknown' });
   });
 });
 

@@ -70,11 +70,11 @@ const JITTER = 0.1;
 /** Attempts over the account before the mailing service takes over. */
 const ATTEMPTS_BEFORE_RELAY = 5;
 /**
- * Seconds from one look-up to the next. They are made 15, 60 and 180 s after the outcome became
- * unknown, because Sent folders lag behind.
+ * Seconds before each look-up. Look-ups are made 15, 60 and 180 s after the outcome became unknown,
+ * because Sent folders lag behind.
  */
 const LOOK_UP_SECONDS = [15, 45, 120] as const;
-/** How long after the deadline failing look-ups are repeated. */
+/** Look-ups that fail are repeated for this long after the deadline. */
 const UNKNOWN_MS = 24 * 3_600_000;
 
 /** Seconds to wait after this many failures, without jitter: 30 s, doubling up to an hour. */
@@ -143,7 +143,7 @@ export function decideRetry(input: RetryInput): RetryDecision {
  * Time of the first look-up: 15 s after the first unknown outcome, later after each further one. If
  * the look-up finds nothing, the message may be sent again. Without the growing delay, a server
  * that never answers would deliver a copy every 15 s. After the deadline nothing is sent again, so
- * 15 s are enough.
+ * the look-up is always made after 15 s.
  */
 function firstLookUp({ failures, now, retryLimitAt }: RetryInput): Date {
   return after(now, now >= retryLimitAt ? LOOK_UP_SECONDS[0] : lookUpSeconds(failures));
@@ -181,7 +181,8 @@ export function decideUnproven(
 }
 
 /**
- * Whether a message that was proved unsent by a look-up has used up its attempts over the account.
+ * Whether the mailing service should take over a message that a look-up proved unsent, because its
+ * attempts over the account are used up.
  */
 export function isRelayDue(route: SendRoute, failures: number): boolean {
   return route === 'account' && failures >= ATTEMPTS_BEFORE_RELAY;

@@ -54,8 +54,8 @@ export interface RouteProgress {
    */
   lookUps: number;
   /**
-   * The attempt that may send again without a look-up, because the outcome stayed unknown (ADR
-   * 0019); `null` if none.
+   * Number of the attempt that may send again without a look-up, because the outcome stayed unknown
+   * (ADR 0019); `null` if none.
    */
   resendAttempt: number | null;
   /**
@@ -66,6 +66,7 @@ export interface RouteProgress {
   putOff: { attempt: number; emails: readonly string[] } | null;
 }
 
+/** A claimed row of `send_job`. */
 export interface SendJobRow extends ClaimedJob, RouteProgress {
   retryLimitAt: Date;
   /**
@@ -112,6 +113,7 @@ export interface Attempt extends Pick<RouteProgress, 'route' | 'failures'> {
 /** An attempt whose message is loaded. */
 export type LoadedAttempt = Attempt & { message: StoredMessage };
 
+/** Why an attempt failed, or which recipients it did not reach. */
 export interface AttemptEnd {
   code: ProviderErrorCode;
   phase: SendPhase | null;

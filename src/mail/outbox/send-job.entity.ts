@@ -28,8 +28,8 @@ const SendJobSchema = defineEntity({
      */
     lookUps: p.smallint().default(0),
     /**
-     * The attempt that may send again without a look-up, because the outcome stayed unknown (ADR
-     * 0019); `null` if none.
+     * Number of the attempt that may send again without a look-up, because the outcome stayed
+     * unknown (ADR 0019); `null` if none.
      */
     resendAttempt: p.smallint().nullable(),
     /**

@@ -36,8 +36,8 @@ const ON_HOLD_TOO_LONG =
 /** Total bytes of long messages in memory while servers receive them. */
 const MOST_LONG_BYTES = 256 * 1024 * 1024;
 /**
- * Longer texts are loaded one by one. The engine loads up to 100 rows at once, so short texts take
- * at most 13 MB.
+ * Longer messages are loaded one by one. The engine loads up to 100 rows at once, so short messages
+ * take at most 13 MB.
  */
 const MOST_SHORT_BYTES = 128 * 1024;
 /** SQL condition on the row `m` of a message whose text is loaded together with the row. */
@@ -71,8 +71,8 @@ export class MessageSender {
   /**
    * Makes one attempt.
    * @returns `null` if nothing was done, because the lease was lost or the account has new
-   *   credentials
-   * @throws any error before the hand-off that is no `ProviderError`
+   *   credentials; the row is then released as if it had never been claimed
+   * @throws any error before the hand-off that is not a `ProviderError`
    */
   async send(
     job: SendJobRow,

@@ -34,11 +34,11 @@ const DELETE = `
 export const SENDS_OF_ACCOUNT: AccountListener = {
   queue: 'send',
   async endWork(sql, accountId, cause) {
-    const held = await sql.query<{ id: string; going: boolean }>(
+    const rows = await sql.query<{ id: string; going: boolean }>(
       cause === 'moved' ? HOLD : DELETE,
       [accountId],
     );
-    const waiting = cause === 'moved' ? held.filter(({ going }) => !going) : [];
+    const waiting = cause === 'moved' ? rows.filter(({ going }) => !going) : [];
     return waiting.map(({ id }): JobMove => ({ id, to: 'delayed', reason: HELD }));
   },
 };

@@ -77,7 +77,7 @@ export class SendComposition {
 
   /**
    * Prepares a message that its sender has composed.
-   * @throws {InvalidInputError} if the input is no message, has no recipients or is from another
+   * @throws {InvalidInputError} if the input is not a message, has no recipients or is from another
    *   address
    */
   async raw(account: AccountPrincipal, input: Buffer): Promise<DirectMessage> {

@@ -5,12 +5,12 @@ const stays = () => false;
 
 describe('SendLanes', () => {
   it('sends small messages while large ones of other accounts use up the memory', async () => {
-    const lanes = new SendLanes();
+    const slots = new SendLanes();
     const { promise: arrival, resolve: arrive } = Promise.withResolvers<string>();
     const large = 'aaaabbbb'
       .split('')
-      .map((account) => lanes.run(account, LARGE, stays, () => arrival));
-    await expect(lanes.run('c', 1_000, stays, () => Promise.resolve('sent'))).resolves.toBe('sent');
+      .map((account) => slots.run(account, LARGE, stays, () => arrival));
+    await expect(slots.run('c', 1_000, stays, () => Promise.resolve('sent'))).resolves.toBe('sent');
     arrive('large');
     expect(await Promise.all(large)).toEqual(Array.from({ length: 8 }, () => 'large'));
   });

@@ -47,11 +47,11 @@ const ENCODED = 1.4;
  */
 @Injectable()
 export class SendService {
-  readonly #lanes = new SendLanes();
+  readonly #sendSlots = new SendLanes();
 
   constructor(
     private readonly composition: SendComposition,
-    private readonly turns: MessageTurns,
+    private readonly composingSlots: MessageTurns,
     private readonly direct: DirectSends,
     private readonly keys: IdempotencyKeys,
     private readonly connectors: ConnectorRegistry,
@@ -73,8 +73,8 @@ export class SendService {
     this.connectors.requireMail(account.provider);
     const checked = await this.composition.check(account, body);
     const { bytes, files } = checked.message;
-    return this.#lanes.run(account.accountId, bytes * ENCODED, isGone, async () => {
-      const message = await this.turns.run(account.accountId, bytes, () =>
+    return this.#sendSlots.run(account.accountId, bytes * ENCODED, isGone, async () => {
+      const message = await this.composingSlots.run(account.accountId, bytes, () =>
         this.composition.compose(checked),
       );
       return this.#deliver(call, message, files);
@@ -92,17 +92,22 @@ export class SendService {
   ): Promise<SendAnswer> {
     const { account } = call;
     this.connectors.requireMail(account.provider);
-    return this.#lanes.run(account.accountId, announcedBytes(headers), call.isGone, async () => {
-      const input = await readRaw(body, headers);
-      const digest = createHash('sha256').update(input).digest('base64');
-      const idempotent = call.idempotent && { ...call.idempotent, body: { digest } };
-      const known = await this.#known(account, idempotent);
-      if (known) return known;
-      const message = await this.turns.run(account.accountId, input.length, () =>
-        this.composition.raw(account, input),
-      );
-      return this.#deliver({ ...call, idempotent }, message, []);
-    });
+    return this.#sendSlots.run(
+      account.accountId,
+      announcedBytes(headers),
+      call.isGone,
+      async () => {
+        const input = await readRaw(body, headers);
+        const digest = createHash('sha256').update(input).digest('base64');
+        const idempotent = call.idempotent && { ...call.idempotent, body: { digest } };
+        const known = await this.#known(account, idempotent);
+        if (known) return known;
+        const message = await this.composingSlots.run(account.accountId, input.length, () =>
+          this.composition.raw(account, input),
+        );
+        return this.#deliver({ ...call, idempotent }, message, []);
+      },
+    );
   }
 
   async #deliver(
