@@ -2,8 +2,8 @@ import { DeliveryPace } from './delivery-pace.ts';
 
 const webhookId = '019aa1b2-0000-7000-8000-000000000001';
 
-describe('the pace of deliveries that are queued', () => {
-  it('is taken until the end of the last slot', () => {
+describe('DeliveryPace', () => {
+  it("counts a webhook's pace as booked until the end of the last slot", () => {
     const pace = new DeliveryPace();
     pace.note({ webhookId, waitMs: 0, tookMs: 60_000 });
     const [ahead] = pace.ahead();
@@ -12,21 +12,21 @@ describe('the pace of deliveries that are queued', () => {
     expect(ahead?.waitMs).toBeLessThanOrEqual(60_000);
   });
 
-  it('what was booked at the same time over another connection takes its slots after it', () => {
+  it('adds deliveries that another connection booked at the same time after the first ones', () => {
     const pace = new DeliveryPace();
     pace.note({ webhookId, waitMs: 0, tookMs: 60_000 });
     pace.note({ webhookId, waitMs: 0, tookMs: 60_000 });
     expect(pace.ahead()[0]?.waitMs).toBeGreaterThan(110_000);
   });
 
-  it('begins where the webhook’s own backlog ends', () => {
+  it('starts where the backlog of the webhook ends', () => {
     const pace = new DeliveryPace();
     pace.note({ webhookId, waitMs: 0, tookMs: 5 });
     pace.note({ webhookId, waitMs: 300_000, tookMs: 5 });
     expect(pace.ahead()[0]?.waitMs).toBeGreaterThan(290_000);
   });
 
-  it('is forgotten when its time is over', () => {
+  it('forgets bookings whose time is over', () => {
     const pace = new DeliveryPace();
     pace.note({ webhookId, waitMs: -10, tookMs: 5 });
     expect(pace.ahead()).toEqual([]);

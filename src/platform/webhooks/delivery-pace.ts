@@ -3,34 +3,37 @@ import { monotonicMs } from '../base/time/clock.ts';
 /** Deliveries to one webhook that were queued together, one slot of its pace apart. */
 export interface BookedDeliveries {
   webhookId: string;
-  /** Milliseconds until the first of them is due. */
+  /** Milliseconds until the first delivery is due. */
   waitMs: number;
-  /** Milliseconds of the webhook's pace that they take. */
+  /** Milliseconds of the webhook's pace that all of them take. */
   tookMs: number;
 }
 
 /**
- * Until when the pace of webhooks is taken by what this process has queued. Only a hint, for deliveries to be due when their turn
- * comes: pace and concurrency themselves are kept by the claim (docs/adr/0011), whatever several processes have
- * booked at the same time.
+ * Tracks until when the deliveries queued by this process use up the pace of each webhook. New
+ * deliveries are made due after that. The value is only an estimate: the claim enforces pace and
+ * concurrency, however many processes queue deliveries at the same time (docs/adr/0011).
  */
 export class DeliveryPace {
-  /** By webhook, on the monotonic clock. */
+  /** End of the booked time by webhook id, on the monotonic clock. */
   readonly #until = new Map<string, number>();
 
-  /** Webhooks with booked deliveries ahead, and for how long. */
+  /** Webhooks with booked deliveries, and how many milliseconds their pace is used up. */
   ahead(): { webhookId: string; waitMs: number }[] {
     const now = monotonicMs();
     for (const [webhookId, until] of this.#until) if (until <= now) this.#until.delete(webhookId);
     return [...this.#until].map(([webhookId, until]) => ({ webhookId, waitMs: until - now }));
   }
 
-  /** Those that were booked at the same time, over another connection, have the same slots: the next ones come after both. */
+  /**
+   * Books deliveries. Deliveries booked at the same time over another connection have the same
+   * slots, so later ones start after both.
+   */
   note({ webhookId, waitMs, tookMs }: BookedDeliveries): void {
     const from = Math.max(monotonicMs() + waitMs, this.#until.get(webhookId) ?? 0);
     this.#until.set(webhookId, from + tookMs);
   }
 }
 
-/** Of this process. */
+/** The instance of this process. */
 export const deliveryPace = new DeliveryPace();

@@ -32,21 +32,21 @@ const decide = (overrides: Partial<DeliveryAttempt> = {}) =>
 /** Seconds until the next attempt. */
 const pause = (overrides: Partial<DeliveryAttempt> = {}): number => {
   const decision = decide(overrides);
-  if (decision.kind !== 'retry') throw new Error(`it was ${decision.kind}`);
+  if (decision.kind !== 'retry') throw new Error(`the decision was ${decision.kind}`);
   return Math.round((decision.at.getTime() - now.getTime()) / 1000);
 };
 
 describe('decideDelivery', () => {
-  it.each([200, 201, 202, 204, 299])('takes %d for delivered', (status) => {
+  it.each([200, 201, 202, 204, 299])('treats status %d as delivered', (status) => {
     expect(decide({ answer: answered(status) })).toEqual({ kind: 'delivered' });
-    // also when it comes late
+    // also if the response arrives late
     expect(decide({ answer: answered(status), attempt: 10, giveUpAt: now })).toEqual({
       kind: 'delivered',
     });
   });
 
   it.each([100, 199, 300, 302, 307, 400, 401, 404, 409, 429, 500, 502, 503, 599])(
-    'repeats after %d',
+    'retries after status %d',
     (status) => {
       expect(decide({ answer: answered(status) })).toMatchObject({
         kind: 'retry',
@@ -56,7 +56,7 @@ describe('decideDelivery', () => {
     },
   );
 
-  it('repeats when there was no answer, with the reason', () => {
+  it('retries if there was no response, and gives the reason', () => {
     const decision = decide({
       answer: { kind: 'unanswered', why: 'no connection (ECONNREFUSED)' },
     });
@@ -68,7 +68,7 @@ describe('decideDelivery', () => {
   });
 
   it.each(RETRY_DELAYS_SECONDS.map((delay, index) => [index + 1, delay]))(
-    'waits after failed attempt %d for %d s, a fifth less or more',
+    'waits after failed attempt %d for %d s ± 20 %%',
     (attempt, delay) => {
       const giveUpAt = later(1000 * HOUR);
       expect(pause({ attempt, giveUpAt, random: 0 })).toBe(Math.round(delay * 0.8));
@@ -77,7 +77,7 @@ describe('decideDelivery', () => {
     },
   );
 
-  it('makes ten attempts, which span more than the 72 hours after which a webhook has failed', () => {
+  it('makes ten attempts, over more than the 72 hours after which a webhook has failed', () => {
     expect(RETRY_DELAYS_SECONDS).toHaveLength(9);
     expect(RETRY_DELAYS_SECONDS.reduce((sum, delay) => sum + delay, 0) * 1000).toBeGreaterThan(
       FAILED_AFTER_MS,
@@ -86,7 +86,7 @@ describe('decideDelivery', () => {
     expect(decide({ attempt: 11 })).toMatchObject({ kind: 'dropped', gone: false });
   });
 
-  it('makes the last attempt at the end of the time, not after it and not before', () => {
+  it('makes the last attempt exactly at the end of the retry time', () => {
     expect(pause({ attempt: 9, giveUpAt: later(HOUR) })).toBe(3600);
     expect(decide({ attempt: 3, giveUpAt: now })).toMatchObject({ kind: 'dropped', gone: false });
     expect(decide({ attempt: 3, giveUpAt: later(1) })).toMatchObject({
@@ -104,17 +104,17 @@ describe('decideDelivery', () => {
     [500, 400, 300],
     [302, 400, 300],
   ])(
-    'after %d with Retry-After %d s waits %d s: between one and two pauses',
+    'after status %d with Retry-After %d s, waits %d s, between one and two pauses',
     (status, asked, expected) => {
       expect(pause({ attempt: 2, answer: answered(status, asked) })).toBe(expected);
     },
   );
 
-  it('does not let Retry-After reach past the end of the time', () => {
+  it('does not let Retry-After exceed the end of the retry time', () => {
     expect(pause({ attempt: 2, answer: answered(429, 500), giveUpAt: later(350_000) })).toBe(350);
   });
 
-  it('ends at once when the receiver is gone', () => {
+  it('drops the delivery at once if the receiver answers 410', () => {
     expect(decide({ answer: answered(410) })).toMatchObject({ kind: 'dropped', gone: true });
   });
 });
@@ -131,7 +131,7 @@ describe('healthAfter', () => {
   const delivered: AttemptTally = { delivered: 1, failed: 5, gone: false };
   const gone: AttemptTally = { delivered: 0, failed: 1, gone: true };
 
-  it('starts counting with the first failure', () => {
+  it('starts counting at the first failure', () => {
     expect(healthAfter(healthy, failed, now)).toEqual({
       state: 'active',
       failingSince: now,
@@ -147,7 +147,7 @@ describe('healthAfter', () => {
     ['failing', FAILED_AFTER_MS, 'failed'],
     ['failed', FAILED_AFTER_MS * 2, 'failed'],
     ['inactive', FAILED_AFTER_MS * 2, 'inactive'],
-  ])('%s, failing for %d ms: %s', (state, ms, expected) => {
+  ])('turns a webhook that is %s and has failed for %d ms into %s', (state, ms, expected) => {
     expect(healthAfter(since(ms, state), failed, now)).toEqual({
       state: expected,
       failingSince: later(-ms),
@@ -160,28 +160,34 @@ describe('healthAfter', () => {
     ['failing', 'active'],
     ['failed', 'failed'],
     ['inactive', 'inactive'],
-  ])('%s: one success among failures clears the counters and makes it %s', (state, expected) => {
-    expect(healthAfter(since(FAILED_AFTER_MS, state), delivered, now)).toEqual({
-      state: expected,
-      failingSince: null,
-      failures: 0,
-    });
-  });
+  ])(
+    'clears the failures of a webhook that is %s after one success and makes it %s',
+    (state, expected) => {
+      expect(healthAfter(since(FAILED_AFTER_MS, state), delivered, now)).toEqual({
+        state: expected,
+        failingSince: null,
+        failures: 0,
+      });
+    },
+  );
 
   it.each<[WebhookState, WebhookState]>([
     ['active', 'failed'],
     ['failing', 'failed'],
     ['failed', 'failed'],
     ['inactive', 'inactive'],
-  ])('%s: 410 makes it %s', (state, expected) => {
+  ])('turns a webhook that is %s into %s after a 410', (state, expected) => {
     expect(healthAfter({ ...healthy, state }, gone, now)).toMatchObject({
       state: expected,
       failures: 1,
     });
   });
 
-  it.each(WEBHOOK_STATES)('%s: nothing attempted, nothing changed', (state) => {
-    const health = since(FAILED_AFTER_MS, state);
-    expect(healthAfter(health, none, now)).toEqual(health);
-  });
+  it.each(WEBHOOK_STATES)(
+    'changes nothing for a webhook that is %s if nothing was attempted',
+    (state) => {
+      const health = since(FAILED_AFTER_MS, state);
+      expect(healthAfter(health, none, now)).toEqual(health);
+    },
+  );
 });

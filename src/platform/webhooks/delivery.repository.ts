@@ -4,7 +4,7 @@ import { setPace } from '../work/rate-gates.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
 import { wakeAfterCommit } from '../work/signals.ts';
 
-/** Evidence of one attempt. */
+/** One delivery attempt, as stored. */
 export interface AttemptEvidence {
   id: string;
   webhookId: string;
@@ -12,7 +12,7 @@ export interface AttemptEvidence {
   attempt: number;
   startedAt: Date;
   tookMs: number;
-  /** Null when there was no answer. */
+  /** `null` if there was no response. */
   httpStatus: number | null;
   outcome: 'delivered' | 'retry' | 'dropped';
   detail: string | null;
@@ -25,7 +25,7 @@ const INSERT_ATTEMPTS = `
   select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::smallint[], $5::timestamptz[], $6::int[], $7::smallint[],
     $8::text[], $9::text[], $10::timestamptz[])`;
 
-/** Appends evidence, in the caller's transaction. */
+/** Stores attempts, in the caller's transaction. */
 export async function insertAttempts(
   sql: Sql,
   attempts: readonly AttemptEvidence[],
@@ -48,8 +48,9 @@ export async function insertAttempts(
   ]);
 }
 
-// In one statement and in order of id, so that two workers cannot lock each other out. "no key": new deliveries refer
-// to the row meanwhile. Healthy webhooks whose deliveries arrived are not locked at all.
+// In one statement and ordered by id, so that two workers cannot deadlock. "no key" lets other
+// transactions insert rows that refer to the webhook. A healthy webhook whose deliveries succeeded
+// is not locked at all.
 const LOCK_HEALTH = `
   select id, state, failing_since as "failingSince", failures from webhook
   where id = any($1::uuid[]) or (id = any($2::uuid[]) and (failing_since is not null or state = 'failing'))
@@ -60,7 +61,7 @@ const WRITE_HEALTH = `
   from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::int[]) h(id, state, failing_since, failures)
   where w.id = h.id`;
 
-/** Counts what happened to each webhook and moves its state, in the caller's transaction. */
+/** Updates the health and state of each webhook, in the caller's transaction. */
 export async function recordHealth(
   sql: Sql,
   tallies: ReadonlyMap<string, AttemptTally>,
@@ -97,7 +98,7 @@ const RECENT_ATTEMPTS = `
   where a.webhook_id = $1
   order by a.id desc limit $2 offset $3`;
 
-/** Newest first. The caller has checked whose webhook it is. */
+/** Newest first. The caller must have checked that the application owns the webhook. */
 export function recentAttempts(
   sql: Sql,
   webhookId: string,
@@ -123,10 +124,9 @@ const REQUEUE = `
 const REQUEUE_BATCH = 5_000;
 
 /**
- * Queues every stored event of the webhook's triggers that it has not got, in the caller's transaction; what is still
- * queued is tried again at once.
+ * Queues all stored events of the webhook's triggers that were not delivered to it, in the caller's
+ * transaction. Deliveries that are still queued become due at once, with all their attempts again.
  * @param afterId events up to this id are left out
- * @returns how many
  */
 export async function requeueUndelivered(
   sql: Sql,
@@ -148,8 +148,8 @@ export async function requeueUndelivered(
 const LOCK_DELIVERIES = 'select from hook_job where webhook_id = $1 order by id for update';
 
 /**
- * Takes the queued deliveries of a webhook, in the caller's transaction. Call it before the webhook itself is locked:
- * whoever settles deliveries locks in that order.
+ * Locks the queued deliveries of a webhook, in the caller's transaction. Call it before locking the
+ * webhook itself, because the dispatcher locks in that order.
  */
 export async function lockDeliveries(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(LOCK_DELIVERIES, [webhookId]);
@@ -157,12 +157,18 @@ export async function lockDeliveries(sql: Sql, webhookId: string): Promise<void>
 
 const FORGET_DELIVERIES = 'delete from hook_job where webhook_id = $1';
 
-/** Removes the queued deliveries of a webhook that is deleted, in the caller's transaction, after `lockDeliveries`. */
+/**
+ * Deletes the queued deliveries of a webhook that is being deleted. Call it after `lockDeliveries`,
+ * in the same transaction.
+ */
 export async function forgetDeliveries(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(FORGET_DELIVERIES, [webhookId]);
 }
 
-/** At most eight deliveries at a time and 200 a second to one webhook: the rest waits, and holds up nobody else. */
+/**
+ * Limits the webhook to eight simultaneous deliveries and 200 a second. Further deliveries wait and
+ * do not delay other webhooks.
+ */
 export function openGate(sql: Sql, webhookId: string): Promise<void> {
   return setPace(sql, webhookId, 5, 8);
 }

@@ -12,12 +12,15 @@ const HookJobSchema = defineEntity({
   properties: {
     ...queueColumns,
     eventId: p.uuid(),
-    /** No foreign key: checking it is a share of writing the row, and a delivery to a webhook that is gone comes to nothing. */
+    /**
+     * No foreign key: checking it would be a considerable part of the cost of inserting the row. A
+     * delivery whose webhook was deleted is dropped.
+     */
     webhookId: p.uuid(),
     giveUpAt: p.datetime().columnType('timestamptz'),
   },
 });
 
-/** Queue of webhook deliveries. */
+/** Queue row of one webhook delivery. */
 export class HookJob extends HookJobSchema.class {}
 HookJobSchema.setClass(HookJob);

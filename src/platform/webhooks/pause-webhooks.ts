@@ -5,8 +5,9 @@ const PAUSE = `
   where state <> 'inactive' returning 1`;
 
 /**
- * Makes the webhooks of all applications inactive, as if their owners had: nothing is delivered to them, also not what
- * is queued already. For operators. @returns how many were not so before
+ * Makes the webhooks of all applications inactive, as their owners could. Nothing more is delivered
+ * to them, including deliveries that are already queued. For operators.
+ * @returns the number of webhooks that were not inactive before
  */
 export async function pauseWebhooks(sql: Sql, at: Date): Promise<number> {
   return (await sql.query(PAUSE, [at])).length;

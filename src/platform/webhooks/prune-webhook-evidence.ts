@@ -2,9 +2,9 @@ import { firstIdAt } from '../base/ids/ids.ts';
 import type { Sql } from '../database/sql.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** Events are kept this long: replay needs three days of them. */
+/** How long events are kept. Replay needs only three days of them. */
 export const EVENT_RETENTION_MS = 7 * DAY_MS;
-/** Attempts are kept this long. */
+/** How long attempts are kept. */
 export const ATTEMPT_RETENTION_MS = 30 * DAY_MS;
 
 // Ids sort by time, so the oldest rows are one range of the primary key.
@@ -22,9 +22,9 @@ const PRUNE_ATTEMPTS = `
     select id from webhook_attempt where id < $1 order by id limit 5000) returning 1`;
 
 /**
- * Deletes events older than 7 days that no delivery waits for, and attempts older than 30 days: at most 5000 of each,
- * oldest first. Safe to run at any time and by several processes.
- * @returns how many rows went; 0 when there is nothing left to delete
+ * Deletes events older than 7 days that have no queued delivery, and attempts older than 30 days:
+ * at most 5000 of each, oldest first. Safe to run at any time and in several processes.
+ * @returns the number of deleted rows; 0 if none is left
  */
 export async function pruneWebhookEvidence(sql: Sql, now: Date): Promise<number> {
   const remove = async (text: string, retentionMs: number) =>

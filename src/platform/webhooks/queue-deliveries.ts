@@ -2,7 +2,7 @@ import { columnsOf, type Sql } from '../database/sql.ts';
 import { type BookedDeliveries, deliveryPace } from './delivery-pace.ts';
 import type { Trigger } from './webhook-state.ts';
 
-/** Something that subscribers hear of. */
+/** An event to send to subscribers. */
 export interface WebhookEventRecord {
   id: string;
   applicationId: string;
@@ -10,26 +10,30 @@ export interface WebhookEventRecord {
   trigger: Trigger;
   /** The exact bytes of a delivery. */
   body: Buffer;
-  /** Makes a second emission of the same happening impossible; unique over everything. */
+  /** Key that prevents storing the same event twice; unique across all events. */
   dedupe: string;
-  /** Told only if the account has one of these scopes; null: whatever its scopes are. */
+  /**
+   * The event is sent only if the account has one of these scopes; `null` = whatever its scopes
+   * are.
+   */
   scopes: readonly string[] | null;
 }
 
-// Deliveries are due at the pace of their webhook: due all at once, most would have to be moved to later one by one. One for a
-// webhook that is removed at the same moment comes to nothing.
+// Deliveries become due at the pace of their webhook. If all were due at once, most would have
+// to be deferred one by one. If the webhook is deleted at the same time, its deliveries are dropped
+// later.
 /**
- * The text of a statement for `queueDeliveries`.
+ * Builds the statement for `queueDeliveries`.
  * @param beside common table expressions of the caller; their parameters begin at `$10`
  */
 export const deliveriesBeside = (beside: string): string => `
   with ${beside},
-  happened as (
+  incoming as (
     select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::uuid[], $7::text[])
       h(id, application_id, type, body, dedupe, account_id, scopes)),
-  told as (
+  stored as (
     insert into webhook_event (id, application_id, type, body, dedupe)
-    select h.id, h.application_id, h.type, h.body, h.dedupe from happened h
+    select h.id, h.application_id, h.type, h.body, h.dedupe from incoming h
     where exists (select 1 from webhook w
                   where w.application_id = h.application_id and h.type = any(w.triggers) and w.state <> 'inactive')
       and (h.scopes is null or not exists (
@@ -43,7 +47,7 @@ export const deliveriesBeside = (beside: string): string => `
     select t.id as event_id, w.id as webhook_id, coalesce(g.slot_ms, 50) as slot_ms,
       greatest(now(), g.next_slot, now() + p.wait_ms * interval '1 ms')
         + (row_number() over (partition by w.id order by t.id) - 1) * coalesce(g.slot_ms, 50) * interval '1 ms' as run_at
-    from told t join webhook w on w.application_id = t.application_id and t.type = any(w.triggers)
+    from stored t join webhook w on w.application_id = t.application_id and t.type = any(w.triggers)
                               and w.state in ('active', 'failing')
     left join account_gate g on g.account_id = w.id
     left join unnest($8::uuid[], $9::float8[]) p(webhook_id, wait_ms) on p.webhook_id = w.id),
@@ -55,10 +59,11 @@ export const deliveriesBeside = (beside: string): string => `
   from due group by webhook_id, slot_ms`;
 
 /**
- * Stores events that somebody subscribes to and queues their deliveries, in the caller's transaction and one round trip with
- * what the caller writes.
- * @param text from `deliveriesBeside` @param values of the caller's parameters
- * @returns milliseconds until the first delivery is due; null: none was queued
+ * Stores events that have a subscriber and queues their deliveries. Runs in the caller's
+ * transaction, in one round trip with the caller's own writes.
+ * @param text statement from `deliveriesBeside`
+ * @param values values of the caller's parameters
+ * @returns milliseconds until the first delivery is due; `null` if none was queued
  */
 export async function queueDeliveries(
   sql: Sql,

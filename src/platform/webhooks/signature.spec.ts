@@ -1,7 +1,7 @@
 import { deliveryHeaders } from './signature.ts';
 
 describe('deliveryHeaders', () => {
-  it('signs the bytes as they are (values made with openssl)', () => {
+  it('signs the exact bytes of the body (expected values made with openssl)', () => {
     // printf '{"deltas":["ü"]}' | openssl dgst -sha256 -hmac 's3cret'
     // printf 'evt-1.1795255200.{"deltas":["ü"]}' | openssl dgst -sha256 -hmac 's3cret' -binary | base64
     expect(

@@ -3,17 +3,18 @@ import { toUnixSeconds } from '../base/time/unix-seconds.ts';
 
 export interface SignedDelivery {
   eventId: string;
-  /** The exact bytes. */
+  /** The exact bytes to send. */
   body: Buffer;
-  /** When this attempt is made. */
+  /** Time of this attempt. */
   at: Date;
   /** The application's client secret. */
   secret: string;
 }
 
 /**
- * Headers of one delivery attempt. `X-Nylas-Signature` is the lower-case hex HMAC-SHA256 of the body (api facts 10.4),
- * the same on every attempt; `webhook-signature` also covers id and time, for receivers that refuse replays.
+ * Headers of one delivery attempt. `X-Nylas-Signature` is the lower-case hex HMAC-SHA256 of the
+ * body, the same on every attempt. `webhook-signature` also covers id and time, so that receivers
+ * can refuse replays.
  */
 export function deliveryHeaders({
   eventId,

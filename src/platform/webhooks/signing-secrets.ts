@@ -1,8 +1,11 @@
-/** Opens the secrets that sign webhook deliveries. Applications implement it: the secrets are theirs. */
+/**
+ * Decrypts the secrets that sign webhook deliveries. Implemented by the applications module, which
+ * stores them.
+ */
 export abstract class SigningSecrets {
   /**
    * @param sealed the application's `secret_sealed`
-   * @throws {UnsealError}
+   * @throws {UnsealError} if it cannot be decrypted
    */
   abstract open(applicationId: string, sealed: string): string;
 }

@@ -12,16 +12,16 @@ const WebhookAttemptSchema = defineEntity({
     attempt: p.smallint(),
     startedAt: p.datetime().columnType('timestamptz'),
     tookMs: p.integer(),
-    /** HTTP status, null when there was no answer. */
+    /** HTTP status; `null` if there was no response. */
     httpStatus: p.smallint().nullable(),
     /** `delivered`, `retry`, `dropped`. */
     outcome: p.text(),
-    /** Why it failed, in words; never the body of the answer. */
+    /** Why the attempt failed; never contains the response body. */
     detail: p.text().nullable(),
     nextAt: p.datetime().columnType('timestamptz').nullable(),
   },
 });
 
-/** Evidence of one delivery attempt; append only. */
+/** One delivery attempt; rows are only added. */
 export class WebhookAttempt extends WebhookAttemptSchema.class {}
 WebhookAttemptSchema.setClass(WebhookAttempt);

@@ -14,19 +14,19 @@ import { deliveryHeaders } from './signature.ts';
 import { SigningSecrets } from './signing-secrets.ts';
 import type { WebhookState } from './webhook-state.ts';
 
-/** A claimed row of `hook_job`. Its gate is the webhook. */
+/** A claimed row of `hook_job`: one webhook delivery. The rate gate is that of the webhook. */
 export interface HookJobRow extends ClaimedJob {
   eventId: string;
   giveUpAt: Date;
 }
 
-/** What one attempt needs. */
+/** Data that an attempt needs. */
 interface LoadedDelivery {
   callbackUrl: string;
   state: WebhookState;
   applicationId: string;
   secretSealed: string;
-  /** Null when the event is not stored any more. */
+  /** `null` if the event is no longer stored. */
   body: Buffer | null;
 }
 
@@ -36,23 +36,27 @@ const LOADING: RowLoading = {
     join webhook w on w.id = j.webhook_id
     join application a on a.id = w.application_id
     left join webhook_event e on e.id = j.event_id`,
-  // A delivery may be repeated: it has no hand-off.
+  // A delivery may be repeated, so it has no hand-off marker.
   ready: 'false',
 };
 
-/** What an attempt came to. */
+/** Result of an attempt. */
 export interface DeliveryResult {
-  /** Null: nothing happened that is worth a line. */
+  /** The attempt to list; `null` if there is nothing to list. */
   evidence: AttemptEvidence | null;
-  /** What it says about the receiver; null: nothing. */
+  /** Effect on the health of the webhook; `null` = none. */
   effect: 'delivered' | 'failed' | 'gone' | null;
 }
 
-/** How many deliveries run at a time in one process; a hanging receiver holds eight of them. */
+/**
+ * Deliveries that one process sends at the same time. A receiver that hangs occupies eight of them.
+ */
 const SLOTS = 128;
-/** Deliveries come one by one, by their receivers' pace: nobody minds so little a delay. */
+/**
+ * Deliveries are spread out by the paces of their webhooks, so this small delay does not matter.
+ */
 const CLAIM_EVERY_MS = 25;
-/** After an error of our own. */
+/** Pause after an internal error. */
 const SURPRISE_PAUSE_MS = 60_000;
 
 const NOTHING: Outcome<DeliveryResult> = {
@@ -60,15 +64,16 @@ const NOTHING: Outcome<DeliveryResult> = {
   result: { evidence: null, effect: null },
 };
 
-/** When an attempt began, by the clock and for measuring. */
+/** Start of an attempt, by the clock and for measuring its duration. */
 interface Start {
   at: Date;
   mark: number;
 }
 
 /**
- * Delivers one event to one webhook: the stored bytes, signed, once per attempt. At least once: the same bytes and
- * `webhook-id` may arrive again, so there is no hand-off marker.
+ * Delivers one event to one webhook: signs and sends the stored bytes, once per attempt. Delivery
+ * is at least once. The same bytes and `webhook-id` may arrive again, so there is no hand-off
+ * marker.
  */
 @Injectable()
 export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult, LoadedDelivery> {
@@ -97,7 +102,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     // The webhook was deleted.
     if (!delivery) return NOTHING;
     const { body, state } = delivery;
-    if (!body) return this.#drop(job, start, 'the event is not stored any more');
+    if (!body) return this.#drop(job, start, 'the event is no longer stored');
     if (state === 'inactive') return this.#drop(job, start, 'the webhook is inactive');
     if (state === 'failed') {
       return this.#drop(
@@ -113,15 +118,19 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
   onError(job: HookJobRow): Outcome<DeliveryResult> {
     const start = this.#start();
     if (start.at >= job.giveUpAt)
-      return this.#drop(job, start, 'an error inside Carillon, until the end');
-    // Our fault: the webhook is not blamed for it.
+      return this.#drop(
+        job,
+        start,
+        'an internal error of Carillon repeated until the time for retries was over',
+      );
+    // An error of ours, which must not count against the webhook.
     const at = new Date(start.at.getTime() + SURPRISE_PAUSE_MS);
     return {
       next: { kind: 'again', at, ambiguous: false },
       result: {
         evidence: this.#evidence(job, start, {
           outcome: 'retry',
-          detail: 'an error inside Carillon',
+          detail: 'an internal error of Carillon; the delivery will be repeated',
           nextAt: at,
         }),
         effect: null,
@@ -133,7 +142,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     return this.#drop(
       job,
       this.#start(),
-      'set aside: delivering it ended its worker several times',
+      'quarantined: its worker ended several times during the delivery',
     );
   }
 
@@ -145,7 +154,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     await recordHealth(sql, tally(settled), this.clock.now());
   }
 
-  /** @returns null when the process stops before there is an answer */
+  /** @returns `null` if the process stops before there is a result */
   async #deliver(
     job: HookJobRow,
     { callbackUrl, applicationId, secretSealed, body }: LoadedDelivery & { body: Buffer },
@@ -225,7 +234,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
   }
 }
 
-/** Counts by webhook what the attempts say about its receiver. */
+/** Counts for each webhook the attempts that affect its health. */
 function tally(settled: readonly Settled<HookJobRow, DeliveryResult>[]): Map<string, AttemptTally> {
   const tallies = new Map<string, AttemptTally>();
   for (const { job, result } of settled) {

@@ -11,12 +11,12 @@ const WebhookEventSchema = defineEntity({
     type: p.text(),
     /** The exact bytes that are signed and sent. */
     body: p.blob(),
-    /** Makes a double emission impossible, e.g. `job:<id>:successful:1`. */
+    /** Key that prevents storing the same event twice, e.g. `job:<id>:successful:1`. */
     dedupe: p.text().unique(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });
 
-/** Something that happened, as it is told to subscribers. */
+/** An event, as it is sent to subscribers. */
 export class WebhookEvent extends WebhookEventSchema.class {}
 WebhookEventSchema.setClass(WebhookEvent);

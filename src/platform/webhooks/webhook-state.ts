@@ -1,13 +1,14 @@
 import type { Transitions } from '../base/state/transitions.ts';
 
 /**
- * `inactive` is set by the owner, `failing` after 15 minutes of only failures, `failed` after 72 hours or when the
- * receiver answers 410: then deliveries stop until the owner activates it again (api facts 10.1).
+ * The owner sets `inactive`. A webhook becomes `failing` after 15 minutes of only failures. It
+ * becomes `failed` after 72 hours of them, or when the receiver answers 410; deliveries then stop
+ * until the owner activates it again.
  */
 export const WEBHOOK_STATES = ['active', 'inactive', 'failing', 'failed'] as const;
 export type WebhookState = (typeof WEBHOOK_STATES)[number];
 
-/** The states an owner may ask for. */
+/** States that an owner can set. */
 export const OWNER_STATES = ['active', 'inactive'] as const satisfies readonly WebhookState[];
 export type OwnerState = (typeof OWNER_STATES)[number];
 
@@ -18,7 +19,7 @@ export const WEBHOOK_TRANSITIONS = {
   inactive: ['active'],
 } as const satisfies Transitions<WebhookState>;
 
-/** Everything an application can subscribe to (api facts 10.3). */
+/** All events that an application can subscribe to. */
 export const TRIGGERS = [
   'account.connected', 'account.running', 'account.stopped', 'account.invalid', 'account.sync_error',
   'account.proof_changed',

@@ -12,14 +12,17 @@ const WebhookSchema = defineEntity({
   properties: {
     ...idColumn,
     application: () => ownedByApplication(),
-    /** Normalised by WHATWG URL. */
+    /** URL as normalised by the WHATWG rules. */
     callbackUrl: p.text(),
     state: p.enum(WEBHOOK_STATES),
     /** Names of `TRIGGERS`. */
     triggers: p.array(),
-    /** Since when its owner has wanted it without a pause: events before are never delivered late. */
+    /**
+     * When the owner created the webhook or last activated it from `inactive`. Earlier events are
+     * never replayed.
+     */
     subscribedAt: p.datetime().columnType('timestamptz'),
-    /** First failure since the last success; null while healthy. */
+    /** First failure since the last success; `null` if there is none. */
     failingSince: p.datetime().columnType('timestamptz').nullable(),
     /** Failed deliveries since the last success. */
     failures: p.integer().default(0),
@@ -27,6 +30,6 @@ const WebhookSchema = defineEntity({
   },
 });
 
-/** A subscription of an application to triggers (api facts 10). */
+/** A subscription of an application to triggers. */
 export class Webhook extends WebhookSchema.class {}
 WebhookSchema.setClass(Webhook);

@@ -1,6 +1,6 @@
 import { ConflictError, DomainError } from '../base/errors/domain-error.ts';
 
-/** The receiver did not prove that it wants deliveries; nothing was stored. */
+/** The receiver did not answer the challenge correctly. Nothing was stored. */
 export class ChallengeFailedError extends DomainError {
   constructor(why: string, cause?: unknown) {
     super(
@@ -14,7 +14,7 @@ export class ChallengeFailedError extends DomainError {
   }
 }
 
-/** An application has one webhook per callback_url. */
+/** The application already has a webhook for this `callback_url`. */
 export class WebhookExistsError extends ConflictError {
   constructor() {
     super('webhook.exists', 'callback_url is already used by another webhook of this application');

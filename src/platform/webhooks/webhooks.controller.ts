@@ -55,7 +55,7 @@ export class WebhooksController {
   @Endpoint({
     summary: 'Subscribe a callback address to triggers',
     description:
-      'Unless `state` is `inactive`, `callback_url` is called with `GET …?challenge=<random>` and must answer 200 with exactly that value within ten seconds; else nothing is stored.',
+      'Unless `state` is `inactive`, Carillon calls `GET callback_url?challenge=<random>`. The receiver must answer 200 with exactly that value within ten seconds; otherwise nothing is stored.',
     response: webhookView,
   })
   async create(
@@ -80,7 +80,7 @@ export class WebhooksController {
   @Endpoint({
     summary: 'Activate or deactivate a webhook',
     description:
-      'Only `state` can change. Setting `active` runs the challenge again; a webhook that had `failed` then gets the events of the last 72 hours that it has missed.',
+      'Only `state` can change. Setting `active` runs the challenge again. A webhook that had `failed` then gets the events of the last 72 hours that it missed.',
     response: webhookView,
   })
   async update(
@@ -105,7 +105,7 @@ export class WebhooksController {
   @Get(':id/deliveries')
   @ApiErrors(404)
   @Endpoint({
-    summary: 'What was delivered, what was not, and why',
+    summary: 'List delivery attempts and their results',
     description: 'Attempts of the last 30 days, newest first.',
     response: deliveriesView,
   })

@@ -18,7 +18,7 @@ export function toWebhookChange({ state, callback_url, triggers }: UpdateWebhook
   return { state, callbackUrl: callback_url, triggers };
 }
 
-/** @param clientId on the wire an application is known by its client id, as in the path */
+/** @param clientId the API identifies an application by its client id, as in the path */
 export function toWebhookView(webhook: Webhook, clientId: string): WebhookView {
   const { id, callbackUrl, state, triggers } = webhook;
   return {

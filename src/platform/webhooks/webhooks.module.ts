@@ -4,7 +4,7 @@ import { WebhookDispatcher } from './webhook-dispatcher.ts';
 import { WebhooksController } from './webhooks.controller.ts';
 import { WebhooksService } from './webhooks.service.ts';
 
-/** Subscriptions to what happens, and their deliveries. */
+/** Webhooks of applications, and their deliveries. */
 @Module({
   controllers: [WebhooksController],
   providers: [WebhooksService, WebhookChallenge, WebhookDispatcher],

@@ -42,7 +42,7 @@ export type UpdateWebhook = z.infer<typeof updateWebhookSchema>;
 export const listWebhooksQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
 export type ListWebhooksQuery = z.infer<typeof listWebhooksQuery>;
 
-/** A webhook (api facts 10.1). */
+/** A webhook. */
 export const webhookView = z
   .object({
     id: z.string(),
@@ -51,7 +51,7 @@ export const webhookView = z
     state: z
       .enum(WEBHOOK_STATES)
       .describe(
-        '`failing`: only failures for 15 minutes; `failed`: only failures for 72 hours, deliveries have stopped',
+        '`failing`: only failures for 15 minutes; `failed`: only failures for 72 hours or a 410, and deliveries have stopped',
       ),
     triggers: z.array(z.string()),
     version: z.literal('2.0'),
@@ -69,7 +69,7 @@ export const webhookView = z
   });
 export type WebhookView = z.infer<typeof webhookView>;
 
-/** The list, in the view that was asked for. */
+/** The list of webhooks, in the requested view. */
 export const webhooksView = z.union([z.array(webhookView), idsView, countView]);
 export type WebhooksView = z.infer<typeof webhooksView>;
 
@@ -92,9 +92,9 @@ export const deliveryView = z
     attempt: z.number().int().describe('1 for the first'),
     started_at: z.number().int(),
     took_ms: z.number().int(),
-    http_status: z.number().int().nullable().describe('Null when there was no answer'),
+    http_status: z.number().int().nullable().describe('Null if there was no response'),
     outcome: z.enum(['delivered', 'retry', 'dropped']),
-    detail: z.string().nullable().describe('Why it was not delivered'),
+    detail: z.string().nullable().describe('Why the event was not delivered'),
     next_attempt_at: z.number().int().nullable(),
   })
   .meta({

@@ -27,14 +27,17 @@ import {
 import { Webhook } from './webhook.entity.ts';
 import { WebhookExistsError } from './webhook.errors.ts';
 
-/** What an owner asks for. */
+/** Data for a new webhook. */
 export interface NewWebhook {
   callbackUrl: string;
   triggers: Trigger[];
   state: OwnerState;
 }
 
-/** A change an owner asks for; address and triggers only to be compared: they cannot change. */
+/**
+ * A change that the owner requests. The address and triggers cannot change; they are only compared
+ * with the stored values.
+ */
 export interface WebhookChange {
   state: OwnerState;
   callbackUrl?: unknown;
@@ -43,10 +46,10 @@ export interface WebhookChange {
 
 export type WebhookList = { webhooks: Webhook[] } | { ids: string[] } | { count: number };
 
-/** How far back a webhook that had failed gets its events when it is activated again. */
+/** How far back a failed webhook gets its missed events when it is activated again. */
 export const REPLAY_MS = 72 * 3_600_000;
 
-/** Subscriptions of applications (api facts 10). Every look-up names the application. */
+/** Manages the webhooks of applications. Every query is limited to one application. */
 @Injectable()
 export class WebhooksService {
   constructor(
@@ -68,7 +71,7 @@ export class WebhooksService {
     return view === 'ids' ? { ids: webhooks.map(({ id }) => id) } : { webhooks };
   }
 
-  /** @throws {NotFoundError} also for the webhook of another application */
+  /** @throws {NotFoundError} also if the webhook belongs to another application */
   async get(applicationId: string, id: string): Promise<Webhook> {
     const webhook =
       isId(id) && (await this.em.findOne(Webhook, { id, application: applicationId }));
@@ -77,9 +80,10 @@ export class WebhooksService {
   }
 
   /**
-   * @throws {InvalidInputError} when the address may not be called
-   * @throws {WebhookExistsError} when the application has one for the address
-   * @throws {ChallengeFailedError} when it is to be active and the receiver does not answer the challenge
+   * Creates a webhook. Runs the challenge if it is to be active.
+   * @throws {InvalidInputError} if `callback_url` may not be called
+   * @throws {WebhookExistsError} if the application already has a webhook for the address
+   * @throws {ChallengeFailedError} if the receiver does not answer the challenge
    */
   async create(applicationId: string, wanted: NewWebhook): Promise<Webhook> {
     const callbackUrl = this.egress.normalizeUrl(wanted.callbackUrl, 'callback_url');
@@ -105,17 +109,18 @@ export class WebhooksService {
         return webhook;
       });
     } catch (error) {
-      // Two requests at once: both passed the look above.
+      // Two simultaneous requests can both pass the check above.
       throw error instanceof UniqueConstraintViolationException ? new WebhookExistsError() : error;
     }
   }
 
   /**
-   * Activates or deactivates. Activating runs the challenge, also when it is active already, and clears the counters;
-   * one that had failed gets the events of the last 72 hours that it has missed.
+   * Activates or deactivates a webhook. Activating runs the challenge, even if the webhook is
+   * already active, and clears its failures. A webhook that had failed then gets the events of the
+   * last 72 hours that it missed.
    * @throws {NotFoundError}
-   * @throws {InvalidInputError} when address or triggers are to change
-   * @throws {ChallengeFailedError}
+   * @throws {InvalidInputError} if the address or triggers differ from the stored ones
+   * @throws {ChallengeFailedError} if the receiver does not answer the challenge
    */
   async update(applicationId: string, id: string, change: WebhookChange): Promise<Webhook> {
     const found = await this.get(applicationId, id);
@@ -123,7 +128,7 @@ export class WebhooksService {
     if (change.state === 'active') await this.challenge.verify(found.callbackUrl);
     return this.em.transactional(async (em) => {
       if (found.state === 'failed') await lockDeliveries(sqlOf(em), id);
-      // "no key": whoever queues deliveries meanwhile need not wait for the replay.
+      // "no key" lets other transactions queue deliveries during the replay.
       await sqlOf(em).query('select from webhook where id = $1 for no key update', [id]);
       const webhook = await em.findOne(
         Webhook,
@@ -132,14 +137,14 @@ export class WebhooksService {
       );
       if (!webhook) throw new NotFoundError('webhook', id); // deleted during the challenge
       const before = webhook.state;
-      this.#move(webhook, change.state);
+      this.#setState(webhook, change.state);
       await em.flush();
       if (before === 'failed') await this.#replay(em, webhook);
       return webhook;
     });
   }
 
-  /** Also forgets its open deliveries. @throws {NotFoundError} */
+  /** Deletes a webhook and its queued deliveries. @throws {NotFoundError} */
   async delete(applicationId: string, id: string): Promise<void> {
     await this.get(applicationId, id);
     await this.em.transactional(async (em) => {
@@ -167,7 +172,7 @@ export class WebhooksService {
     if (triggers !== undefined && !same) throw fixed('triggers');
   }
 
-  #move(webhook: Webhook, to: OwnerState): void {
+  #setState(webhook: Webhook, to: OwnerState): void {
     const now = this.clock.now();
     if (webhook.state !== to)
       assertTransition<WebhookState>(WEBHOOK_TRANSITIONS, webhook.state, to);
