@@ -1,7 +1,7 @@
 import { KeyedCount } from '../base/concurrency/keyed-count.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 
-/** As many as an account may have are open already. */
+/** The account has as many open requests of one kind as it may have. */
 export class TooManyReadersError extends DomainError {
   constructor(what: string, limit: number) {
     const message = `Too many concurrent requests to ${what} for one account (limit ${limit})`;
@@ -9,25 +9,33 @@ export class TooManyReadersError extends DomainError {
   }
 }
 
-/** Places that each account has for something that takes long; counted in this process. */
+/**
+ * Limits how many long-running requests of one kind each account may have at the same time. Counted
+ * per process.
+ */
 export class AccountPlaces {
-  readonly #taken = new KeyedCount();
+  readonly #open = new KeyedCount();
 
-  /** @param what names it in the refusal @param most places of one account */
+  /**
+   * @param what name of the endpoint for the error text
+   * @param most maximum number of requests of one account
+   */
   constructor(
     private readonly what: string,
     private readonly most: number,
   ) {}
 
-  /** Runs `work` in a place. @throws {TooManyReadersError} when none is free; nobody waits for one */
+  /**
+   * Runs `work` in one of the account's slots.
+   * @throws {TooManyReadersError} at once, if no slot is free
+   */
   async hold<T>(accountId: string, work: () => Promise<T>): Promise<T> {
-    if (this.#taken.get(accountId) >= this.most)
-      throw new TooManyReadersError(this.what, this.most);
-    this.#taken.add(accountId, 1);
+    if (this.#open.get(accountId) >= this.most) throw new TooManyReadersError(this.what, this.most);
+    this.#open.add(accountId, 1);
     try {
       return await work();
     } finally {
-      this.#taken.add(accountId, -1);
+      this.#open.add(accountId, -1);
     }
   }
 }

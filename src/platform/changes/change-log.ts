@@ -7,12 +7,15 @@ import { deliveriesBeside, queueDeliveries } from '../webhooks/queue-deliveries.
 import type { Trigger } from '../webhooks/webhook-state.ts';
 import { writerKey } from './writer-keys.ts';
 
-/** Kinds of objects in the log; `job_status`, `account` and `quota` are told by webhook only. */
+/**
+ * Kinds of objects that change. `job_status`, `account` and `quota` are reported by webhook only
+ * and are not in the log.
+ */
 export type ChangeObject =
   | 'message' | 'thread' | 'file' | 'folder' | 'label' | 'draft' | 'contact' | 'calendar' | 'event'
   | 'job_status' | 'account' | 'quota'; // prettier-ignore
 
-/** One change a client can see. */
+/** One change that clients can see. */
 export interface ChangeRecord {
   applicationId: string;
   accountId: string;
@@ -20,25 +23,28 @@ export interface ChangeRecord {
   objectId: string;
   event: 'create' | 'modify' | 'delete';
   at: Date;
-  /** False: something has happened to the object, but nothing of it has changed: told by webhook only. Default true. */
+  /**
+   * `false` if an event concerns the object but the object has not changed. It is then reported by
+   * webhook only. Default: true.
+   */
   logged?: false;
-  /** Tells subscribers of this trigger; absent: no webhook. */
+  /** Webhook to send to subscribers of this trigger; absent: no webhook. */
   webhook?: {
     trigger: Trigger;
-    /** Makes a second emission of the same happening impossible; unique over everything. */
+    /** Key that prevents a second webhook for the same event; unique across all events. */
     dedupe: string;
-    /** `object_data.attributes` (api facts 10.4). */
+    /** `object_data.attributes` of the webhook. */
     attributes?: Record<string, unknown> | null;
-    /** `object_data.metadata`. */
+    /** `object_data.metadata` of the webhook. */
     metadata?: Record<string, unknown> | null;
   };
 }
 
-/** What is due within so many milliseconds is due. */
+/** Deliveries due within this many milliseconds count as due now. */
 const SOON_MS = 5;
 
-/** Scopes of which an account needs one for its changes to be told by webhook (api facts 3.3); absent: none. */
-const TOLD_WITH: Readonly<Partial<Record<ChangeObject, readonly Scope[]>>> = {
+/** An account needs one of these scopes for webhooks about an object; absent: it needs none. */
+const WEBHOOK_SCOPES: Readonly<Partial<Record<ChangeObject, readonly Scope[]>>> = {
   message: SCOPES_FOR.hearOfMail,
   thread: SCOPES_FOR.hearOfMail,
   contact: SCOPES_FOR.readContacts,
@@ -48,7 +54,7 @@ const TOLD_WITH: Readonly<Partial<Record<ChangeObject, readonly Scope[]>>> = {
 
 const UNLOGGED: readonly ChangeObject[] = ['job_status', 'account', 'quota'];
 
-/** The exact bytes subscribers get (api facts 10.4). */
+/** The exact bytes that subscribers receive. */
 function webhookBody(change: ChangeRecord): Buffer {
   const delta = {
     date: toUnixSeconds(change.at),
@@ -66,7 +72,8 @@ function webhookBody(change: ChangeRecord): Buffer {
   return Buffer.from(JSON.stringify({ deltas: [delta] }));
 }
 
-// First everybody can see that we write (writer-keys.ts), then the numbers are drawn: the count is there before any row.
+// The lock that announces this writer (writer-keys.ts) must be taken before the numbers are
+// drawn. `count(*)` from `writing` enforces that order.
 const RECORD = deliveriesBeside(`
   writing as materialized (
     select pg_advisory_xact_lock_shared(${writerKey('a.id')})
@@ -77,20 +84,21 @@ const RECORD = deliveriesBeside(`
       unnest($10::uuid[], $11::text[], $12::uuid[], $13::text[]) x(account_id, object, object_id, event))`);
 
 /**
- * Writes changes to the log and queues their webhook deliveries, in the caller's transaction and one round trip. Subscribers
- * hear of an account's mail, calendars and contacts only as far as its scopes go. After the commit, whoever waits for changes of
- * the accounts hears of them, and the engine of the deliveries.
+ * Writes changes to the log and queues their webhook deliveries, in the caller's transaction and
+ * one round trip. Changes of an account's mail, calendars and contacts are sent to subscribers only
+ * if its scopes allow that. After the commit, clients that wait for changes of these accounts and
+ * the dispatcher of deliveries are notified.
  */
 export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]): Promise<void> {
   if (changes.length === 0) return;
   const logged = changes.filter(
     (change) => change.logged !== false && !UNLOGGED.includes(change.object),
   );
-  const told = changes.flatMap((change) => {
+  const events = changes.flatMap((change) => {
     const { applicationId, accountId, object, webhook } = change;
     if (!webhook) return [];
     const { trigger, dedupe } = webhook;
-    const scopes = TOLD_WITH[object] ?? null;
+    const scopes = WEBHOOK_SCOPES[object] ?? null;
     return {
       id: newId(),
       applicationId,
@@ -101,7 +109,7 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
       body: webhookBody(change),
     };
   });
-  const waitMs = await queueDeliveries(sql, RECORD, told, [
+  const waitMs = await queueDeliveries(sql, RECORD, events, [
     ...columnsOf(logged, 'accountId', 'object', 'objectId', 'event'),
   ]);
   if (waitMs !== null) wakeAfterCommit(sql, 'hook', waitMs > SOON_MS ? waitMs : 0);

@@ -5,11 +5,15 @@ const ChangeSchema = defineEntity({
   tableName: 'change',
   indexes: [{ name: 'change_at', properties: ['at'] }],
   properties: {
-    // First in the key, and no other index has the number: no plan reads the changes of everybody else.
+    // The account is first in the key, and no other index contains the number. No query plan can
+    // therefore read the changes of other accounts.
     accountId: p.uuid().primary(),
-    /** Handed out when it is written, not when it is committed: readers mind who is still writing (docs/adr/0036). */
+    /**
+     * Assigned when the row is written, not when it commits. Readers therefore take open
+     * transactions into account (docs/adr/0036).
+     */
     seq: p.bigint('number').primary().autoincrement(),
-    /** Wire name: message, thread, event, calendar, … */
+    /** Name in the API: message, thread, event, calendar, … */
     object: p.text(),
     objectId: p.uuid(),
     /** `create`, `modify` or `delete`. */
@@ -18,6 +22,8 @@ const ChangeSchema = defineEntity({
   },
 });
 
-/** The log of everything a client can see change (design 8); written in the transaction that changes it. */
+/**
+ * The log of all changes that clients can see. A change is logged in the transaction that makes it.
+ */
 export class Change extends ChangeSchema.class {}
 ChangeSchema.setClass(Change);

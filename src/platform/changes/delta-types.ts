@@ -1,6 +1,6 @@
 import { allows, type Scope, SCOPES_FOR } from '../auth/scopes.ts';
 
-/** Scopes that allow seeing each kind of object; any one of them. */
+/** Scopes that allow reading each kind of object. One of them is enough. */
 const SEEN_BY = {
   message: SCOPES_FOR.readMail,
   thread: SCOPES_FOR.readMail,
@@ -13,14 +13,14 @@ const SEEN_BY = {
   event: SCOPES_FOR.readCalendar,
 } as const satisfies Record<string, readonly Scope[]>;
 
-/** Kinds of objects that deltas tell of. */
+/** Kinds of objects whose changes appear in deltas. */
 export type DeltaType = keyof typeof SEEN_BY;
 export const DELTA_TYPES = Object.keys(SEEN_BY) as readonly DeltaType[];
 
-/** Any one of these scopes is needed to read deltas at all. */
+/** An account needs one of these scopes to read deltas at all. */
 export const DELTA_SCOPES: readonly Scope[] = [...new Set(Object.values(SEEN_BY).flat())];
 
-/** Whether the scopes (null: all) let the type be seen. */
+/** Whether the scopes allow reading objects of this type. `null` = every scope. */
 export function maySee(scopes: readonly Scope[] | null, type: DeltaType): boolean {
   return allows(scopes, SEEN_BY[type]);
 }

@@ -2,15 +2,15 @@ import type { ChangeRecord } from './change-log.ts';
 
 const EVENTS = { created: 'create', updated: 'modify', deleted: 'delete' } as const;
 
-/** What has happened to an object. */
+/** What was done to an object. */
 export type ChangeVerb = keyof typeof EVENTS;
 
-/** Whose object has changed, and when. */
+/** The application and account of a changed object, and the time of the change. */
 export type ChangeOwner = Pick<ChangeRecord, 'applicationId' | 'accountId' | 'at'>;
 
 /**
- * A change as the log has it, with the notice for subscribers of `<object>.<verb>`.
- * @param notice null: subscribers are not told
+ * Builds a change for the log, with its webhook `<object>.<verb>`.
+ * @param notice contents of the webhook; `null` = no webhook
  */
 export function objectChange(
   object: 'event' | 'calendar' | 'contact',

@@ -7,11 +7,14 @@ const PrunedChangesSchema = defineEntity({
   properties: {
     account: () => ownedByAccount().primary(),
     object: p.text().primary(),
-    /** The latest one that is gone. */
+    /** Number of the newest deleted change. */
     seq: p.bigint('number'),
   },
 });
 
-/** How far the log of an account has been cleared away, for each kind of object: what lies before cannot be read on from. */
+/**
+ * How far the log of an account has been pruned, for each kind of object. A cursor before this
+ * point has expired.
+ */
 export class PrunedChanges extends PrunedChangesSchema.class {}
 PrunedChangesSchema.setClass(PrunedChanges);

@@ -1,12 +1,14 @@
 /*
- * Who is writing to the log of an account at this moment. A change gets its number when it is written and can be seen
- * when its transaction commits, so a later number may be seen earlier. Every writer therefore holds a shared advisory
- * lock, before it draws its numbers and until its transaction ends; its key tells the account and the last number
- * that was out then. Nobody waits for these locks; readers look at them (docs/adr/0036).
+ * Marks the transactions that are writing to the log of an account. A change gets its number when
+ * it is written and becomes visible when its transaction commits, so a later number may become
+ * visible first. Every writer therefore takes a shared advisory lock before it draws its numbers,
+ * and keeps the lock until its transaction ends. The lock's key contains the account and the last
+ * number drawn before. No transaction waits for these locks; readers only list them
+ * (docs/adr/0036).
  *
- * The key is a bigint: 0, 19 bits of the account of which the first is 1, 44 bits of the number. 2^44 numbers last 500
- * years at a thousand a second. Two accounts with the same bits delay each other's readers, for as long as a
- * transaction takes.
+ * The key is a bigint: one 0 bit, 19 bits of the account (the first is 1), 44 bits of the number.
+ * 2^44 numbers last 500 years at a thousand a second. If two accounts have the same 19 bits, a
+ * transaction of one delays the readers of the other until it ends.
  */
 const NUMBER_BITS = 44;
 const SEED = 727_004;
@@ -17,14 +19,17 @@ export function firstKey(account: string): string {
   return `((${hash}) << ${NUMBER_BITS})`;
 }
 
-/** SQL of the key of whoever begins to write to the log of an account. @param account SQL of its id */
+/**
+ * SQL of the key for a transaction that begins to write to the log of an account.
+ * @param account SQL of its id
+ */
 export function writerKey(account: string): string {
   return `${firstKey(account)} + coalesce(pg_sequence_last_value('change_seq_seq'), 0)`;
 }
 
 /**
- * SQL of the lowest of the numbers in the keys of those who write to the log of an account: all they write has higher
- * numbers. Null: nobody writes.
+ * SQL of the lowest number in the keys of all current writers of an account's log. Their changes
+ * have higher numbers. SQL `null` if there are no writers.
  */
 export function lowestWriter(account: string): string {
   return `

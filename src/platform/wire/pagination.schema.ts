@@ -6,13 +6,13 @@ const nonNegative = (name: string) =>
     message: `${name} parameter must be nonnegative.`,
   });
 
-/** `limit` and `offset` of the main address: default 100, at most 1000 (api facts 1.4). */
+/** `limit` and `offset` of the main address: default 100, at most 1000. */
 export const pageQuery = {
   limit: nonNegative('Limit')
     .refine((limit) => limit <= 1000, 'Cannot request more than 1000 resources at once.')
     .default(100)
     .describe('Page size, 0 to 1000'),
-  offset: nonNegative('Offset').default(0).describe('How many to skip'),
+  offset: nonNegative('Offset').default(0).describe('How many items to skip'),
 };
 
 /** `limit` and `offset` of the integrations address: default 10, at most 1000. */
@@ -25,8 +25,8 @@ export const betaPageQuery = {
 };
 
 /**
- * The `view` parameter. `ids` answers an array of ids, `count` an object `{count}` that ignores paging,
- * `expanded` richer objects where the resource has them.
+ * The `view` parameter. `ids` returns an array of ids, `count` an object `{count}` that ignores
+ * paging. `expanded` returns more fields, for resources that support it.
  */
 export function viewQuery<const V extends readonly [string, ...string[]]>(views: V) {
   return z

@@ -2,12 +2,12 @@ import type { ZodType } from 'zod';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 
 const MOST_PROBLEMS = 10;
-/** Names of the request's own choosing are repeated in them, and can be long and many. */
+/** Error texts repeat names from the request, which can be long and many. */
 const MOST_CHARACTERS = 200;
 
 /**
- * Reads the `settings` of a request by the schema of the provider or service they are for.
- * @throws {InvalidInputError} naming every wrong field (the first ten)
+ * Parses the `settings` of a request with the schema of their provider or service.
+ * @throws {InvalidInputError} naming the first ten wrong fields
  */
 export function parseSettings<T>(schema: ZodType<T>, given: unknown): T {
   const parsed = schema.safeParse(given);

@@ -3,14 +3,14 @@ import { type Address, EMAIL_ADDRESS, MOST_EMAIL_LENGTH } from '../base/text/add
 import { isTimeZone } from '../base/time/time-zone.ts';
 
 /*
- * Building blocks of request and response schemas. Wire rules: numeric strings are accepted and numbers answered
- * (spec 2.8, api facts 14.4); ids are opaque strings; times are Unix seconds.
+ * Building blocks of request and response schemas. Numbers are also accepted as numeric strings and
+ * always returned as numbers. Ids are opaque strings; times are Unix seconds.
  */
 
 const INTEGER_TEXT = /^\s*[+-]?\d{1,15}\s*$/;
 
 /**
- * An integer that may arrive as a numeric string; parsed to a number.
+ * An integer, also accepted as a numeric string; parsed to a number.
  * @param bounds inclusive
  */
 export function integerLike(bounds: { min?: number; max?: number } = {}) {
@@ -32,15 +32,18 @@ export function integerLike(bounds: { min?: number; max?: number } = {}) {
     });
 }
 
-/** Latest instant we accept: 9999-12-31T23:59:59Z. Later ones are mistakes (often milliseconds). */
+/** Latest accepted time: 9999-12-31T23:59:59Z. Later values are mistakes, often milliseconds. */
 export const MAX_UNIX_SECONDS = 253_402_300_799;
 
-/** A Unix timestamp in seconds, also as a numeric string; `0` to the end of the year 9999. */
+/**
+ * A Unix timestamp in seconds, also accepted as a numeric string; from 0 to the end of the year
+ * 9999.
+ */
 export function unixSeconds() {
   return integerLike({ min: 0, max: MAX_UNIX_SECONDS });
 }
 
-/** `true` or `false` in a query string, in any case (api facts 1.3). */
+/** `true` or `false` in a query string, in upper or lower case. */
 export function queryBoolean() {
   return z
     .string()
@@ -53,19 +56,22 @@ export function queryBoolean() {
     .meta({ enum: ['true', 'false'] });
 }
 
-/** A query string value of at most 255 characters (api facts 1.3). */
+/** A query string value of at most 255 characters. */
 export function queryText() {
   return z.string().max(255, 'must not be longer than 255 characters');
 }
 
-/** A query value that may be given once or repeatedly; always parsed to an array. */
+/** A query parameter that may be repeated; always parsed to an array. */
 export function queryList() {
   return z
     .union([queryText(), z.array(queryText()).max(100)])
     .transform((value) => (Array.isArray(value) ? value : [value]));
 }
 
-/** An email address as clients send it: trimmed, at most 320 characters, one `@`, no white space or control characters. */
+/**
+ * An email address from a client: trimmed, at most 320 characters, one `@`, no white space or
+ * control characters.
+ */
 export function emailAddress() {
   return z
     .string()
@@ -98,7 +104,7 @@ export function timeZoneName() {
     .refine(isTimeZone, 'must be the name of an IANA time zone, such as Europe/Berlin');
 }
 
-/** `{ email, name }` (spec 2.3) as it comes in; null and missing names become the empty string. */
+/** `{ email, name }` in requests. A missing or null name becomes the empty string. */
 export const addressInput = z
   .object({
     email: emailAddress(),
@@ -110,14 +116,14 @@ export const addressInput = z
   })
   .meta({ id: 'AddressInput', example: { email: 'bo@example.test', name: 'Bo' } });
 
-/** `{ email, name }` (spec 2.3) as it is answered. */
+/** `{ email, name }` in responses. */
 export const addressView: z.ZodType<Address> = z
   .object({ email: z.string(), name: z.string() })
   .meta({ id: 'Address', example: { email: 'bo@example.test', name: 'Bo' } });
 
 /**
- * Metadata (api facts 1.5): at most 50 pairs, keys of 1–40 characters, values of at most 500, no nesting.
- * Booleans and numbers are accepted and kept as they are for grants; elsewhere use `metadataInput`.
+ * Metadata: at most 50 pairs, keys of 1 to 40 characters, values of at most 500, no nesting. Grants
+ * also accept booleans and numbers; all other objects use this schema.
  */
 export const metadataInput = z
   .record(
@@ -127,7 +133,7 @@ export const metadataInput = z
   .refine((pairs) => Object.keys(pairs).length <= 50, 'must not have more than 50 pairs')
   .meta({ id: 'MetadataInput', example: { team: 'sales' } });
 
-/** The metadata filters of list endpoints (api facts 1.4). */
+/** The metadata filters of list endpoints. */
 export const metadataQuery = {
   metadata_key: queryList().optional(),
   metadata_value: queryList().optional(),
@@ -135,7 +141,7 @@ export const metadataQuery = {
   metadata_search: z.enum(['any', 'all', 'none']).optional(),
 };
 
-/** `{ "job_status_id": … }`: the answer to a deletion that becomes a job (spec 4.4). */
+/** `{ "job_status_id": … }`: the response to a deletion that creates a job status. */
 export const jobReference = z
   .object({ job_status_id: z.string() })
   .meta({ id: 'JobReference', example: { job_status_id: '019aa1b2-0000-7000-8000-000000000001' } });
@@ -144,10 +150,10 @@ export const countView = z
   .object({ count: z.number().int() })
   .meta({ id: 'Count', example: { count: 42 } });
 
-/** Array of ids: the answer to `view=ids`. */
+/** Array of ids: the response to `view=ids`. */
 export const idsView = z.array(z.string()).meta({ id: 'Ids' });
 
-/** `{success: true}`: the answer to a deletion. */
+/** `{success: true}`: the response to a deletion. */
 export const successView = z
   .object({ success: z.literal(true) })
   .meta({ id: 'Success', example: { success: true } });
