@@ -14,20 +14,23 @@ const JobAttemptSchema = defineEntity({
     endedAt: p.datetime().columnType('timestamptz'),
     /** `sent`, `not-sent`, `unknown`. */
     outcome: p.text(),
-    /** Which way it went, one of `SEND_ROUTES`; null: it did not come to that, or it is no message. */
+    /**
+     * Route of the message, one of `SEND_ROUTES`; `null` if sending did not begin, or if the job is
+     * not about a message.
+     */
     route: p.text().nullable(),
-    /** How far the exchange with the provider came. */
+    /** The step that the exchange with the provider reached. */
     phase: p.text().nullable(),
     /** A `ProviderErrorCode`. */
     code: p.text().nullable(),
-    /** The provider's own words. */
+    /** Error text of the provider. */
     detail: p.text().nullable(),
     nextAt: p.datetime().columnType('timestamptz').nullable(),
-    /** The retry rule that set `nextAt`, or ended the job. */
+    /** Name of the retry rule that set `nextAt` or ended the job. */
     rule: p.text().nullable(),
   },
 });
 
-/** Evidence of one attempt of a job; append only. */
+/** One attempt in the timeline of a job status; rows are only added. */
 export class JobAttempt extends JobAttemptSchema.class {}
 JobAttemptSchema.setClass(JobAttempt);

@@ -1,9 +1,12 @@
 import { allows, type Scope, SCOPES_FOR } from '../auth/scopes.ts';
 import { JOB_ACTIONS, type JobAction } from './job-status.ts';
 
-/** Scopes that let a job be read, any one of them: those that may change or read what it is about. */
+/**
+ * Scopes that allow reading a job status: those that allow reading or changing its object. One of
+ * them is enough.
+ */
 const SEEN_BY: Readonly<Record<JobAction, readonly Scope[]>> = {
-  // Jobs of messages that are sent show the messages.
+  // Job statuses of sent messages contain the messages.
   new_outbox: SCOPES_FOR.sendMail,
   send_message: SCOPES_FOR.sendMail,
   save_sent_email: SCOPES_FOR.sendMail,
@@ -29,7 +32,7 @@ const SEEN_BY: Readonly<Record<JobAction, readonly Scope[]>> = {
   delete_contact: SCOPES_FOR.readContacts,
 };
 
-/** The kinds of jobs the scopes let somebody read; null: all of them. */
+/** The actions whose job statuses may be read with these scopes; `null` = all actions. */
 export function jobsSeen(scopes: readonly Scope[] | null): readonly JobAction[] | null {
   return scopes && JOB_ACTIONS.filter((action) => allows(scopes, SEEN_BY[action]));
 }

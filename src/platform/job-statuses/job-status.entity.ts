@@ -15,7 +15,7 @@ const JobStatusSchema = defineEntity({
   ],
   triggers: [
     {
-      // The database refuses what the table of moves refuses, whoever asks.
+      // The database enforces JOB_TRANSITIONS for every update.
       name: 'job_status_moves',
       timing: 'before',
       events: ['update'],
@@ -26,32 +26,35 @@ const JobStatusSchema = defineEntity({
     },
   ],
   properties: {
-    /** Is the job_status_id, and the stable part of an outbox message's Message-ID. */
+    /** The job_status_id, and the stable part of an outbox message's Message-ID. */
     ...idColumn,
     account: () => ownedByAccount(),
     /** One of `JOB_ACTIONS`. */
     action: p.text(),
-    /** Kind of the affected object: message, calendar, event. */
+    /** Kind of the affected object, such as message, calendar, event. */
     object: p.text(),
-    /** The affected object; null for an outbox message that has not been sent. */
+    /** The affected object; `null` for an outbox message that has not been sent. */
     objectId: p.uuid().nullable(),
     status: p.enum(JOB_STATES),
     reason: p.text().nullable(),
     sendAt: p.datetime().columnType('timestamptz').nullable(),
     originalSendAt: p.datetime().columnType('timestamptz').nullable(),
     retryLimitAt: p.datetime().columnType('timestamptz').nullable(),
-    /** The message in the mailbox, once known. */
+    /** The message in the mailbox; `null` until it is known. */
     messageId: p.uuid().nullable(),
     threadId: p.uuid().nullable(),
-    /** Which way a message went, one of `SEND_ROUTES`; null: not sent yet, or no message. */
+    /**
+     * Route of the message, one of `SEND_ROUTES`; `null` if it was not sent yet, or if the job is
+     * not about a message.
+     */
     route: p.text().nullable(),
-    /** Grows with every edit; webhooks' dedupe keys carry it. */
+    /** Incremented by every edit. Dedupe keys of webhooks contain it. */
     version: p.integer().default(1),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
     updatedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });
 
-/** What the API shows of one change that is pushed to a provider (spec 2.6). */
+/** A job status: what the API shows about one change that is sent to a provider. */
 export class JobStatus extends JobStatusSchema.class {}
 JobStatusSchema.setClass(JobStatus);

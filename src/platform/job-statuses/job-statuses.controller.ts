@@ -23,7 +23,7 @@ export class JobStatusesController {
   constructor(private readonly jobs: JobStatusesService) {}
 
   @Get()
-  @Endpoint({ summary: 'List jobs, newest first', response: jobStatuses })
+  @Endpoint({ summary: 'List job statuses, newest first', response: jobStatuses })
   async list(
     @CurrentAccount() account: AccountPrincipal,
     @Query({ schema: listJobStatusesQuery }) query: ListJobStatusesQuery,
@@ -34,7 +34,7 @@ export class JobStatusesController {
   @Get(':job_status_id')
   @ApiErrors(404)
   @Endpoint({
-    summary: 'Read a job',
+    summary: 'Read a job status',
     description: '`view=expanded` adds the timeline of attempts.',
     response: jobStatus,
   })

@@ -4,7 +4,7 @@ import type { AttemptRow, JobRow } from './job-statuses.repository.ts';
 import type { JobStatusView } from './job-statuses.schema.ts';
 import type { JobDetails } from './job-statuses.service.ts';
 
-/** What only jobs of the outbox have. */
+/** Fields that only jobs of outbox messages have. */
 function outboxPart(row: JobRow): Partial<JobStatusView> {
   if (!row.content || !row.sendAt || !row.originalSendAt || !row.retryLimitAt) return {};
   const sent = row.status === 'successful';

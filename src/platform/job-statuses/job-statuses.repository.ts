@@ -5,7 +5,7 @@ import { Database } from '../database/sql.ts';
 import type { RefusedRecipient } from '../base/errors/provider-error.ts';
 import type { JobAction, JobState, SendRoute } from './job-status.ts';
 
-/** A job as it is read; the content only for messages of the outbox. */
+/** A job status as it is read. `content` is set only for outbox messages. */
 export interface JobRow {
   id: string;
   accountId: string;
@@ -19,13 +19,16 @@ export interface JobRow {
   retryLimitAt: Date | null;
   messageId: string | null;
   threadId: string | null;
-  /** Which way a message went; null: nobody has got it yet, or it is none. */
+  /**
+   * Route of the message; `null` if no recipient has accepted it yet, or if the job is not about a
+   * message.
+   */
   route: SendRoute | null;
   createdAt: Date;
   content: Record<string, unknown> | null;
 }
 
-/** A line of a job's timeline. */
+/** One attempt in the timeline of a job status. */
 export interface AttemptRow {
   attempt: number;
   startedAt: Date;
@@ -39,7 +42,7 @@ export interface AttemptRow {
   rule: string | null;
 }
 
-/** Who of a message's recipients has accepted it, and who has refused it for good. */
+/** Recipients that have accepted a message, and recipients that have refused it permanently. */
 export interface RecipientsRow {
   accepted: string[];
   refused: RefusedRecipient[];
@@ -57,7 +60,8 @@ const ATTEMPTS = `
     next_at as "nextAt", rule
   from job_attempt where job_id = $1 order by id`;
 
-// What was sent has reached everybody who did not refuse it: an ordinary message needs no list of its own.
+// A sent message was accepted by every recipient that did not refuse it, so ordinary messages
+// store no list of their own.
 const RECIPIENTS = `
   select m.refused,
     case when s.status = 'successful' then array(
@@ -66,7 +70,7 @@ const RECIPIENTS = `
     else m.accepted end as accepted
   from outbox_message m join job_status s using (id) where m.id = $1`;
 
-/** Reading jobs; they are written by `jobs.ts` alone. */
+/** Reads job statuses. Only `jobs.ts` writes them. */
 @Injectable()
 export class JobStatusesRepository {
   constructor(private readonly database: Database) {}
@@ -76,7 +80,7 @@ export class JobStatusesRepository {
     return row;
   }
 
-  /** Newest first. @param actions null: of every kind */
+  /** Newest first. @param actions only jobs with these actions; `null` = all */
   list(
     accountId: string,
     query: PageOfView,
@@ -89,7 +93,8 @@ export class JobStatusesRepository {
       columns: COLUMNS,
       from: 'job_status s',
       id: 's.id',
-      // The MIME is about as long as the content, and its length is known without being read.
+      // The MIME text is about as long as the content, and PostgreSQL knows its length without
+      // reading it.
       bytes: '(select octet_length(m.mime) from outbox_message m where m.id = s.id)',
       orderBy: 's.id desc',
       conditions,
@@ -98,12 +103,15 @@ export class JobStatusesRepository {
     });
   }
 
-  /** The timeline of a job that `find` has returned. */
+  /** The timeline of a job status that `find` returned. */
   attempts(jobId: string): Promise<AttemptRow[]> {
     return this.database.query<AttemptRow>(ATTEMPTS, [jobId]);
   }
 
-  /** Recipients of a job that `find` has returned; undefined: it is no message. */
+  /**
+   * The recipients of a job status that `find` returned; `undefined` if it is not about an outbox
+   * message.
+   */
   async recipients(jobId: string): Promise<RecipientsRow | undefined> {
     const [row] = await this.database.query<RecipientsRow>(RECIPIENTS, [jobId]);
     return row;

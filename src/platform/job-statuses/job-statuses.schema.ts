@@ -7,7 +7,7 @@ export const listJobStatusesQuery = z.object({ ...pageQuery, view: viewQuery(['i
 export type ListJobStatusesQuery = z.infer<typeof listJobStatusesQuery>;
 export const jobStatusQuery = z.object({ view: viewQuery(['expanded']) });
 
-/** One attempt in a job's timeline. */
+/** One attempt in the timeline of a job status. */
 export const jobAttempt = z
   .object({
     attempt: z.number().int(),
@@ -15,22 +15,22 @@ export const jobAttempt = z
     ended_at: z.number().int(),
     outcome: z
       .enum(['sent', 'not-sent', 'unknown'])
-      .describe('sent: at least one recipient has accepted'),
+      .describe('`sent` means that at least one recipient has accepted the message'),
     route: z
       .enum(SEND_ROUTES)
       .nullable()
       .describe(
-        "Which way it went: the account's provider or the mailing service; null: it came to no sending",
+        "The account's provider (`account`) or the mailing service (`relay`); null if sending did not begin",
       ),
-    phase: z.string().nullable().describe('How far the exchange with the provider came'),
+    phase: z.string().nullable().describe('The step that the exchange with the provider reached'),
     code: z.string().nullable(),
-    detail: z.string().nullable().describe("The provider's own words"),
+    detail: z.string().nullable().describe('Error text of the provider'),
     next_at: z.number().int().nullable(),
-    rule: z.string().nullable().describe('The retry rule that decided what came next'),
+    rule: z.string().nullable().describe('The retry rule that decided what to do next'),
   })
   .meta({ id: 'JobAttempt' });
 
-/** A job (spec 2.6, api facts 6.4). */
+/** A job status. */
 export const jobStatus = z
   .object({
     job_status_id: z.string(),
@@ -50,7 +50,7 @@ export const jobStatus = z
       .nullable()
       .optional()
       .describe(
-        "Which way a message went: the account's provider or the mailing service; null: not sent yet",
+        "The account's provider (`account`) or the mailing service (`relay`); null if the message was not sent yet",
       ),
     metadata: z.record(z.string(), z.unknown()).nullable(),
     original_data: z.record(z.string(), z.unknown()).optional(),
@@ -61,7 +61,7 @@ export const jobStatus = z
       })
       .optional()
       .describe(
-        'Of a message, only with view=expanded: who has accepted it, and who has not got it for good',
+        'Only for messages, with view=expanded: recipients that have accepted the message, and recipients that have refused it permanently',
       ),
     attempts: z.array(jobAttempt).optional().describe('Only with view=expanded'),
   })
@@ -84,7 +84,7 @@ export const jobStatus = z
     },
   });
 export type JobStatusView = z.infer<typeof jobStatus>;
-/** Jobs, or with `view` their ids or their number. */
+/** Job statuses, or with `view` their ids or their number. */
 export const jobStatuses = z
   .union([z.array(jobStatus), idsView, countView])
   .meta({ id: 'JobStatuses' });

@@ -12,19 +12,22 @@ import {
 } from './job-statuses.repository.ts';
 import { jobsSeen } from './job-sight.ts';
 
-/** What `view=expanded` adds to a job. */
+/** What `view=expanded` adds to a job status. */
 export interface JobDetails {
   attempts: AttemptRow[];
-  /** Undefined: it is no message, or one whose recipients the account's scopes do not let be read. */
+  /**
+   * `undefined` if the job is not about a message, or if the account's scopes do not allow reading
+   * its recipients.
+   */
   recipients: RecipientsRow | undefined;
 }
 
-/** Reading what became of changes (spec 4.3). */
+/** Reads the results of changes that were sent to providers. */
 @Injectable()
 export class JobStatusesService {
   constructor(private readonly repository: JobStatusesRepository) {}
 
-  /** @throws {NotFoundError} also where the account's scopes do not let it be read */
+  /** @throws {NotFoundError} also if the account's scopes do not allow reading it */
   async get(
     account: AccountPrincipal,
     id: string,
@@ -43,7 +46,7 @@ export class JobStatusesService {
     return { job: shown, details: { attempts, recipients } };
   }
 
-  /** Those of the kinds that the account's scopes let be read, newest first. */
+  /** The job statuses that the account's scopes allow reading, newest first. */
   async list(account: AccountPrincipal, query: PageOfView): Promise<Listing<JobRow>> {
     const listing = await this.repository.list(account.accountId, query, jobsSeen(account.scopes));
     return listing.view === 'items'
@@ -52,7 +55,7 @@ export class JobStatusesService {
   }
 }
 
-/** Who may send drafts and not read them is told of one that was sent by its id only. */
+/** An account that may send drafts but not read them sees only the id of a sent draft. */
 function shownTo({ scopes }: AccountPrincipal, job: JobRow): JobRow {
   const draft = job.content?.['draft'];
   return draft === undefined || allows(scopes, SCOPES_FOR.readDrafts)

@@ -13,26 +13,33 @@ import {
   STATES_WITH_REASON,
 } from './job-status.ts';
 
-/** SQL: opens the jobs in the rows of `given` (id, account_id, action, object, object_id, at). */
+/**
+ * SQL that creates job statuses for the rows of `given` (id, account_id, action, object, object_id,
+ * at).
+ */
 export const OPEN_JOBS = `
   insert into job_status (id, account_id, action, object, object_id, status, created_at, updated_at)
   select id, account_id, action, object, object_id, 'pending', at, at from given`;
 
 export interface JobMove {
   id: string;
-  /** `pending`: what was delayed has got a new time. Nobody is told of that. */
+  /** `pending` means that a delayed job got a new time. This transition sends no webhook. */
   to: JobState;
-  /** Required for delayed, failed and cancelled; forbidden otherwise. */
+  /** Required for delayed, failed and cancelled; not allowed for other states. */
   reason?: string;
-  /** Which way a sent message went; absent: unchanged. */
+  /** Route of a sent message; absent: unchanged. */
   route?: SendRoute;
-  /** Recipients who have refused a message for good: told with the move, the first 100 of them. */
+  /**
+   * Recipients that have refused a message permanently. The webhook contains the first 100 of them.
+   */
   refused?: readonly RefusedRecipient[];
-  /** Nobody is notified: who asked for it is told in the answer. Default false. */
+  /**
+   * True to send no webhook, because the response reports the result to the client. Default: false.
+   */
   quiet?: boolean;
 }
 
-interface MovedRow {
+interface ChangedRow {
   id: string;
   accountId: string;
   applicationId: string;
@@ -42,7 +49,7 @@ interface MovedRow {
   from: JobState;
   status: JobState;
   reason: string | null;
-  /** Unix seconds; text where the ORM reads it. */
+  /** Unix seconds; a string if the ORM reads the row. */
   sendAt: string | number | null;
   originalSendAt: string | number | null;
   messageId: string | null;
@@ -51,33 +58,34 @@ interface MovedRow {
 }
 
 /*
- * No joins: what belongs to a job is found by its place among the ids. The planner takes the lists for ten rows, and a table that has
- * few jobs yet for one, and would compare each with each, or read all of them.
+ * No joins: the values of a job are found by its position among the ids. The planner estimates ten
+ * rows for each array, and one row for a table with few jobs. With a join it would compare every
+ * pair or read the whole table.
  */
 const given = (parameter: string) => `(${parameter}::text[])[array_position($1::uuid[], s.id)]`;
 
 const MOVE = `
-  with held as materialized (
+  with locked as materialized (
     select s.id, s.status as before from job_status s
     where s.id = any($1::uuid[]) and s.status = any(string_to_array(${given('$4')}, ','))
     order by s.id for update of s)
   update job_status s set status = ${given('$2')}, reason = ${given('$3')}, route = coalesce(${given('$6')}, s.route), updated_at = $5
-  where s.id = any(array(select id from held))
+  where s.id = any(array(select id from locked))
   returning s.id, s.account_id as "accountId", (select g.application_id from "grant" g where g.id = s.account_id) as "applicationId",
     s.action, s.object, s.object_id as "objectId",
-    (array(select before from held))[array_position(array(select id from held), s.id)] as "from", s.status, s.reason,
+    (array(select before from locked))[array_position(array(select id from locked), s.id)] as "from", s.status, s.reason,
     floor(extract(epoch from s.send_at))::bigint as "sendAt", floor(extract(epoch from s.original_send_at))::bigint as "originalSendAt",
     s.message_id as "messageId", s.thread_id as "threadId", s.version`;
 
 const seconds = (value: string | number | null): number | null =>
   value === null ? null : Number(value);
 
-/** A notification stays a small one, however many recipients have refused. */
-const MOST_TOLD = 100;
+/** Keeps the webhook small even if many recipients have refused. */
+const MOST_SHOWN = 100;
 const MOST_CHARACTERS = 500;
 
-function extras(row: MovedRow, refused: readonly RefusedRecipient[]): Record<string, unknown> {
-  const told = refused.slice(0, MOST_TOLD).map(({ email, reason }) => ({
+function extras(row: ChangedRow, refused: readonly RefusedRecipient[]): Record<string, unknown> {
+  const shown = refused.slice(0, MOST_SHOWN).map(({ email, reason }) => ({
     email,
     reason: storable(reason, MOST_CHARACTERS),
   }));
@@ -85,13 +93,13 @@ function extras(row: MovedRow, refused: readonly RefusedRecipient[]): Record<str
     ...(STATES_WITH_REASON.includes(row.status) ? { reason: row.reason } : {}),
     send_at: seconds(row.sendAt),
     original_send_at: seconds(row.originalSendAt),
-    ...(told.length > 0 ? { refused: told } : {}),
+    ...(shown.length > 0 ? { refused: shown } : {}),
   };
 }
 
-/** `object_data.attributes` of a job notification (api facts 10.4). */
+/** `object_data.attributes` of a `job.*` webhook. */
 function attributes(
-  row: MovedRow,
+  row: ChangedRow,
   refused: readonly RefusedRecipient[] = [],
 ): Record<string, unknown> {
   const sent = row.status === 'successful';
@@ -108,19 +116,23 @@ function attributes(
 }
 
 /**
- * The one function that performs moves of jobs (spec 3.1): state and reason, the change log and the job.*
- * notifications, in the caller's transaction and two round trips. A move the table does not allow is not made and not an
- * error: its job was settled by somebody else.
- * @param moves some hundreds at most, each of another job: the time it takes grows faster than their number
- * @returns ids that moved; the others were already where no move leads there
+ * Changes the states of jobs; no other function does. Writes state and reason and queues the
+ * `job.*` webhooks, in the caller's transaction and two round trips. A transition that
+ * `JOB_TRANSITIONS` does not allow is skipped without an error: another worker or request has
+ * settled the job.
+ * @param moves at most some hundreds, each of a different job: the time grows faster than their
+ *   number
+ * @returns ids of the jobs whose transition was made
  */
 export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): Promise<string[]> {
   if (moves.length === 0) return [];
   for (const { to, reason } of moves) {
     if (STATES_WITH_REASON.includes(to) !== Boolean(reason))
-      throw new InvalidInputError(`a ${to} job ${reason ? 'has no' : 'needs a'} reason`);
+      throw new InvalidInputError(
+        `a job in state ${to} ${reason ? 'must not have' : 'must have'} a reason`,
+      );
   }
-  const rows = await sql.query<MovedRow>(MOVE, [
+  const rows = await sql.query<ChangedRow>(MOVE, [
     moves.map(({ id }) => id),
     moves.map(({ to }) => to),
     moves.map(({ reason }) => (reason ? storable(reason) : null)),
@@ -129,7 +141,7 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
     moves.map(({ route }) => route ?? null),
   ]);
   const quiet = new Set(moves.flatMap((move) => (move.quiet ? [move.id] : [])));
-  const told = rows.filter(
+  const notified = rows.filter(
     ({ id, from, status }) => from !== status && status !== 'pending' && !quiet.has(id),
   );
   const refused = new Map(
@@ -137,7 +149,7 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
   );
   await recordChanges(
     sql,
-    told.map((row) => ({
+    notified.map((row) => ({
       applicationId: row.applicationId,
       accountId: row.accountId,
       object: 'job_status' as const,
@@ -154,7 +166,7 @@ export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): P
   return rows.map(({ id }) => id);
 }
 
-/** Evidence of one attempt. */
+/** One attempt in the timeline of a job status. */
 export interface AttemptRecord {
   id: string;
   jobId: string;
@@ -162,7 +174,7 @@ export interface AttemptRecord {
   startedAt: Date;
   endedAt: Date;
   outcome: 'sent' | 'not-sent' | 'unknown';
-  /** Which way it went; null where there is no choice, or it did not come to that. */
+  /** Route of the message; `null` if there is only one route, or if sending did not begin. */
   route: SendRoute | null;
   phase: string | null;
   code: string | null;
@@ -177,7 +189,7 @@ const ATTEMPTS = `
   select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::text[],
     $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[], $12::text[])`;
 
-/** Appends to the timelines of jobs, in the caller's transaction. */
+/** Appends attempts to the timelines of jobs, in the caller's transaction. */
 export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[]): Promise<void> {
   if (attempts.length === 0) return;
   await sql.query(ATTEMPTS, [
@@ -201,7 +213,7 @@ const RETHREAD = `
   update job_status j set thread_id = x.into_id from unnest($2::uuid[], $3::uuid[]) x(from_id, into_id)
   where j.account_id = $1 and j.thread_id = x.from_id`;
 
-/** Jobs of sent messages name the conversations that theirs have become part of. */
+/** Updates the thread ids of sent messages whose threads were merged into others. */
 export async function rethreadJobs(
   sql: Sql,
   accountId: string,
@@ -214,7 +226,7 @@ export async function rethreadJobs(
   ]);
 }
 
-/** Timelines are kept this long: longer than any job is tried. */
+/** How long timelines are kept. This is longer than any job is retried. */
 const ATTEMPT_RETENTION_MS = 30 * 24 * 3_600_000;
 
 // Ids sort by time, so the oldest rows are one range of the primary key.
@@ -222,29 +234,29 @@ const PRUNE = `
   delete from job_attempt where id in (select id from job_attempt where id < $1 order by id limit 5000) returning 1`;
 
 /**
- * Deletes attempts of jobs older than 30 days: at most 5000, oldest first. Jobs themselves stay. Safe to run at any time and
- * by several processes.
- * @returns how many rows went; 0 when there is nothing left to delete
+ * Deletes attempts older than 30 days: at most 5000, oldest first. Job statuses stay. Safe to run
+ * at any time and in several processes.
+ * @returns the number of deleted attempts; 0 if none is left
  */
 export async function pruneJobAttempts(sql: Sql, now: Date): Promise<number> {
   const before = firstIdAt(new Date(now.getTime() - ATTEMPT_RETENTION_MS));
   return (await sql.query(PRUNE, [before])).length;
 }
 
-// Jobs are listed by their ids, which grow with time: of those made long ago hardly one ends now.
+// Limited by id, which grows with time: a job that was created long ago hardly ever ends now.
 const ENDED = `
   select object_id as "objectId" from job_status
   where account_id = $1 and id >= $2 and updated_at >= $3 and status in ('successful', 'failed', 'cancelled')
     and action = any($4::text[]) and ($5::uuid[] is null or object_id = any($5::uuid[]))`;
-/** A job that was open for longer than this is not looked for. */
+/** Jobs that were open for longer than this are not found. */
 const LONGEST_JOB_MS = 60 * 60_000;
-/** Clocks of two processes differ by so much at most. */
+/** Maximum difference between the clocks of two processes. */
 const CLOCK_SLACK_MS = 1_000;
 
 /**
- * Objects with a job of these actions that has ended since an instant. Ask after the open jobs, so that none is missed in
- * between.
- * @param among absent: all objects
+ * Objects with a job of these actions that has ended since `instant`. Query the open jobs first,
+ * then call this function; otherwise a job that ends in between is missed.
+ * @param among only these objects; absent: all objects
  */
 export async function objectsOfEndedJobs(
   sql: Sql,

@@ -10,18 +10,21 @@ const QuotaUseSchema = defineEntity({
   properties: {
     ...idColumn,
     quota: p.enum(QUOTAS),
-    /** Whose limit it is. */
+    /** Whether the limit is that of an account or of an application. */
     per: p.enum(QUOTA_OWNERS),
-    /** The account or the application. No reference: what an account has used stays used when it is deleted. */
+    /**
+     * Id of the account or application. Without a foreign key: what an account has used stays
+     * counted after its deletion.
+     */
     ownerId: p.uuid(),
-    /** In UTC. */
+    /** Day in UTC. */
     day: p.date(),
     used: p.integer().default(0),
-    /** When it was told that the limit is reached; null: not yet. */
+    /** When the alert about the reached limit was raised; `null` if it was not raised yet. */
     alertedAt: p.datetime().columnType('timestamptz').nullable(),
   },
 });
 
-/** What an account or an application has used of one quota in one day. */
+/** How much of one quota an account or application has used in one day. */
 export class QuotaUse extends QuotaUseSchema.class {}
 QuotaUseSchema.setClass(QuotaUse);

@@ -16,14 +16,14 @@ import {
   windowOf,
 } from './quota.ts';
 
-/** One count: what an owner has used of a quota today. */
+/** The count of one quota for one owner today. */
 interface Count {
   quota: Quota;
   per: QuotaOwner;
   ownerId: string;
   limit: number;
-  /** Uses that ask for a place. */
-  asked: number;
+  /** Number of uses requested. */
+  requested: number;
 }
 
 interface StoredCount {
@@ -34,24 +34,24 @@ interface StoredCount {
   alerted: boolean;
 }
 
-/** A count that this transaction holds. */
-interface HeldCount extends Count, Omit<StoredCount, 'used'> {
-  /** Before this transaction. */
+/** A count whose row this transaction has locked. */
+interface LockedCount extends Count, Omit<StoredCount, 'used'> {
+  /** Uses counted before this transaction. */
   before: number;
   admitted: number;
-  /** The first account that was refused because of it; null: none was. */
+  /** First account whose use this count refused; `null` if none was refused. */
   refused: string | null;
 }
 
 /** A count that has refused a use. */
-type FullCount = Pick<HeldCount, 'id' | 'quota' | 'per' | 'limit' | 'refused'>;
+type FullCount = Pick<LockedCount, 'id' | 'quota' | 'per' | 'limit' | 'refused'>;
 
-// In the order of the key, so that two transactions never wait for each other. The rows stay locked until the commit: nobody
-// counts from the same number.
+// Rows are locked in the order of their key, so that transactions cannot deadlock. They stay
+// locked until the commit, so that two transactions never start from the same count.
 const COUNT = `
   insert into quota_use as q (id, quota, per, owner_id, day, used)
-  select n.id, n.quota, n.per, n.owner_id, $1::date, n.asked
-  from unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::int[]) n(id, quota, per, owner_id, asked)
+  select n.id, n.quota, n.per, n.owner_id, $1::date, n.requested
+  from unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::int[]) n(id, quota, per, owner_id, requested)
   order by n.owner_id, n.quota
   on conflict (owner_id, quota, day) do update set used = q.used + excluded.used
   returning q.id, q.quota, q.owner_id as "ownerId", q.used, q.alerted_at is not null as alerted`;
@@ -69,8 +69,9 @@ const FULL = `
 const keyOf = ({ quota, ownerId }: { quota: Quota; ownerId: string }) => `${ownerId} ${quota}`;
 
 /**
- * Counts what costs the operator money, per account, application and day (UTC), and refuses what is beyond the limits
- * (docs/adr/0060). Exact with any number of workers: the count is changed in the transaction that decides.
+ * Counts operations that cost the operator money, per account, application and UTC day, and refuses
+ * those beyond the limits (docs/adr/0060). The counts are exact with any number of workers: a count
+ * changes in the transaction that decides.
  */
 @Injectable()
 export class Quotas {
@@ -85,25 +86,27 @@ export class Quotas {
     this.#limits = config.quotas;
   }
 
-  /** Whether any of the quotas has a limit. Without one nothing is counted. */
+  /** Whether any of these quotas has a limit. Without a limit nothing is counted. */
   limits(quotas: readonly Quota[]): boolean {
     return quotas.some((quota) => QUOTA_OWNERS.some((per) => this.#limits[quota][per] > 0));
   }
 
   /**
-   * Counts uses that are about to happen, in the caller's transaction, which has to record that they were counted. The counts
-   * stay locked until its commit: do little after this. The first refusal of a quota in a day raises the alert:
-   * the webhook `quota.reached` and a warning in the log, both with the commit.
-   * @returns for each use the limit that refuses it, or null: it is counted. In the order of `uses`
+   * Counts uses that are about to be made, in the caller's transaction. That transaction must also
+   * record that they were counted. The counts stay locked until its commit, so do little after this
+   * call. The first refusal of a quota in a day raises an alert: the webhook `quota.reached` and a
+   * warning in the log, both at the commit.
+   * @returns in the order of `uses`: the limit that refuses the use, or `null` if the use was
+   *   counted
    */
   async take(sql: Sql, uses: readonly Use[]): Promise<(UsedUp | null)[]> {
     const at = this.clock.now();
-    const asked = this.#countsOf(uses);
-    if (asked.length === 0) return uses.map(() => null);
-    const held = await hold(sql, asked, at);
-    const refusals = uses.map((use) => admit(use, held, at));
+    const requested = this.#countsOf(uses);
+    if (requested.length === 0) return uses.map(() => null);
+    const locked = await lock(sql, requested, at);
+    const refusals = uses.map((use) => admit(use, locked, at));
     if (refusals.every((refusal) => refusal === null)) return refusals;
-    const counts = [...held.values()];
+    const counts = [...locked.values()];
     await sql.query(CORRECT, [
       counts.map(({ id }) => id),
       counts.map(({ before, admitted }) => before + admitted),
@@ -114,9 +117,9 @@ export class Quotas {
   }
 
   /**
-   * Whether the quota has no room at the moment, without counting anything: for a request that is then refused. That counts as a
-   * refusal: the first one of a quota in a day raises the alert.
-   * @returns the limit that is used up, or null
+   * Checks whether a quota is used up, without counting a use. Call it before refusing a request:
+   * the first refusal of a quota in a day raises the alert.
+   * @returns the limit that is used up, or `null` if none is
    */
   async usedUp(quota: Quota, accountId: string, applicationId: string): Promise<UsedUp | null> {
     const at = this.clock.now();
@@ -137,7 +140,7 @@ export class Quotas {
     return null;
   }
 
-  /** Counts that have a limit, each once. */
+  /** The counts that have a limit, each once, with the number of uses requested. */
   #countsOf(uses: readonly Use[]): Count[] {
     const counts = new Map<string, Count>();
     for (const use of uses)
@@ -150,15 +153,17 @@ export class Quotas {
             per,
             ownerId,
             limit,
-            asked: 0,
+            requested: 0,
           };
-          count.asked += 1;
+          count.requested += 1;
           if (limit > 0) counts.set(keyOf(count), count);
         }
     return [...counts.values()];
   }
 
-  /** Once for each of the counts, whoever finds it full at the same moment. */
+  /**
+   * Raises one alert for each count, even if several transactions find it full at the same time.
+   */
   async #alert(
     sql: Sql,
     counts: readonly FullCount[],
@@ -200,7 +205,7 @@ export class Quotas {
       for (const { applicationId, accountId, webhook } of changes) {
         const { quota, per, limit } = webhook.attributes;
         this.#log.warn(
-          `the quota "${quota}" per ${per} and day (${limit}) is used up: application ${applicationId}, account ${accountId}; what comes until ${end.toISOString()} is refused`,
+          `the quota "${quota}" per ${per} and day (${limit}) is used up by application ${applicationId}, account ${accountId}; further uses are refused until ${end.toISOString()}`,
         );
       }
     });
@@ -211,32 +216,36 @@ function ownerOf({ accountId, applicationId }: Use, per: QuotaOwner): string {
   return per === 'account' ? accountId : applicationId;
 }
 
-/** Adds what is asked for to the counts, and locks them. */
-async function hold(sql: Sql, asked: readonly Count[], at: Date): Promise<Map<string, HeldCount>> {
+/** Adds the requested uses to the counts and locks their rows. */
+async function lock(
+  sql: Sql,
+  requested: readonly Count[],
+  at: Date,
+): Promise<Map<string, LockedCount>> {
   const rows = await sql.query<StoredCount>(COUNT, [
     dayOf(at),
-    asked.map(() => newId()),
-    ...columnsOf(asked, 'quota', 'per', 'ownerId'),
-    asked.map((count) => count.asked),
+    requested.map(() => newId()),
+    ...columnsOf(requested, 'quota', 'per', 'ownerId'),
+    requested.map((count) => count.requested),
   ]);
   const stored = new Map(rows.map((row) => [keyOf(row), row]));
   return new Map(
-    asked.map((count) => {
+    requested.map((count) => {
       const row = stored.get(keyOf(count));
       if (!row) throw new Error('a row that was written was not returned');
       const { id, alerted, used } = row;
       return [
         keyOf(count),
-        { ...count, id, alerted, before: used - count.asked, admitted: 0, refused: null },
+        { ...count, id, alerted, before: used - count.requested, admitted: 0, refused: null },
       ];
     }),
   );
 }
 
-/** Finds a place in all counts of the use, or in none. */
-function admit(use: Use, held: ReadonlyMap<string, HeldCount>, at: Date): UsedUp | null {
+/** Counts the use in all of its counts, or in none if one of them is full. */
+function admit(use: Use, locked: ReadonlyMap<string, LockedCount>, at: Date): UsedUp | null {
   const counts = use.quotas.flatMap((quota) =>
-    QUOTA_OWNERS.flatMap((per) => held.get(keyOf({ quota, ownerId: ownerOf(use, per) })) ?? []),
+    QUOTA_OWNERS.flatMap((per) => locked.get(keyOf({ quota, ownerId: ownerOf(use, per) })) ?? []),
   );
   const full = counts.find(({ before, admitted, limit }) => before + admitted >= limit);
   if (full) {
@@ -247,7 +256,7 @@ function admit(use: Use, held: ReadonlyMap<string, HeldCount>, at: Date): UsedUp
   return null;
 }
 
-/** Longer than anybody asks what was used. */
+/** Longer than the counts are of interest. */
 const RETENTION_MS = 31 * 86_400_000;
 
 const PRUNE = `
@@ -256,8 +265,9 @@ const PRUNE = `
   returning 1`;
 
 /**
- * Deletes counts of quotas older than 31 days, at most 5000. Safe to run at any time and by several processes.
- * @returns how many rows went; 0 when there is nothing left to delete
+ * Deletes counts older than 31 days, at most 5000. Safe to run at any time and in several
+ * processes.
+ * @returns the number of deleted counts; 0 if none is left
  */
 export async function pruneQuotaUse(sql: Sql, now: Date): Promise<number> {
   return (await sql.query(PRUNE, [dayOf(new Date(now.getTime() - RETENTION_MS))])).length;
