@@ -46,7 +46,7 @@ describe('lists of messages to thousands', () => {
     const { status, body } = await get('/messages');
     expect({ status, message: (body as { message: string }).message }).toEqual({
       status: 400,
-      message: 'Together these are longer than 32 MB: ask for fewer at a time',
+      message: 'The requested items are longer than 32 MB together: request fewer at a time',
     });
     const few = await get('/messages?limit=20').expect(200);
     expect(few.body).toHaveLength(20);

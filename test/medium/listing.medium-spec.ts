@@ -71,7 +71,7 @@ describe('runListing', () => {
   it('refuses a page of several items that are too long together, never a single one', async () => {
     await expect(list({})).rejects.toThrow(PageTooLargeError);
     await expect(list({ page: { limit: 3, offset: 0 } })).rejects.toThrow(
-      'Together these are longer than 32 MB: ask for fewer at a time',
+      'The requested items are longer than 32 MB together: request fewer at a time',
     );
     expect(await numbers({ page: { limit: 1, offset: 3 } })).toEqual([4]);
     expect(await numbers({ page: { limit: 2, offset: 4 } })).toEqual([5]);

@@ -3,25 +3,25 @@ import { clientAddress, clientKey } from './client-address.ts';
 const from = (ip: string | undefined, remoteAddress?: string) =>
   clientAddress({ ip, socket: { remoteAddress } });
 
-describe('the address of a client', () => {
-  it('is the one the framework found, with IPv4 addresses written as such', () => {
+describe('clientAddress', () => {
+  it('returns the address that the framework found, with IPv4 addresses written as such', () => {
     expect(from('198.51.100.7', '10.0.0.1')).toBe('198.51.100.7');
     expect(from('::ffff:198.51.100.7', '10.0.0.1')).toBe('198.51.100.7');
     expect(from('2001:db8::7', '10.0.0.1')).toBe('2001:db8::7');
   });
 
-  it('is the one of the connection when a proxy forwarded something that is no address', () => {
+  it('returns the address of the connection if a proxy forwarded text that is no address', () => {
     expect(from("x'; drop table", '::ffff:10.0.0.1')).toBe('10.0.0.1');
     expect(from('198.51.100.7:443', '10.0.0.1')).toBe('10.0.0.1');
     expect(from(undefined, '10.0.0.1')).toBe('10.0.0.1');
   });
 
-  it('is empty when the connection is gone', () => {
+  it('returns the empty string if the connection is closed', () => {
     expect(from(undefined)).toBe('');
   });
 });
 
-describe('what limits per client count by', () => {
+describe('clientKey', () => {
   it.each([
     ['198.51.100.7', '198.51.100.7'],
     ['2001:db8:0:1:2:3:4:5', '2001:db8:0:1::/64'],
@@ -32,7 +32,7 @@ describe('what limits per client count by', () => {
     ['1:2:3::5:6:7:8', '1:2:3:0::/64'],
     ['1:2::4:5:6:7:8', '1:2:0:4::/64'],
     ['', ''],
-  ])('of %j is %j', (address, key) => {
+  ])('turns %j into the key %j', (address, key) => {
     expect(clientKey(address)).toBe(key);
   });
 });

@@ -1,8 +1,11 @@
 import { isIP, isIPv6 } from 'node:net';
 
-/** What of a request says where it comes from. */
+/** The parts of a request that show its client's address. */
 export interface FromClient {
-  /** The HTTP framework's word, which follows `TRUST_PROXY`. A proxy that is trusted may have forwarded any text. */
+  /**
+   * Address that the HTTP framework found, following `TRUST_PROXY`. A trusted proxy may have
+   * forwarded any text.
+   */
   ip?: string | undefined;
   socket: { remoteAddress?: string | undefined };
 }
@@ -10,18 +13,21 @@ export interface FromClient {
 const MAPPED = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
 /**
- * The address of whoever sent a request: of the connection, or as the proxies of `TRUST_PROXY` tell. IPv4 addresses are written
- * as such, also where the socket speaks IPv6.
- * @returns the empty string when the connection is gone already
+ * Returns the address of a request's client: the one that a proxy in `TRUST_PROXY` reports, or else
+ * the one of the connection. IPv4 addresses are written as such, even if the socket uses IPv6.
+ * @returns the empty string if the connection is already closed
  */
 export function clientAddress({ ip, socket }: FromClient): string {
-  const told = unmapped(ip ?? '');
-  return isIP(told) ? told : unmapped(socket.remoteAddress ?? '');
+  const reported = unmapped(ip ?? '');
+  return isIP(reported) ? reported : unmapped(socket.remoteAddress ?? '');
 }
 
 const unmapped = (address: string): string => address.replace(MAPPED, '');
 
-/** The first four groups of an IPv6 address: one customer usually has a whole /64, and can choose among its addresses. */
+/**
+ * The first four groups of an IPv6 address. One customer usually has a whole /64 and can choose any
+ * address in it.
+ */
 function network(address: string): string {
   const [head = '', tail] = (address.split('%', 1)[0] ?? '').toLowerCase().split('::');
   const groups = head === '' ? [] : head.split(':');
@@ -36,7 +42,7 @@ function network(address: string): string {
     .join(':');
 }
 
-/** What limits per client count by: the IPv4 address, or the /64 of an IPv6 address. */
+/** The key for limits per client: the IPv4 address, or the /64 of an IPv6 address. */
 export function clientKey(address: string): string {
   const plain = unmapped(address);
   return isIPv6(plain) ? `${network(plain)}::/64` : plain;

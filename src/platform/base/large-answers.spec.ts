@@ -9,7 +9,10 @@ import {
 
 const MB = 1024 * 1024;
 
-/** A request that asks for room. @returns its answer, whether it reads its page, and what came of that */
+/**
+ * Starts a request that needs memory for a large page.
+ * @returns its response, whether it began to read its page, and its error
+ */
 function ask(bytes: number, read: () => Promise<unknown> = () => Promise.resolve()) {
   const to = new PassThrough();
   const asked = { to, entered: false, error: undefined as unknown };
@@ -24,7 +27,7 @@ function ask(bytes: number, read: () => Promise<unknown> = () => Promise.resolve
 const turn = () => new Promise((done) => setImmediate(done));
 
 describe('largeAnswer', () => {
-  it('lets answers have 64 MB together, and others wait until one was received or its client has gone', async () => {
+  it('reads at most 64 MB for all responses together, and the next one when a response was received or its client has disconnected', async () => {
     const [first, second, third] = [ask(40 * MB), ask(20 * MB), ask(30 * MB)];
     await turn();
     expect([first.entered, second.entered, third.entered]).toEqual([true, true, false]);
@@ -36,7 +39,7 @@ describe('largeAnswer', () => {
     await turn();
   });
 
-  it('reads nothing for a client that has gone while it waited', async () => {
+  it('reads nothing for a client that disconnected while it waited', async () => {
     const [first, second] = [ask(64 * MB), ask(64 * MB)];
     await turn();
     second.to.destroy();
@@ -46,7 +49,7 @@ describe('largeAnswer', () => {
     expect(second.error).toBeInstanceOf(ClientGoneError);
   });
 
-  it('keeps the room for as long as a page is being read, also when its client has gone', async () => {
+  it('keeps the memory reserved while a page is being read, even if its client has disconnected', async () => {
     const reading = Promise.withResolvers<void>();
     const first = ask(64 * MB, () => reading.promise);
     const second = ask(64 * MB);
@@ -61,7 +64,7 @@ describe('largeAnswer', () => {
     await turn();
   });
 
-  it('gives the room back when a page cannot be read', async () => {
+  it('frees the memory if a page cannot be read', async () => {
     const trouble = new Error('the database is away');
     const first = ask(64 * MB, () => Promise.reject(trouble));
     const second = ask(64 * MB);
@@ -73,7 +76,7 @@ describe('largeAnswer', () => {
     await turn();
   });
 
-  it('waits for nobody outside of a request, or twice in one', async () => {
+  it('waits neither outside a request nor for the second large page of a request', async () => {
     const to = new PassThrough();
     let passed = 0;
     const pass = () => Promise.resolve((passed += 1));
@@ -88,7 +91,7 @@ describe('largeAnswer', () => {
 });
 
 describe('mayBeLarge', () => {
-  it('is false only in requests whose answers have to stay small', () => {
+  it('is false only in requests whose responses have to stay small', () => {
     const [small, other] = [new PassThrough(), new PassThrough()];
     keepSmall(small);
     const seen: boolean[] = [mayBeLarge()];

@@ -3,57 +3,76 @@ import type { Writable } from 'node:stream';
 import { DomainError } from './errors/domain-error.ts';
 import { ByteBudget } from './concurrency/byte-budget.ts';
 
-/** Bytes of large pages that one process reads and answers at a time. In memory they are several times as much. */
+/**
+ * Bytes of large pages that one process reads and sends at a time. In memory they take several
+ * times as much.
+ */
 const MOST_BYTES = 64 * 1024 * 1024;
-/** How long a client may take to receive a large answer; it would hold up those of all others. */
+/**
+ * How long a client may take to receive a large response, in milliseconds, because it delays the
+ * large responses of all others.
+ */
 const MOST_MS = 120_000;
 
-/** Of everything that is done for a request, its answer: one store for all who ask, because each costs every request. */
+/**
+ * The HTTP response of the current request. There is one store for all users of it, because each
+ * store slows down every request.
+ */
 const answers = new AsyncLocalStorage<Writable>();
 const budget = new ByteBudget(MOST_BYTES);
-/** Answers that have room, or wait for it. */
+/** Responses that have memory reserved, or wait for it. */
 const large = new WeakSet<Writable>();
-/** Answers whose pages stay small. */
+/** Responses whose pages have to stay small. */
 const small = new WeakSet<Writable>();
 
-/** Nobody waits for the answer any more. */
+/** The client has closed the connection, so no response can be sent. */
 export class ClientGoneError extends DomainError {
   constructor() {
-    super('request.client-gone', 'invalid', 'The client has gone before its answer was read');
+    super(
+      'request.client-gone',
+      'invalid',
+      'The client closed the connection before its response was read',
+    );
   }
 }
 
-/** Runs the work of a request, so that `currentAnswer` and `largeAnswer` know which answer it is for. */
+/** Runs the work of a request, so that `currentAnswer` and `largeAnswer` know its response. */
 export function duringAnswer(to: Writable, work: () => void): void {
   answers.run(to, work);
 }
 
-/** The answer of the request that is worked on; undefined outside of one. */
+/** The response of the current request; undefined outside a request. */
 export function currentAnswer(): Writable | undefined {
   return answers.getStore();
 }
 
-/** Makes pages of an answer stay small (`mayBeLarge`): its client listens for long, and would keep the room from others. */
+/**
+ * Limits a response to small pages (see `mayBeLarge`). For clients that stay connected for long:
+ * they would keep the memory of a large page from others.
+ */
 export function keepSmall(answer: Writable): void {
   small.add(answer);
 }
 
-/** Whether the answer of this request may have large pages. */
+/** Whether the response of the current request may have large pages. */
 export function mayBeLarge(): boolean {
   const answer = answers.getStore();
   return !answer || !small.has(answer);
 }
 
 /**
- * Reads a large page for the answer of this request as soon as there is room for it. The page has the room until the client has
- * received the answer or has gone; a client that takes longer than two minutes is cut off. Only the first large page of a request
- * waits; outside of requests none does.
- * @param bytes how long the page is
- * @throws {ClientGoneError} when the client has gone while its page waited: then nothing is read
+ * Reads a large page for the response of the current request as soon as memory is free for it. The
+ * memory stays reserved until the client has received the response or disconnected. A client that
+ * takes longer than two minutes is disconnected. Only the first large page of a request waits.
+ * Outside a request no page waits.
+ * @param bytes size of the page
+ * @throws {ClientGoneError} if the client disconnected while its page waited; nothing is read
+ *   then
  */
 export function largeAnswer<T>(bytes: number, read: () => Promise<T>): Promise<T> {
   const answer = answers.getStore();
-  // Who waited for more while holding some would wait for others that do the same.
+  // A request that holds memory must not wait for more: two such requests could wait for each
+  // other.
   if (!answer || large.has(answer)) return read();
   large.add(answer);
   const { promise, resolve, reject } = Promise.withResolvers<T>();

@@ -1,42 +1,42 @@
 import { p } from '@mikro-orm/core';
 
 /*
- * Columns that tables share. Spread into `defineEntity({ properties: { ...idColumn, … } })`.
- * Instants are `timestamptz` and `Date`; only schemas and mappers know Unix seconds.
+ * Columns that many tables share. Spread them into `defineEntity({ properties: { ...idColumn, … }
+ * })`. Instants are `timestamptz` and `Date`; only schemas and mappers use Unix seconds.
  */
 
-/** Primary key: a UUIDv7 made by the application (`newId()`). */
+/** Primary key: a UUIDv7 that the application creates (`newId()`). */
 export const idColumn = { id: p.uuid().primary() };
 
-/** When the row was written and last changed, by the caller's clock. */
+/** When the row was created and last changed, by the caller's clock. */
 export const timestampColumns = {
   createdAt: p.datetime().columnType('timestamptz'),
   updatedAt: p.datetime().columnType('timestamptz'),
 };
 
 /**
- * A row of a queue: open work only, deleted when finished (design 6). Written and claimed by SQL in the
- * scheduler; the entity exists so that the schema check covers it.
+ * A queue row: open work that is deleted when finished. The engine (`platform/work`) claims and
+ * settles it with SQL; the entity exists so that the schema check covers the table.
  */
 export const queueColumns = {
   ...idColumn,
-  /** Next attempt. */
+  /** When the next attempt is due. */
   runAt: p.datetime().columnType('timestamptz'),
-  /** The promised time; lateness is the first start minus this. */
+  /** The promised time. Lateness is the first start minus this time. */
   dueAt: p.datetime().columnType('timestamptz'),
-  /** Set just before the outside world can see an effect. */
+  /** Hand-off marker: set right before the outside may see an effect. */
   handoffAt: p.datetime().columnType('timestamptz').nullable(),
-  /** Grows with each claim; every later write must name the value it got. */
+  /** Fencing token: grows with each claim. Every later write must name the value of its claim. */
   fence: p.integer().default(0),
-  /** Row of `worker` that holds the claim. */
+  /** Id of the row in `worker` that has claimed this row. */
   workerId: p.integer().nullable(),
-  /** Hash of the account modulo 64: the partition key of a later, larger installation. */
+  /** Hash of the account modulo 64: a partition key for larger installations later. */
   shard: p.smallint().default(0),
   /** 0 waiting, 1 claimed. */
   state: p.smallint().default(0),
   attempt: p.smallint().default(0),
-  /** An earlier attempt may have taken effect: look before repeating it. */
+  /** Whether an earlier attempt may have taken effect, so that a look-up has to come first. */
   ambiguous: p.boolean().default(false),
-  /** Times the holder died with the row in hand. */
+  /** How many workers died while they had claimed the row. */
   crashes: p.smallint().default(0),
 };

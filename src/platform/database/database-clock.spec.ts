@@ -25,14 +25,14 @@ describe('DatabaseClock', () => {
 
   const ahead = () => clock.now().getTime() - NEW_YEAR;
 
-  it('tells the time of the database, whatever the wall clock says', () => {
+  it('returns the time of the database, even if the wall clock differs', () => {
     expect(ahead()).toBeLessThan(5_000);
     wallMs -= 600_000;
     expect(ahead()).toBeGreaterThanOrEqual(0);
     expect(asked).toBe(1);
   });
 
-  it('counts the time in which the machine was suspended, and asks the database at once', async () => {
+  it('counts the time in which the machine was suspended, and then reads the database clock at once', async () => {
     wallMs += 3_600_000;
     answer = NEW_YEAR + 3_000_000;
     expect(ahead()).toBeGreaterThanOrEqual(3_600_000);

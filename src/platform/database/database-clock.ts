@@ -3,13 +3,19 @@ import { Clock, type Moment, moment, mostMsBetween } from '../base/time/clock.ts
 import { Database } from './sql.ts';
 
 const RESYNC_MS = 60_000;
-/** The wall clock says so much more only when the machine was suspended, or its clock was far off and has been set. */
+/**
+ * The wall clock advances by this much more than the monotonic clock only if the machine was
+ * suspended, or if its clock was far off and has been set.
+ */
 const SUSPENDED_MS = 5_000;
 
 /**
- * The database server's clock, read at start and once a minute and carried on by this machine's monotonic clock:
- * replicas agree on "now" even when their own clocks do not. The time of a suspended machine, which that clock does not count, is
- * taken from the wall clock until the database is read again, at once.
+ * The database server's clock. It is read at start and about once a minute, and this machine's
+ * monotonic clock counts on from there. So all processes agree on "now" even if their own clocks
+ * differ.
+ *
+ * The monotonic clock does not count the time in which a machine is suspended. After such a pause
+ * the wall clock fills the gap until the database has been read again, which starts at once.
  */
 @Injectable()
 export class DatabaseClock extends Clock implements OnModuleInit {
@@ -32,10 +38,12 @@ export class DatabaseClock extends Clock implements OnModuleInit {
     const most = mostMsBetween(at, here);
     const suspended = most - counted > SUSPENDED_MS;
     const elapsed = suspended ? most : counted;
-    // No timer of its own: a clock nobody reads needs no upkeep.
+    // No timer is needed: a clock that is not used need not be read again.
     if ((suspended || elapsed > RESYNC_MS) && !this.#syncing) {
       this.#sync().catch((error: unknown) =>
-        this.#log.warn(`the database's clock could not be read: ${String(error)}`),
+        this.#log.warn(
+          `could not read the database's clock; counting on from the last reading: ${String(error)}`,
+        ),
       );
     }
     return new Date(instant + elapsed);

@@ -13,7 +13,7 @@ describe('databaseTrouble', () => {
     'ECONNREFUSED',
     'ECONNRESET',
     'ENOTFOUND',
-  ])('knows from %s that the database is away', (code) => {
+  ])('reports the database as away for the code %s', (code) => {
     expect(databaseTrouble(coded(code))).toBe('away');
   });
 
@@ -23,18 +23,18 @@ describe('databaseTrouble', () => {
     'timeout exceeded when trying to connect',
     'Query read timeout',
     'Client has encountered a connection error and is not queryable',
-  ])('knows it from the driver saying "%s"', (message) => {
+  ])('reports the database as away for the driver\'s message "%s"', (message) => {
     expect(databaseTrouble(new Error(message))).toBe('away');
   });
 
   it.each(['40001', '40P01', '55P03', '57014'])(
-    'knows from %s that somebody was in the way',
+    'reports the database as busy for the code %s',
     (code) => {
       expect(databaseTrouble(coded(code))).toBe('busy');
     },
   );
 
-  it('does not take the trouble of another connection for its own', () => {
+  it('ignores errors of other connections, even as the cause of an error', () => {
     expect(
       databaseTrouble(new Error('no mail server', { cause: coded('ECONNREFUSED') })),
     ).toBeNull();
@@ -48,7 +48,7 @@ describe('databaseTrouble', () => {
     null,
     undefined,
     'text',
-  ])('says nothing about %p', (error) => {
+  ])('returns null for %p', (error) => {
     expect(databaseTrouble(error)).toBeNull();
   });
 });

@@ -1,21 +1,24 @@
-/** `away`: it cannot be reached, is starting, stopping or full. `busy`: somebody was in the way. Both may pass. */
+/**
+ * `away`: the database cannot be reached, is starting or stopping, or has no capacity. `busy`:
+ * another transaction was in the way, or a time limit was reached. Both are temporary.
+ */
 export type DatabaseTrouble = 'away' | 'busy';
 
-/** Connection exceptions, insufficient resources, operator intervention, a standby. */
+/** Connection exceptions, insufficient resources, operator intervention, read-only standby. */
 const AWAY = /^(08|53|57P|25006)/;
-/** Serialization, deadlock, lock not available, cancelled by a time limit. */
+/** Serialization failure, deadlock, lock not available, cancelled by a time limit. */
 const BUSY = /^(40001|40P01|55P03|57014)$/;
 const NETWORK = [
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH',
 ]; // prettier-ignore
 
-/** What the driver says without a code. */
-const WORDS =
+/** Errors of the driver that have no code. */
+const MESSAGES =
   /^(timeout expired|timeout exceeded when trying to connect|Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
 
 /**
- * What is wrong with the database, when that is what the error says; null for every other error. Ask it of errors of
- * the database's driver: other connections fail with the same words.
+ * Returns the temporary problem of the database that an error reports, or `null` for every other
+ * error. Pass only errors of the database driver: other connections fail with the same codes.
  */
 export function databaseTrouble(error: unknown): DatabaseTrouble | null {
   if (typeof error !== 'object' || error === null) return null;
@@ -30,5 +33,5 @@ export function databaseTrouble(error: unknown): DatabaseTrouble | null {
     // The socket of a local server that is not running.
     if (code === 'ENOENT' && syscall === 'connect') return 'away';
   }
-  return typeof message === 'string' && WORDS.test(message) ? 'away' : null;
+  return typeof message === 'string' && MESSAGES.test(message) ? 'away' : null;
 }

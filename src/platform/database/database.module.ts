@@ -19,10 +19,13 @@ import { returnLostConnections } from './lost-connections.ts';
 import { RequestContexts } from './request-contexts.ts';
 import { committed, connectionLimits, Database, types } from './sql.ts';
 
-/** How long a statement of a request may run. */
+/** Longest time that a statement of a request may run. */
 const REQUEST_STATEMENT_MS = 15_000;
 
-/** Gives requests their entity managers, and has what waits for the end of the ORM's transactions done (`afterCommit`). */
+/**
+ * Gives each request its entity manager, and runs `afterCommit` work when a transaction of the ORM
+ * has committed.
+ */
 @Injectable()
 class OrmWiring implements EventSubscriber, OnModuleInit {
   constructor(
@@ -49,7 +52,7 @@ class DatabaseCloser implements OnApplicationShutdown {
   }
 }
 
-/** The ORM, the request pool and the clock; global, because every module needs them. */
+/** The ORM, the request pool and the clock. Global, because every module needs them. */
 @Global()
 @Module({})
 export class DatabaseModule implements NestModule {
@@ -59,7 +62,10 @@ export class DatabaseModule implements NestModule {
     consumer.apply(this.requests.middleware).forRoutes('{*path}');
   }
 
-  /** @param orm what the ORM knows of the schema @param clock replaces the database's clock (tests) */
+  /**
+   * @param orm the ORM's options: entities and migrations
+   * @param clock replaces the database's clock, for tests
+   */
   static register(config: AppConfig, orm: Options, clock?: Clock): DynamicModule {
     const requests = new RequestContexts();
     return {
@@ -72,7 +78,7 @@ export class DatabaseModule implements NestModule {
           driverOptions: {
             ...connectionLimits(REQUEST_STATEMENT_MS),
             types,
-            // As it is: the ORM itself drops what comes after the name of the database (sslmode).
+            // Passed unchanged: the ORM drops everything after the database name, such as sslmode.
             connectionString: config.database.url,
             application_name: 'carillon-orm',
             onPoolCreated: returnLostConnections,

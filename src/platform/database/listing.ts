@@ -3,64 +3,74 @@ import { largeAnswer, mayBeLarge } from '../base/large-answers.ts';
 import type { Conditions } from './conditions.ts';
 import type { Sql } from './sql.ts';
 
-/** Which part of a list is wanted. */
+/** Which part of a list to return. */
 export interface Page {
-  /** At most so many items; 0: none. */
+  /** Maximum number of items; 0 returns none. */
   limit: number;
-  /** How many to skip. */
+  /** How many items to skip. */
   offset: number;
 }
 
-/** A part of a list, perhaps as one of the other views: ids, or their number. */
+/** A part of a list, optionally as only the ids of its items or only the number of all items. */
 export interface PageOfView extends Page {
   view?: 'ids' | 'count' | undefined;
 }
 
-/** What a list endpoint found, in the view that was asked for (api facts 1.4). */
+/** What a list endpoint found, in the requested view. */
 export type Listing<T> =
   { view: 'count'; count: number } | { view: 'ids'; ids: string[] } | { view: 'items'; items: T[] };
 
-/** What to list. The texts are constants of a repository, never input. */
+/** What to list. The SQL texts are constants of a repository, never input. */
 export interface ListingQuery {
   /** Columns of an item, with their property names. */
   columns: string;
-  /** Table with its alias, e.g. `event e`. */
+  /** Table with its alias, for example `event e`. */
   from: string;
-  /** Column of the id, e.g. `e.id`. */
+  /** Column of the id, for example `e.id`. */
   id: string;
-  /** Expression for the bytes of what can be long in an item; absent: nothing can. */
+  /** Expression for the bytes of the long parts of an item. Absent: items have no long parts. */
   bytes?: string;
   orderBy: string;
-  /** Further common table expressions, each made once for the whole page: its ids are in `fitting (id)`. */
+  /**
+   * Further common table expressions, each computed once for the whole page. They find the ids of
+   * the page in `fitting (id)`.
+   */
   parts?: string;
-  /** How items are joined to what `parts` has made. */
+  /** How items are joined to the expressions in `parts`. */
   joins?: string;
-  /** Where items are read once the ids of the page are known, in the same order. Default: where those were found. */
+  /**
+   * Where to read items once the ids of the page are known, in the same order. Default: the table
+   * in which the ids were found.
+   */
   items?: Pick<ListingQuery, 'from' | 'id' | 'orderBy'>;
   conditions: Conditions;
   page: Page;
   view?: 'ids' | 'count' | undefined;
-  /** See `QueryOptions`. Default: texts of at most two conditions are. */
+  /** See `QueryOptions`. Default: texts with at most two conditions are prepared. */
   prepared?: boolean;
 }
 
-/** The most a page may hold: what is longer would take the memory of everybody else's requests. */
+/** Maximum size of a page. A longer one would take the memory of other requests. */
 export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
-/** Longer pages wait until there is room for them, and are read with a statement of their own. */
+/**
+ * A page longer than this waits until memory is free for it, and is then read by a second
+ * statement.
+ */
 const LARGE_PAGE_BYTES = 8 * 1024 * 1024;
 
-/** Long items were asked for together; they can be had in smaller pages. */
+/** The requested items are too long together. The client can request them in smaller pages. */
 export class PageTooLargeError extends InvalidInputError {
   constructor() {
     super(
-      `Together these are longer than ${MAX_PAGE_BYTES / 1024 / 1024} MB: ask for fewer at a time`,
+      `The requested items are longer than ${MAX_PAGE_BYTES / 1024 / 1024} MB together: request fewer at a time`,
     );
   }
 }
 
 /**
- * Runs a list query; `count` ignores the page.
- * @throws {PageTooLargeError} for more than one item of together more than `MAX_PAGE_BYTES`
+ * Runs a list query. The view `count` ignores the page.
+ * @throws {PageTooLargeError} if the page has several items that are together longer than
+ *   `MAX_PAGE_BYTES`
  */
 export async function runListing<T extends object>(
   sql: Sql,
@@ -68,8 +78,8 @@ export async function runListing<T extends object>(
 ): Promise<Listing<T>> {
   const { from, id, orderBy, conditions, page, view } = query;
   const where = `from ${from} where ${conditions.text}`;
-  // Nothing but the account and perhaps one filter is the usual case; texts with more are too many to be kept by
-  // every connection.
+  // Most requests have only the account and perhaps one filter as conditions. There are too many
+  // texts with more conditions for every connection to keep them.
   const options = { prepared: query.prepared ?? conditions.count <= 2 };
   if (view === 'count') {
     const text = `select count(*)::int as count ${where}`;
@@ -95,10 +105,10 @@ export async function runListing<T extends object>(
 }
 
 /**
- * Reads a page of items when there is room for it in memory.
- * @param bytes of all of them together
- * @throws {PageTooLargeError} for more than one item of together more than `MAX_PAGE_BYTES`, or more than 8 MB where the answer
- *   has to stay small (`keepSmall`)
+ * Reads a page of items as soon as memory is free for it.
+ * @param bytes size of all items together
+ * @throws {PageTooLargeError} if several items are together longer than `MAX_PAGE_BYTES`, or
+ *   longer than 8 MB for a response that has to stay small (`keepSmall`)
  */
 export async function admitPage<T>(
   items: number,
@@ -112,18 +122,18 @@ export async function admitPage<T>(
 
 interface Measured {
   pageBytes: number;
-  /** Null in the one row of a page that is empty or too large. */
+  /** `null` in the single row of a page that is empty or too large. */
   itemId: string | null;
 }
 
-/** How long a page is that was measured and not read, because it is longer than `most`; 0: it was read. */
+/** Size of a page that was only measured, because it is longer than `most`; 0 if it was read. */
 function leftOut([first]: readonly Measured[], most: number): number {
   return first && first.itemId === null && first.pageBytes > most ? first.pageBytes : 0;
 }
 
 /**
- * The page is chosen first: subqueries in `columns` and `bytes` then never run for rows that are skipped. It is
- * measured before it is read, in the same statement.
+ * Chooses the page first, so that subqueries in `columns` and `bytes` never run for skipped rows.
+ * Then it measures the page and reads it if it fits, in the same statement.
  */
 function itemsText(
   { columns, bytes = '0', items, parts, joins = '', ...query }: ListingQuery,
@@ -144,7 +154,7 @@ function itemsText(
     order by ${orderBy}`;
 }
 
-/** The answer of a list endpoint: views of the items, ids, or `{count}`. */
+/** The response body of a list endpoint: views of the items, ids, or `{count}`. */
 export function toListView<T, V>(listing: Listing<T>, toView: (item: T) => V) {
   switch (listing.view) {
     case 'count':

@@ -1,21 +1,24 @@
 import type pg from 'pg';
 
-/** Whoever holds a connection has had its last word on it by then: on a lost one every statement fails at once. */
+/**
+ * By then the code that uses the connection has noticed the loss: every statement on a lost
+ * connection fails at once.
+ */
 const GRACE_MS = 500;
 
 /**
- * Gives connections that were lost in the middle of a transaction back to their pool. The ORM's query builder does
- * not (Kysely 0.29: a transaction whose rollback fails keeps its connection): without this each loss would leave the
- * pool one connection smaller, until it has none.
+ * Returns connections to their pool that were lost in the middle of a transaction. The ORM's query
+ * builder does not return them (Kysely 0.29 keeps the connection of a transaction whose rollback
+ * fails). Without this, each loss would make the pool smaller by one connection, until it has none.
  */
 export function returnLostConnections(pool: pg.Pool): void {
-  const held = new Set<pg.PoolClient>();
-  pool.on('acquire', (client) => held.add(client));
-  pool.on('release', (_error, client) => held.delete(client));
+  const inUse = new Set<pg.PoolClient>();
+  pool.on('acquire', (client) => inUse.add(client));
+  pool.on('release', (_error, client) => inUse.delete(client));
   pool.on('connect', (client) => {
     client.once('end', () => {
       setTimeout(() => {
-        if (held.has(client)) client.release(true);
+        if (inUse.has(client)) client.release(true);
       }, GRACE_MS).unref();
     });
   });

@@ -1,10 +1,10 @@
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import type { Conditions } from './conditions.ts';
 
-/** What applications note on an object: texts by name (api facts 1.5). */
+/** What an application stores with an object: text values by key. */
 export type Metadata = Record<string, string>;
 
-/** A search in metadata (api facts 1.4): at least one term. */
+/** A search in metadata, with at least one term. */
 export interface MetadataFilter {
   /** Whether any, all or none of the terms must match. */
   search: 'any' | 'all' | 'none';
@@ -22,8 +22,8 @@ export interface MetadataQuery {
 }
 
 /**
- * Reads the metadata filters of a list endpoint; undefined when it has none.
- * @throws {InvalidInputError} when a pair is not `key:value`
+ * Returns the metadata filter of a list endpoint, or `undefined` if the query has none.
+ * @throws {InvalidInputError} if a pair is not `key:value`
  */
 export function metadataFilter(query: MetadataQuery): MetadataFilter | undefined {
   const {
@@ -42,8 +42,8 @@ export function metadataFilter(query: MetadataQuery): MetadataFilter | undefined
 
 /**
  * Adds a metadata search to the conditions of a statement.
- * @param column SQL name of a jsonb column that holds a flat object, e.g. `m.metadata`; booleans and numbers in it
- * are compared by their text
+ * @param column SQL name of a jsonb column that holds a flat object, for example `m.metadata`.
+ *   Its booleans and numbers are compared as text.
  */
 export function addMetadataCondition(
   conditions: Conditions,
@@ -65,7 +65,7 @@ export function addMetadataCondition(
     );
     return;
   }
-  // Most rows have no metadata: seen at a glance.
+  // Most rows have no metadata, and the first comparison skips them at once.
   const some = `${column} <> '{}'::jsonb and exists (select 1 from jsonb_each_text(${column}) e
     where e.key = any(${keys}) or e.value = any(${values})
       or exists (select 1 from unnest(${pairKeys}, ${pairValues}) p(key, value)

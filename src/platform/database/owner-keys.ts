@@ -1,11 +1,11 @@
 import { type EntityClass, p } from '@mikro-orm/core';
 
-/** Row of another module that rows belong to, and are deleted with. Only its key is known here. */
+/** A row of another module that owns rows: they are deleted with it. Only its key is known here. */
 export interface OwnerRow {
   id: string;
 }
 
-/** Entities of the rows that those of lower modules belong to. */
+/** Entities of other modules that own rows of lower modules. */
 export interface OwnerEntities {
   account: EntityClass<OwnerRow>;
   application: EntityClass<OwnerRow>;
@@ -13,18 +13,24 @@ export interface OwnerEntities {
 
 let entities: OwnerEntities | undefined;
 
-/** Names the owners; the configuration of the ORM does it before anything is discovered. */
+/**
+ * Sets the owner entities. The ORM's configuration calls it before the ORM discovers any entity.
+ */
 export function setOwnerEntities(owners: OwnerEntities): void {
   entities = owners;
 }
 
 function ownedBy(owner: keyof OwnerEntities) {
-  if (!entities) throw new Error(`the entity of ${owner} is not known yet: setOwnerEntities`);
+  if (!entities)
+    throw new Error(`setOwnerEntities must be called before the entity of ${owner} is used`);
   return p.manyToOne(entities[owner]).ref().deleteRule('cascade');
 }
 
-/** Property of a row that belongs to an account: `account: () => ownedByAccount()`, read when the ORM discovers entities. */
+/**
+ * Property of a row that belongs to an account, read when the ORM discovers entities: `account: ()
+ * => ownedByAccount()`.
+ */
 export const ownedByAccount = () => ownedBy('account');
 
-/** The same for an application. */
+/** Property of a row that belongs to an application; see `ownedByAccount`. */
 export const ownedByApplication = () => ownedBy('application');

@@ -4,13 +4,15 @@ import pg from 'pg';
 import type { EntityManager } from '@mikro-orm/postgresql';
 
 /**
- * Runs SQL with `$1` parameters. Two things are one: the request pool and an open transaction, so that a function
- * which takes a `Sql` works inside whatever transaction its caller has open.
+ * Runs SQL with `$1` parameters. Both the request pool and an open transaction implement it, so a
+ * function that takes a `Sql` works inside the transaction of its caller.
  */
 export interface Sql {
   /**
-   * Values: strings, numbers, booleans, Date, Buffer, arrays, null; JSON columns take `JSON.stringify`-ed text.
-   * Rows: timestamptz as Date, bigint as number, jsonb parsed, bytea as Buffer.
+   * Runs one statement.
+   *
+   * Values: strings, numbers, booleans, Date, Buffer, arrays, null. JSON columns take text from
+   * `JSON.stringify`. Rows: timestamptz as Date, bigint as number, jsonb parsed, bytea as Buffer.
    */
   query<R extends object = Record<string, unknown>>(
     text: string,
@@ -22,14 +24,17 @@ export interface Sql {
 /** How one statement is run. */
 export interface QueryOptions {
   /**
-   * Default true: parsed once per connection and kept there. False for texts that are put together from many
-   * optional conditions, of which a connection would keep too many.
+   * Whether the connection parses the text once and keeps it. Default: true. Set it to false for
+   * texts that combine many optional conditions: a connection would keep too many of them.
    */
   prepared?: boolean;
 }
 
 const BIGINT_OID = 20;
-/** How values of the database are read, in the pools and in the ORM: timestamps as Date, bigints as number. */
+/**
+ * How values of the database are read, in the pools and in the ORM: timestamps as Date, bigints as
+ * number.
+ */
 export const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     // Our bigints are counters and cursors, far below 2^53.
@@ -40,7 +45,7 @@ export const types = {
 
 const names = new Map<string, string>();
 
-/** A short stable name per text: named statements are parsed and planned once per connection. */
+/** Returns a short stable name for a text. A connection parses and plans a named statement once. */
 function statementName(text: string): string {
   let name = names.get(text);
   if (!name) {
@@ -62,8 +67,8 @@ async function run<R extends object>(
 }
 
 /**
- * Limits of every connection to PostgreSQL, the ORM's too: nobody waits for ever, not for a connection, a statement, a
- * lock or somebody who has left a transaction open.
+ * Limits of every connection to PostgreSQL, the ORM's included. No process waits without limit for
+ * a connection, a statement, a lock, or an open transaction that was left idle.
  */
 export function connectionLimits(statementTimeoutMs: number) {
   return {
@@ -73,14 +78,14 @@ export function connectionLimits(statementTimeoutMs: number) {
     statement_timeout: statementTimeoutMs,
     lock_timeout: Math.ceil(statementTimeoutMs / 2),
     idle_in_transaction_session_timeout: 10_000,
-    // The client gives up later than the server, so that the server's own error is the one that is seen.
+    // The client's limit is longer than the server's, so that the server's own error is reported.
     query_timeout: statementTimeoutMs + 2_000,
   } as const satisfies pg.PoolConfig;
 }
 
 /**
- * How the server plans statements of a pool with `steadyPlans`: once per connection, never compiled, and by indexes also where
- * a table has nothing in it yet.
+ * Planner settings of a pool with `steadyPlans`: statements are planned once per connection and
+ * never compiled, and plans use indexes even while a table is empty.
  */
 export const STEADY_PLAN_SETTINGS = {
   plan_cache_mode: 'force_generic_plan',
@@ -93,37 +98,42 @@ const optionsOf = (settings: Readonly<Record<string, string | number>>): string 
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ');
 
-/** A plan that was made for what a table held goes with its connection. */
+/**
+ * A plan depends on what the tables held when it was made, so connections are replaced after a
+ * minute.
+ */
 const STEADY_PLANS = {
   options: optionsOf(STEADY_PLAN_SETTINGS),
   maxLifetimeSeconds: 60,
 } as const satisfies pg.PoolConfig;
 
 /**
- * How the server plans all other statements. They are short and many: nothing is compiled and no helpers are started for
- * them, and a page that is anywhere is hardly dearer than the next one, as with solid-state disks and in memory. Else a
- * tenth of a large table makes PostgreSQL read all of it.
+ * Planner settings of all other pools, for short and frequent statements: no compilation and no
+ * parallel workers. Reading a random page costs hardly more than reading the next one, as on
+ * solid-state disks or in memory. With the default cost, PostgreSQL would read all of a large table
+ * to find a tenth of it.
  */
 const SHORT_STATEMENTS = {
   options: optionsOf({ jit: 'off', max_parallel_workers_per_gather: 0, random_page_cost: 1.1 }),
 } as const satisfies pg.PoolConfig;
 
-/** How long statements may run, in milliseconds, and how many connections there are. */
+/** Address and limits of a pool. */
 export interface PoolOptions {
   url: string;
   max: number;
   statementTimeoutMs: number;
   applicationName: string;
   /**
-   * Plans made once, without looking at the values, and never compiled: for few statements that run very often and
-   * whose right plan is known. Default: PostgreSQL's choice for short statements.
+   * Whether plans are made once, without looking at the values, and never compiled. For a few
+   * statements that run very often and whose best plan is known. Default: PostgreSQL's choice for
+   * short statements.
    */
   steadyPlans?: boolean;
 }
 
 /**
- * A pool of PostgreSQL connections with named statements: the hot paths' way to the database (the ORM inlines
- * parameters and is planned anew each time).
+ * A pool of PostgreSQL connections with named statements, for the hot paths. The ORM inlines
+ * parameters, so its statements are planned each time.
  */
 export class SqlPool implements Sql {
   readonly #pool: pg.Pool;
@@ -137,8 +147,9 @@ export class SqlPool implements Sql {
       types,
       application_name: options.applicationName,
     });
-    // Connections the server drops are replaced by the pool, and whoever uses one is told by the next statement; without
-    // listeners, of the pool for idle ones and of each for the others, they would end the process.
+    // The pool replaces connections that the server drops, and the next statement on such a
+    // connection fails. Without these listeners (one for idle connections, one for each used
+    // connection) the error would end the process.
     this.#pool.on('error', () => undefined);
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
@@ -152,8 +163,8 @@ export class SqlPool implements Sql {
   }
 
   /**
-   * Runs `work` in one transaction: committed when it resolves, rolled back when it throws. Never talk to the
-   * network inside.
+   * Runs `work` in one transaction, which commits if `work` resolves and rolls back if it throws.
+   * Never use the network inside.
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
@@ -170,7 +181,7 @@ export class SqlPool implements Sql {
       for (const next of waiting) next();
       return result;
     } catch (error) {
-      // A connection that cannot even do this is not given to the next.
+      // If even the rollback fails, the connection is closed and not used again.
       await client.query('rollback').catch((cause: Error) => (broken = cause));
       throw error;
     } finally {
@@ -183,12 +194,13 @@ export class SqlPool implements Sql {
   }
 }
 
-/** What is to be done after the commit of each open transaction. */
+/** Work to run after the commit of each open transaction. */
 const afterwards = new WeakMap<Sql, (() => void)[]>();
 
 /**
- * Runs `work` once the transaction of `sql` has committed, and not at all if it does not; at once when `sql` is a pool.
- * `work` must not throw. Nothing that has to happen may rely on it: the process may end in between.
+ * Runs `work` once the transaction of `sql` has committed, and not at all if it rolls back. If
+ * `sql` is a pool, `work` runs at once. `work` must not throw. The process may end before `work`
+ * runs, so nothing essential may depend on it.
  */
 export function afterCommit(sql: Sql, work: () => void): void {
   const waiting = afterwards.get(sql);
@@ -196,7 +208,10 @@ export function afterCommit(sql: Sql, work: () => void): void {
   else work();
 }
 
-/** Rows as arrays of their values, a column each in the order of `names`: what `unnest` takes. */
+/**
+ * Returns the named columns of rows, each as an array of its values, in the order of `names`.
+ * `unnest` takes them in this form.
+ */
 export function columnsOf<R extends object, N extends keyof R>(
   rows: readonly R[],
   ...names: N[]
@@ -204,12 +219,15 @@ export function columnsOf<R extends object, N extends keyof R>(
   return names.map((name) => rows.map((row) => row[name]));
 }
 
-/** The ids of rows, in their order. */
+/** Returns the ids of rows, in their order. */
 export function idsOf(rows: readonly { id: string }[]): string[] {
   return rows.map(({ id }) => id);
 }
 
-/** Rows as JSON with their keys in snake_case, as columns have them: what `jsonb_to_recordset` takes. */
+/**
+ * Returns rows as JSON with keys in snake_case, like the columns. `jsonb_to_recordset` takes them
+ * in this form.
+ */
 export function recordset(rows: readonly object[]): string {
   const column = (name: string) =>
     name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -218,22 +236,25 @@ export function recordset(rows: readonly object[]): string {
   return JSON.stringify(rows.map((row) => Object.fromEntries(record(row)) as object));
 }
 
-/** The request pool (features inject this). The engine has one of its own. */
+/** The request pool, for features to inject. The engine has a pool of its own. */
 export class Database extends SqlPool {}
 
-/** The same for transactions of the ORM, by its own handle of them. */
+/**
+ * Work to run after the commit of each transaction of the ORM, by the ORM's own transaction object.
+ */
 const ofTransactions = new WeakMap<object, (() => void)[]>();
 
-/** Tells that a transaction of the ORM has committed; for the one who hears it from the ORM. */
+/**
+ * Runs the work that waits for a transaction of the ORM. Called by the subscriber of the ORM's
+ * commits.
+ */
 export function committed(transaction: object): void {
   const waiting = ofTransactions.get(transaction) ?? [];
   ofTransactions.delete(transaction);
   for (const next of waiting) next();
 }
 
-/**
- * The transaction an `em.transactional(async (em) => …)` has open, as `Sql`.
- */
+/** Returns the open transaction of `em.transactional(async (em) => …)` as a `Sql`. */
 export function sqlOf(em: EntityManager): Sql {
   const sql: Sql = {
     async query<R extends object>(text: string, values: readonly unknown[] = []) {

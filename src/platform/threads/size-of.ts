@@ -1,9 +1,10 @@
-/** Counted for each value besides its text or bytes. */
+/** Counted for each value, in addition to its text or bytes. */
 const VALUE_BYTES = 16;
 
 /**
- * The approximate size of plain data: text by its length, bytes by their number, and a little for each value.
- * @param most counting stops beyond this
+ * Returns the approximate size of plain data: the length of text, the number of bytes, and a little
+ * for each value.
+ * @param most counting stops above this size
  */
 export function sizeOf(value: unknown, most: number): number {
   const left: unknown[] = [value];

@@ -1,4 +1,4 @@
-/** What a piece of work may use. What exceeds a limit fails with a `WorkLimitError`. */
+/** Limits of a piece of work. Work that exceeds a limit fails with a `WorkLimitError`. */
 export interface TaskLimits {
   /** Time for one input, in milliseconds. */
   timeMs: number;
@@ -8,7 +8,10 @@ export interface TaskLimits {
   inputBytes: number;
   /** Size of the result for one input, as `sizeOf` counts it. */
   outputBytes: number;
-  /** `short`: milliseconds as a rule. `long`: seconds; runs in a thread of its own, so that short work never waits for it. */
+  /**
+   * `short`: usually takes milliseconds. `long`: takes seconds, and runs in a thread of its own, so
+   * that short work never waits for it.
+   */
   lane: 'short' | 'long';
 }
 
@@ -18,7 +21,7 @@ export interface Task<Input, Output> {
   /** Name of the exported function. */
   readonly name: string;
   readonly limits: TaskLimits;
-  /** Only for the compiler: what goes in and comes out. */
+  /** Types of the input and the output, only for the compiler. */
   readonly types?: (input: Input) => Output;
 }
 
@@ -43,7 +46,7 @@ export function task<Module extends object>() {
   };
 }
 
-/** What a thread is sent. */
+/** The message that a thread gets. */
 export interface WorkRequest {
   id: number;
   module: string;
@@ -53,8 +56,8 @@ export interface WorkRequest {
 }
 
 /**
- * What a thread answers. `started`: the module has been loaded and the work begins; `failed`: the function threw;
- * `tooLarge`: the result exceeds the limit.
+ * The message that a thread sends back. `started`: the module is loaded and the work begins.
+ * `failed`: the function threw. `tooLarge`: the result exceeds the limit.
  */
 export type WorkReply =
   | { id: number; kind: 'started' }

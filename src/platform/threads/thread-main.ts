@@ -3,8 +3,8 @@ import { sizeOf } from './size-of.ts';
 import type { WorkReply, WorkRequest } from './task.ts';
 
 /*
- * What every thread of `WorkThreads` runs. Node starts this file as it is, in tests too: this file and the modules of tasks
- * may import only what Node itself can strip of types.
+ * The program of every thread of `WorkThreads`. Node runs this file directly, in tests too. So this
+ * file and the modules of tasks may import only files whose types Node itself can strip.
  */
 
 type Work = (input: unknown) => unknown;
@@ -49,6 +49,6 @@ async function answer(request: WorkRequest): Promise<WorkReply> {
 
 let last = Promise.resolve();
 parentPort?.on('message', (request: WorkRequest) => {
-  // One after another: the time of each is measured from the result of the one before.
+  // Requests run one after another: the time of each is measured from the result of the one before.
   last = last.then(async () => post(await answer(request)));
 });

@@ -1,8 +1,9 @@
 import { DomainError } from '../base/errors/domain-error.ts';
 
 /**
- * The limit a piece of work has hit. `time`, `memory`, `crash`: its thread was ended, or did not survive the work.
- * `size`: the input or the result is too large. `busy`: too much other work is waiting. `closed`: the process is stopping.
+ * The limit that a piece of work hit. `time`, `memory`, `crash`: its thread was ended, or did not
+ * survive the work. `size`: the input or the result is too large. `busy`: too much other work is
+ * waiting. `closed`: the process is stopping.
  */
 export type WorkLimit = 'time' | 'memory' | 'crash' | 'size' | 'busy' | 'closed';
 
@@ -10,13 +11,16 @@ const RETRY_AFTER_SECONDS = 5;
 const MESSAGES: Record<WorkLimit, string> = {
   time: 'reading this content takes too much time',
   memory: 'reading this content takes too much memory',
-  crash: 'reading this content ended the thread that read it',
+  crash: 'reading this content crashed the thread that read it',
   size: 'this content is too large',
-  busy: 'Too many of these requests are being worked on: try again in a few seconds',
+  busy: 'Too many of these requests are in progress: try again in a few seconds',
   closed: 'The server is stopping: try again in a few seconds',
 };
 
-/** Work that was refused or ended because of a limit. Answered with 503 for `busy` and `closed`, else with 400. */
+/**
+ * Work that was refused or ended because of a limit. The API responds with 503 for `busy` and
+ * `closed`, else with 400.
+ */
 export class WorkLimitError extends DomainError {
   readonly limit: WorkLimit;
 

@@ -9,20 +9,20 @@ const SCRIPT = new URL(
 /** Time to start a thread and to load the module of a task, in milliseconds. */
 const LOAD_MS = 30_000;
 const MB = 2 ** 20;
-/** How often the buffers of a thread that works are measured, in milliseconds. */
+/** How often the buffers of a working thread are measured, in milliseconds. */
 const MEASURE_MS = 100;
 
 /** Memory of a thread, in megabytes. */
 export interface ThreadMemory {
   /** JavaScript heap: text and objects. */
   heapMb: number;
-  /** Everything outside of the heap that JavaScript can reach: files and pictures. */
+  /** Everything outside the heap that JavaScript can reach: files and pictures. */
   buffersMb: number;
 }
 
 export type WorkResult<Output> = { output: Output } | { error: WorkLimitError | TaskFailedError };
 
-/** One input, its size, and where its result goes. */
+/** One input, its size, and the function that receives its result. */
 export interface WorkItem {
   task: Task<unknown, unknown>;
   input: unknown;
@@ -30,7 +30,7 @@ export interface WorkItem {
   settle(result: WorkResult<unknown>): void;
 }
 
-/** One thread. It works on its items in the order in which they were given. */
+/** One thread. It works on its items in the order in which they were posted. */
 export class WorkThread {
   readonly #worker: Worker;
   readonly #items: { id: number; item: WorkItem }[] = [];
@@ -43,8 +43,9 @@ export class WorkThread {
   alive = true;
 
   /**
-   * @param onSettled an item has its result; milliseconds it took
-   * @param onEnd the thread and its memory are gone. The first of the items without result is the one that hit the limit.
+   * @param onSettled called when an item has its result, with the milliseconds it took
+   * @param onEnd called when the thread has ended and its memory is free. The first item without
+   *   a result is the one that hit the limit.
    */
   constructor(
     { heapMb, buffersMb }: ThreadMemory,
@@ -54,7 +55,7 @@ export class WorkThread {
     this.#buffersMb = buffersMb;
     this.#worker = new Worker(SCRIPT, {
       resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 24 },
-      // Keys and passwords of the environment are no business of code that reads strangers' content.
+      // Code that reads untrusted input must not see the keys and passwords of the environment.
       env: {},
       // Libraries may print what they read, and mail does not belong in the log.
       stdout: true,
@@ -75,12 +76,12 @@ export class WorkThread {
     this.#worker.on('exit', () => this.#ended());
   }
 
-  /** Items without result. */
+  /** Number of items without a result. */
   get pending(): number {
     return this.#items.length;
   }
 
-  /** Bytes of the items without result. */
+  /** Bytes of the items without a result. */
   get pendingBytes(): number {
     return this.#items.reduce((sum, { item }) => sum + item.bytes, 0);
   }
@@ -96,7 +97,7 @@ export class WorkThread {
     if (this.#items.length === 1) this.#watch(LOAD_MS);
   }
 
-  /** Ends the thread, whatever it does. */
+  /** Ends the thread, even while it works. */
   async end(limit: WorkLimit, cause?: unknown): Promise<void> {
     this.alive = false;
     this.#ending ??= { limit, cause };
@@ -132,7 +133,7 @@ export class WorkThread {
     this.#measuring ??= setInterval(() => void this.#measure(), MEASURE_MS);
   }
 
-  /** Nothing is being worked on. */
+  /** Stops measuring, because the thread has no work. */
   #rest(): void {
     clearTimeout(this.#timer);
     clearInterval(this.#measuring);
@@ -156,7 +157,10 @@ export class WorkThread {
   }
 }
 
-/** Bytes are copied once and handed over: a copy by the thread would include everything else in the same memory. */
+/**
+ * Copies bytes once and transfers the copy to the thread. If the thread copied them itself, it
+ * would copy all of the memory block they are part of.
+ */
 function transferable(input: unknown): [input: unknown, owned: ArrayBuffer[]] {
   if (input instanceof Uint8Array) {
     const copy = new Uint8Array(input);

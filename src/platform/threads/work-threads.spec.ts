@@ -16,7 +16,7 @@ describe('WorkThreads', () => {
   });
   afterEach(() => pool.close());
 
-  it('gives results in the order of the inputs, and passes errors of the function on', async () => {
+  it('returns results in the order of the inputs, and passes on errors of the function', async () => {
     const results = await pool.runAll(act(), 'a', [
       { say: 'one' },
       { fail: 'bad input' },
@@ -35,13 +35,13 @@ describe('WorkThreads', () => {
     ]);
   });
 
-  it('copies bytes, so that the caller keeps them', async () => {
+  it('copies bytes, so that the caller keeps its own', async () => {
     const bytes = Buffer.from('hello').subarray(1, 3);
     expect(await pool.run(act(), 'a', { bytes })).toBe('el');
     expect(bytes.toString()).toBe('el');
   });
 
-  it('ends the thread of an input that takes too long, and does not begin that input again', async () => {
+  it('ends the thread of an input that takes too long, and does not run that input again', async () => {
     const inputs = [{ say: 'before' }, { spin: true }, { say: 'after' }];
     expect(await pool.runAll(act(), 'a', inputs)).toEqual([
       { output: 'before' },
@@ -56,12 +56,12 @@ describe('WorkThreads', () => {
     ['crash', { exit: true }],
     ['size', { say: 'x', times: 2 * MB }],
     ['size', { say: 'x'.repeat(2 * MB) }],
-  ])('names the limit that was hit: %s', async (limit, input) => {
+  ])('reports the limit that was hit: %s', async (limit, input) => {
     const results = await pool.runAll(act({ timeMs: 60_000 }), 'a', [input, { say: 'after' }]);
     expect(results).toEqual([{ error: expect.objectContaining({ limit }) }, { output: 'after' }]);
   });
 
-  it('keeps a thread for others while one key and slow keys are stuck', async () => {
+  it('keeps a thread free while one key and slow keys are stuck', async () => {
     const slow = act({ timeMs: 30_000 });
     // Ends in `close`.
     const stuck = [pool.run(slow, 'a', { spin: true }), pool.run(slow, 'a', { spin: true })];
@@ -72,7 +72,7 @@ describe('WorkThreads', () => {
     expect((await settled).map((result) => result.status)).toEqual(['rejected', 'rejected']);
   });
 
-  it('lets a key whose input hit a limit wait behind other slow keys', async () => {
+  it('lets a key whose input hit a limit wait behind other keys', async () => {
     const bomb = { spin: true };
     await Promise.allSettled(['a', 'b'].map((key) => pool.run(act(), key, bomb)));
     const order: string[] = [];
@@ -89,7 +89,7 @@ describe('WorkThreads', () => {
     expect(order).toEqual(['c', 'd', 'e', 'bomb', 'bomb']);
   });
 
-  it('refuses impatient calls beyond its bounds before it loads their input, and lets patient ones wait', async () => {
+  it('refuses impatient calls beyond its limits before it loads their input, and lets patient calls wait', async () => {
     const task = act({ lane: 'long', timeMs: 30_000 });
     let loaded = 0;
     const load = async () => {
@@ -108,7 +108,7 @@ describe('WorkThreads', () => {
     expect(await pool.run(task, 'a', load)).toBe('x');
   });
 
-  it('fails work that is left when it is closed, and refuses more', async () => {
+  it('fails unfinished work when it is closed, and refuses new work', async () => {
     const running = pool.runAll(act({ timeMs: 60_000 }), 'a', [{ spin: true }, { say: 'x' }]);
     await pool.close();
     const closed = { error: expect.objectContaining({ limit: 'closed' }) };
@@ -116,7 +116,7 @@ describe('WorkThreads', () => {
     await expect(pool.run(act(), 'a', { say: 'x' })).rejects.toMatchObject({ limit: 'closed' });
   });
 
-  it('gives threads no environment', async () => {
+  it('gives threads an empty environment', async () => {
     process.env['WORK_THREADS_SECRET'] = 'secret';
     expect(await pool.run(act(), 'a', { env: true })).not.toContain('WORK_THREADS_SECRET');
     delete process.env['WORK_THREADS_SECRET'];

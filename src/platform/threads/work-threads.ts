@@ -5,47 +5,57 @@ import type { Task, TaskLimits } from './task.ts';
 import { type WorkLimit, WorkLimitError } from './work-errors.ts';
 import { type ThreadMemory, type WorkItem, type WorkResult, WorkThread } from './work-thread.ts';
 
-/** How many threads a lane has, and what may wait for them. */
+/** How many threads a lane has, and how much work may wait for them. */
 export interface LaneLimits extends ThreadMemory {
   threads: number;
-  /** Requests that wait, at most. Patient work is not counted. */
+  /** Maximum number of waiting requests. Patient work does not count. */
   waiting: number;
-  /** Requests of one key that wait or run, at most. */
+  /** Maximum number of requests of one key that wait or run. */
   perKey: number;
 }
 
-/** Limits by lane. Small heaps: all threads and the process itself are to stay below 700 MB. */
+/**
+ * Limits of each lane. The heaps are small, because all threads and the process itself have to stay
+ * below 700 MB.
+ */
 const LANES: Record<TaskLimits['lane'], LaneLimits> = {
-  // Two, on small machines too: one may be stuck with a bomb until its time is over.
+  // Two, even on small machines: an input that never finishes may block one thread until its time
+  // is over.
   short: { threads: 2, heapMb: 112, buffersMb: 256, waiting: 100, perKey: 16 },
   long: { threads: 1, heapMb: 320, buffersMb: 384, waiting: 7, perKey: 3 },
 };
 /** A thread without work ends after this. */
 const IDLE_MS = 30_000;
 /** Other keys get the thread after this, even if more inputs of the same call are left. */
-const TURN_MS = 500;
-/** Input that took so long makes its key slow for a while, as input that hit a limit does. */
+const TIME_SLICE_MS = 500;
+/**
+ * An input that took this long makes its key slow for a while, as an input that hit a limit does.
+ */
 const SLOW_MS = 1_000;
 const SLOW_FOR_MS = 60_000;
-/** Inputs a thread holds at a time, so that it need not wait for the next one. */
+/** How many inputs a thread holds at a time, so that it need not wait for the next one. */
 const AHEAD = 16;
 const AHEAD_BYTES = 4 * 2 ** 20;
 
 export interface RunOptions {
-  /** True: waits as long as it takes. Only for callers that bound how much they ask for at a time. Default false. */
+  /**
+   * Whether the call waits as long as it takes. Only for callers that limit how much they ask for
+   * at a time. Default: false.
+   */
   patient?: boolean;
 }
 
-interface Job {
+interface Call {
   key: string;
   patient: boolean;
-  /** Items that no thread has started, in order. */
+  /** Items that no thread has begun, in order. */
   items: WorkItem[];
 }
 
 /**
- * Threads in which everything that strangers wrote is read: few for a process, with limits of time and memory. Calls with
- * the same key share a part of the threads, and keys whose input was slow share one, so that others go on.
+ * Threads in which the process reads all untrusted input: only a few, with limits of time and
+ * memory. Calls with the same key share a part of the threads. Keys whose input was slow share one
+ * thread, so that other keys can go on.
  */
 @Injectable()
 export class WorkThreads implements OnApplicationShutdown {
@@ -56,11 +66,12 @@ export class WorkThreads implements OnApplicationShutdown {
   }
 
   /**
-   * Does a piece of work.
-   * @param key whose work it is: an account, or a client address
-   * @param input plain data; a function is called once there is room for it, so that nothing large waits
+   * Runs a task for one input.
+   * @param key owner of the work: an account, or a client address
+   * @param input plain data, or a function that loads it. The function is called once the call is
+   *   admitted, so that no large input waits
    * @throws {WorkLimitError}
-   * @throws {TaskFailedError} with what the task's function threw
+   * @throws {TaskFailedError} with the error that the task's function threw
    */
   async run<Input, Output>(
     task: Task<Input, Output>,
@@ -82,7 +93,7 @@ export class WorkThreads implements OnApplicationShutdown {
   }
 
   /**
-   * Does the same work for many inputs. An input that hits a limit does not affect the others.
+   * Runs a task for many inputs. An input that hits a limit does not affect the others.
    * @returns results in the order of the inputs
    * @throws {WorkLimitError} `busy` or `closed`
    */
@@ -114,21 +125,21 @@ export class WorkThreads implements OnApplicationShutdown {
 
 /** The threads and the queue of one lane. */
 class Lane {
-  readonly #queue: Job[] = [];
+  readonly #queue: Call[] = [];
   readonly #threads = new Set<LaneThread>();
-  /** Calls that are not patient, by key. */
+  /** Number of calls that are not patient, by key. */
   readonly #calls = new KeyedCount();
   #callCount = 0;
-  /** When each key was last given a thread, as a number that grows. */
+  /** When each key last got a thread, as a growing number. */
   readonly #served = new Map<string, number>();
-  #turns = 0;
+  #servings = 0;
   /** Until when a key is slow, on the clock of `performance`. */
   readonly #slow = new Map<string, number>();
   #closed = false;
 
   constructor(private readonly limits: LaneLimits) {}
 
-  /** @returns what to call when the call is over */
+  /** @returns a function to call when the call is over */
   enter(key: string, patient: boolean): () => void {
     if (this.#closed) throw new WorkLimitError('closed');
     if (patient) return () => undefined;
@@ -169,32 +180,35 @@ class Lane {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const job of this.#queue.splice(0)) fail(job.items);
+    for (const call of this.#queue.splice(0)) fail(call.items);
     await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
 
-  #enqueue(job: Job): void {
-    if (this.#closed) return fail(job.items);
-    if (job.items.length > 0) this.#queue.push(job);
+  #enqueue(call: Call): void {
+    if (this.#closed) return fail(call.items);
+    if (call.items.length > 0) this.#queue.push(call);
     this.#schedule();
   }
 
   #schedule(): void {
     for (;;) {
-      const at = this.#nextJob();
-      const job = at === -1 ? undefined : this.#queue[at];
-      const thread = job && (this.#idleThread() ?? this.#start());
-      if (!job || !thread) return;
+      const at = this.#nextCall();
+      const call = at === -1 ? undefined : this.#queue[at];
+      const thread = call && (this.#idleThread() ?? this.#start());
+      if (!call || !thread) return;
       this.#queue.splice(at, 1);
-      this.#served.set(job.key, ++this.#turns);
-      thread.begin(job);
+      this.#served.set(call.key, ++this.#servings);
+      thread.begin(call);
     }
   }
 
-  /** Index of the next job: of the keys that may use a thread, the one that has waited longest. -1 if there is none. */
-  #nextJob(): number {
+  /**
+   * Index of the next call: among the keys that may use a thread, the one that has waited longest.
+   * -1 if there is none.
+   */
+  #nextCall(): number {
     const most = Math.max(1, this.limits.threads - 1);
-    const running = [...this.#threads].flatMap(({ job }) => job?.key ?? []);
+    const running = [...this.#threads].flatMap(({ call }) => call?.key ?? []);
     const slow = running.filter((key) => this.#isSlow(key)).length;
     let best = -1;
     for (const [index, { key }] of this.#queue.entries()) {
@@ -222,7 +236,7 @@ class Lane {
     const thread: LaneThread = new LaneThread(this.limits, {
       othersWait: () => this.#queue.length > 0,
       slow: (key) => this.#slow.set(key, performance.now() + SLOW_FOR_MS),
-      over: (job) => this.#enqueue(job),
+      over: (call) => this.#enqueue(call),
       ended: () => {
         this.#threads.delete(thread);
         this.#schedule();
@@ -237,22 +251,22 @@ function fail(items: readonly WorkItem[]): void {
   for (const item of items) item.settle({ error: new WorkLimitError('closed') });
 }
 
-/** What a thread tells its lane. */
+/** How a thread reports to its lane. */
 interface LaneEvents {
   othersWait(): boolean;
   slow(key: string): void;
-  /** The turn of a job is over; what is left of it waits for the next one. */
-  over(job: Job): void;
-  /** The thread is gone. */
+  /** The time slice of a call is over. Its remaining items wait for the next slice. */
+  over(call: Call): void;
+  /** The thread has ended. */
   ended(): void;
 }
 
-/** A thread of a lane, which works on one job at a time. */
+/** A thread of a lane, which works on one call at a time. */
 class LaneThread {
   readonly #thread: WorkThread;
   #since = 0;
   #idleTimer: NodeJS.Timeout | undefined;
-  job: Job | null = null;
+  call: Call | null = null;
 
   constructor(
     memory: ThreadMemory,
@@ -266,63 +280,63 @@ class LaneThread {
   }
 
   get idle(): boolean {
-    return this.job === null && this.#thread.alive;
+    return this.call === null && this.#thread.alive;
   }
 
-  begin(job: Job): void {
+  begin(call: Call): void {
     clearTimeout(this.#idleTimer);
-    this.job = job;
+    this.call = call;
     this.#since = performance.now();
-    this.#feed(job);
+    this.#feed(call);
   }
 
   async end(): Promise<void> {
     await this.#thread.end('closed');
   }
 
-  #feed(job: Job): void {
-    const isOver = performance.now() - this.#since > TURN_MS && this.events.othersWait();
-    if (!isOver) this.#fill(job);
+  #feed(call: Call): void {
+    const isOver = performance.now() - this.#since > TIME_SLICE_MS && this.events.othersWait();
+    if (!isOver) this.#fill(call);
     if (this.#thread.pending > 0) return;
-    this.job = null;
+    this.call = null;
     this.#idleTimer = setTimeout(() => void this.#thread.end('closed'), IDLE_MS).unref();
-    this.events.over(job);
+    this.events.over(call);
   }
 
-  #fill(job: Job): void {
-    while (this.#hasRoom()) {
-      const item = job.items.shift();
+  #fill(call: Call): void {
+    while (this.#hasCapacity()) {
+      const item = call.items.shift();
       if (!item) return;
       try {
         this.#thread.post(item);
       } catch {
-        // Only what cannot be cloned: a mistake of the caller, and no reason to lose the other items.
+        // The item cannot be cloned: a mistake of the caller, which must not lose the other items.
         item.settle({ error: new WorkLimitError('crash') });
       }
     }
   }
 
-  #hasRoom(): boolean {
+  #hasCapacity(): boolean {
     const { pending, pendingBytes } = this.#thread;
     return pending === 0 || (pending < AHEAD && pendingBytes < AHEAD_BYTES);
   }
 
   #settled(ms: number): void {
-    const { job } = this;
-    if (!job) return;
-    if (ms > SLOW_MS) this.events.slow(job.key);
-    this.#feed(job);
+    const { call } = this;
+    if (!call) return;
+    if (ms > SLOW_MS) this.events.slow(call.key);
+    this.#feed(call);
   }
 
   #ended(unsettled: WorkItem[], limit: WorkLimit, cause: unknown): void {
     clearTimeout(this.#idleTimer);
-    const { job } = this;
+    const { call } = this;
     const [head, ...others] = unsettled;
-    this.job = null;
+    this.call = null;
     this.events.ended();
-    if (!job) return;
-    this.events.slow(job.key);
+    if (!call) return;
+    this.events.slow(call.key);
     head?.settle({ error: new WorkLimitError(limit, cause) });
-    this.events.over({ ...job, items: [...others, ...job.items] });
+    this.events.over({ ...call, items: [...others, ...call.items] });
   }
 }

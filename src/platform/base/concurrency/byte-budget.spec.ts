@@ -13,7 +13,7 @@ function held(): { work: () => Promise<void>; end: () => void; begun: () => bool
 }
 
 describe('ByteBudget', () => {
-  it('runs together what fits together, and the rest in order', async () => {
+  it('runs work together while it fits into the budget, and the rest in order', async () => {
     const budget = new ByteBudget(10);
     const jobs = [6, 4, 5, 1].map((bytes) => ({ bytes, ...held() }));
     const runs = jobs.map(({ bytes, work }) => budget.run(bytes, work));
@@ -22,7 +22,7 @@ describe('ByteBudget', () => {
     expect(budget.used).toBe(10);
     jobs[1]?.end();
     await turn();
-    // The last one would fit, but it is not its turn.
+    // The last one would fit, but an earlier one is still waiting.
     expect(jobs.map(({ begun }) => begun())).toEqual([true, true, false, false]);
     jobs[0]?.end();
     await turn();
@@ -32,7 +32,7 @@ describe('ByteBudget', () => {
     expect(budget.used).toBe(0);
   });
 
-  it('runs alone what is larger than the budget', async () => {
+  it('runs work that is larger than the budget alone', async () => {
     const budget = new ByteBudget(10);
     const [small, large] = [held(), held()];
     const runs = [budget.run(1, small.work), budget.run(1_000, large.work)];
@@ -45,7 +45,7 @@ describe('ByteBudget', () => {
     await Promise.all(runs);
   });
 
-  it('gives back the bytes of what fails', async () => {
+  it('frees the bytes of work that fails', async () => {
     const budget = new ByteBudget(10);
     const failed = new Error('failed');
     await expect(budget.run(10, () => Promise.reject(failed))).rejects.toBe(failed);

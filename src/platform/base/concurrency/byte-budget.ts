@@ -1,23 +1,26 @@
-/** Lets work go on whose bytes together stay within a budget; whoever does not fit waits, in order. */
+/** Limits the bytes of all work that runs at a time. Work that does not fit waits in order. */
 export class ByteBudget {
   readonly #waiting: { bytes: number; enter: () => void }[] = [];
   #used = 0;
   #running = 0;
 
-  /** @param most bytes; one piece of work that is larger runs alone */
+  /** @param most the budget in bytes; work that is larger runs alone */
   constructor(private readonly most: number) {}
 
-  /** Bytes in hand. */
+  /** Bytes of the running work. */
   get used(): number {
     return this.#used;
   }
 
-  /** Whether work of so many bytes would run at once. */
+  /** Whether work of this size would start at once. */
   isFree(bytes: number): boolean {
     return this.#waiting.length === 0 && this.#fits(this.#taken(bytes));
   }
 
-  /** @throws what the work throws */
+  /**
+   * Runs work as soon as its bytes fit into the budget.
+   * @throws the error of the work
+   */
   async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     const taken = this.#taken(bytes);
     if (!this.isFree(bytes))
@@ -45,7 +48,7 @@ export class ByteBudget {
     this.#running += 1;
   }
 
-  /** Whoever enters has its bytes before anybody else can ask. */
+  /** Reserves the bytes of waiting work before it starts, so that new work cannot take them. */
   #admit(): void {
     for (let next = this.#waiting[0]; next && this.#fits(next.bytes); next = this.#waiting[0]) {
       this.#waiting.shift();

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { JointLookUp } from './joint-look-up.ts';
 
-/** A source whose answers the test gives. */
+/** A source that returns the values given by the test. */
 function source() {
   const asked: {
     keys: string[];
@@ -19,7 +19,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 const lengths = (text: string[]) => new Map(text.map((key) => [key, key.length]));
 
 describe('JointLookUp', () => {
-  it('asks once for everybody who comes in the same turn, and once for each key', async () => {
+  it('sends one query for all callers of the same event loop iteration, with each key once', async () => {
     const { asked, lookUp } = source();
     const answers = Promise.all([
       lookUp.get('a'),
@@ -33,7 +33,7 @@ describe('JointLookUp', () => {
     expect(await answers).toEqual([1, 2, 1, undefined]);
   });
 
-  it('never answers from a question that was asked before', async () => {
+  it('never returns the result of a query that began before the call', async () => {
     const { asked, lookUp } = source();
     const early = lookUp.get('a');
     await turn();
@@ -46,7 +46,7 @@ describe('JointLookUp', () => {
     expect(await late).toBeUndefined();
   });
 
-  it('lets the third wait until one of two is answered, however many come', async () => {
+  it('lets later callers wait together while two queries run', async () => {
     const { asked, lookUp } = source();
     const answers = [];
     for (const key of ['a', 'b', 'c', 'd']) {
@@ -63,7 +63,7 @@ describe('JointLookUp', () => {
     expect(await Promise.all(answers)).toEqual([1, 1, 1, 1]);
   });
 
-  it('asks for at most 200 keys at a time', async () => {
+  it('asks for at most 200 keys in one query', async () => {
     const { asked, lookUp } = source();
     const keys = Array.from({ length: 450 }, (_, index) => `k${index}`);
     const answers = Promise.all(keys.map((key) => lookUp.get(key)));
@@ -75,7 +75,7 @@ describe('JointLookUp', () => {
     expect((await answers).every((length) => length)).toBe(true);
   });
 
-  it('tells a failure to those it belongs to, and goes on', async () => {
+  it('reports a failure only to the callers of that query, and goes on', async () => {
     const { asked, lookUp } = source();
     const failed = lookUp.get('a');
     await turn();
@@ -87,7 +87,7 @@ describe('JointLookUp', () => {
     expect(await next).toBe(1);
   });
 
-  it('is not held up by two that take long', async () => {
+  it('starts the next query when two running ones take longer than a second', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     try {
       const { asked, lookUp } = source();

@@ -1,25 +1,26 @@
-/** How many look-ups are under way before the next askers wait and go together. */
+/** Number of queries that run at a time. Further callers wait and share the next query. */
 const MOST_AT_ONCE = 2;
 const MOST_KEYS = 200;
-/** One that takes longer holds nobody up any more. */
+/** A query that takes longer than this no longer delays the next one, in milliseconds. */
 const PATIENCE_MS = 1_000;
 
 /**
- * Looks values up by key, many askers in one query: who asks while others are being answered goes with the next query,
- * and one who asks alone is answered at once. Nobody gets an answer from a query that began before he asked, so
- * nothing is ever older than with a query each.
+ * Looks up values by key, with one query for many callers. Callers that arrive while two queries
+ * run share the next query. A single caller is served at once. No caller gets the result of a query
+ * that began before its call, so results are never older than with a query for each caller.
  */
 export class JointLookUp<V> {
   #waiting = new Map<string, PromiseWithResolvers<V | undefined>>();
   #underWay = 0;
   #scheduled = false;
 
-  /** @param find gets at least one key and at most 200, each once; keys that are not found are left out of its answer */
+  /** @param find gets 1 to 200 keys, each once; its result leaves out keys that it does not find */
   constructor(private readonly find: (keys: string[]) => Promise<ReadonlyMap<string, V>>) {}
 
   /**
-   * @returns undefined when there is none. Several askers may get the same object
-   * @throws what the query that was asked throws
+   * Looks up one value.
+   * @returns undefined if the key is not found. Several callers may get the same object
+   * @throws the error of the query
    */
   get(key: string): Promise<V | undefined> {
     let waiter = this.#waiting.get(key);
@@ -34,7 +35,7 @@ export class JointLookUp<V> {
   #schedule(): void {
     if (this.#scheduled || this.#underWay >= MOST_AT_ONCE || this.#waiting.size === 0) return;
     this.#scheduled = true;
-    // Whatever has arrived in this turn of the event loop goes together.
+    // Keys that arrive in the same iteration of the event loop share a query.
     setImmediate(() => {
       this.#scheduled = false;
       void this.#run();

@@ -1,4 +1,4 @@
-/** Counts by key; a key that counts nothing is forgotten. */
+/** Counts by key. A key whose count falls to zero is removed. */
 export class KeyedCount {
   readonly #counts = new Map<string, number>();
 

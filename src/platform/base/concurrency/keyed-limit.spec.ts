@@ -1,7 +1,7 @@
 import { KeyedLimit } from './keyed-limit.ts';
 
 describe('KeyedLimit', () => {
-  it('runs a few of one key at a time, in their order, whatever becomes of them', async () => {
+  it('runs a limited number of one key at a time, in order, even if some fail', async () => {
     const limit = new KeyedLimit(2);
     const begun: number[] = [];
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<number>());
@@ -23,7 +23,7 @@ describe('KeyedLimit', () => {
     expect(begun).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('holds up no other key, and is as new when a key is done', async () => {
+  it('does not delay other keys, and starts anew once a key is done', async () => {
     const limit = new KeyedLimit(1);
     const gate = Promise.withResolvers<string>();
     const slow = limit.run('a', () => gate.promise);

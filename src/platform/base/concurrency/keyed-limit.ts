@@ -1,28 +1,32 @@
-/** Lets a few pieces of work of one key run at a time, and all others of that key wait in their order. */
+/** Limits how much work of one key runs at a time. Other work of that key waits in order. */
 export class KeyedLimit {
-  readonly #lanes = new Map<string, { running: number; waiting: (() => void)[] }>();
+  readonly #queues = new Map<string, { running: number; waiting: (() => void)[] }>();
 
-  /** @param most how many of one key run at a time */
+  /** @param most how much work of one key may run at a time */
   constructor(private readonly most: number) {}
 
-  /** Whether work of this key would run at once. */
+  /** Whether work of this key would start at once. */
   isFree(key: string): boolean {
-    return (this.#lanes.get(key)?.running ?? 0) < this.most;
+    return (this.#queues.get(key)?.running ?? 0) < this.most;
   }
 
-  /** @throws what the work throws */
+  /**
+   * Runs work as soon as its key has a free slot.
+   * @throws the error of the work
+   */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const lane = this.#lanes.get(key) ?? { running: 0, waiting: [] };
-    this.#lanes.set(key, lane);
-    // Whoever leaves hands its place on, so that nobody who comes now gets in between.
-    if (lane.running >= this.most) await new Promise<void>((enter) => lane.waiting.push(enter));
-    else lane.running += 1;
+    const queue = this.#queues.get(key) ?? { running: 0, waiting: [] };
+    this.#queues.set(key, queue);
+    // Finished work passes its slot directly to the next in the queue, so that new work cannot
+    // overtake it.
+    if (queue.running >= this.most) await new Promise<void>((enter) => queue.waiting.push(enter));
+    else queue.running += 1;
     try {
       return await work();
     } finally {
-      const next = lane.waiting.shift();
+      const next = queue.waiting.shift();
       if (next) next();
-      else if ((lane.running -= 1) === 0) this.#lanes.delete(key);
+      else if ((queue.running -= 1) === 0) this.#queues.delete(key);
     }
   }
 }

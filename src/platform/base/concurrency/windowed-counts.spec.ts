@@ -5,7 +5,7 @@ describe('WindowedCounts', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it('counts each key by itself and says how long the window still lasts', () => {
+  it('counts each key on its own and returns the seconds until its window ends', () => {
     const counts = new WindowedCounts(60);
     expect(counts.add('a')).toEqual({ count: 1, secondsLeft: 60 });
     jest.advanceTimersByTime(20_500);
@@ -13,7 +13,7 @@ describe('WindowedCounts', () => {
     expect(counts.add('b')).toEqual({ count: 1, secondsLeft: 60 });
   });
 
-  it('begins a new window when the old one has ended', () => {
+  it('begins a new window after the old one has ended', () => {
     const counts = new WindowedCounts(60);
     counts.add('a');
     counts.add('a');
@@ -21,7 +21,7 @@ describe('WindowedCounts', () => {
     expect(counts.add('a').count).toBe(1);
   });
 
-  it('remembers no more keys than it may, whoever comes', () => {
+  it('keeps no more than the allowed number of keys', () => {
     const counts = new WindowedCounts(60, 100);
     for (let client = 0; client < 10_000; client++) counts.add(`client ${client}`);
     expect(counts.size).toBe(100);

@@ -6,21 +6,28 @@ interface Window {
 }
 
 /**
- * Counts events by key in this process, in windows that begin with a key's first event. Memory is bounded: beyond `mostKeys` keys
- * the one whose window began first is forgotten.
+ * Counts events by key in this process. A key's window begins with its first event. Memory is
+ * limited: above `mostKeys` keys, the key whose window began first is removed.
  */
 export class WindowedCounts {
   readonly #windows = new Map<string, Window>();
   readonly #lengthMs: number;
   readonly #mostKeys: number;
 
-  /** @param lengthSeconds of a window @param mostKeys that are remembered */
+  /**
+   * @param lengthSeconds length of a window
+   * @param mostKeys maximum number of keys in memory
+   */
   constructor(lengthSeconds: number, mostKeys = 10_000) {
     this.#lengthMs = lengthSeconds * 1000;
     this.#mostKeys = mostKeys;
   }
 
-  /** Counts one event. @returns the key's count in its window, this one included, and whole seconds until the window ends */
+  /**
+   * Counts one event.
+   * @returns the key's count in its window, this event included, and the whole seconds until the
+   *   window ends
+   */
   add(key: string): { count: number; secondsLeft: number } {
     const now = monotonicMs();
     let window = this.#windows.get(key);
@@ -37,7 +44,7 @@ export class WindowedCounts {
     };
   }
 
-  /** How many keys are remembered. */
+  /** Number of keys in memory. */
   get size(): number {
     return this.#windows.size;
   }

@@ -1,32 +1,38 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
-/** One 256-bit key of the ring, under the id that is written next to what it sealed. */
+/** One 256-bit key of the key ring. Its id is written next to each value that it encrypts. */
 export interface EncryptionKey {
   id: string;
   key: Buffer;
 }
 
-/** Thrown when a sealed value cannot be opened: its key is gone, it was changed, or it belongs to another row. */
+/**
+ * Thrown if an encrypted value cannot be decrypted: its key is missing, the value was changed, or
+ * it belongs to another row.
+ */
 export class UnsealError extends Error {}
 
-/** Id of the key a value is sealed with; undefined: it is no sealed value. */
-export function keyIdOf(sealed: string): string | undefined {
-  const [format, keyId] = sealed.split('.', 2);
+/**
+ * Returns the id of the key that encrypted a value, or `undefined` if the value is not encrypted.
+ */
+export function keyIdOf(encrypted: string): string | undefined {
+  const [format, keyId] = encrypted.split('.', 2);
   return format === 'v1' ? keyId : undefined;
 }
 
 /**
- * Seals secrets at rest with AES-256-GCM under a key ring. The newest key (the first) seals, every key of the
- * ring opens: rotation is "put a new key first, run `carillon keys reseal`, drop the old one".
+ * Encrypts stored secrets with AES-256-GCM and a key ring. The first key, which is the newest,
+ * encrypts; every key decrypts. To rotate keys, put a new key first, run `carillon keys reseal`,
+ * and remove the old key.
  *
- * Format: `v1.<key id>.<nonce>.<ciphertext and tag>`, base64url. `context` (table, column and row) is
- * authenticated: a sealed value copied into another row does not open.
+ * Format: `v1.<key id>.<nonce>.<ciphertext and tag>`, base64url. `context` (table, column and row)
+ * is authenticated, so an encrypted value that was copied into another row cannot be decrypted.
  */
 export class SecretBox {
   readonly #keys: Map<string, Buffer>;
   readonly #current: EncryptionKey;
 
-  /** @param ring newest first; at least one key of exactly 32 bytes */
+  /** @param ring newest key first; at least one key, each of exactly 32 bytes */
   constructor(ring: readonly EncryptionKey[]) {
     const current = ring[0];
     if (!current) throw new Error('the key ring is empty');
@@ -37,14 +43,14 @@ export class SecretBox {
     this.#keys = new Map(ring.map(({ id, key }) => [id, key]));
   }
 
-  /** Id of the key that seals now. */
+  /** Id of the key that encrypts now. */
   get currentKeyId(): string {
     return this.#current.id;
   }
 
   /**
-   * Every key by its id, as a fingerprint of 64 bits: equal for equal keys, and of no use for opening anything. Newest
-   * first.
+   * A fingerprint of 64 bits for every key, by key id, newest first. Equal keys have equal
+   * fingerprints. A fingerprint does not help to decrypt anything.
    */
   get fingerprints(): Readonly<Record<string, string>> {
     return Object.fromEntries(
@@ -59,22 +65,25 @@ export class SecretBox {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.#current.key, nonce);
     cipher.setAAD(Buffer.from(context));
-    const sealed = Buffer.concat([
+    const encrypted = Buffer.concat([
       cipher.update(plaintext, 'utf8'),
       cipher.final(),
       cipher.getAuthTag(),
     ]);
-    return ['v1', this.#current.id, nonce.toString('base64url'), sealed.toString('base64url')].join(
-      '.',
-    );
+    return [
+      'v1',
+      this.#current.id,
+      nonce.toString('base64url'),
+      encrypted.toString('base64url'),
+    ].join('.');
   }
 
   /** @throws {UnsealError} */
-  open(sealed: string, context: string): string {
-    const [format, keyId = '', nonce = '', body = ''] = sealed.split('.');
+  open(encrypted: string, context: string): string {
+    const [format, keyId = '', nonce = '', body = ''] = encrypted.split('.');
     const key = this.#keys.get(keyId);
     if (format !== 'v1' || !key) {
-      throw new UnsealError(`sealed with key "${keyId}", which is not in ENCRYPTION_KEYS`);
+      throw new UnsealError(`encrypted with key "${keyId}", which is not in ENCRYPTION_KEYS`);
     }
     const bytes = Buffer.from(body, 'base64url');
     try {
@@ -87,7 +96,9 @@ export class SecretBox {
         'utf8',
       );
     } catch (cause) {
-      throw new UnsealError(`a sealed value does not open for ${context.split(':')[0]}`, { cause });
+      throw new UnsealError(`an encrypted value of ${context.split(':')[0]} cannot be decrypted`, {
+        cause,
+      });
     }
   }
 
@@ -96,7 +107,7 @@ export class SecretBox {
   }
 
   /** @throws {UnsealError} */
-  openJson(sealed: string, context: string): unknown {
-    return JSON.parse(this.open(sealed, context));
+  openJson(encrypted: string, context: string): unknown {
+    return JSON.parse(this.open(encrypted, context));
   }
 }

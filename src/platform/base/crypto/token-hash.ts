@@ -1,14 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /**
- * SHA-256 of a random secret. Enough for values of 128 bits and more of our own making (access tokens, client
- * secrets, codes): there is no dictionary to slow down.
+ * SHA-256 of a random secret. That is enough for our own random values of at least 128 bits (access
+ * tokens, client secrets, codes): no dictionary can guess them, so a slow hash is not needed.
  */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token, 'utf8').digest();
 }
 
-/** Compares in constant time; differing lengths are unequal. */
+/** Compares two hashes in constant time. Hashes of different length are unequal. */
 export function equalHashes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,45 +1,48 @@
 /**
- * What kind of refusal an error is. The HTTP filter alone turns a kind into a status code; services never know
- * about HTTP.
+ * The kind of a refusal. Only the HTTP filter turns a kind into a status code; services do not
+ * depend on HTTP.
  */
 export type ErrorKind =
   | 'invalid' // 400: the request is wrong
-  | 'unauthorized' // 401: who is asking is not established
+  | 'unauthorized' // 401: the caller is not authenticated
   | 'payment' // 402: the provider refused the message for its content or recipients
-  | 'forbidden' // 403: known, but not allowed
+  | 'forbidden' // 403: the caller is known but has no permission
   | 'not-found' // 404
   | 'conflict' // 409: the state of the resource forbids it
-  | 'gone' // 410: it has been, and is no more
-  | 'precondition' // 412: the resource is not the one the caller has seen (If-Match)
+  | 'gone' // 410: the resource existed and was deleted
+  | 'precondition' // 412: the resource has changed since the caller read it (If-Match)
   | 'too-large' // 413
   | 'rate-limited' // 429
-  | 'not-implemented' // 501: the endpoint exists, this part of it does not
+  | 'not-implemented' // 501: the endpoint exists, but this part of it does not
   | 'unavailable'; // 503: try again later
 
-/** Optional details an error carries to the client. */
+/** Optional details of an error that the client receives. */
 export interface ErrorDetails {
-  /** Names of required fields that were absent (wire names, dotted paths). */
+  /** Wire names of the required fields that are missing, as dotted paths. */
   missingFields?: string[];
-  /** The mail server's own words. */
+  /** The mail server's own message. */
   serverError?: string;
-  /** Recipients that have not got a message, with the reasons. */
+  /** Recipients that did not receive the message, with the reasons. */
   failures?: Readonly<Record<string, string>>;
-  /** The job that says what becomes of it. */
+  /** The job that reports the result. */
   jobStatusId?: string;
-  /** Seconds until the caller may try again (answered as a header). */
+  /** Seconds until the caller may try again, sent as a header. */
   retryAfterSeconds?: number;
   /** The limit that was exceeded (`X-RateLimit-Limit`). */
   limit?: number;
-  /** Type on the main address, where it differs from the kind's default. */
+  /** Error type on the main address, if it differs from the kind's default. */
   type?: 'api_error' | 'provider_error';
-  /** Type on the beta address, where it differs from the kind's default (api.not_found_error …). */
+  /**
+   * Error type on the beta address, if it differs from the kind's default (`api.not_found_error`
+   * …).
+   */
   betaType?: string;
   cause?: unknown;
 }
 
 /**
- * The one base class of errors that services throw on purpose. `message` is shown to API clients: it names the
- * field or resource and never holds a secret.
+ * Base class of all errors that services throw on purpose. API clients see `message`: it names the
+ * field or resource and never contains a secret.
  */
 export class DomainError extends Error {
   readonly code: string;
@@ -59,14 +62,14 @@ export class DomainError extends Error {
   }
 }
 
-/** A value in the request is wrong; the message starts with the field's wire name. */
+/** A value in the request is wrong. The message starts with the field's wire name. */
 export class InvalidInputError extends DomainError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('request.invalid', 'invalid', message, details);
   }
 }
 
-/** The resource does not exist, or belongs to somebody else: the two are never told apart. */
+/** The resource does not exist, or belongs to another user. Clients cannot see the difference. */
 export class NotFoundError extends DomainError {
   /** @param what wire name of the kind of resource, e.g. `calendar` */
   constructor(what: string, id: string) {
@@ -85,14 +88,14 @@ export class ForbiddenError extends DomainError {
   }
 }
 
-/** The resource's state forbids the change; nothing was changed. */
+/** The state of the resource forbids the change. Nothing was changed. */
 export class ConflictError extends DomainError {
   constructor(code: string, message: string, details: ErrorDetails = {}) {
     super(code, 'conflict', message, details);
   }
 }
 
-/** The endpoint exists, the asked-for part of it does not in this version. */
+/** The endpoint exists, but this version does not support the requested part of it. */
 export class NotImplementedError extends DomainError {
   constructor(message: string) {
     super('request.not-implemented', 'not-implemented', message);

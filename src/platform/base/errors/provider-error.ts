@@ -1,14 +1,15 @@
 /**
- * Why a provider did not do what it was asked; a closed list. Callers decide by the code alone.
+ * Why a provider did not do what it was asked to do. The list is closed, and callers decide by the
+ * code alone.
  *
  * - `auth-invalid`: credentials refused for good; the user has to authenticate again
- * - `quota-exhausted`: the account's daily sending limit, until the provider resets it
- * - `rate-limited`: too fast; try again after `retryAfterSeconds`
- * - `temporary`: anything that may go away by itself (network, 4xx replies, maintenance)
+ * - `quota-exhausted`: the account's daily sending limit is reached, until the provider resets it
+ * - `rate-limited`: too many requests; try again after `retryAfterSeconds`
+ * - `temporary`: anything that may resolve itself (network, 4xx replies, maintenance)
  * - `rejected`: this content or these recipients will never be accepted
- * - `not-found`: the object is not at the provider (any more)
- * - `conflict`: the object was changed there in the meantime
- * - `outcome-unknown`: it may or may not have happened; look before repeating it
+ * - `not-found`: the object is not, or no longer, at the provider
+ * - `conflict`: the object was changed at the provider in the meantime
+ * - `outcome-unknown`: it may or may not have happened; look it up before repeating it
  * - `unsupported`: the provider cannot do this at all
  */
 export const PROVIDER_ERROR_CODES = [
@@ -17,22 +18,30 @@ export const PROVIDER_ERROR_CODES = [
 ] as const; // prettier-ignore
 export type ProviderErrorCode = (typeof PROVIDER_ERROR_CODES)[number];
 
-/** How far a send came. */
+/** The last step that an attempt to send reached. */
 export type SendPhase = 'connect' | 'login' | 'envelope' | 'content' | 'confirmation';
 
 const MOST_SECONDS = 7 * 86_400;
 
-/** The only error a connector throws on purpose. `message` is the provider's words, fit to be shown to the caller. */
+/**
+ * The only error that a connector throws on purpose. `message` is the provider's own message, fit
+ * to be shown to the caller.
+ */
 export class ProviderError extends Error {
   override name = 'ProviderError';
   readonly code: ProviderErrorCode;
   readonly phase: SendPhase | null;
   readonly retryAfterSeconds: number | null;
-  /** Recipients that were refused, with the server's words; the others may have been accepted. */
+  /** Recipients that the server refused, with its messages. It may have accepted the others. */
   readonly refused: readonly RefusedRecipient[];
-  /** With `outcome-unknown`: recipients the server had put off before. Whatever became of the others, they have not got it. */
+  /**
+   * With `outcome-unknown`: recipients that the server had deferred before. They have not received
+   * the message, whatever the outcome for the others.
+   */
   readonly deferred: readonly RefusedRecipient[];
-  /** Name of the setting of the account that it is about, as on the wire (`imap_host`); null: of none. */
+  /**
+   * Wire name of the account setting that caused the error (`imap_host`); `null` if no setting did.
+   */
   readonly setting: string | null;
 
   constructor(
@@ -57,7 +66,9 @@ export class ProviderError extends Error {
   }
 }
 
-/** What a server asks for, within reason: it may send anything. */
+/**
+ * The delay that a server asked for, limited to 0 to 7 days, because a server may send any number.
+ */
 function secondsOf(asked: number | undefined): number | null {
   return asked !== undefined && Number.isFinite(asked)
     ? Math.min(Math.max(asked, 0), MOST_SECONDS)

@@ -1,13 +1,16 @@
-/** An email address with the name beside it; the name may be empty. */
+/** An email address with a display name, which may be empty. */
 export interface Address {
   email: string;
   name: string;
 }
 
-/** Longer texts are no addresses. */
+/** A longer text is no email address. */
 export const MOST_EMAIL_LENGTH = 320;
 
-/** An address that mail can be sent to. RFC 6531 addresses and unusual local parts are allowed: real mail has them. */
+/**
+ * An address that mail can be sent to. It allows RFC 6531 addresses and unusual local parts,
+ * because real mail has them.
+ */
 export const EMAIL_ADDRESS = /^[^\s@<>(),;:"\\\p{Cc}]+@[^\s@<>(),;:"\\\p{Cc}]+$/u;
 
 export function isEmailAddress(text: string): boolean {

@@ -9,9 +9,9 @@ const DANGEROUS = [
 
 const OSC_52 = '\u001b]52;c;cm0gLXJmIH4=\u0007';
 
-describe('text of strangers', () => {
+describe('untrusted text', () => {
   it.each(DANGEROUS.map((character) => [JSON.stringify(escapedJson(character)), character]))(
-    'reaches neither a terminal nor JSON with %s in it',
+    'loses %s for terminals and has it escaped in JSON',
     (_, character) => {
       const text = `a${character}b`;
       expect(forTerminal(text)).toBe('ab');
@@ -23,18 +23,18 @@ describe('text of strangers', () => {
     },
   );
 
-  it('keeps its lines and tabs on a terminal, and its letters in every script', () => {
+  it('keeps line breaks and tabs on a terminal, and letters of every script', () => {
     expect(forTerminal('one\r\n\ttwo')).toBe('one\n\ttwo');
     const scripts = 'Grüße, Ελένη, 東京, שלום\u200f, 👩‍👩‍👧';
     expect(forTerminal(scripts)).toBe(scripts);
     expect(escapedJson(JSON.stringify(scripts))).toBe(JSON.stringify(scripts));
   });
 
-  it('becomes one line where there is room for one', () => {
+  it('becomes one line for table cells', () => {
     expect(onOneLine(` one\n\n\ttwo${OSC_52}\u2028three `)).toBe('one two]52;c;cm0gLXJmIH4= three');
   });
 
-  it('leaves the layout of JSON alone', () => {
+  it('keeps the layout of JSON', () => {
     expect(escapedJson(JSON.stringify({ a: ['\u009b'] }, null, '\t'))).toBe(
       '{\n\t"a": [\n\t\t"\\u009b"\n\t]\n}',
     );

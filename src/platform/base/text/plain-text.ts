@@ -1,32 +1,41 @@
 /*
- * Text of strangers (subjects, names, answers of servers) can hold sequences that a terminal obeys: OSC 52 writes the
- * clipboard, CSI moves the cursor, bidirectional overrides show text in another order than it is. Each of them needs one of
- * the characters below. What is left of a sequence without it is harmless text.
+ * Untrusted text, such as a subject, a name or a server's reply, can hold sequences that a terminal
+ * obeys. OSC 52 writes the clipboard, CSI moves the cursor, and bidirectional overrides change the
+ * order in which text is shown. Each sequence needs one of the characters below. Without that
+ * character the rest of it is harmless text.
  */
 
 /** C0, DEL, C1, and the characters that override or isolate the direction of text. */
 const CONTROLS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 const CONTROLS_IN_LINES = /(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
-/** In JSON, white space between values is left alone. */
+/** White space between the values of JSON stays as it is. */
 const CONTROLS_IN_JSON = /(?![\n\r\t])[\p{Cc}\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu;
 
-/** Text as a terminal may show it: without control characters except line breaks and tabs. */
+/**
+ * Returns text that a terminal can show safely: without control characters, except line breaks and
+ * tabs.
+ */
 export function forTerminal(text: string): string {
   return text.replaceAll(CONTROLS_IN_LINES, '');
 }
 
-/** The same on one line, for cells of tables and for names: runs of white space become one space. */
+/**
+ * Returns such text on one line, for table cells and names. A run of white space becomes one space.
+ */
 export function onOneLine(text: string): string {
   return text.replaceAll(/\s+/gu, ' ').replaceAll(CONTROLS, '').trim();
 }
 
-/** Text without any control character, for addresses: what is left of them stays together. */
+/**
+ * Removes all control characters, for addresses. Unlike `onOneLine`, it leaves no space in their
+ * place.
+ */
 export function withoutControls(text: string): string {
   return text.replaceAll(CONTROLS, '');
 }
 
 /**
- * JSON text in which control characters are written as escapes. It means the same to every reader of JSON.
+ * Writes control characters in JSON text as escapes, which mean the same to every JSON parser.
  * @param json valid JSON, as `JSON.stringify` writes it
  */
 export function escapedJson(json: string): string {

@@ -1,24 +1,24 @@
 /**
- * The time of day for decisions that are not made by SQL. In production it is anchored to the database's clock
- * (`database/database-clock.ts`), so that replicas agree on "due"; tests move it.
+ * The time of day for decisions outside SQL. In production it follows the database's clock
+ * (`database/database-clock.ts`), so that all processes agree on what is due. Tests can set it.
  */
 export abstract class Clock {
   abstract now(): Date;
 }
 
-/** The machine's own clock: for programs without a database, such as the `api` client. */
+/** The machine's own clock, for programs without a database such as the `api` client. */
 export class SystemClock extends Clock {
   now(): Date {
     return new Date();
   }
 }
 
-/** Milliseconds that only measure intervals; never jumps when the wall clock is set. */
+/** Milliseconds for measuring intervals. The value does not jump when the wall clock is set. */
 export function monotonicMs(): number {
   return performance.now();
 }
 
-/** A moment by both of the machine's clocks, to measure pauses from. */
+/** The readings of both of the machine's clocks at one moment, for measuring pauses. */
 export interface Moment {
   monotonicMs: number;
   wallMs: number;
@@ -29,8 +29,9 @@ export function moment(): Moment {
 }
 
 /**
- * Milliseconds from one moment to another, not less than have passed: monotonic time stands still while a machine is
- * suspended, and the wall clock may be set back. Too many when it is set forward.
+ * Returns at least as many milliseconds as have passed between two moments. The larger reading
+ * counts, because the monotonic clock stops while a machine is suspended, and the wall clock may be
+ * set back. The result is too large if the wall clock was set forward.
  */
 export function mostMsBetween(from: Moment, to: Moment): number {
   return Math.max(to.monotonicMs - from.monotonicMs, to.wallMs - from.wallMs);

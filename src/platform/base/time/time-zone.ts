@@ -1,14 +1,20 @@
 /*
- * IANA time zones by way of Intl, whose data comes with Node. (Temporal would say this in a line; Node 24 does not
- * have it yet.)
+ * IANA time zones by way of Intl, whose data comes with Node. (Temporal would need one line, but
+ * Node 24 does not have it yet.)
  */
 
 const DAY_MS = 86_400_000;
 
-/** Offsets such as `+05:30` and POSIX strings are no IANA names, although Intl takes some of them. */
+/**
+ * Offsets such as `+05:30` and POSIX strings are not IANA names, although Intl accepts some of
+ * them.
+ */
 const NAME = /^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/;
 
-/** Zones by lower-case name: Intl ignores case, and building a format costs more than using it. */
+/**
+ * Formats by lower-case zone name: Intl ignores case, and creating a format costs more than using
+ * it.
+ */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(zone: string): Intl.DateTimeFormat {
@@ -32,24 +38,28 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** Whether `name` is an IANA time zone, links such as `Asia/Calcutta` included; case does not matter. */
+/** Whether `name` is an IANA time zone, or a link such as `Asia/Calcutta`. Case does not matter. */
 export function isTimeZone(name: string): boolean {
   if (name.length > 64 || !NAME.test(name)) return false;
   try {
     formatOf(name);
     return true;
   } catch {
-    return false; // RangeError: Intl does not know it
+    return false; // RangeError: Intl does not know the zone.
   }
 }
 
-/** Days whose offset is remembered, over all zones: a few megabytes. */
+/** How many days are cached, over all zones. They take a few megabytes. */
 const MOST_DAYS = 50_000;
-/** By lower-case zone and day since 1970: its offset, or null where clocks change on that day. */
+/**
+ * Cached offsets by lower-case zone and day since 1970; `null` for a day on which clocks change.
+ */
 const offsets = new Map<string, Map<number, number | null>>();
 let rememberedDays = 0;
 
-/** What the clocks of the zone show, as if it were UTC, minus UTC; milliseconds. */
+/**
+ * Returns the offset of a zone from UTC at an instant, in milliseconds; positive east of Greenwich.
+ */
 export function offsetMs(zone: string, instantMs: number): number {
   const day = Math.floor(instantMs / DAY_MS);
   const key = zone.toLowerCase();
@@ -69,7 +79,7 @@ export function offsetMs(zone: string, instantMs: number): number {
   return offset ?? offsetAt(zone, instantMs);
 }
 
-/** The same, asked of Intl, which takes some microseconds. */
+/** Reads the offset from Intl, which takes some microseconds. */
 function offsetAt(zone: string, instantMs: number): number {
   const fields: Record<string, number> = {};
   for (const { type, value } of formatOf(zone).formatToParts(instantMs))
@@ -79,8 +89,8 @@ function offsetAt(zone: string, instantMs: number): number {
 }
 
 /**
- * The first instant of a calendar day in a zone. Where clocks skip midnight, it is the instant they skip to; of a
- * day that a zone left out as a whole, the instant it was left out.
+ * Returns the first instant of a calendar day in a zone. If the clocks skip midnight, it is the
+ * instant that they skip to. If the zone skipped the whole day, it is the instant of the skip.
  * @param dayMs midnight of the day, as if the zone were UTC
  */
 export function startOfDay(dayMs: number, zone: string): Date {
@@ -88,15 +98,16 @@ export function startOfDay(dayMs: number, zone: string): Date {
 }
 
 /**
- * The instant at which the clocks of a zone show a wall time (RFC 5545 3.3.5): of a time that they show twice the first,
- * and a time they skip is read with the offset before the gap, an hour later for most.
+ * Returns the instant at which the clocks of a zone show a wall time (RFC 5545 3.3.5). If they show
+ * it twice, the first instant counts. If they skip it, the offset before the gap applies, so the
+ * clocks then usually show an hour later.
  * @param wallMs the wall time, as if the zone were UTC
  */
 export function instantOfWallTime(wallMs: number, zone: string): Date {
   return new Date(instantOfWall(wallMs, (at) => offsetMs(zone, at)));
 }
 
-/** The same for clocks that are described by their offsets from UTC. Milliseconds. */
+/** Returns that instant in milliseconds for clocks that are described by their offsets from UTC. */
 export function instantOfWall(wallMs: number, offsetOf: (instantMs: number) => number): number {
   const before = offsetOf(wallMs - DAY_MS);
   const after = offsetOf(wallMs + DAY_MS);

@@ -1,4 +1,4 @@
-/** Instant → Unix seconds, the wire's unit of time (spec 2). Fractions are cut off. */
+/** Converts an instant to Unix seconds, the API's unit of time. Fractions are cut off. */
 export function toUnixSeconds(instant: Date): number {
   return Math.floor(instant.getTime() / 1000);
 }
@@ -7,7 +7,7 @@ export function fromUnixSeconds(seconds: number): Date {
   return new Date(seconds * 1000);
 }
 
-/** As `toUnixSeconds`, keeping null. */
+/** Converts like `toUnixSeconds`. `null` and `undefined` become `null`. */
 export function toUnixSecondsOrNull(instant: Date | null | undefined): number | null {
   return instant ? toUnixSeconds(instant) : null;
 }
