@@ -67,7 +67,7 @@ export async function holdContacts(
   return rows.map(({ content, ...row }) => ({ ...row, fields: contactFields(content) }));
 }
 
-/** Returns those of the given ids that belong to contacts without a provider id yet. */
+/** Returns the ids of those contacts that have no provider id yet. Unknown ids are left out. */
 export async function comingContacts(
   sql: Sql,
   accountId: string,

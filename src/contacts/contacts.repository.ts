@@ -121,8 +121,9 @@ export class ContactsRepository {
   }
 
   /**
-   * Returns those of the ids that belong to the account, in no particular order. @throws
-   * {PageTooLargeError}
+   * Returns the contacts of the account with these ids, in no particular order. Unknown ids are
+   * left out.
+   * @throws {PageTooLargeError}
    */
   async findMany(accountId: string, ids: readonly string[]): Promise<ContactRecord[]> {
     const conditions = new Conditions();
@@ -155,7 +156,7 @@ export class ContactsRepository {
     return this.database.query<ContactGroupRecord>(GROUPS, [accountId]);
   }
 
-  /** Returns those of the ids that are groups of the account. */
+  /** Returns the groups of the account with these ids. Unknown ids are left out. */
   async groupsById(
     sql: Sql,
     accountId: string,

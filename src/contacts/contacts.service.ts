@@ -100,8 +100,9 @@ export class ContactsService {
   }
 
   /**
-   * Returns those of the contacts that the account has and its scopes allow, in no particular
-   * order. @throws {PageTooLargeError}
+   * Returns the contacts with these ids that the account has and its scopes allow, in no particular
+   * order.
+   * @throws {PageTooLargeError}
    */
   async findMany(
     account: Pick<AccountPrincipal, 'accountId' | 'scopes'>,

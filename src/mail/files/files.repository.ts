@@ -127,8 +127,8 @@ export class FilesRepository {
   }
 
   /**
-   * Returns those of the ids that belong to the account and that the reader may see, in no
-   * particular order.
+   * Returns the files of the account with these ids that the reader may see, in no particular
+   * order.
    */
   async find(
     accountId: string,

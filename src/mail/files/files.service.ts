@@ -44,7 +44,8 @@ export class FilesService {
   }
 
   /**
-   * Returns those of the files that the account has and the reader may see, in no particular order.
+   * Returns the files with these ids that the account has and the reader may see, in no particular
+   * order.
    */
   async findMany(reader: FileReader, ids: readonly string[], sql?: Sql): Promise<FileSource[]> {
     const known = [...new Set(ids.filter(isId).map((id) => id.toLowerCase()))];

@@ -15,8 +15,8 @@ const INSERT = `
     content_type text, content_disposition text, content_id text, size integer)`;
 
 /**
- * Inserts attachments whose bytes are at the provider. Their messages must exist already. @returns
- * ids of the attachments
+ * Inserts attachments whose bytes are at the provider. Their messages must exist already.
+ * @returns ids of the attachments
  */
 export async function insertAttachments(
   sql: Sql,
@@ -33,8 +33,8 @@ const DELETE_OTHERS =
   'delete from file where message_id = $1 and not (id = any($2::uuid[])) returning id';
 
 /**
- * Deletes the attachments of a message except those in `kept`. @returns ids of the deleted
- * attachments
+ * Deletes the attachments of a message except those in `kept`.
+ * @returns ids of the deleted attachments
  */
 export async function deleteOtherAttachments(
   sql: Sql,

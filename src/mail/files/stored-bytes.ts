@@ -99,7 +99,7 @@ export class StoredBytes {
     }
   }
 
-  /** Deletes those of the stored bytes that no row refers to. */
+  /** Deletes stored bytes with these ids, unless a row refers to them. */
   async discard(accountId: string, ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.database.query(DISCARD, [accountId, ids]);
   }

@@ -79,7 +79,10 @@ export class FoldersRepository {
     return (await this.database.query<FolderRecord>(FIND, [accountId, id]))[0];
   }
 
-  /** Returns those of the ids that belong to the account, in no particular order. */
+  /**
+   * Returns the folders of the account with these ids, in no particular order. Unknown ids are left
+   * out.
+   */
   findMany(accountId: string, ids: readonly string[]): Promise<FolderRecord[]> {
     return this.database.query<FolderRecord>(FIND_MANY, [accountId, ids]);
   }

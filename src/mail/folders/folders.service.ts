@@ -82,7 +82,10 @@ export class FoldersService {
     return this.repository.list(account.accountId, page);
   }
 
-  /** Returns those of the ids that belong to the account, in no particular order. */
+  /**
+   * Returns the folders of the account with these ids, in no particular order. Unknown ids are left
+   * out.
+   */
   findMany(accountId: string, ids: readonly string[]): Promise<FolderRecord[]> {
     return this.repository.findMany(accountId, ids);
   }
@@ -196,7 +199,7 @@ export class FoldersService {
     return this.database.transaction((sql) => work(sql, at));
   }
 
-  /** @param changed ids of the folders that now look different to clients */
+  /** @param changed ids of the folders whose name or visibility has changed */
   async #open(
     sql: Sql,
     { accountId, applicationId, organizationUnit: object }: AccountPrincipal,

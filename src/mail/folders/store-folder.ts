@@ -16,8 +16,8 @@ const READ = `
   where account_id = $1 and id = $2 and ($3 or not deleting)`;
 
 /**
- * Reads a folder; `undefined` if there is none. @param deleting true to also find a folder that is
- * being deleted
+ * Reads a folder; `undefined` if there is none.
+ * @param deleting true to also find a folder that is being deleted
  */
 export async function readFolder(
   sql: Sql,
@@ -64,8 +64,8 @@ const DELETE_UNCREATED = `
   delete from folder where account_id = $1 and id = $2 and provider_id is null returning id`;
 
 /**
- * Deletes a folder that is not at the provider. @returns its id, or an empty list if there is no
- * such folder
+ * Deletes a folder that is not at the provider.
+ * @returns its id, or an empty list if there is no such folder
  */
 export function deleteUncreated(sql: Sql, accountId: string, id: string): Promise<string[]> {
   return idsOf(sql, DELETE_UNCREATED, [accountId, id]);
@@ -98,8 +98,8 @@ const SHOW = `
   update folder set deleting = false, updated_at = $3 where account_id = $1 and id = $2 and deleting returning id`;
 
 /**
- * Shows a folder again that was hidden for deletion. @returns its id, or an empty list if it was
- * not hidden
+ * Shows a folder again that was hidden for deletion.
+ * @returns its id, or an empty list if it was not hidden
  */
 export function showAgain(sql: Sql, accountId: string, id: string, at: Date): Promise<string[]> {
   return idsOf(sql, SHOW, [accountId, id, at]);

@@ -1,6 +1,6 @@
 /*
  * SQL columns of messages, for `select … from message m`. For a page of messages, files and folders
- * are found for all messages at once. That costs a fraction of a look-up per message, and each
+ * are found for all messages at once. That costs a fraction of one subquery per message, and each
  * folder is written as JSON only once.
  */
 
@@ -15,8 +15,8 @@ const FILE = `json_build_object('id', f.id, 'filename', f.filename, 'contentType
 const FOLDER = `json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name)`;
 
 /**
- * Files of messages; for a draft its attached files, in their order. @param messages SQL source
- * with a column `id`
+ * Files of messages; for a draft its attached files, in their order.
+ * @param messages SQL source with a column `id`
  */
 const filesOf = (messages: string): string => `
           select f.message_id, f.id, f.filename, f.content_type, f.content_disposition, f.content_id, f.size, f.part

@@ -207,8 +207,8 @@ function messagesWithFile(
 }
 
 /**
- * Condition on a file `f` of an account: it has the given name. @param account placeholder of the
- * account's id
+ * Condition on a file `f` of an account: it has the given name.
+ * @param account placeholder of the account's id
  */
 export function filenameCondition(
   conditions: Conditions,

@@ -50,8 +50,8 @@ const FOLDERS = `
   where message_id = any($1::uuid[]) order by folder_id`;
 
 /**
- * Locks a message and reads it with its folders. @returns `undefined` if the account has no such
- * message
+ * Locks a message and reads it with its folders.
+ * @returns `undefined` if the account has no such message
  */
 export async function holdMessage(
   sql: Sql,
@@ -62,8 +62,8 @@ export async function holdMessage(
 }
 
 /**
- * Locks all messages of a thread except its drafts. @returns an empty list if the account has no
- * such thread
+ * Locks all messages of a thread except its drafts.
+ * @returns an empty list if the account has no such thread
  */
 export async function holdThread(
   sql: Sql,

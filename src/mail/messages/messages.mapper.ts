@@ -73,8 +73,8 @@ export const folderView = ({ id, name, displayName }: MessageFolderRecord) => ({
 });
 
 /**
- * Converts a message to its response. @param jobStatusId job that carries a change to the provider;
- * only after a change
+ * Converts a message to its response.
+ * @param jobStatusId job that carries a change to the provider; only after a change
  */
 export function toMessageView(
   message: MessageRecord,

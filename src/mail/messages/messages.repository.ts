@@ -67,8 +67,9 @@ export class MessagesRepository {
   }
 
   /**
-   * Returns those of the ids that belong to the account, in no particular order. @throws
-   * {PageTooLargeError}
+   * Returns the messages of the account with these ids, in no particular order. Unknown ids are
+   * left out.
+   * @throws {PageTooLargeError}
    */
   async findMany(
     accountId: string,

@@ -44,7 +44,8 @@ export class MessagesService {
   }
 
   /**
-   * Returns those of the messages that the account has, in the order of `ids`.
+   * Returns the messages of the account with these ids, in the order of `ids`. Unknown ids are left
+   * out.
    * @throws {PageTooLargeError}
    */
   async findMany(accountId: string, ids: readonly string[]): Promise<MessageRecord[]> {

@@ -80,8 +80,8 @@ const CONTENTS = `
   from message m join message_body b on b.message_id = m.id where m.id = any($1::uuid[])`;
 
 /**
- * Locks mirrored messages until the transaction ends. @returns the messages that exist, by their
- * provider ids
+ * Locks mirrored messages until the transaction ends.
+ * @returns the messages that exist, by their provider ids
  */
 export async function holdKnown(
   sql: Sql,
@@ -126,7 +126,7 @@ async function contentKeys(sql: Sql, ids: readonly string[]): Promise<Map<string
 const MIRRORED = `
   select provider_id as "providerId" from message where account_id = $1 and provider_id = any($2::text[])`;
 
-/** Returns those of the provider ids that the mirror has. */
+/** Returns the given provider ids whose messages are in the mirror. */
 export async function mirroredIds(
   sql: Sql,
   accountId: string,

@@ -50,8 +50,8 @@ const ENTER_DRAFTS = `
   on conflict (message_id, folder_id) do update set date = excluded.date`;
 
 /**
- * Writes a new draft or another version of one. Its thread must exist already. @param snippet the
- * beginning of its text
+ * Writes a new draft or another version of one. Its thread must exist already.
+ * @param snippet the beginning of its text
  */
 export async function writeDraft(sql: Sql, draft: DraftVersionRow, snippet: string): Promise<void> {
   const { accountId, id, threadId, date } = draft;
@@ -81,8 +81,8 @@ export interface HiddenDraft {
 }
 
 /**
- * Hides a draft until the provider has deleted it. @returns `undefined` if the draft has another
- * version or is hidden already
+ * Hides a draft until the provider has deleted it.
+ * @returns `undefined` if the draft has another version or is hidden already
  */
 export async function hideDraft(
   sql: Sql,

@@ -82,7 +82,8 @@ export async function setDisplacedAside(sql: Sql, accountId: string, at: Date): 
 
 /**
  * Marks messages as vanished that are in these folders only. Call it before the folders are
- * deleted. @returns true if there were any
+ * deleted.
+ * @returns true if there were any
  */
 export async function setContentsAside(
   sql: Sql,

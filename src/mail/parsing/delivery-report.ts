@@ -55,8 +55,8 @@ const ORIGINAL_TYPES = [
 ];
 
 /**
- * True if a message is a report, about its delivery or about being read. @param contentType the
- * complete header field
+ * True if a message is a report, about its delivery or about being read.
+ * @param contentType the complete header field
  */
 export function isReport(contentType: string): boolean {
   return /^\s*multipart\/report\s*(;|$)/i.test(contentType);

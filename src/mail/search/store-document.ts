@@ -34,8 +34,8 @@ const INSERT = `
   select x.id, $1, x.date, x.document::tsvector from unnest($2::uuid[], $3::timestamptz[], $4::text[]) x(id, date, document)`;
 
 /**
- * Stores the search documents of messages that were inserted in the same transaction. @param
- * messages.document made by `searchDocument`
+ * Stores the search documents of messages that were inserted in the same transaction.
+ * @param messages.document made by `searchDocument`
  */
 export async function insertDocuments(
   sql: Sql,

@@ -37,8 +37,8 @@ export async function findThreads(
 }
 
 /**
- * Finds threads by subject, for messages that nothing else connects. @returns thread ids by the
- * messages' provider ids
+ * Finds threads by subject, for messages that nothing else connects.
+ * @returns thread ids by the messages' provider ids
  */
 export async function findThreadsBySubject(
   sql: Sql,

@@ -89,7 +89,7 @@ const DELETE_EMPTY = `
     and not exists (select 1 from message m where m.thread_id = t.id)`;
 
 /**
- * Deletes those of the threads that have neither messages nor drafts. Lock the threads before.
+ * Deletes threads with these ids that have neither messages nor drafts. Lock the threads before.
  */
 export async function deleteEmptyThreads(
   sql: Sql,

@@ -41,8 +41,8 @@ function updated({
 }
 
 /**
- * Converts a thread to its response. @param jobStatusId job that carries a change to the provider;
- * only after a change
+ * Converts a thread to its response.
+ * @param jobStatusId job that carries a change to the provider; only after a change
  */
 export function toThreadView(
   thread: ThreadRecord,

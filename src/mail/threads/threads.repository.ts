@@ -116,8 +116,9 @@ export class ThreadsRepository {
   }
 
   /**
-   * Returns those of the ids that belong to the account, in no particular order. @throws
-   * {PageTooLargeError}
+   * Returns the threads of the account with these ids, in no particular order. Unknown ids and
+   * threads without messages are left out.
+   * @throws {PageTooLargeError}
    */
   async findMany(
     accountId: string,

@@ -33,7 +33,8 @@ export class ThreadsService {
   }
 
   /**
-   * Returns those of the threads that the account has, in the order of `ids`.
+   * Returns the threads of the account with these ids, in the order of `ids`. Unknown ids are left
+   * out.
    * @throws {PageTooLargeError}
    */
   async findMany(
