@@ -11,7 +11,9 @@ describe('contentDisposition', () => {
     ['../../etc/passwd', 'attachment; filename=".._.._etc_passwd"'],
     ['x\r\nSet-Cookie: a', 'attachment; filename="x__Set-Cookie: a"'],
     ['50%.txt', `attachment; filename="50_.txt"; filename*=UTF-8''50%25.txt`],
-  ])('%j', (filename, header) => expect(contentDisposition({ filename })).toBe(header));
+  ])('is a safe header for the file name %j', (filename, header) =>
+    expect(contentDisposition({ filename })).toBe(header),
+  );
 });
 
 describe('mediaType', () => {
@@ -20,5 +22,7 @@ describe('mediaType', () => {
     ['text/plain; charset=x', 'application/octet-stream'],
     ['a\r\nb', 'application/octet-stream'],
     ['', 'application/octet-stream'],
-  ])('%j → %s', (contentType, type) => expect(mediaType({ contentType })).toBe(type));
+  ])('turns the content type %j into %s', (contentType, type) =>
+    expect(mediaType({ contentType })).toBe(type),
+  );
 });

@@ -32,7 +32,7 @@ describe('labelsAfter', () => {
       ['all', 'sent', 'my'],
       ['all', 'my', 'sent'],
     ],
-  ])('%j, given %j, becomes %j', (current, wanted, expected) => {
+  ])('changes the labels %j, when %j are requested, to %j', (current, wanted, expected) => {
     expect(after(current, wanted)).toEqual(expected);
   });
 

@@ -54,14 +54,14 @@ export async function expiredOf(
   return idsOf(rows);
 }
 
-// The message that still has this prefix was in the mirror twice: another row has its id.
+// Only messages that are in the mirror twice still have the prefix: another row has their new id.
 const SET_DISPLACED_ASIDE = `
   insert into vanished_message (message_id, account_id, vanished_at)
   select id, $1, $2 from message where account_id = $1 and starts_with(provider_id, $3)
   on conflict (message_id) do nothing
   returning 1`;
-// After the folder is deleted, no sync pass would look for its messages again if storing this one's
-// results failed.
+// The removal of a deleted folder's messages is stored in a later transaction. If that one fails, no
+// later sync pass asks for the folder again. Messages marked as vanished expire all the same.
 const SET_CONTENTS_ASIDE = `
   insert into vanished_message (message_id, account_id, vanished_at)
   select distinct mf.message_id, $1::uuid, $3::timestamptz

@@ -33,7 +33,7 @@ const MTA = [
   'Arrival-Date: Sat, 21 Nov 2026 20:00:00 +0000',
 ];
 
-describe('a delivery report', () => {
+describe('reading delivery reports', () => {
   it('reads a report of Postfix', async () => {
     const status = [
       'Reporting-MTA: dns; mx.example.test',
@@ -140,7 +140,7 @@ describe('a delivery report', () => {
     ]);
   });
 
-  it('takes the Message-IDs from its own header if it has no original message', async () => {
+  it('takes the Message-IDs from the header of a report without the original message', async () => {
     const lines = report(
       [...MTA, '', 'Final-Recipient: rfc822; b@x.test', 'Action: failed', 'Status: 5.0.0'],
       ['Content-Type: text/plain', '', 'x'],
@@ -173,7 +173,7 @@ describe('a delivery report', () => {
     expect((await reportOf(report([...MTA, '', ...recipient], ORIGINAL)))?.failed).toEqual([]);
   });
 
-  it('is recognised by its content type', () => {
+  it('recognises a report by its content type', () => {
     expect(isReport('multipart/report; report-type=disposition-notification')).toBe(true);
     expect(isReport('Multipart/Report')).toBe(true);
     for (const type of [

@@ -148,7 +148,7 @@ describe('subjectKey and isReplySubject', () => {
     ['Reminder: Lunch', 'reminder: lunch'],
     ['Re:', null],
     ['   ', null],
-  ])('%j → %j', (subject, key) => {
+  ])('subjectKey turns %j into %j', (subject, key) => {
     expect(subjectKey(subject)).toBe(key);
   });
 

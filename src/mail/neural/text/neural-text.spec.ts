@@ -101,7 +101,7 @@ describe('hostile HTML', () => {
     ['nested quotes', repeated('<blockquote>')],
     ['headers of quotes', repeated('<div>From: a</div>')],
     ['broken entities', repeated('&amp')],
-  ])('is survived: %s', (_, body) => {
+  ])('does not cause an error: %s', (_, body) => {
     for (const careful of [true, false]) {
       expect(partsOf(message(body), NONE, careful).text.length).toBeLessThan(60_000);
       signatureOf(message(body), NONE, true, careful);
