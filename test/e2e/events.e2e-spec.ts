@@ -397,7 +397,7 @@ describe('/events', () => {
       ],
       [
         { notifications: [SMS], participants: [{ email: 'c@example.test' }] },
-        /none: c@example\.test$/,
+        /missing for: c@example\.test$/,
       ],
       [
         { notifications: [EMAIL, HOOK], participants: [BO, { email: 'c@example.test' }] },

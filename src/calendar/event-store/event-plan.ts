@@ -102,19 +102,19 @@ export function groupOf({
 export function rowFinder<Row extends MirrorRow>(
   rows: readonly Row[],
 ): (remote: RemoteEvent) => Row | undefined {
-  const place = (group: string, seconds: number) => `${group} ${seconds}`;
+  const key = (group: string, seconds: number) => `${group} ${seconds}`;
   const known = new Map<string, Row>();
   const coming = new Map<string, Row>();
   for (const row of rows) {
     if (row.providerId !== null) known.set(row.providerId, row);
     else if (row.originalStart)
-      coming.set(place(groupOf(row), row.originalStart.getTime() / 1000), row);
+      coming.set(key(groupOf(row), row.originalStart.getTime() / 1000), row);
   }
   return (remote) =>
     known.get(remote.providerId) ??
     (remote.originalStartTime === null
       ? undefined
-      : coming.get(place(groupOf(remote), remote.originalStartTime)));
+      : coming.get(key(groupOf(remote), remote.originalStartTime)));
 }
 
 interface MirrorRow {

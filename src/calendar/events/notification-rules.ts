@@ -40,10 +40,9 @@ const listed = (names: readonly string[]): string =>
  * Checks the notifications of an event as it is after the change. An event without notifications
  * always passes: `notifications: []` is allowed also for a recurring event.
  * @param before stored notifications; a notification that has not changed needs no rights
- * @throws {InvalidInputError} if the event is recurring, there is nobody to remind, the account
- *   has no mailbox to send email from, a participant cannot be reached or may get no texts, there
- *   are more reminders than one event may have, or a webhook address would be refused when the
- *   reminder is due
+ * @throws {InvalidInputError} if a recurring event has notifications, if a recipient or the mailbox
+ *   to send from is missing, if an address or phone number is not allowed, or if one event would send
+ *   too many reminders
  * @throws {ForbiddenError} if the account's scopes or the application's features do not allow it
  */
 export function assertNotificationsAllowed(

@@ -75,7 +75,7 @@ export class MailedInvitations {
     if (mails.length === 0) return [];
     await sql.query('savepoint invitations');
     try {
-      const changes = await this.#follow(sql, owner, mails);
+      const changes = await this.#applyMails(sql, owner, mails);
       await sql.query('release savepoint invitations');
       return changes;
     } catch (error) {
@@ -86,7 +86,7 @@ export class MailedInvitations {
     }
   }
 
-  async #follow(
+  async #applyMails(
     sql: Sql,
     owner: MailOwner,
     mails: readonly MeetingMail[],
