@@ -40,7 +40,7 @@ export interface DirectResult {
   /**
    * - `pending`: the send is running.
    * - `successful`: at least one recipient has the message.
-   * - `failed`: no recipient has it. With the code `outcome-unknown` it stays unknown whether any has.
+   * - `failed`: no recipient has it, or, with the code `outcome-unknown`, this stayed unknown.
    * - `delayed`: the outcome is unknown and being looked up.
    */
   status: JobState;

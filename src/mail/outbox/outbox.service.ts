@@ -43,8 +43,8 @@ export class OutboxMessageNotEditableError extends ConflictError {
 }
 
 /**
- * Accepts, edits and cancels messages. Each change is committed before its method returns, except in
- * `acceptInvitations`.
+ * Accepts, edits and cancels messages. Each change is committed before its method returns, except
+ * in `acceptInvitations`.
  */
 @Injectable()
 export class OutboxService {

@@ -42,7 +42,7 @@ export class RelaySenders {
   /**
    * Removes the account from the service. Its messages no longer use the service, until the account
    * is connected again or the service is set up anew. Repeating the call is harmless. The service
-   * is not asked about an unproven address, which may belong to somebody else there.
+   * is not asked about an unproven address, which may belong to another customer of the service.
    * @param email must be the account's own address
    * @throws {InvalidInputError} for another address
    * @throws {DomainError} if the service cannot be asked; our own record is removed all the same

@@ -9,7 +9,7 @@ import type {
   SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
 
-/** Result of a send, as far as its sender is notified. */
+/** Result of a send, as far as the response reports it. */
 export interface SendEnd {
   status: string;
   code: ProviderErrorCode | null;

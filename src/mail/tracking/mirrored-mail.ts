@@ -33,8 +33,8 @@ export type FindSent = (
 ) => Promise<ReadonlyMap<string, { messageId: string; threadId: string }>>;
 
 /**
- * Messages that were received before this time are not notified. Notifications are known for at
- * least as long, so a mailbox that is mirrored anew is not notified twice.
+ * Messages that were received longer ago send no notification. Sent notifications are remembered
+ * for at least as long, so a mailbox that is mirrored anew sends none of them twice.
  */
 const NEWS_MS = 7 * 86_400_000;
 /** Of a long chain of references, the nearest ones are enough. */
@@ -43,7 +43,7 @@ const MOST_NAMED = 20;
 /**
  * Notifications about messages that have just come into a mirror: replies to tracked messages, and
  * bounces of the account's messages. Call it in the transaction that stores the messages, after
- * they are stored. A kind of which there are no messages costs no query.
+ * they are stored. It makes no query for a kind of which there are no messages.
  */
 export async function happeningsOf(
   sql: Sql,

@@ -54,8 +54,8 @@ export interface MarkedMessage {
 export const MOST_AT_ONCE = 64 * 1024;
 const MB = 2 ** 20;
 /**
- * A megabyte takes about 200 ms, and never more than 600 ms. The limit guards against unforeseen
- * input.
+ * A megabyte takes about 200 ms, and never more than 600 ms. The limit of 10 s is only for
+ * unforeseen input.
  */
 const FIND = task<typeof import('./track-html.ts')>()(
   import.meta.url,
@@ -199,8 +199,8 @@ const PIXELS = new RegExp(
   'g',
 );
 /**
- * Matches a link without the address in front of it, which is searched for from here. So a text
- * made only of beginnings of addresses takes no longer.
+ * Matches the end of a link; the address in front of it is searched for from there. A text made
+ * only of beginnings of addresses therefore takes no longer than any other.
  */
 const LINKS = new RegExp(`/${LINK_PATH}\\?${LINK_QUERY}=([\\w-]+)`, 'g');
 const ADDRESS = /https?:\/\/[^"'<>\s?]*$/;

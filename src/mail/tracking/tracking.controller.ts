@@ -13,7 +13,7 @@ const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBR
 
 /**
  * Serves the images of tracked messages to mail programs, and redirects clicks on their links
- * (docs/tracking.md). Nobody has to sign in: the signature in the query proves that the address is
+ * (docs/tracking.md). No sign-in is needed: the signature in the query proves that the address is
  * ours. The query is never logged.
  */
 @ApiExcludeController()
