@@ -10,12 +10,12 @@ const LONGEST = ['test/e2e/bad-input.e2e-spec.ts', 'test/e2e/local-mode.e2e-spec
 
 /** Tiers, and in how many groups each one's files are dealt out. A group of each tier follows the other: some mostly wait, some compute. */
 const TIERS = [
-  { name: 'providers', folder: 'test/providers', ending: '.providers-spec.ts', groups: 5 },
-  { name: 'hostile', folder: 'test/hostile', ending: '.hostile-spec.ts', groups: 5 },
-  { name: 'medium', folder: 'test/medium', ending: '.medium-spec.ts', groups: 6 },
-  { name: 'e2e', folder: 'test/e2e', ending: '.e2e-spec.ts', groups: 7 },
-  { name: 'sdk', folder: 'test/sdk', ending: '.sdk-spec.ts', groups: 2 },
-  { name: 'unit', folder: 'src', ending: '.spec.ts', groups: 2 },
+  { name: 'providers', folder: 'test/providers', ending: '.providers-spec.ts', groups: 3 },
+  { name: 'hostile', folder: 'test/hostile', ending: '.hostile-spec.ts', groups: 2 },
+  { name: 'medium', folder: 'test/medium', ending: '.medium-spec.ts', groups: 2 },
+  { name: 'e2e', folder: 'test/e2e', ending: '.e2e-spec.ts', groups: 4 },
+  { name: 'sdk', folder: 'test/sdk', ending: '.sdk-spec.ts', groups: 1 },
+  { name: 'unit', folder: 'src', ending: '.spec.ts', groups: 1 },
   { name: 'structure', folder: 'test/structure', ending: '.spec.ts', groups: 1 },
 ] as const;
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '../support/until.ts';
-import { AttackedServer } from './support/attacked-server.ts';
-import { HIGHEST_RSS_MB, LONGEST_ANSWER_MS } from './support/watch.ts';
+import { AttackedServer } from '../hostile/support/attacked-server.ts';
+import { HIGHEST_RSS_MB, LONGEST_ANSWER_MS } from '../hostile/support/watch.ts';
 
 const MB = 1024 * 1024;
 /** Answers that others get while the server attacks, one every 25 ms at most. */
