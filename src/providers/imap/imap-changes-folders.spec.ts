@@ -15,7 +15,7 @@ const known = (path: string, uidValidity: string, uidNext = 10) =>
   beginFolder(path, status(uidValidity, uidNext), null, false);
 
 describe('a renamed folder', () => {
-  it('is one that is gone, and one that is new and can be it', () => {
+  it('is found when one folder disappears and a matching new one appears', () => {
     expect(
       findRenamings([known('A', '1'), known('B', '2')], [listed('B', '2'), listed('C', '1', 12)]),
     ).toEqual([{ from: 'A', to: 'C' }]);
@@ -23,26 +23,26 @@ describe('a renamed folder', () => {
 
   it.each([
     ['another UIDVALIDITY', [listed('C', '3')]],
-    ['fewer UIDs given out', [listed('C', '1', 9)]],
-    ['nothing known of it', [listed('C', null)]],
-    ['two that could be it', [listed('C', '1'), listed('D', '1')]],
-    ['still there', [listed('A', '1'), listed('C', '1')]],
-    ['still there, as far as anybody knows', [listed('A', null), listed('C', '1')]],
-  ])('is none: %s', (_, folders) => {
+    ['a lower UIDNEXT', [listed('C', '1', 9)]],
+    ['no status', [listed('C', null)]],
+    ['two matching folders', [listed('C', '1'), listed('D', '1')]],
+    ['an old folder that still exists', [listed('A', '1'), listed('C', '1')]],
+    ['an old folder that may still exist', [listed('A', null), listed('C', '1')]],
+  ])('is not found with %s', (_, folders) => {
     expect(findRenamings([known('A', '1')], folders)).toEqual([]);
   });
 
-  it('is none when two that are gone could have become it', () => {
+  it('is not found if two folders that disappeared match', () => {
     expect(findRenamings([known('A', '1'), known('B', '1')], [listed('C', '1')])).toEqual([]);
   });
 
-  it('is recognised when another has taken its name', () => {
+  it('is found if another folder has taken its name', () => {
     expect(findRenamings([known('A', '1')], [listed('A', '2'), listed('B', '1')])).toEqual([
       { from: 'A', to: 'B' },
     ]);
   });
 
-  it('is told after the one whose name it takes', () => {
+  it('is reported after the renaming that frees its new name', () => {
     expect(
       findRenamings([known('A', '1'), known('B', '2')], [listed('B', '1'), listed('C', '2')]),
     ).toEqual([
@@ -51,7 +51,7 @@ describe('a renamed folder', () => {
     ]);
   });
 
-  it('is none when names were exchanged, for which there is no order', () => {
+  it('is not found if names were exchanged, because no order is safe', () => {
     expect(
       findRenamings([known('A', '1'), known('B', '2')], [listed('A', '2'), listed('B', '1')]),
     ).toEqual([]);
@@ -59,13 +59,13 @@ describe('a renamed folder', () => {
 });
 
 describe('a list of folders', () => {
-  it('is the same in any order', () => {
+  it('has the same digest in any order', () => {
     const [a, b] = [listed('A', '1'), listed('B', '2')];
     expect(digestOf([a, b])).toBe(digestOf([b, a]));
     expect(digestOf([a, b])).not.toBe(digestOf([a, { ...b, displayName: 'b' }]));
   });
 
-  it('begins with what people look at first', () => {
+  it('starts with the folders that users open first', () => {
     const folder = (path: string, name: string | null) => ({ ...listed(path, '1'), name });
     const folders = [
       folder('Z', null),

@@ -47,7 +47,7 @@ const complete = (
 const problem = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
 describe('completeSettings', () => {
-  it('needs a password only, at a provider of our table; nobody is asked', async () => {
+  it('needs only a password for a provider of the table and uses no network', async () => {
     const discovery = new Finds([]);
     const { settings, preset, passwordsFrom } = await complete(
       { password: 'x' },
@@ -62,7 +62,7 @@ describe('completeSettings', () => {
     expect(discovery.asked).toBe(0);
   });
 
-  it('takes the preset that is named rather than that of the domain', async () => {
+  it('prefers the given preset to that of the domain', async () => {
     const { settings } = await complete({ password: 'x', preset: 'fastmail' }, 'ada@yahoo.com');
     expect(settings).toMatchObject({
       imap_host: 'imap.fastmail.com',
@@ -70,13 +70,13 @@ describe('completeSettings', () => {
     });
   });
 
-  it('looks for the servers of an address that names none', async () => {
+  it('discovers the servers if the request names none', async () => {
     const { settings, davWasFound } = await complete({ imap_password: 'x' });
     expect(settings).toEqual({ ...FOUND, imap_password: 'x', smtp_password: 'x' });
     expect(davWasFound).toBe(true);
   });
 
-  it('asks nobody when both servers are named, and looks for no calendars', async () => {
+  it('uses no discovery if both servers are named, and adds no calendars', async () => {
     const discovery = new Finds([{}]);
     const { settings, davWasFound } = await complete(
       { imap_host: 'Imap.Own.test', imap_port: '143', imap_username: 'a', imap_password: 'x', smtp_host: 'smtp.own.test', smtp_port: 25, ssl_required: 'true' },
@@ -90,7 +90,7 @@ describe('completeSettings', () => {
     expect([discovery.asked, davWasFound]).toEqual([0, false]);
   });
 
-  it('completes the server that is not named, and never sends a password to calendars of another one', async () => {
+  it('completes a server that is not named, and never sends a password to calendars of another server', async () => {
     const { settings } = await complete({ imap_host: 'imap.own.test', imap_password: 'x' });
     expect(settings).toMatchObject({ imap_host: 'imap.own.test', smtp_host: 'smtp.found.test' });
     expect(settings.caldav_url).toBeUndefined();
@@ -109,7 +109,7 @@ describe('completeSettings', () => {
       'starttls',
     ],
     [{ imap_port: 993, imap_security: 'none', ssl_required: true }, 993, 'none', 587, 'starttls'],
-  ])('port and security from each other: %j', async (given, ...expected) => {
+  ])('derives port and security from each other: %j', async (given, ...expected) => {
     const { settings } = await complete({
       imap_host: 'i.test',
       smtp_host: 's.test',
@@ -124,20 +124,20 @@ describe('completeSettings', () => {
     ]).toEqual(expected);
   });
 
-  it('keeps passwords apart', async () => {
+  it('keeps separate passwords separate', async () => {
     const { settings, passwordsFrom } = await complete({ imap_password: 'a', smtp_password: 'b' });
     expect(settings).toMatchObject({ imap_password: 'a', smtp_password: 'b' });
     expect(passwordsFrom).toEqual({ imap: 'imap_password', smtp: 'smtp_password' });
   });
 
-  it('stores no password of an account that has signed in by OAuth', async () => {
+  it('stores no password for an account that signed in by OAuth', async () => {
     const { settings } = await complete({}, 'ada@gmail.com', undefined, 'token');
     expect(settings).not.toHaveProperty('imap_password');
     expect(settings).not.toHaveProperty('smtp_password');
     expect(settings.smtp_files_sent).toBe(true);
   });
 
-  it('names what is missing', async () => {
+  it('names the missing setting', async () => {
     expect(await problem(complete({}))).toMatchObject({ code: 'unsupported', setting: 'password' });
     expect(await problem(complete({ imap_host: 'i.test', smtp_host: 's.test' }))).toMatchObject({
       setting: 'imap_password',
@@ -150,7 +150,7 @@ describe('completeSettings', () => {
     ).toMatchObject({ setting: 'smtp_host' });
   });
 
-  it('sends no password to servers that nothing but DNS names, and says which they are', async () => {
+  it('sends no password to servers that only DNS names, and reports these servers', async () => {
     const error = await problem(
       complete({ password: 'x' }, undefined, new Finds([{ confirm: true }])),
     );
@@ -175,11 +175,11 @@ describe('completeSettings', () => {
     [{ ssl_required: 'perhaps' }, 'ssl_required'],
     [{ caldav_url: 'file:///etc/passwd' }, 'caldav_url'],
     [{ password: 5 }, 'password'],
-  ])('takes no %j', (given, name) => {
+  ])('refuses %j', (given, name) => {
     expect(imapInput.safeParse(given).error?.issues[0]?.path).toEqual([name]);
   });
 
-  it('takes null for what is left out', () => {
+  it('treats null as absent', () => {
     expect(
       imapInput.parse({ imap_host: null, caldav_url: null, ssl_required: null, more: 1 }),
     ).toEqual({});
@@ -190,7 +190,7 @@ describe('mergeImapSettings', () => {
   const stored = { ...FOUND, imap_password: 'old', smtp_password: 'old', smtp_username: 'ada' };
 
   it.each([[{ password: 'new' }], [{ imap_password: 'new' }]])(
-    'takes a new password alone: %j',
+    'replaces the password alone: %j',
     async (change) => {
       const { settings } = await complete(mergeImapSettings(stored, change));
       expect(settings).toEqual({ ...stored, imap_password: 'new', smtp_password: 'new' });
@@ -201,12 +201,12 @@ describe('mergeImapSettings', () => {
     [{ imap_host: null }],
     [{ smtp_host: null }],
     [{ imap_host: undefined, smtp_host: null }],
-  ])('looks for no other server with a stored password: %j', (change) => {
+  ])('discovers no other server for a stored password: %j', (change) => {
     const elsewhere = { ...stored, imap_host: 'imap.kept.test', smtp_host: 'smtp.kept.test' };
     expect(mergeImapSettings(elsewhere, change)).toEqual(elsewhere);
   });
 
-  it('leaves the password for sending where it is another one', async () => {
+  it('keeps a separate password for sending', async () => {
     const { settings } = await complete(
       mergeImapSettings({ ...stored, smtp_password: 'own' }, { imap_password: 'new' }),
     );
@@ -221,7 +221,7 @@ describe('mergeImapSettings', () => {
     [{ caldav_url: 'https://dav.found.test:8443/' }, 'imap_password'],
     [{ carddav_url: 'https://evil.test/' }, 'imap_password'],
     [{ caldav_url: 'https://dav.found.test@evil.test/' }, 'imap_password'],
-  ])('gives no stored password to another server: %j', (change, setting) => {
+  ])('sends no stored password to another server: %j', (change, setting) => {
     let refusal: unknown;
     try {
       mergeImapSettings(stored, change);
@@ -235,7 +235,7 @@ describe('mergeImapSettings', () => {
     [{ preset: 'gmail' }],
     [{ smtp_host: 'evil.test', imap_password: 'new' }],
     [{ imap_host: 'evil.test', imap_password: 'new' }],
-  ])('what comes of it has no stored password for another server: %j', async (change) => {
+  ])('completes to settings without a stored password for another server: %j', async (change) => {
     const outcome = await complete(mergeImapSettings(stored, change)).then(
       ({ settings }) => settings,
       () => null,
@@ -244,20 +244,20 @@ describe('mergeImapSettings', () => {
     if (outcome?.imap_host !== FOUND.imap_host) expect(outcome?.imap_password).not.toBe('old');
   });
 
-  it('takes the same server, and another path of the same address, without a password', async () => {
+  it('accepts the same server, and another path of the same origin, without a password', async () => {
     const change = { imap_host: ' IMAP.found.test', caldav_url: 'https://dav.found.test/ada' };
     const { settings } = await complete(mergeImapSettings(stored, change));
     expect(settings).toEqual({ ...stored, caldav_url: 'https://dav.found.test/ada' });
   });
 
-  it('derives the security anew from another port, and the port from another security', async () => {
+  it('derives the security from a new port, and the port from a new security', async () => {
     const port = await complete(mergeImapSettings(stored, { imap_port: 143 }));
     expect(port.settings).toMatchObject({ imap_port: 143, imap_security: 'starttls' });
     const security = await complete(mergeImapSettings(stored, { smtp_security: 'starttls' }));
     expect(security.settings).toMatchObject({ smtp_port: 587, smtp_security: 'starttls' });
   });
 
-  it('takes calendars away', async () => {
+  it('removes calendars', async () => {
     const { settings } = await complete(mergeImapSettings(stored, { caldav_url: null }));
     expect(settings.caldav_url).toBeUndefined();
   });

@@ -17,7 +17,7 @@ const state: FolderState = {
 };
 
 describe('a cursor', () => {
-  it('is read as it was written', () => {
+  it('is the same after encoding and decoding', () => {
     const cursor = {
       folders: [state, { ...state, path: 'INBOX', scan: null, shut: false }],
       listed: 'x',
@@ -28,7 +28,7 @@ describe('a cursor', () => {
   });
 
   it.each([null, '', 'nonsense', '7', 'null', '{"v":2}', '{"v":1}'])(
-    'begins anew after %s',
+    'starts from the beginning if it is %s',
     (text) => {
       expect(decodeCursor(text)).toEqual(EMPTY_CURSOR);
     },
@@ -37,7 +37,7 @@ describe('a cursor', () => {
 
 describe('a message id', () => {
   it.each(['INBOX', 'a;b', 'a;1;2', ';', 'line\nbreak'])(
-    'leads back to its place in %j',
+    'leads back to folder and UID for %j',
     (path) => {
       const place = { path, uidValidity: '7', uid: 9 };
       expect(parseMessageId(messageId(place))).toEqual(place);
@@ -45,7 +45,7 @@ describe('a message id', () => {
   );
 
   it.each(['', 'INBOX', 'INBOX;1', ';1;2', 'INBOX;1;x', 'INBOX;-1;2', 'INBOX;1;2 '])(
-    'is not %j',
+    'does not accept %j',
     (id) => {
       expect(parseMessageId(id)).toBeNull();
     },
@@ -53,25 +53,25 @@ describe('a message id', () => {
 });
 
 describe('ranges', () => {
-  it('lose their top, or the whole first one', () => {
+  it('lose their top, or the whole first range', () => {
     expect(cutTop([[5, 9], [1, 2]], 7)).toEqual([[5, 6], [1, 2]]); // prettier-ignore
     expect(cutTop([[5, 9], [1, 2]], 5)).toEqual([[1, 2]]); // prettier-ignore
     expect(cutTop([], 5)).toEqual([]);
   });
 
-  it('know what is in them', () => {
+  it('report the UIDs they contain', () => {
     const ranges = [[5, 9], [1, 2]] as const; // prettier-ignore
     expect([1, 2, 3, 4, 5, 9, 10].filter((uid) => isWithin(ranges, uid))).toEqual([1, 2, 5, 9]);
   });
 });
 
 describe('sets of UIDs', () => {
-  it('are short', () => {
+  it('join consecutive UIDs', () => {
     expect(uidSets([3, 1, 2, 9, 7, 7, 8, 20])).toEqual(['1:3,7:9,20']);
     expect(uidSets([])).toEqual([]);
   });
 
-  it('are several when one would not fit a line', () => {
+  it('are split if one would not fit in a line', () => {
     const sets = uidSets(Array.from({ length: 1_000 }, (_, n) => 2 * n + 4_000_000_000));
     expect(sets).toHaveLength(5);
     expect(sets.every((set) => set.length < 8_000)).toBe(true);

@@ -8,10 +8,10 @@ import type { ImapStage } from './imap-verdict.ts';
 
 const failed = (parts: object, message = 'Command failed') =>
   Object.assign(new Error(message), parts);
-const tell = (error: unknown, stage: ImapStage = 'command', secrets: readonly string[] = []) =>
+const convert = (error: unknown, stage: ImapStage = 'command', secrets: readonly string[] = []) =>
   toImapError(error, { stage, secrets });
 
-/** What the library and Node throw; verdict, words, setting. */
+/** Errors of the library and of Node; expected code, text and setting. */
 const ROWS: [string, Error, ProviderErrorCode, RegExp, (string | null)?][] = [
   ['CONNECT_TIMEOUT', failed({ code: 'CONNECT_TIMEOUT' }), 'temporary', /no connection in time/, 'imap_port'],
   ['GREETING_TIMEOUT', failed({ code: 'GREETING_TIMEOUT' }), 'temporary', /did not greet/, 'imap_port'],
@@ -20,11 +20,11 @@ const ROWS: [string, Error, ProviderErrorCode, RegExp, (string | null)?][] = [
   ['ClosedAfterConnectTLS', failed({ code: 'ClosedAfterConnectTLS' }), 'temporary', /closed the connection/],
   ['BYE', failed({ code: 'NoConnection', reason: 'Too many connections' }), 'rate-limited', /Too many/],
   ['ParserError11', failed({ code: 'ParserError11' }), 'temporary', /does not speak IMAP/],
-  ['NotFound', failed({ code: 'NotFound' }), 'not-found', /not there/],
-  ['no STARTTLS', failed({ tlsFailed: true }, 'Server does not support STARTTLS'), 'unsupported', /no STARTTLS/, 'imap_security'],
-  ['STARTTLS_INJECTION', failed({ code: 'STARTTLS_INJECTION', tlsFailed: true }), 'temporary', /tampers/, 'imap_security'],
-  ['no known login', failed({}, 'Unsupported authentication mechanism'), 'unsupported', /no login/, 'imap_security'],
-  ['login disabled', failed({ authenticationFailed: true }, 'Login is disabled'), 'unsupported', /no login/, 'imap_security'],
+  ['NotFound', failed({ code: 'NotFound' }), 'not-found', /does not exist/],
+  ['no STARTTLS', failed({ tlsFailed: true }, 'Server does not support STARTTLS'), 'unsupported', /does not offer STARTTLS/, 'imap_security'],
+  ['STARTTLS_INJECTION', failed({ code: 'STARTTLS_INJECTION', tlsFailed: true }), 'temporary', /tampered/, 'imap_security'],
+  ['no known login', failed({}, 'Unsupported authentication mechanism'), 'unsupported', /supported login method/, 'imap_security'],
+  ['login disabled', failed({ authenticationFailed: true }, 'Login is disabled'), 'unsupported', /supported login method/, 'imap_security'],
   ['ECONNREFUSED', failed({ code: 'ECONNREFUSED' }), 'temporary', /no connection/, 'imap_port'],
   ['ECONNRESET', failed({ code: 'ECONNRESET' }), 'temporary', /the connection broke/],
   ['ENOTFOUND', failed({ code: 'ENOTFOUND' }), 'temporary', /does not resolve/, 'imap_host'],
@@ -43,28 +43,31 @@ const ROWS: [string, Error, ProviderErrorCode, RegExp, (string | null)?][] = [
 ]; // prettier-ignore
 
 describe('toImapError', () => {
-  it.each(ROWS)('of %s', (_, error, code, words, setting = null) => {
-    const told = tell(error);
-    expect([told.code, told.setting]).toEqual([code, setting]);
-    expect(told.message).toMatch(words);
-  });
+  it.each(ROWS)(
+    'maps %s to its code, text and setting',
+    (_, error, code, words, setting = null) => {
+      const result = convert(error);
+      expect([result.code, result.setting]).toEqual([code, setting]);
+      expect(result.message).toMatch(words);
+    },
+  );
 
-  it('looks for the response code in what was parsed, and in text', () => {
+  it('finds the response code in a parsed response and in text', () => {
     const parsed = { attributes: [{ section: [{ value: 'nonexistent' }] }] };
     const text = '3 NO [NONEXISTENT] gone';
     for (const response of [parsed, text])
-      expect(tell(failed({ responseStatus: 'NO', responseText: 'gone', response })).code).toBe(
+      expect(convert(failed({ responseStatus: 'NO', responseText: 'gone', response })).code).toBe(
         'not-found',
       );
   });
 
-  it('takes a refusal of the login for one whatever was asked last', () => {
+  it('treats a refused login as one, whatever the last command was', () => {
     const error = failed({
       responseStatus: 'NO',
       authenticationFailed: true,
       serverResponseCode: 'AUTHENTICATIONFAILED',
     });
-    expect(tell(error, 'connect')).toMatchObject({
+    expect(convert(error, 'connect')).toMatchObject({
       code: 'auth-invalid',
       setting: 'imap_password',
     });
@@ -77,7 +80,7 @@ describe('toImapError', () => {
     [{ status: '429' }, undefined, 'rate-limited'],
     [{ status: '503' }, undefined, 'temporary'],
     [{ status: '401' }, 'UNAVAILABLE', 'rate-limited'],
-  ])('of a token refused with %j and %s is %s', (oauthError, serverResponseCode, code) => {
+  ])('maps a token refused with %j and %s to %s', (oauthError, serverResponseCode, code) => {
     const error = failed({
       responseStatus: 'NO',
       responseText: 'refused',
@@ -85,15 +88,15 @@ describe('toImapError', () => {
       oauthError,
       serverResponseCode,
     });
-    expect(tell(error, 'connect').code).toBe(code);
+    expect(convert(error, 'connect').code).toBe(code);
   });
 
-  it('lets what is one already through as it is', () => {
+  it('returns a ProviderError unchanged', () => {
     const error = new ProviderError('conflict', 'Taken');
-    expect(tell(error)).toBe(error);
+    expect(convert(error)).toBe(error);
   });
 
-  it('shows credentials neither in its message nor in its cause', () => {
+  it('shows credentials neither in the message nor in the cause', () => {
     const password = 'open-sesame';
     const secrets = secretsOf({ user: 'me', password });
     const initial = Buffer.from(`\0me\0${password}`).toString('base64');
@@ -102,21 +105,21 @@ describe('toImapError', () => {
       { responseStatus: 'NO', responseText, executedCommand: password },
       password,
     );
-    const told = tell(error, 'login', secrets);
-    const shown = `${told.message} ${told.stack} ${String(told.cause)} ${(told.cause as Error).stack}`;
+    const result = convert(error, 'login', secrets);
+    const shown = `${result.message} ${result.stack} ${String(result.cause)} ${(result.cause as Error).stack}`;
     expect(shown).not.toContain(password);
     expect(shown).not.toContain(initial);
-    expect(told.message).toContain('LOGIN me *** and *** failed');
+    expect(result.message).toContain('LOGIN me *** and *** failed');
   });
 
-  it('keeps a bug as its cause', () => {
+  it('keeps a bug as the cause', () => {
     const bug = new TypeError('x is not a function');
-    expect(tell(bug).cause).toBe(bug);
+    expect(convert(bug).cause).toBe(bug);
   });
 });
 
 describe('isImapRefusal', () => {
-  it('tells an answer from a loss', () => {
+  it('distinguishes a reply from a lost connection', () => {
     expect(isImapRefusal(failed({ responseStatus: 'BAD' }))).toBe(true);
     expect(isImapRefusal(failed({ code: 'NotFound' }))).toBe(true);
     expect(isImapRefusal(failed({ code: 'NoConnection' }))).toBe(false);

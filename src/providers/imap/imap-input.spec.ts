@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { ImapFlow } from 'imapflow';
 import { ANSWER_LIMITS, type AnswerLimits, ImapInput, VERIFY_LIMITS } from './imap-input.ts';
 
-/** The library's stream as far as it is used: what is pushed is what its parser would get. */
+/** The used parts of the library's stream: everything pushed is what its parser would get. */
 function inputOf(
   limits: AnswerLimits = ANSWER_LIMITS,
   capabilities: readonly string[] = ['ESEARCH'],
@@ -38,8 +38,8 @@ function inputOf(
 
 const set = (length: number) => Array.from({ length }, (_, at) => 2 * at + 1).join(',');
 
-describe('what an IMAP server answers', () => {
-  it('reaches the parser as it is', async () => {
+describe('the responses of an IMAP server', () => {
+  it('reach the parser unchanged', async () => {
     const { send, passed, failure } = inputOf();
     const lines = [
       '* OK hello',
@@ -51,7 +51,7 @@ describe('what an IMAP server answers', () => {
     expect([passed, await failure()]).toEqual([lines, null]);
   });
 
-  it('lets other work have its turn while very many lines come, those that are left out too', async () => {
+  it('do not block other work when very many lines arrive, even dropped ones', async () => {
     const { send, settled } = inputOf();
     let turns = 0;
     const end = performance.now() + 200;
@@ -65,7 +65,7 @@ describe('what an IMAP server answers', () => {
     expect(turns).toBeGreaterThan(3);
   });
 
-  it('reaches the parser with long sets of numbers in quotes, which it reads a thousand times faster', async () => {
+  it('reach the parser with long sets of numbers in quotes, which it reads a thousand times faster', async () => {
     const { send, passed, failure } = inputOf();
     const long = set(2_000);
     send(`* VANISHED (EARLIER) ${long}`);
@@ -81,7 +81,7 @@ describe('what an IMAP server answers', () => {
     expect(await failure()).toBeNull();
   });
 
-  it('reaches the parser in pieces when it is a long list, with all of its numbers, once', async () => {
+  it('reach the parser in pieces if a list is long, with every number exactly once', async () => {
     const { send, passed, settled, failure } = inputOf();
     const numbers = Array.from({ length: 100_000 }, (_, at) => `${1_000_000 + at}`);
     send(`* SEARCH ${numbers.join(' ')} (MODSEQ 917162500)`);
@@ -90,11 +90,11 @@ describe('what an IMAP server answers', () => {
     expect(passed.at(-1)).toMatch(/ \(MODSEQ 917162500\)$/);
     const found = passed.flatMap((line) => line.match(/\b1\d{6}\b/g) ?? []);
     expect(found).toEqual(numbers);
-    // On a slow machine the parser yields once before it has settled.
+    // On a slow machine the parser pauses once before it is finished.
     expect([await failure(), settled()]).toEqual([null, 1]);
   });
 
-  it('is left out, and said to be, when it names more vanished messages than are taken', async () => {
+  it('are dropped and reported if they name too many vanished messages', async () => {
     const { input, send, passed, settled, failure } = inputOf();
     send('* VANISHED 1:16777216');
     expect([passed, settled(), input.takeLeftOut(), input.takeLeftOut()]).toEqual([
@@ -108,7 +108,7 @@ describe('what an IMAP server answers', () => {
     expect([passed.length, input.takeLeftOut(), await failure()]).toEqual([2, false, null]);
   });
 
-  it('is left out, and said to be, when the structure of a message is too long to be parsed', async () => {
+  it('are dropped and reported if the structure of a message is too long to be parsed', async () => {
     const { input, send, passed, settled, failure } = inputOf();
     send(`* 1 FETCH (UID 1 BODYSTRUCTURE (${'("text" "plain")'.repeat(50_000)} "mixed"))`);
     expect([passed, settled(), input.takeFetchLeftOut(), input.takeFetchLeftOut()]).toEqual([
@@ -120,7 +120,7 @@ describe('what an IMAP server answers', () => {
     expect(await failure()).toBeNull();
   });
 
-  it('is left out when a server uses ESEARCH that it does not offer', () => {
+  it('are dropped if a server sends ESEARCH without offering it', () => {
     const { send, passed } = inputOf(ANSWER_LIMITS, []);
     send('* ESEARCH UID ALL 1:16777216');
     expect(passed).toEqual([]);
@@ -130,17 +130,17 @@ describe('what an IMAP server answers', () => {
     ['a long line', ANSWER_LIMITS, [`* X ${'a '.repeat(300_000)}`], 'a line of'],
     ['a list of numbers beyond its own limit', ANSWER_LIMITS, [`* SEARCH ${'1 '.repeat(5_000_000)}`], 'a line of'],
     ['many lines for one command', ANSWER_LIMITS, Array.from({ length: 70 }, () => `* X ${'a '.repeat(250_000)}`), 'bytes of lines for one command'],
-    ['more than is taken before the account is verified', VERIFY_LIMITS, Array.from({ length: 5 }, (_, at) => `A${at} OK ${'x '.repeat(30_000)}`), 'before it was verified'],
+    ['more than is accepted before the account is verified', VERIFY_LIMITS, Array.from({ length: 5 }, (_, at) => `A${at} OK ${'x '.repeat(30_000)}`), 'before it was verified'],
     ['brackets in one word', ANSWER_LIMITS, [`* OK ${'['.repeat(300)}`], 'cannot be parsed'],
     ['colons in one word', ANSWER_LIMITS, [`* X a${':'.repeat(300)}`], 'cannot be parsed'],
-    ['copies without number', ANSWER_LIMITS, ['A1 OK [COPYUID 1 1:16777216 1:16777216] done'], 'cannot be parsed'],
-  ] as [string, AnswerLimits, string[], string][])('ends the connection when it is %s', async (_what, limits, lines, words) => {
+    ['copies of an unlimited number of messages', ANSWER_LIMITS, ['A1 OK [COPYUID 1 1:16777216 1:16777216] done'], 'cannot be parsed'],
+  ] as [string, AnswerLimits, string[], string][])('end the connection if they contain %s', async (_what, limits, lines, words) => {
     const { send, failure } = inputOf(limits);
     for (const line of lines) send(line);
     expect(await failure()).toContain(words);
   }); // prettier-ignore
 
-  it('ends the connection when the contents for one command are more than were asked for', async () => {
+  it('end the connection if the contents for one command exceed the limit', async () => {
     const { input, send, failure } = inputOf();
     await input.within({ literalBytes: 1_000 }, async () => {
       send('* 1 FETCH (BODY[] {800}', [Buffer.alloc(800)]);
@@ -152,7 +152,7 @@ describe('what an IMAP server answers', () => {
     expect(await failure()).toContain('1000 bytes of content for one command');
   });
 
-  it('ends the connection when it has very many literals at once', async () => {
+  it('end the connection if they contain very many literals at once', async () => {
     const { send, failure } = inputOf();
     send(
       '* X',

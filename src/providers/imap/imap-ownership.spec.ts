@@ -12,7 +12,7 @@ const key = (change: object = {}, email = ADA) =>
   imapMailbox({ email, settings: settings(change) });
 
 describe('imapMailbox', () => {
-  it('is the same for the same server and login, however they are written', () => {
+  it('returns the same key for the same server and login, in any notation', () => {
     for (const change of [
       { imap_host: 'MAIL.company.example' },
       { imap_host: 'mail.company.example.' },
@@ -24,7 +24,7 @@ describe('imapMailbox', () => {
       expect([change, key(change)]).toEqual([change, key()]);
   });
 
-  it('is another one for another server, port or login', () => {
+  it('returns different keys for different servers, ports or logins', () => {
     const keys = [
       key(),
       key({ imap_host: 'mail.evil.example' }),
@@ -39,10 +39,15 @@ describe('imapMailbox', () => {
 
 describe('presetProof', () => {
   it.each([
-    ['its servers and the address as login', 'imap.gmail.com', 'ada@gmail.com', 'preset'],
-    ['another login at its servers', 'imap.gmail.com', 'eve@gmail.com', null],
+    [
+      'the servers of the table and the address as login',
+      'imap.gmail.com',
+      'ada@gmail.com',
+      'preset',
+    ],
+    ['the servers of the table and another login', 'imap.gmail.com', 'eve@gmail.com', null],
     ['another server', 'imap.evil.example', 'ada@gmail.com', null],
-  ])('of an address in our table with %s', (_, imap_host, imap_username, proof) => {
+  ])('is right for an address in the table with %s', (_, imap_host, imap_username, proof) => {
     const change = { imap_host, imap_username };
     expect(presetProof({ email: 'ada@gmail.com', settings: settings(change) })).toBe(proof);
   });
@@ -79,7 +84,7 @@ describe('proveImap', () => {
   const prove = (candidates: readonly MailCandidate[], change: object = {}) =>
     proveImap({ email: ADA, settings: settings(change) }, new Discovery(candidates));
 
-  it('believes what the domain names', async () => {
+  it('accepts the servers that the domain names', async () => {
     expect(await prove([candidate({ imap_host: 'other.example' }), candidate()])).toBe('discovery');
     expect(await prove([candidate({ imap_username: 'ada' })], { imap_username: 'ada' })).toBe(
       'discovery',
@@ -88,16 +93,16 @@ describe('proveImap', () => {
 
   it.each([
     ['nothing was found', [], {}],
-    ['somebody would have to confirm the servers', [candidate({}, true)], {}],
+    ['a user would have to confirm the servers', [candidate({}, true)], {}],
     ['the domain names another server', [candidate({ imap_host: 'other.example' })], {}],
     ['the domain names another port', [candidate({ imap_port: 10_993 })], {}],
-    ['the login is somebody else', [candidate()], { imap_username: 'eve@company.example' }],
+    ["the login is another user's", [candidate()], { imap_username: 'eve@company.example' }],
     [
       'the login is another short name',
       [candidate({ imap_username: 'ada' })],
       { imap_username: 'eve' },
     ],
-  ])('proves nothing when %s', async (_, candidates, change) => {
+  ])('proves nothing if %s', async (_, candidates, change) => {
     expect(await prove(candidates, change)).toBeNull();
   });
 });

@@ -9,7 +9,7 @@ describe('the parts of a message', () => {
     ...more,
   });
 
-  it('are texts and files, and a message inside is a file', () => {
+  it('are texts and files, with a message inside as a file', () => {
     const inside = {
       part: '2',
       type: 'message/rfc822',
@@ -48,13 +48,13 @@ describe('the parts of a message', () => {
     expect(['5', '1.3', '', 'x'].some((section) => hasSection(structure, section))).toBe(false);
   });
 
-  it('of a message that is only one have the number 1', () => {
+  it('have the section 1 if the message has only one', () => {
     const structure = { type: 'application/pdf' };
     expect(planParts(structure).files).toMatchObject([{ section: '1' }]);
     expect(hasSection(structure, '1')).toBe(true);
   });
 
-  it('are not followed for ever, nor listed for ever', () => {
+  it('are followed and listed up to a limit', () => {
     let deep: MessageStructureObject = leaf('1', 'text/plain');
     for (let level = 0; level < 5_000; level += 1)
       deep = { type: 'multipart/mixed', childNodes: [deep] };

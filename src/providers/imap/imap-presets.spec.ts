@@ -12,7 +12,7 @@ import { imapSettings } from './imap.settings.ts';
 
 describe('presets', () => {
   it.each(IMAP_PRESETS.map((preset) => [preset.preset, preset] as const))(
-    '%s makes settings of an account once a password is there',
+    '%s becomes complete settings of an account once a password is added',
     (_, preset) => {
       const servers = serversOf(preset, 'ada@example.test');
       const whole = { ...servers, imap_password: 'x', smtp_password: 'x' };
@@ -21,7 +21,7 @@ describe('presets', () => {
   );
 
   it.each(IMAP_PRESETS.map((preset) => [preset.preset, preset] as const))(
-    '%s has encrypted servers by name, on ports that go with the encryption',
+    '%s has encrypted servers given by name, with ports that match the encryption',
     (_, { imap, smtp, caldavUrl, carddavUrl }) => {
       expect([imap.port, imap.security]).toEqual([993, 'tls']);
       expect([
@@ -36,7 +36,7 @@ describe('presets', () => {
     },
   );
 
-  it('gives each name, domain and exchanger to one preset', () => {
+  it('assign each name, domain and exchanger to one preset', () => {
     for (const list of [
       IMAP_PRESETS.map(({ preset }) => preset),
       IMAP_PRESETS.flatMap(({ domains }) => domains),
@@ -47,7 +47,7 @@ describe('presets', () => {
     }
   });
 
-  it('warns of every provider that wants another password than the account has', () => {
+  it("give a hint for every provider that needs another password than the account's", () => {
     for (const name of ['gmail', 'icloud', 'yahoo', 'aol', 'fastmail']) {
       expect(presetNamed(name)?.hint).toContain('app password');
     }
@@ -79,13 +79,13 @@ describe('presets', () => {
     expect(presetOfExchanger(host)?.preset).toBe(name);
   });
 
-  it('is found by its servers', () => {
+  it('are found by their servers', () => {
     expect(presetOfHost('imap.mail.yahoo.com')?.preset).toBe('yahoo');
     expect(presetOfHost('smtp.mail.yahoo.com')?.preset).toBe('yahoo');
     expect(presetOfHost('imap.example.test')).toBeUndefined();
   });
 
-  it('takes the domain after the last @', () => {
+  it('returns the domain after the last @', () => {
     expect(domainOf('a@b@Example.TEST')).toBe('example.test');
   });
 });

@@ -1,7 +1,10 @@
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import { type ImapStage, imapVerdict } from './imap-verdict.ts';
 
-/** Stage, status, code, text, verdict, seconds. Words of real servers, shortened, and of RFC 5530. */
+/**
+ * Stage, status, code, text, expected code, expected seconds. Texts of real servers, shortened, and
+ * of RFC 5530.
+ */
 type Row = [ImapStage, 'NO' | 'BAD' | 'BYE', string | null, string, ProviderErrorCode, number?];
 
 const ROWS: Row[] = [
@@ -67,10 +70,13 @@ const ROWS: Row[] = [
 ]; // prettier-ignore
 
 describe('imapVerdict', () => {
-  it.each(ROWS)('of %s, %s [%s] "%s" is %s', (stage, status, code, text, verdict, ...[seconds]) => {
-    expect(imapVerdict(stage, { status, code, text })).toEqual({
-      code: verdict,
-      retryAfterSeconds: seconds ?? null,
-    });
-  });
+  it.each(ROWS)(
+    'maps %s, %s [%s] "%s" to %s',
+    (stage, status, code, text, verdict, ...[seconds]) => {
+      expect(imapVerdict(stage, { status, code, text })).toEqual({
+        code: verdict,
+        retryAfterSeconds: seconds ?? null,
+      });
+    },
+  );
 });

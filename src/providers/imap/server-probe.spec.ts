@@ -6,7 +6,7 @@ import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { Security } from './imap.settings.ts';
 import { ProbeError, probeServer } from './server-probe.ts';
 
-/** The system's own are not it: another test of this process may have added to them. */
+/** Own authorities, not the system's: another test of this process may have added to those. */
 const OTHER_AUTHORITY = tls.rootCertificates[0] ?? '';
 
 const open: (() => Promise<void>)[] = [];
@@ -43,7 +43,9 @@ const encrypted = (socket: Socket) => {
 const says = (text: string) => (socket: Socket) => void socket.write(text);
 const saysInTls = (text: string) => (socket: Socket) => void encrypted(socket).write(text);
 
-/** Greets, answers each line by the table, and does TLS after an answer that begins like one that agrees to it. */
+/**
+ * Greets, replies to each line by the table, and starts TLS after a reply that accepts STARTTLS.
+ */
 const talks = (greeting: string, answers: Record<string, string>) => (socket: Socket) => {
   socket.write(greeting);
   const onData = (chunk: Buffer) => {
@@ -93,7 +95,7 @@ const STARTTLS_SMTP = { EHLO: '250-mx\r\n250-SIZE 1\r\n250 STARTTLS\r\n', STARTT
 describe('probeServer', () => {
   it.each<[string, Omit<Given, 'port'>, (socket: Socket) => void]>([
     ['IMAP over TLS', {}, saysInTls('* OK ready\r\n')],
-    ['IMAP that has logged us in', {}, saysInTls('* PREAUTH hello\r\n')],
+    ['IMAP that is already logged in', {}, saysInTls('* PREAUTH hello\r\n')],
     ['SMTP over TLS', { protocol: 'smtp' }, saysInTls('220-mx\r\n220 ready\r\n')],
     [
       'IMAP with STARTTLS',
@@ -105,13 +107,13 @@ describe('probeServer', () => {
       { security: 'starttls', protocol: 'smtp' },
       talks('220 mx\r\n', STARTTLS_SMTP),
     ],
-    ['IMAP in the clear on an allowed address', { security: 'none' }, says('* OK hi\r\n')],
+    ['unencrypted IMAP on an allowed address', { security: 'none' }, says('* OK hi\r\n')],
     ['an address instead of a name', { host: '127.0.0.1' }, saysInTls('* OK ready\r\n')],
   ])('accepts %s', async (_, given, server) => {
     await probe({ ...given, port: await listen(server) });
   });
 
-  it('puts an answer together that comes byte by byte', async () => {
+  it('accepts a greeting that arrives byte by byte', async () => {
     const port = await listen((socket) => {
       const [first, ...rest] = '* OK slow\r\n';
       socket.write(first ?? '');
@@ -124,7 +126,7 @@ describe('probeServer', () => {
   it.each<[string, string, Omit<Given, 'port'>, (socket: Socket) => void]>([
     [
       'certificate',
-      'a certificate of nobody known',
+      'a certificate of an unknown authority',
       { ca: OTHER_AUTHORITY },
       saysInTls('* OK\r\n'),
     ],
@@ -134,10 +136,10 @@ describe('probeServer', () => {
       { host: '127.0.0.2', allow: ['127.0.0.0/8'] },
       saysInTls('* OK\r\n'),
     ],
-    ['tls', 'a server in the clear where TLS is wanted', {}, says('* OK hi\r\n')],
+    ['tls', 'an unencrypted server where TLS is expected', {}, says('* OK hi\r\n')],
     [
       'tls',
-      'a server that hangs up when TLS begins',
+      'a server that closes the connection when TLS begins',
       {},
       (socket) => socket.once('data', () => socket.destroy()),
     ],
@@ -155,26 +157,26 @@ describe('probeServer', () => {
     ],
     [
       'certificate',
-      'STARTTLS with a certificate of nobody known',
+      'STARTTLS with a certificate of an unknown authority',
       { security: 'starttls', protocol: 'smtp', ca: OTHER_AUTHORITY },
       talks('220 mx\r\n', STARTTLS_SMTP),
     ],
-    ['protocol', 'SMTP where IMAP is wanted', {}, saysInTls('220 mx\r\n')],
-    ['protocol', 'IMAP where SMTP is wanted', { protocol: 'smtp' }, saysInTls('* OK hi\r\n')],
+    ['protocol', 'SMTP where IMAP is expected', {}, saysInTls('220 mx\r\n')],
+    ['protocol', 'IMAP where SMTP is expected', { protocol: 'smtp' }, saysInTls('* OK hi\r\n')],
     ['protocol', 'a web server', { security: 'none' }, says('HTTP/1.1 400 Bad Request\r\n\r\n')],
     ['protocol', 'an endless line', { security: 'none' }, says('x'.repeat(100_000))],
     [
       'protocol',
-      'an endless answer',
+      'an endless reply',
       { security: 'starttls', protocol: 'smtp' },
       talks('220 mx\r\n', { EHLO: '250-x\r\n'.repeat(5_000) }),
     ],
     ['refused', 'BYE', {}, saysInTls('* BYE too many connections\r\n')],
     ['refused', '421', { protocol: 'smtp' }, saysInTls('421 later\r\n')],
     ['refused', '554', { protocol: 'smtp', security: 'starttls' }, says('554 go away\r\n')],
-    ['lost', 'a server that hangs up', { security: 'none' }, shy],
-    ['silent', 'a server that says nothing', { limitMs: 200, security: 'none' }, () => undefined],
-    ['silent', 'a server that says nothing in TLS', { limitMs: 200 }, () => undefined],
+    ['lost', 'a server that closes the connection', { security: 'none' }, shy],
+    ['silent', 'a server that sends nothing', { limitMs: 200, security: 'none' }, () => undefined],
+    ['silent', 'a server that sends nothing over TLS', { limitMs: 200 }, () => undefined],
     [
       'silent',
       'a server that is slow after STARTTLS',
@@ -185,20 +187,20 @@ describe('probeServer', () => {
     expect(await failureOf(probe({ ...given, port: await listen(server) }))).toBe(failure);
   });
 
-  it('closed: a port nobody listens at', async () => {
+  it('reports closed for a port without a listener', async () => {
     const port = await listen(() => undefined);
     for (const close of open.splice(0)) await close();
     expect(await failureOf(probe({ port }))).toBe('closed');
   });
 
-  it('unknown-host: a name that does not exist', async () => {
+  it('reports unknown-host for a name that does not exist', async () => {
     expect(['unknown-host', 'dns']).toContain(
       await failureOf(probe({ port: 993, host: 'imap.nowhere.invalid' })),
     );
   });
 
   it.each<Security>(['tls', 'starttls', 'none'])(
-    'blocked: an address that is not public (%s)',
+    'reports blocked for an address that is not public (%s)',
     async (security) => {
       let connections = 0;
       const port = await listen(() => void connections++);
@@ -211,13 +213,13 @@ describe('probeServer', () => {
     },
   );
 
-  it('ends when it is told to', async () => {
+  it('ends when the signal is aborted', async () => {
     const end = new AbortController();
     const port = await listen(() => end.abort());
     expect(await failureOf(probe({ port, signal: end.signal }))).toBe('silent');
   });
 
-  it('shows no control characters of a greeting', async () => {
+  it('removes control characters from a greeting', async () => {
     const port = await listen(says('* BYE \u001b[31m\u202ered\r\n'));
     const error = await probe({ port, security: 'none' }).catch((reason: Error) => reason);
     expect((error as Error).message).not.toMatch(/[\p{Cc}\p{Cf}]/u);

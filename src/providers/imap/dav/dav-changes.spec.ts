@@ -5,7 +5,10 @@ import type { DavSession } from './dav-session.ts';
 const MIB = 1024 * 1024;
 const BOOK = '/a/book/';
 
-/** A server that does not tell of changes and has no version of the whole; its answers are of 32 MiB at most. */
+/**
+ * A server that reports neither changes nor a version of the whole collection. Its responses are
+ * limited to 32 MiB.
+ */
 function serverWith(objects: Readonly<Record<string, number>>) {
   const session: Pick<DavSession, 'pathOf' | 'propfind' | 'report'> = {
     pathOf: (href = '') => href,
@@ -32,15 +35,15 @@ function serverWith(objects: Readonly<Record<string, number>>) {
     collectionChanges(session as DavSession, BOOK, CARD_OBJECTS, cursor, limit);
 }
 
-describe('what has changed in a collection', () => {
-  it('is begun anew once, also where it is empty', async () => {
+describe('the changes of a collection', () => {
+  it('start from the beginning only once, even if the collection is empty', async () => {
     const list = serverWith({});
     const first = await list(null);
     expect(first).toMatchObject({ changed: [], present: [], more: false });
     expect(await list(first.cursor)).toMatchObject({ changed: [], present: null, more: false });
   });
 
-  it('comes in pages that memory holds, each object once, and without those that are too large', async () => {
+  it('come in pages that fit in memory, with each object once and without objects that are too large', async () => {
     const sizes = Array.from({ length: 30 }, (_each, index) => [`${BOOK}${index + 10}.vcf`, (index === 5 ? 40 : 5) * MIB]);
     const list = serverWith(Object.fromEntries(sizes) as Record<string, number>);
     const [found, tooLarge]: string[][] = [[], []];

@@ -18,18 +18,18 @@ describe('davFailure', () => {
     [500, 'temporary'],
     [503, 'temporary'],
     [507, 'rejected'],
-  ])('takes %i for %s', (status, code) => {
+  ])('maps status %i to %s', (status, code) => {
     expect(refusal(status)).toMatchObject({ code, setting: 'caldav_url' });
   });
 
-  it('comes back when the server asks for it', () => {
+  it('waits as long as the server asks for', () => {
     expect(refusal(503, { retryAfter: '30' })).toMatchObject({
       code: 'rate-limited',
       retryAfterSeconds: 30,
     });
   });
 
-  it('goes by the condition a server names', () => {
+  it('uses the condition that a server reports', () => {
     expect(refusal(403, { body: '<d:error><c:no-uid-conflict/></d:error>' }).code).toBe('conflict');
   });
 });
@@ -43,7 +43,7 @@ describe('isTrustedMove', () => {
     ['https://dav.example.org/', 'https://dav.elsewhere.org/', false],
     ['https://example.co.uk/', 'https://evil.co.uk/', false],
     ['https://example.org/', 'https://evil.org/', false],
-    // Public suffixes with long and with many labels: their siblings have other owners.
+    // Public suffixes, long ones and ones with many labels: sibling hosts have other owners.
     ['https://ada.github.io/', 'https://mallory.github.io/', false],
     ['https://mine.blogspot.com/', 'https://evil.blogspot.com/', false],
     ['https://dav.duckdns.org/', 'https://evil.duckdns.org/', false],

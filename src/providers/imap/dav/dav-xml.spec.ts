@@ -10,7 +10,7 @@ const multistatus = (inside: string) =>
   `<?xml version="1.0"?><D:multistatus xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">${inside}</D:multistatus>`;
 
 describe('the XML of a DAV server', () => {
-  it('is read resource by resource, with the properties the server gives', () => {
+  it('is read resource by resource, with the properties that the server returned', () => {
     const answer = read(
       multistatus(
         `<D:response><D:href>/a%20b/</D:href>
@@ -44,7 +44,7 @@ describe('the XML of a DAV server', () => {
     });
   });
 
-  it('keeps text as it was written, numbers and CDATA too', () => {
+  it('keeps text unchanged, including numbers and CDATA', () => {
     const { resources } = read(
       multistatus(
         '<D:response><D:href>/1</D:href><D:propstat><D:prop><D:getetag>1e3</D:getetag><C:calendar-data><![CDATA[BEGIN:<VCALENDAR>]]></C:calendar-data></D:prop></D:propstat></D:response>',
@@ -54,7 +54,7 @@ describe('the XML of a DAV server', () => {
     expect(resources[0]?.props['calendarData']).toEqual({ _text: 'BEGIN:<VCALENDAR>' });
   });
 
-  it('is the answer itself where it is no multistatus, or no XML at all', () => {
+  it('gives one resource for the whole response if it is not a multistatus or not XML', () => {
     const itself = {
       resources: [{ href: head.url, status: 207, ok: true, props: {} }],
       token: null,
@@ -66,7 +66,7 @@ describe('the XML of a DAV server', () => {
     expect(read('')).toMatchObject(itself);
   });
 
-  it('finds refusals in answers of other kinds', () => {
+  it('reports refusals inside other kinds of responses', () => {
     const refused = read(
       '<mkcol-response><propstat><status>HTTP/1.1 403 Forbidden</status></propstat></mkcol-response>',
     );
@@ -84,11 +84,11 @@ describe('the XML of a DAV server', () => {
       multistatus(`<response>${'<a/>'.repeat(20_000)}</response>`),
     ],
     ['has an element with a very long name', multistatus(`<${'a'.repeat(500)}/>`)],
-  ])('is refused when it %s', (_what, text) => {
+  ])('is refused if it %s', (_what, text) => {
     expect(() => read(text)).toThrow(DavXmlError);
   });
 
-  it('takes time in proportion to its length, and no prototype from the server', () => {
+  it('takes time in proportion to its length, and sets no prototypes from the server', () => {
     const names = Array.from({ length: 9_000 }, (_, at) => `<p${at}>x</p${at}>`).join('');
     const hostile = `<response><propstat><prop><__proto__><polluted/></__proto__>${names}</prop></propstat></response>`;
     const { resources } = read(multistatus(hostile));

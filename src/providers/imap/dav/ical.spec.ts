@@ -82,7 +82,7 @@ describe('times of calendar files', () => {
     expect(read(file([line])).when).toMatchObject({ object: 'time', time: at(expected) });
   });
 
-  it('goes by the VTIMEZONE of a zone nobody else knows', () => {
+  it('uses the VTIMEZONE of an unknown zone', () => {
     const zone = [
       'BEGIN:VTIMEZONE', 'TZID:Our Office', 'BEGIN:STANDARD', 'DTSTART:19700101T000000', 'TZOFFSETFROM:+0500',
       'TZOFFSETTO:+0500', 'END:STANDARD', 'END:VTIMEZONE',
@@ -99,28 +99,31 @@ describe('times of calendar files', () => {
     ['Europe/Berlin', 'BYDAY=-1SU;BYMONTH=10', '+0200', '+0100', 'BYDAY=-1SU;BYMONTH=3', 3, 2],
     ['America/New_York', 'BYDAY=1SU;BYMONTH=11', '-0400', '-0500', 'BYDAY=2SU;BYMONTH=3', 2, 2],
     ['none', 'BYDAY=-1SU;BYMONTH=10', '+0200', '+0100', 'BYDAY=-1SU;BYMONTH=6', 3, 2],
-  ])('repeats a series of an unknown zone in the one whose clocks do the same: %s', (...row) => {
-    const [expected, winter, summerOffset, winterOffset, summer, winterHour, summerHour] = row;
-    const zone = [
+  ])(
+    'maps an unknown zone of a series to the IANA zone with the same clock changes: %s',
+    (...row) => {
+      const [expected, winter, summerOffset, winterOffset, summer, winterHour, summerHour] = row;
+      const zone = [
       'BEGIN:VTIMEZONE', 'TZID:Customized Time Zone',
       'BEGIN:STANDARD', `DTSTART:16010101T0${winterHour}0000`, `RRULE:FREQ=YEARLY;${winter}`,
       `TZOFFSETFROM:${summerOffset}`, `TZOFFSETTO:${winterOffset}`, 'END:STANDARD',
       'BEGIN:DAYLIGHT', `DTSTART:16010101T0${summerHour}0000`, `RRULE:FREQ=YEARLY;${summer}`,
       `TZOFFSETFROM:${winterOffset}`, `TZOFFSETTO:${summerOffset}`, 'END:DAYLIGHT', 'END:VTIMEZONE',
     ]; // prettier-ignore
-    const lines = [
-      'DTSTART;TZID=Customized Time Zone:20300107T090000',
-      'RRULE:FREQ=WEEKLY;BYDAY=MO',
-    ];
-    const fields = read(file(lines, zone));
-    expect(fields.recurrence?.timezone).toBe(expected === 'none' ? 'UTC' : expected);
-    // It goes on to be told as it is written: nothing is different after a round trip.
-    expect(throughIcal(fields, { email: 'a@example.test', name: '', now: new Date(0) })).toEqual(
-      fields,
-    );
-  });
+      const lines = [
+        'DTSTART;TZID=Customized Time Zone:20300107T090000',
+        'RRULE:FREQ=WEEKLY;BYDAY=MO',
+      ];
+      const fields = read(file(lines, zone));
+      expect(fields.recurrence?.timezone).toBe(expected === 'none' ? 'UTC' : expected);
+      // The zone is written unchanged again: nothing differs after a round trip.
+      expect(throughIcal(fields, { email: 'a@example.test', name: '', now: new Date(0) })).toEqual(
+        fields,
+      );
+    },
+  );
 
-  it('counts days of a DURATION by the calendar, hours exactly', () => {
+  it('counts days of a DURATION by the calendar and hours exactly', () => {
     const start = 'DTSTART;TZID=Europe/Berlin:20300330T120000';
     expect(read(file([start, 'DURATION:P1D'])).when).toMatchObject({
       end_time: at('2030-03-31T10:00:00Z'),
@@ -154,7 +157,7 @@ describe('times of calendar files', () => {
     ],
     [{ object: 'date', date: '2030-02-28' }],
     [{ object: 'datespan', start_date: '2030-02-27', end_date: '2030-03-02' }],
-  ] as const)('reads %j again as it was written', (when) => {
+  ] as const)('reads %j unchanged after writing it', (when) => {
     expect(throughIcal(fields({ when: { ...when } }), writer).when).toEqual(when);
   }); // prettier-ignore
 
@@ -164,7 +167,7 @@ describe('times of calendar files', () => {
     'Asia/Tokyo',
     'Africa/Casablanca',
     'Australia/Lord_Howe',
-  ])('describes %s so that readers who go by the description come to the same instants', (zone) => {
+  ])('writes a VTIMEZONE for %s that gives readers of it the same instants', (zone) => {
     for (const start of [
       at('2030-01-15T12:00:00Z'),
       at('2030-07-15T12:00:00Z'),
@@ -175,13 +178,13 @@ describe('times of calendar files', () => {
         fields({ when: { object: 'time', time: start, timezone: zone } }),
         writer,
       ).toString();
-      // Under a name nobody knows.
+      // Under an unknown name.
       const renamed = text.replaceAll(zone, 'Described Here');
       expect(read(renamed).when).toMatchObject({ object: 'time', time: start });
     }
   });
 
-  it('knows no zone by a name that is none', () => {
+  it('does not accept an invalid zone name', () => {
     expect(ianaZone('Nowhere', parseCalendar(file([])))).toBeUndefined();
   });
 });
@@ -204,26 +207,27 @@ describe('events of calendar files', () => {
     reminders: { reminder_minutes: '[20,5]', reminder_method: 'email' },
   });
 
-  it('are read as they were written', () => {
+  it('are read back unchanged', () => {
     expect(throughIcal(all, writer)).toEqual(all);
   });
 
-  it('have addresses without what servers take for separators', () => {
-    // As Radicale does: it keeps what is before a comma, and puts backslashes before semicolons.
+  it('have addresses without characters that servers take for separators', () => {
+    // Radicale, for example, keeps only the part before a comma and puts backslashes before
+    // semicolons.
     const text = newEvent('u', all, writer).toString().replaceAll('\r\n ', '');
     expect(text.split('\r\n').find((line) => line.startsWith('CONFERENCE'))).not.toMatch(
       /:.*[,\\]|:.*;/,
     );
   });
 
-  it('hold nothing but what they are given: a line break in a value begins no property', () => {
+  it('contain only the given fields: a line break in a value starts no property', () => {
     const odd = 'https://z.test/\r\nX-FORGED:1';
     const text = newEvent('u', { ...all, title: odd, location: odd, conferencing: { provider: odd, details: { url: odd } } }, writer).toString().replaceAll('\r\n ', '');
     expect(text).not.toMatch(/^X-FORGED/m);
     expect(text).toMatch(/^CONFERENCE.*:https:/m);
   }); // prettier-ignore
 
-  it('keep what nobody here understands', () => {
+  it('keep unknown properties', () => {
     const lines = [
       'DTSTART:20300101T090000Z',
       'SUMMARY:Old',
@@ -256,11 +260,11 @@ describe('events of calendar files', () => {
       expect(text).toContain(part);
   });
 
-  it('do not have their server send invitations', () => {
+  it('stop the server from sending invitations', () => {
     expect(newEvent('u', all, writer).toString()).toContain('SCHEDULE-AGENT=CLIENT');
   });
 
-  it('refuse a rule that is none', () => {
+  it('refuse an invalid rule', () => {
     const recurrence = { rrule: ['RRULE:FREQ=SOMETIMES;INTERVAL=x'], timezone: 'UTC' };
     expect(() => throughIcal(fields({ recurrence }), writer)).toThrow('is not a rule');
   });
@@ -271,7 +275,7 @@ describe('events of calendar files', () => {
     'RECURRENCE-ID:x',
     'DTEND:99999999T999999Z',
   ])(
-    'of a file with the wrong value %s are read or refused as unreadable, so that the others of a calendar are read',
+    'with the wrong value %s are read or reported as unreadable, so that other events of the calendar are read',
     (line) => {
       const text = file(['DTSTART:20300101T090000Z', line, 'RRULE:FREQ=DAILY']);
       let refusal: unknown;
@@ -284,7 +288,7 @@ describe('events of calendar files', () => {
     },
   );
 
-  it('are told with the instances that were changed by themselves', () => {
+  it('are returned with their changed instances', () => {
     const text = file(['DTSTART:20300101T090000Z', 'RRULE:FREQ=DAILY']).replace(
       'END:VCALENDAR',
       'BEGIN:VEVENT\r\nUID:u\r\nRECURRENCE-ID:20300102T090000Z\r\nDTSTART:20300102T100000Z\r\nEND:VEVENT\r\nEND:VCALENDAR',
@@ -301,14 +305,14 @@ describe('events of calendar files', () => {
 
   it.each([
     ['no SEQUENCE', undefined, true, 0, 0, '1'],
-    ['a revision counts on', '3', true, 0, 3, '4'],
-    ['a revision that is told with a higher number gets that', '3', true, 9, 3, '9'],
-    ['a revision of a file that is ahead counts on from there', '9', true, 4, 9, '10'],
-    ['what is no revision keeps its number', '3', false, 0, 3, '3'],
-    ['what is no revision and told gets the number that is told', '3', false, 4, 3, '4'],
+    ['a revision increases the number', '3', true, 0, 3, '4'],
+    ['a revision with a higher requested number gets that number', '3', true, 9, 3, '9'],
+    ['a revision of a file with a higher number increases that number', '9', true, 4, 9, '10'],
+    ['a change that is not a revision keeps the number', '3', false, 0, 3, '3'],
+    ['a change that is not a revision gets a higher requested number', '3', false, 4, 3, '4'],
     ['a number below 0', '-5', true, 0, 0, '1'],
     ['no number', 'x', true, 0, 0, '1'],
-    ['a number beyond all counting', '2147483647', true, 0, 2 ** 30, String(2 ** 30 + 1)],
+    ['a number beyond the limit', '2147483647', true, 0, 2 ** 30, String(2 ** 30 + 1)],
   ])('SEQUENCE: %s', (_rule, given, revises, least, read, written) => {
     const root = newEvent('u', all, writer);
     const event = root.getFirstSubcomponent('vevent');
@@ -323,7 +327,7 @@ describe('events of calendar files', () => {
 });
 
 describe('mergeFields', () => {
-  it('writes what we have changed, keeps what they have, and names what both have', () => {
+  it("writes own changes, keeps the other side's, and reports fields changed on both sides", () => {
     const base = fields();
     const merge = mergeFields(
       base,

@@ -9,7 +9,7 @@ const CARD = [
 ].join('\r\n'); // prettier-ignore
 
 describe('cards', () => {
-  it('are read by the names of the wire', () => {
+  it('are read under the field names of the API', () => {
     expect(readCard(parseCard(CARD))).toMatchObject({
       given_name: 'Ada',
       middle_name: 'King',
@@ -28,7 +28,7 @@ describe('cards', () => {
     }); // prettier-ignore
   });
 
-  it('change where they are told to and keep the rest', () => {
+  it('change only the given fields and keep the rest', () => {
     const card = parseCard(CARD);
     writeCard(card, {
       surname: 'King',
@@ -47,20 +47,20 @@ describe('cards', () => {
     expect(text).not.toContain('home@example.test');
   });
 
-  it('stay as they are when they are written with what was read from them', () => {
+  it('stay unchanged when their own content is written', () => {
     const card = parseCard(CARD);
     const before = card.toString();
     writeCard(card, readCard(card));
     expect(card.toString()).toBe(before);
   });
 
-  it('have a name in any case', () => {
+  it('always have a name', () => {
     const card = newCard('u');
     writeCard(card, { emails: [{ type: null, email: 'x@example.test' }] });
     expect(card.toString()).toContain('FN:x@example.test');
   });
 
-  it('carry groups as categories, whose spelling stays', () => {
+  it('store groups as categories and keep their spelling', () => {
     const card = parseCard(
       CARD.replace('X-FOO', 'CATEGORIES:Friends / Choir,Work\\, old\r\nX-FOO'),
     );
@@ -71,20 +71,20 @@ describe('cards', () => {
     expect(cardText(card)).not.toContain('CATEGORIES');
   });
 
-  it.each(['KIND:group', 'X-ADDRESSBOOKSERVER-KIND:group'])('can be about a group: %s', (line) => {
+  it.each(['KIND:group', 'X-ADDRESSBOOKSERVER-KIND:group'])('can describe a group: %s', (line) => {
     expect(isGroupCard(parseCard(CARD.replace('X-FOO', `${line}\r\nX-FOO`)))).toBe(true);
     expect(isGroupCard(parseCard(CARD))).toBe(false);
     expect(uidOf(parseCard(CARD.replace('UID:u1', 'UID:urn:uuid:u1')))).toBe('u1');
   });
 
-  it.each(['3.0', '4.0'])('are read where a value is not of its type: version %s', (version) => {
+  it.each(['3.0', '4.0'])('are read even if a value does not match its type: version %s', (version) => {
     const odd = ['BDAY:circa 1800', 'X-A;VALUE=date:xx', 'PHOTO;VALUE=date:xx', 'CATEGORIES;VALUE=date:xx', 'TITLE;VALUE=date:xx'];
     const card = withPhoto(version, odd.join('\r\n'));
     expect(readCard(card)).toMatchObject({ given_name: 'Ada', birthday: '1990-01-02', job_title: 'xx', groups: ['xx'] });
     expect(pictureTag(card)).toBeNull();
   }); // prettier-ignore
 
-  it('hold nothing but what they are given: a line break in a value begins no property', () => {
+  it('contain only the given fields: a line break in a value starts no property', () => {
     const odd = 'a\r\nNOTE:forged\u2028b';
     const card = newCard('u');
     writeCard(card, {
@@ -115,7 +115,7 @@ describe('cards', () => {
     ['3.0', `PHOTO;VALUE=uri:data:image/svg+xml;base64,${png.toString('base64')}`],
     ['4.0', `PHOTO:data:image/png;base64,${png.toString('base64')}`],
   ])(
-    'have pictures by what they are, and keep them when they change: version %s',
+    'have pictures recognised by their bytes, and keep them when they change: version %s',
     (version, line) => {
       const card = withPhoto(version, line);
       expect(readPicture(card)).toEqual({ contentType: 'image/png', bytes: png });

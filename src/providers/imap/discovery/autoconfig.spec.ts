@@ -21,7 +21,7 @@ describe('readAutoconfig', () => {
     });
   });
 
-  it('reads addresses of calendars and address books, by https only', () => {
+  it('reads URLs of calendars and address books only with https', () => {
     const dav = (element: string, type: string, url: string) =>
       `<${element} type="${type}"><username>%EMAILADDRESS%</username><serverURL>${url}</serverURL></${element}>`;
     const found = readAutoconfig(
@@ -53,19 +53,16 @@ describe('readAutoconfig', () => {
       document(imap('', 'pop3').replace('imap.', 'pop.') + imap() + smtp),
     ],
     [
-      'one in the clear before it',
+      'an unencrypted server before it',
       document(imap().replace('SSL', 'plain').replace('imap.', 'clear.') + imap() + smtp),
     ],
     [
-      'one with a login that is not known here before it',
+      'a server with an unsupported login before it',
       document(
         imap().replace('password-cleartext', 'GSSAPI').replace('imap.', 'krb.') + imap() + smtp,
       ),
     ],
-    [
-      'elements that are not known',
-      document(`<what><hostname>evil.test</hostname></what>${imap()}${smtp}`),
-    ],
+    ['unknown elements', document(`<what><hostname>evil.test</hostname></what>${imap()}${smtp}`)],
     ['upper case', document(imap().replace('imap.example.test', 'IMAP.Example.Test') + smtp)],
   ])('reads a document with %s', (_, text) => {
     expect(readAutoconfig(text, EMAIL).imap?.host).toBe('imap.example.test');
@@ -78,21 +75,21 @@ describe('readAutoconfig', () => {
     ['another document', '<html><incomingServer type="imap"/></html>'],
     ['half a document', document(imap() + smtp).slice(0, 300)],
     ['no port', document(imap().replace('<port>993</port>', ''))],
-    ['a port that is none', document(imap().replace('993', '99999'))],
-    ['a port that is no number', document(imap().replace('993', '0x3e1g'))],
+    ['an invalid port', document(imap().replace('993', '99999'))],
+    ['a port that is not a number', document(imap().replace('993', '0x3e1g'))],
     ['a host with a path', document(imap().replace('imap.example.test', 'imap.example.test/evil'))],
     ['a host with a port', document(imap().replace('imap.example.test', 'imap.example.test:25'))],
     [
       'a host with a line break',
       document(imap().replace('imap.example.test', 'imap.example&#10;.test')),
     ],
-    ['only a server in the clear', document(imap().replace('SSL', 'plain'))],
+    ['only an unencrypted server', document(imap().replace('SSL', 'plain'))],
   ])('finds no IMAP server in %s', (_, text) => {
     expect(readAutoconfig(text, EMAIL).imap).toBeUndefined();
   });
 });
 
-describe('parseAutoconfig, hostile documents', () => {
+describe('parseAutoconfig with hostile documents', () => {
   const external = (declaration: string, use: string) =>
     `<?xml version="1.0"?><!DOCTYPE clientConfig [${declaration}]>${document(imap().replace('imap.example.test', use), '')}`;
   const laughs = Array.from(
@@ -108,10 +105,10 @@ describe('parseAutoconfig, hostile documents', () => {
     ],
     ['a parameter entity', external('<!ENTITY % x SYSTEM "http://127.0.0.1/"> %x;', 'a')],
     ['entities within entities', external(`<!ENTITY l0 "ha">${laughs}`, '&l9;')],
-    ['an entity that nobody has declared', document(imap().replace('imap.example.test', '&x;'))],
+    ['an undeclared entity', document(imap().replace('imap.example.test', '&x;'))],
     ['an entity of HTML', document(imap().replace('imap.example.test', '&nbsp;'))],
     ['too many elements', document('<a/>'.repeat(5_000))],
-    ['elements too deep inside each other', document('<a>'.repeat(1_000) + '</a>'.repeat(1_000))],
+    ['elements nested too deeply', document('<a>'.repeat(1_000) + '</a>'.repeat(1_000))],
     ['elements that cross', document('<a><b></a></b>')],
     ['an endless attribute', document(`<a b="${'x'.repeat(200_000)}`)],
     ['an attribute twice', document('<a b="1" b="2"')],
@@ -128,13 +125,13 @@ describe('parseAutoconfig, hostile documents', () => {
     expect(server?.fields.get('hostname')?.[0]?.length).toBeLessThanOrEqual(2_000);
   });
 
-  it('keeps no more than fifty servers', () => {
+  it('keeps at most fifty servers', () => {
     expect(
       parseAutoconfig(document('<incomingServer type="imap"></incomingServer>'.repeat(500))),
     ).toHaveLength(50);
   });
 
-  it('has no values under the names of objects', () => {
+  it('has no values under the names of object properties', () => {
     const [server] = parseAutoconfig(
       document(imap('<__proto__>x</__proto__><constructor>y</constructor>')),
     );

@@ -6,7 +6,7 @@ import { tryUsualNames } from './usual-names.ts';
 import { EgressClient } from '../../../platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../../platform/egress/egress-policy.ts';
 
-describe('hosts that belong to whoever has a domain', () => {
+describe('hosts that belong to the owner of a domain', () => {
   it.each([
     ['example.org', 'example.org', true],
     ['mail.example.org', 'example.org', true],
@@ -21,7 +21,7 @@ describe('hosts that belong to whoever has a domain', () => {
     expect(isWithin(host, domain)).toBe(within);
   });
 
-  it('are the only ones that usual names are tried at', async () => {
+  it('are the only ones at which usual names are tried', async () => {
     const tried: string[] = [];
     const probe = async ({ host }: { host: string }) => {
       tried.push(host);
@@ -33,7 +33,7 @@ describe('hosts that belong to whoever has a domain', () => {
     expect((await tryUsualNames('ada@example.org', probe)).imap?.host).toBe('imap.example.org');
   });
 
-  it('are the only ones believed without asking the user, in SRV records', async () => {
+  it('are the only ones accepted from SRV records without asking the user', async () => {
     const dns: MailDns = {
       exchangers: async () => [],
       services: async () => [{ host: 'mail.duckdns.org', port: 993, priority: 0, weight: 0 }],

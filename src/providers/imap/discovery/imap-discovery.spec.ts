@@ -11,7 +11,10 @@ import type { MailDns, SrvTarget } from './mail-dns.ts';
 import { askDav } from './services.ts';
 import { tryUsualNames } from './usual-names.ts';
 
-/** A double of DNS alone: no test owns a domain. What it names is then really connected to. */
+/**
+ * A replacement for DNS only, because tests own no domain. The servers that it names are really
+ * connected to.
+ */
 class ScriptedDns implements MailDns {
   readonly asked: string[] = [];
   constructor(
@@ -87,7 +90,7 @@ const found = async (with_: ImapDiscovery, email = EMAIL) =>
   ]);
 
 describe('ImapDiscovery', () => {
-  it('answers for known domains at once and asks nobody', async () => {
+  it('answers known domains at once without the network', async () => {
     const dns = new ScriptedDns();
     const answer = await discovery({ dns }).discover('Ada@GMail.com');
     expect(answer.known).toMatchObject({ preset: 'gmail', providerName: 'gmail', oauth: 'google' });
@@ -97,7 +100,7 @@ describe('ImapDiscovery', () => {
     expect(dns.asked).toEqual([]);
   });
 
-  it('knows a domain by its mail exchanger', async () => {
+  it('recognises a domain by its mail exchanger', async () => {
     const answer = await discovery({
       dns: new ScriptedDns(['mx.example.test', 'aspmx.l.google.com']),
     }).discover(EMAIL);
@@ -107,7 +110,7 @@ describe('ImapDiscovery', () => {
     ]);
   });
 
-  it("reads the domain's own file, which goes before its records", async () => {
+  it("reads the domain's own file and ranks it above its SRV records", async () => {
     const { url, seen } = await serve((_, response) =>
       response.end(documentOf('imap.example.test')),
     );
@@ -121,7 +124,7 @@ describe('ImapDiscovery', () => {
     expect(seen).toEqual(['/example.test?emailaddress=ada%40example.test']);
   });
 
-  it('wants records that lead out of the domain to be confirmed', async () => {
+  it('asks for confirmation if records point outside the domain', async () => {
     const out = { _imaps: { host: 'mail.hoster.test' }, _submissions: {} };
     expect(await found(discovery({ dns: new ScriptedDns([], out) }))).toEqual([
       ['srv', 'mail.hoster.test', true],
@@ -132,7 +135,7 @@ describe('ImapDiscovery', () => {
     ]);
   });
 
-  it('believes records that lead to a provider of our table', async () => {
+  it('accepts records that point to a provider of the table', async () => {
     const servers = {
       _imaps: { host: 'imap.fastmail.com' },
       _submissions: { host: 'smtp.fastmail.com' },
@@ -142,7 +145,7 @@ describe('ImapDiscovery', () => {
     ]);
   });
 
-  it('asks a database about the domain, never about the address', async () => {
+  it('queries an ISPDB with the domain, never with the address', async () => {
     const { url, seen } = await serve((_, response) => response.end(documentOf('imap.db.test')));
     expect(await found(discovery({ ispdbUrl: `${url}/v1.1` }))).toEqual([
       ['ispdb', 'imap.db.test', false],
@@ -150,18 +153,18 @@ describe('ImapDiscovery', () => {
     expect(seen).toEqual(['/v1.1/example.test']);
   });
 
-  it('finds nothing where nobody answers', async () => {
+  it('finds nothing if no server answers', async () => {
     expect(await found(discovery({}))).toEqual([]);
   });
 
-  it('takes no longer than it may, and what has come by then', async () => {
+  it('stops at the time limit and returns what it has found so far', async () => {
     const { url } = await serve(() => undefined);
     const dns = new ScriptedDns([], SRV);
     const slow = discovery({ dns, places: [`${url}/never`], limitMs: 1_500 });
     expect(await found(slow)).toEqual([['srv', 'mail.example.test', false]]);
   });
 
-  it('follows redirects by https', async () => {
+  it('follows redirects over https', async () => {
     const { url } = await serve((request, response) =>
       request.url === '/a'
         ? response.writeHead(302, { location: '/b' }).end()
@@ -184,7 +187,7 @@ describe('ImapDiscovery', () => {
       ({ url }, response) => response.writeHead(302, { location: url }).end(),
     ],
     [
-      'a redirect to nowhere',
+      'a redirect to an unreachable URL',
       (_, response) => response.writeHead(302, { location: 'https://' }).end(),
     ],
     [
@@ -206,12 +209,12 @@ describe('ImapDiscovery', () => {
       (_, response) => response.writeHead(404).end(documentOf('imap.example.test')),
     ],
     ['a connection that breaks', (request) => request.socket.destroy()],
-  ])('does not believe %s', async (_, handler) => {
+  ])('ignores %s', async (_, handler) => {
     const { url } = await serve(handler);
     expect(await found(discovery({ places: [url], limitMs: 2_000 }))).toEqual([]);
   });
 
-  it('does not believe a file whose certificate is not valid, nor asks a private address', async () => {
+  it('ignores a file whose certificate is invalid, and never requests a private address', async () => {
     const { url, seen } = await serve((_, response) =>
       response.end(documentOf('imap.example.test')),
     );
@@ -230,19 +233,19 @@ describe('ImapDiscovery', () => {
     'ada@-.test/..',
     'ada@',
     'ada',
-  ])('asks nobody about %s', async (email) => {
+  ])('makes no query for %s', async (email) => {
     const dns = new ScriptedDns();
     expect(await discovery({ dns }).discover(email)).toEqual({ known: null, candidates: [] });
     expect(dns.asked).toEqual([]);
   });
 
-  it('asks about international domains as DNS has them', async () => {
+  it('queries international domains in the form used by DNS', async () => {
     const dns = new ScriptedDns();
     await discovery({ dns }).discover('ada@bücher.test');
     expect(dns.asked).toEqual(['xn--bcher-kva.test']);
   });
 
-  it('asks once for those who ask at the same time and soon after', async () => {
+  it('shares one query between simultaneous and immediately following callers', async () => {
     const dns = new ScriptedDns([], SRV);
     const shared = discovery({ dns });
     const answers = await Promise.all([shared.discover(EMAIL), shared.discover(EMAIL)]);
@@ -250,7 +253,7 @@ describe('ImapDiscovery', () => {
     expect(dns.asked).toEqual(['example.test']);
   });
 
-  it('leaves out calendars whose host is not there', async () => {
+  it('leaves out calendars whose host does not exist', async () => {
     const dav = await serve((_, response) => response.writeHead(401).end());
     const { port } = new URL(dav.url);
     const dns = new ScriptedDns([], {
@@ -275,7 +278,7 @@ describe('askDav', () => {
     return found.caldavUrl?.replace(url, '');
   };
 
-  it('follows the well-known address to where a login is asked for', async () => {
+  it('follows the well-known URL to the server that asks for a login', async () => {
     const answer = await ask(({ url }, response) => {
       if (url === '/.well-known/caldav') response.writeHead(301, { location: '/dav/' }).end();
       else response.writeHead(401).end();
@@ -284,17 +287,17 @@ describe('askDav', () => {
   });
 
   it.each<[string, Handler]>([
-    ['a page for everything', (_, response) => response.end('<html>')],
+    ['a web page at every URL', (_, response) => response.end('<html>')],
     ['an error', (_, response) => response.writeHead(404).end()],
     [
-      'a redirect by plain http',
+      'a redirect over plain http',
       (_, response) => response.writeHead(301, { location: 'http://localhost/' }).end(),
     ],
-  ])('does not take %s for a calendar server', async (_, handler) => {
+  ])('does not accept %s as a calendar server', async (_, handler) => {
     expect(await ask(handler)).toBeUndefined();
   });
 
-  it('does not believe records that lead out of the domain', async () => {
+  it('ignores records that point outside the domain', async () => {
     const answer = await ask((_, response) => response.writeHead(401).end(), {
       _caldavs: { host: '127.0.0.1', port: 1 },
     });
@@ -322,7 +325,7 @@ describe('tryUsualNames', () => {
     });
   });
 
-  it('finds nothing where nothing works', async () => {
+  it('finds nothing if no server works', async () => {
     expect(await works()).toEqual({ imap: undefined, smtp: undefined });
   });
 });

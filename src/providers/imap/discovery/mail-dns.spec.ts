@@ -11,7 +11,7 @@ describe('byPreference', () => {
     security,
   });
 
-  it('goes by priority, across services too, then by encryption, then by weight', () => {
+  it('sorts by priority, also across services, then by encryption, then by weight', () => {
     const ordered = byPreference([
       target('later', 'tls', 20, 99),
       target('heavy-starttls', 'starttls', 10, 99),
