@@ -227,13 +227,13 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
         'an IMAP port nobody listens at',
         async () => ({ imap_port: await closedPort() }),
         400,
-        'settings.imap_port: localhost takes no connections',
+        'settings.imap_port: localhost accepts no connections',
       ],
       [
         'an SMTP port nobody listens at',
         async () => ({ smtp_port: await closedPort() }),
         400,
-        'settings.smtp_port: localhost takes no connections',
+        'settings.smtp_port: localhost accepts no connections',
       ],
       [
         'TLS where IMAP is in the clear',
@@ -245,7 +245,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
         'STARTTLS where IMAP is in TLS',
         () => ({ imap_security: 'starttls' }),
         503,
-        'settings.imap_port: localhost says nothing in time: perhaps it wants TLS',
+        'settings.imap_port: localhost sends nothing in time: perhaps it expects TLS',
       ],
       [
         'TLS where SMTP is in the clear',
@@ -263,7 +263,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
           }),
         }),
         400,
-        'settings.imap_security: localhost offers no STARTTLS',
+        'settings.imap_security: localhost does not offer STARTTLS',
       ],
       [
         'a certificate for another name',
@@ -309,7 +309,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
           imap_port: await strange((socket) => socket.write('* BYE full\r\n')),
         }),
         503,
-        'settings.imap_host: localhost turns us away: * BYE full',
+        'settings.imap_host: localhost refuses the connection: * BYE full',
       ],
       [
         'a wrong password',
@@ -327,7 +327,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
         'a wrong password for sending',
         () => ({ smtp_password: 'wrong' }),
         400,
-        'settings.smtp_password: The server for sending (SMTP) refused the login',
+        'settings.smtp_password: The outgoing mail server (SMTP) refused the login',
       ],
       [
         'a calendar that is not there',

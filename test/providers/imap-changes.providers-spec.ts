@@ -395,7 +395,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
         content,
       ]);
       expect(contents.filter(([, content]) => content?.startsWith('The server'))).toEqual([
-        ['3', 'The server refuses it: Damaged message'],
+        ['3', 'The server refuses this message: Damaged message'],
       ]);
     });
 
@@ -415,7 +415,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       ]);
       expect(contents).toHaveLength(5);
       expect(contents.filter(([, content]) => content?.startsWith('The '))).toEqual([
-        ['3', 'The connection ends whenever it is asked for'],
+        ['3', 'The connection ends whenever this message is requested'],
       ]);
     });
   });

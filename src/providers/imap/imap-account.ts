@@ -7,8 +7,8 @@ import { imapInput } from './imap.settings.ts';
 import { type VerifyDependencies, verifyImap } from './imap-verify.ts';
 
 /**
- * What becomes an account: the settings of a request (`imapInput`), completed, and accepted by the servers.
- * @throws {ProviderError} as `completeSettings` and `verifyImap`
+ * Completes the settings of a request (`imapInput`) and checks them with the servers.
+ * @throws {ProviderError} see `completeSettings` and `verifyImap`
  */
 export async function verifyImapAccount(
   account: Omit<ProviderAccount, 'accountId'>,
@@ -24,7 +24,8 @@ export async function verifyImapAccount(
   const completed = await completeSettings(input, account, discovery);
   const settings = await verifyImap(account, completed, dependencies);
   const { email, name } = account;
-  // Discovery that has found the servers still knows its answer; for servers that were typed it may take ten seconds.
+  // If discovery found the servers, its result is still cached. For servers from the request it
+  // could take ten seconds, so only the table is used.
   const known = input.imap_host === undefined;
   const proof = known
     ? await proveImap({ email, settings }, discovery)

@@ -6,20 +6,24 @@ import type { FolderStatus } from './imap-changes-folders.ts';
 import type { LookResult } from './imap-changes-result.ts';
 import { fetchMetas, type MessageMeta } from './imap-fetch.ts';
 
-/** Newest messages whose flags are read again at each look, on servers that do not count changes (RFC 7162). */
+/**
+ * Number of newest messages whose flags are re-read in each sync pass, on servers without CONDSTORE
+ * (RFC 7162).
+ */
 const RECENT = 200;
 
-/** Messages whose changes are asked for with one command. */
+/** Highest number of messages whose changes are requested with one command. */
 const MOST_AT_ONCE = 50_000;
 
-/** A folder that is open, as it was when it was opened. */
+/** An open folder, with its status when it was opened. */
 export interface OpenFolder extends FolderStatus {
   path: string;
 }
 
 /**
- * Opens a folder for reading, also when it is open already: to see what it is like now.
- * @returns null: the server refuses it
+ * Opens a folder for reading. A folder that is already open is opened again, to get its current
+ * status.
+ * @returns `null` if the server refuses to open it
  */
 export async function openFolder(client: ImapFlow, path: string): Promise<OpenFolder | null> {
   let mailbox: MailboxObject;
@@ -39,13 +43,16 @@ export async function openFolder(client: ImapFlow, path: string): Promise<OpenFo
     unseen: null,
     modseq,
   };
-  // Every server gives it since RFC 3501, but one that does not must not stop the mailbox.
+  // RFC 3501 requires UIDNEXT, but a server without it must not block the whole mailbox.
   if (uidNext) return { ...opened, uidNext };
   const [last] = exists === 0 ? [] : await fetchMetas(client, `${exists}`, { uid: false });
   return { ...opened, uidNext: (last?.uid ?? 0) + 1 };
 }
 
-/** Whether the server says of a folder it lists that there is none: of one that was deleted with folders inside it. */
+/**
+ * Whether a listed folder does not exist. Servers list such a folder if it was deleted while
+ * folders inside it remain.
+ */
 export async function isMissing(client: ImapFlow, path: string): Promise<boolean> {
   try {
     await client.mailboxOpen(path, { readOnly: true });
@@ -58,9 +65,10 @@ export async function isMissing(client: ImapFlow, path: string): Promise<boolean
 }
 
 /**
- * Leaves the folder that is open, if one is: servers tell of the others as they are, but of this one as it was when it
- * was opened, and some close the connection when it is renamed. One that is open for writing is opened for reading before, because leaving it would delete what is marked
- * as deleted (RFC 9051 6.4.1).
+ * Closes the open folder, if there is one. Servers report the current status of other folders, but
+ * of the open folder only its status at opening; and some close the connection when the open folder
+ * is renamed. A folder that is open for writing is first replaced by the inbox, opened for reading:
+ * closing it directly would delete messages marked as deleted (RFC 9051 section 6.4.1).
  */
 export async function leaveFolder(client: ImapFlow): Promise<void> {
   if (!client.mailbox) return;
@@ -69,8 +77,8 @@ export async function leaveFolder(client: ImapFlow): Promise<void> {
 }
 
 /**
- * What has to be known of a folder nobody has looked at.
- * @param isNew its messages came lately; else they are history
+ * The initial state of a folder that no sync pass has seen.
+ * @param isNew true if its messages count as recent, false if they are history
  */
 export function beginFolder(
   path: string,
@@ -96,7 +104,7 @@ export function beginFolder(
   };
 }
 
-/** Whether STATUS tells of anything that has not been seen. */
+/** Whether STATUS reports anything that has not been processed. */
 export function hasChanged(state: FolderState, status: FolderStatus | null): boolean {
   if (!status || state.scan) return true;
   return (
@@ -109,11 +117,12 @@ export function hasChanged(state: FolderState, status: FolderStatus | null): boo
 }
 
 /**
- * Finds what has happened in a folder: notes what came, gives what is gone and whose flags changed, as far as there is
- * room. What is not found now is found by the look after: nothing is noted as seen beyond what the folder was when it was
- * opened.
- * @param status what STATUS said
- * @returns null: the server refuses it, or it has become another since the folders were listed
+ * Finds the changes in a folder: notes new messages, and returns removals and flag changes as far
+ * as the batch has capacity. Later changes are found by the next sync pass, because nothing beyond
+ * the status at opening is recorded as seen.
+ * @param status the folder's STATUS response
+ * @returns `null` if the server refuses to open it, or its UIDVALIDITY changed since the folders
+ *   were listed
  */
 export async function inspectFolder(
   client: ImapFlow,
@@ -128,7 +137,8 @@ export async function inspectFolder(
   const came =
     folder.uidNext > state.next ? await countOf(client, state.next, folder.uidNext - 1) : 0;
   const seen = await giveFlags(client, state, folder, result);
-  // Of what has come and gone since, servers tell nothing: a message that was stored by us is known all the same.
+  // Servers do not report messages that arrived and were removed in between. The mirror may know
+  // such a message all the same, if Carillon stored it.
   const isShort = came < Math.max(folder.uidNext - state.next, 0);
   if (isShort || (!seen.vanishedTold && folder.messages - came !== state.count))
     await giveRemovals(client, state, folder, result);
@@ -146,11 +156,11 @@ export async function inspectFolder(
 interface Seen {
   modseq: string | null;
   scan: FolderState['scan'];
-  /** Whether the server has told what is gone (VANISHED, RFC 7162). */
+  /** Whether the server reported the removed messages (VANISHED, RFC 7162). */
   vanishedTold: boolean;
 }
 
-/** Gives messages whose flags changed. */
+/** Returns messages whose flags changed. */
 async function giveFlags(
   client: ImapFlow,
   state: FolderState,
@@ -183,15 +193,18 @@ async function giveFlags(
   }
 }
 
-/** Null when it cannot be gone on from there: a server that was restored from a copy counts from an earlier number. */
+/**
+ * The MODSEQ to continue from. `null` if it is too high for this server: a server restored from a
+ * backup counts from an earlier number.
+ */
 function knownModseq({ modseq }: FolderState, present: string): string | null {
   return modseq !== null && BigInt(modseq) <= BigInt(present) ? modseq : null;
 }
 
 /**
- * One command for everything at first (in very large folders for a part of it); when there is more than there is room for, the
- * rest is read in pieces.
- * @returns where to go on; null: that was all
+ * Starts with one command for everything, or for a part of a very large folder. If the batch has no
+ * capacity for all changes, the rest is read in pieces.
+ * @returns the UID to continue below, or `null` if all changes were returned
  */
 async function giveScan(
   client: ImapFlow,
@@ -215,7 +228,7 @@ async function giveScan(
   return null;
 }
 
-/** @returns the UID of the first there was no room for; null: all were given */
+/** @returns the UID of the first message that did not fit in the batch, or `null` if all fitted */
 function giveEach(
   state: FolderState,
   metas: readonly MessageMeta[],
@@ -234,8 +247,8 @@ function giveEach(
 }
 
 /**
- * Reads the flags of a folder's newest messages again, on a server that does not tell which changed.
- * @param room for so many
+ * Re-reads the flags of a folder's newest messages, on a server that does not report flag changes.
+ * @param room highest number of messages
  */
 export async function giveRecentFlags(
   client: ImapFlow,
@@ -250,9 +263,9 @@ export async function giveRecentFlags(
 }
 
 /**
- * Reads the flags of some messages again, on a server that does not tell which changed.
- * @param below UID to go on below
- * @returns where to go on; null: that was the end of the folder
+ * Re-reads the flags of one batch of messages, on a server that does not report flag changes.
+ * @param below the batch consists of UIDs below this one
+ * @returns the UID to continue below, or `null` at the end of the folder
  */
 export async function giveTurn(
   client: ImapFlow,
@@ -270,7 +283,7 @@ export async function giveTurn(
   return lo > 1 ? lo : null;
 }
 
-/** So many UIDs have about so many messages. */
+/** Estimates how many UIDs contain the wanted number of messages. */
 export function spanOf({ uidNext, messages }: FolderStatus, wanted: number): number {
   return Math.ceil(Math.max(wanted, 1) * Math.max(1, uidNext / Math.max(messages, 1)));
 }
@@ -278,11 +291,14 @@ export function spanOf({ uidNext, messages }: FolderStatus, wanted: number): num
 const isPending = ({ fresh, old }: FolderState, uid: number) =>
   isWithin(fresh, uid) || isWithin(old, uid);
 
-/** Whether a message was received before what is wanted. */
+/** Whether a message was received before the requested period. */
 export const isUnwanted = ({ receivedAt }: MessageMeta, since: number | null): boolean =>
   since !== null && receivedAt !== null && receivedAt.getTime() < since * 1000;
 
-/** Of a folder nobody has looked into: gives what is gone of that which we have put there. */
+/**
+ * Reports removed messages of a folder that no sync pass has seen, if Carillon itself stored
+ * messages there.
+ */
 export async function giveAbsent(
   client: ImapFlow,
   state: FolderState,
@@ -293,7 +309,10 @@ export async function giveAbsent(
   if (folder?.uidValidity === state.uidValidity) await giveRemovals(client, state, folder, result);
 }
 
-/** Gives what is gone, by comparing what there is with what the mirror has; for when the numbers say that something is. */
+/**
+ * Finds removed messages by comparing the folder with the mirror. Used when the counts show that
+ * something was removed.
+ */
 async function giveRemovals(
   client: ImapFlow,
   state: FolderState,
@@ -302,7 +321,8 @@ async function giveRemovals(
 ): Promise<void> {
   const ranges = folder.messages === 0 ? [] : await uidsThere(client);
   for (const { providerId, uidValidity, uid } of await result.known(state.path)) {
-    // It has come since, and the mirror knows: it was moved there through the API.
+    // This message arrived after the folder was opened. The mirror already knows it, because it was
+    // moved here through the API.
     if (uidValidity === state.uidValidity && uid >= folder.uidNext) continue;
     if (uidValidity !== state.uidValidity || !isWithinSorted(ranges, uid))
       result.remove(providerId);
@@ -347,7 +367,7 @@ function isWithinSorted(ranges: readonly UidRange[], uid: number): boolean {
 }
 
 /**
- * The ranges without what is below the first message that is wanted.
+ * The ranges without the UIDs below the first message of the requested period.
  * @param since Unix seconds
  */
 export async function trimmed(
@@ -356,7 +376,7 @@ export async function trimmed(
   since: number,
 ): Promise<readonly UidRange[]> {
   const uid = ranges.map(([lo, hi]) => `${lo}:${hi}`).join(',');
-  // Servers compare days, in a time zone of their own.
+  // Servers compare days, in their own time zone.
   const day = new Date((since - 2 * 86_400) * 1000);
   const found = await answerOf(
     client,

@@ -5,7 +5,7 @@ import type { RemoteFolder } from '../port/connector.ts';
 import { type FolderState, messagePrefix } from './imap-cursor.ts';
 
 export interface ListedFolder extends RemoteFolder {
-  /** What the server said of it; null: it did not say. */
+  /** The folder's STATUS. `null` if the server did not report it. */
   status: FolderStatus | null;
 }
 
@@ -17,7 +17,7 @@ export interface FolderStatus {
   modseq: string | null;
 }
 
-/** Room for some ten thousand folders with their numbers. */
+/** Enough for some ten thousand folders with their status. */
 const LIST_BYTES = 4 * 1024 * 1024;
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -29,13 +29,14 @@ const NAMES: Readonly<Record<string, string>> = {
   '\\Archive': 'archive',
   '\\All': 'all',
 };
-/** Views of what is in other folders: their messages would be there twice. */
+/** Views of messages that are in other folders. Their messages would appear twice. */
 const VIEWS = ['\\All', '\\Flagged', '\\Important'];
 
 /**
- * All folders that have messages, with what STATUS says of them: one round trip where the server has LIST-STATUS
- * (RFC 5819). Left out: names without a mailbox behind them, other people's mailboxes, and on Gmail (X-GM-EXT-1) and
- * wherever else a folder is flagged as one, the views of what is in other folders.
+ * All folders that can hold messages, with their STATUS. This takes one round trip if the server
+ * has LIST-STATUS (RFC 5819). Not included are names without a mailbox, other users' mailboxes, and
+ * views of messages in other folders. Views are recognised on Gmail (X-GM-EXT-1) and wherever a
+ * folder is flagged as one.
  */
 export async function listFolders(client: ImapFlow): Promise<ListedFolder[]> {
   const counts = client.enabled.has('CONDSTORE');
@@ -66,7 +67,9 @@ export async function listFolders(client: ImapFlow): Promise<ListedFolder[]> {
     }));
 }
 
-/** By flag only: a folder that is merely called "All" may be one of the user's own. */
+/**
+ * Views are recognised by flags only: a folder that is merely named "All" may be the user's own.
+ */
 function isView({ flags, specialUse, specialUseSource }: ListResponse): boolean {
   return (
     VIEWS.some((view) => flags.has(view)) ||
@@ -83,8 +86,8 @@ function displayNameOf({ path, delimiter }: ListResponse, prefix: string): strin
 }
 
 /**
- * Null when the server has left something out that nothing can be decided without.
- * @param counts whether the server counts changes of flags (CONDSTORE is enabled)
+ * Reads a STATUS response. `null` if a required value is missing.
+ * @param counts whether the server reports flag changes (CONDSTORE is enabled)
  */
 export function statusOf(
   status: Partial<StatusObject> | false | undefined,
@@ -109,13 +112,13 @@ export function statusOf(
 
 const ORDER = ['inbox', 'sent', 'drafts'];
 
-/** Those first that people look at first. */
+/** Sorts the folders that users open first to the front. */
 export function inOrder(folders: readonly ListedFolder[]): ListedFolder[] {
   const rank = ({ name }: ListedFolder) => (ORDER.indexOf(name ?? '') + 1 || ORDER.length + 1) - 1;
   return [...folders].sort((a, b) => rank(a) - rank(b));
 }
 
-/** Tells lists of folders apart. */
+/** A digest that changes whenever the list of folders changes. */
 export function digestOf(folders: readonly ListedFolder[]): string {
   const text = JSON.stringify(
     folders
@@ -125,13 +128,13 @@ export function digestOf(folders: readonly ListedFolder[]): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
 
-/** A folder that has another name now. */
+/** A folder that was renamed. */
 export interface Renaming {
   from: string;
   to: string;
 }
 
-/** As the port tells it. */
+/** A renaming in the form of the port. */
 export const renamedAs = ({ from, to }: Renaming) => ({
   from,
   to,
@@ -139,9 +142,10 @@ export const renamedAs = ({ from, to }: Renaming) => ({
 });
 
 /**
- * Which folders were renamed: one that is not what it was any more (gone, or another UIDVALIDITY), and one that is new,
- * with the same UIDVALIDITY and no fewer UIDs given out. More than one that could be it: none is, because its messages
- * would be taken for others. In an order in which no name is taken when it is given.
+ * Finds renamed folders. A renaming pairs a folder that disappeared (or has another UIDVALIDITY)
+ * with a new one that has the old UIDVALIDITY and a UIDNEXT at least as high. Ambiguous pairs are
+ * dropped, because messages could be mistaken for others. The result is ordered so that no new name
+ * is in use when it is applied.
  */
 export function findRenamings(
   states: readonly FolderState[],
@@ -167,7 +171,10 @@ export function findRenamings(
   return inSafeOrder(pairs, new Set(validities.keys()));
 }
 
-/** A name is free when no folder has it, or one that has been given another by then. All others are left out. */
+/**
+ * A name is free if no folder has it, or if its folder has been renamed earlier in the order.
+ * Renamings whose name never becomes free are dropped.
+ */
 function inSafeOrder(pairs: readonly Renaming[], taken: Set<string>): Renaming[] {
   const ordered: Renaming[] = [];
   let waiting = [...pairs];

@@ -23,34 +23,40 @@ import {
 import { fetchContents, fetchMetas, fitting, type MessageMeta } from './imap-fetch.ts';
 import type { Suspects } from './imap-fetch-suspects.ts';
 
-/** While there is history to fetch, what is new is asked for at each so many looks. */
+/** While history is being fetched, only every fourth sync pass checks for new changes. */
 const LOOKS_PER_LIST = 4;
-/** A folder that appears with more messages is history. */
+/** A new folder with more messages than this counts as history. */
 const MOST_FRESH = 500;
-/** Of a folder that nobody has looked into, and of all others as long as they are as recent. Messages. */
+/**
+ * Messages fetched at once from a folder whose history has not been started, and from all other
+ * folders.
+ */
 const FIRST_PORTION = 25;
 const PORTION = 250;
-/** Ranges of UIDs that one look goes through without finding anything. */
+/** Ranges of UIDs that one sync pass searches without finding a message. */
 const MOST_WINDOWS = 10;
-/** Folders whose first page belongs to a usable mailbox: the inbox, and those that are next in order. */
+/**
+ * Number of folders whose first batch must be fetched before the mailbox is usable: the inbox and
+ * the next ones in order.
+ */
 const FIRST_FOLDERS = 3;
 
 const toSeconds = (at: Date) => Math.floor(at.getTime() / 1000);
 const isOpenTo = ({ shut }: FolderState) => !shut;
 
-/** One look at a mailbox, over one connection. */
+/** One sync pass over a mailbox, on one connection. */
 export class MailboxLook {
   readonly #result: LookResult;
   readonly #cursor: ImapCursor;
   readonly #since: number | null;
-  /** In the order in which they are looked into. */
+  /** In the order in which they are processed. */
   #states: Map<string, FolderState>;
   #listed: string;
   #turn: ImapCursor['turn'];
   #open: OpenFolder | null = null;
-  /** Folders whose newest messages may have other flags, if the server does not count changes. */
+  /** Folders whose newest messages may have changed flags, on servers without CONDSTORE. */
   readonly #uncounted = new Set<string>();
-  /** Whether a folder was not any more what the list had just said of it. */
+  /** Whether a folder changed between being listed and being opened. */
   #hasMissed = false;
 
   constructor(
@@ -75,9 +81,9 @@ export class MailboxLook {
     );
     if (asks && isDone) await this.#readFlagsAgain();
     const isSettled = !asks || (await this.#isSettled());
-    // "No more" is said only by a look that has asked what is new, and has seen all of it.
+    // `more` is false only if this sync pass checked for new changes and processed all of them.
     const more = !isDone || !asks || !isSettled;
-    // Nobody may come back for long.
+    // The connection may be unused for a long time now.
     if (!more) await leaveFolder(this.client);
     const sinceList = more && !asks ? this.#cursor.sinceList + 1 : 0;
     const cursor = {
@@ -95,8 +101,9 @@ export class MailboxLook {
   }
 
   /**
-   * Whether what is gone has been looked for in every place where it may be now. Folders are asked one after the other: what is
-   * moved meanwhile, or whose folder is renamed, is gone here and not yet seen there.
+   * Whether removed messages have been searched for in every folder they may have been moved to.
+   * Folders are processed one after the other. A message moved meanwhile, or in a folder renamed
+   * meanwhile, looks removed here and has not been seen there yet.
    */
   async #isSettled(): Promise<boolean> {
     if (this.#hasMissed || !this.#result.hasRemoved) return !this.#hasMissed;
@@ -113,7 +120,10 @@ export class MailboxLook {
     );
   }
 
-  /** For this look. One that was as it is before is no news: some servers list what nobody may open. */
+  /**
+   * Marks a folder as inaccessible for this sync pass. This counts as a change only if it was
+   * accessible before, because some servers list folders that cannot be opened.
+   */
   #shut(state: FolderState): FolderState {
     const before = this.#cursor.folders.find(({ path }) => path === state.path);
     if (!before?.shut) this.#hasMissed = true;
@@ -124,7 +134,7 @@ export class MailboxLook {
     return [...this.#states.values()].some((state) => isOpenTo(state) && test(state));
   }
 
-  /** Whether the look before has left nothing but history. */
+  /** Whether the previous sync pass left only history to fetch. */
   get #isHistoryOnly(): boolean {
     return (
       this.#any(({ old }) => old.length > 0) &&
@@ -146,8 +156,8 @@ export class MailboxLook {
       const isThere = folder.status !== null || !(await isMissing(this.client, folder.providerId));
       if (isThere) folders.push(folder);
     }
-    // An inbox there is always: a list without any folder is a mistake that would empty the mirror.
-    if (folders.length === 0) throw new ProviderError('temporary', 'The server lists no folders');
+    // There is always an inbox. Accepting an empty list would empty the mirror.
+    if (folders.length === 0) throw new ProviderError('temporary', 'The server listed no folders');
     const digest = digestOf(folders);
     if (digest !== this.#listed) {
       this.#result.folders = folders.map(({ providerId, name, displayName }) => ({
@@ -181,7 +191,7 @@ export class MailboxLook {
     }
   }
 
-  /** @returns null: nothing is known of it, so the next look asks again */
+  /** @returns `null` if nothing is known about the folder; the next sync pass tries again */
   async #lookInto(
     { providerId: path, status }: ListedFolder,
     known: FolderState | undefined,
@@ -200,7 +210,8 @@ export class MailboxLook {
       return begun;
     }
     if (state.since !== null && (this.#since === null || this.#since < state.since)) {
-      // More of it is wanted than before; what has been given already may come again.
+      // A longer period is requested than before. Messages that were already returned may come
+      // again.
       state = {
         ...state,
         since: this.#since,
@@ -218,7 +229,10 @@ export class MailboxLook {
     for (const { providerId } of await this.#result.known(path)) this.#result.remove(providerId);
   }
 
-  /** What came lately, folder by folder; then history, from the folder whose next message is the newest. */
+  /**
+   * Fetches contents: recent messages first, folder by folder; then history, from the folder whose
+   * next message is the newest.
+   */
   async #giveContents(): Promise<void> {
     for (let windows = 0; windows < MOST_WINDOWS && this.#result.room > 0;) {
       const states = [...this.#states.values()].filter(isOpenTo);
@@ -229,8 +243,8 @@ export class MailboxLook {
   }
 
   /**
-   * @param width how many times as many UIDs to look through as there should have to be
-   * @returns whether there were any messages
+   * @param width factor for the number of UIDs to search, relative to the expected number
+   * @returns whether any messages were returned
    */
   async #giveSome(state: FolderState, width: number): Promise<boolean> {
     const folder = await this.#openFolder(state.path);
@@ -289,7 +303,10 @@ export class MailboxLook {
     return this.#open;
   }
 
-  /** On servers that do not count changes: the newest messages of some folders, and all messages in turn. */
+  /**
+   * Re-reads flags on servers without CONDSTORE: of the newest messages of some folders, and of all
+   * messages in rotation.
+   */
   async #readFlagsAgain(): Promise<void> {
     const states = [...this.#states.values()].filter(
       (state) => isOpenTo(state) && state.modseq === null,
@@ -319,7 +336,10 @@ function portionOf({ path, reached }: FolderState, kind: 'fresh' | 'old'): numbe
     : FIRST_PORTION;
 }
 
-/** Folders nobody has looked into come first, in their order; after that the one with the newest message. */
+/**
+ * Folders whose history has not been started come first, in their order. Afterwards comes the
+ * folder with the newest remaining message.
+ */
 function nextInHistory(states: readonly FolderState[]): FolderState | undefined {
   const left = states.filter(({ old }) => old.length > 0);
   return (

@@ -4,16 +4,16 @@ import type { Renaming } from './imap-changes-folders.ts';
 import { renamedAs } from './imap-changes-folders.ts';
 import type { MessageContent, MessageMeta } from './imap-fetch.ts';
 
-/** Contents of one look. Bytes. */
+/** Content bytes of one sync pass. */
 const BATCH_BYTES = 16 * 1024 * 1024;
 
-/** What a look has found so far, and how much more it may find. */
+/** The changes that a sync pass has found so far, and its remaining capacity. */
 export class LookResult {
   readonly #messages = new Map<string, RemoteMessage>();
   readonly #removed = new Set<string>();
   readonly #renamed: Renaming[] = [];
   #bytes = BATCH_BYTES;
-  /** All folders, when they are others than before. */
+  /** All folders, if the list has changed; otherwise `null`. */
   folders: readonly RemoteFolder[] | null = null;
 
   constructor(private readonly look: MailLook) {}
@@ -26,7 +26,7 @@ export class LookResult {
     return this.#bytes;
   }
 
-  /** A message with its content, or with what else is known of it. */
+  /** Adds a message, with its content or with only its flags. */
   give(
     { path, uidValidity }: FolderState,
     meta: MessageMeta,
@@ -38,7 +38,7 @@ export class LookResult {
     this.#messages.set(providerId, {
       providerId,
       folderIds: [path],
-      // Of a message without a date that can be read nothing is known but that it is there.
+      // The message has no readable date, so the earliest one is used.
       receivedAt: receivedAt ?? new Date(0),
       unread,
       starred,
@@ -46,7 +46,7 @@ export class LookResult {
     });
   }
 
-  /** What contents have used up. */
+  /** Deducts bytes of contents from the capacity. */
   spend(bytes: number): void {
     this.#bytes -= bytes;
   }
@@ -55,7 +55,7 @@ export class LookResult {
     this.#renamed.push(renaming);
   }
 
-  /** Whether anything is gone from where it was. */
+  /** Whether any message was removed from a folder. */
   get hasRemoved(): boolean {
     return this.#removed.size > 0;
   }
@@ -64,11 +64,15 @@ export class LookResult {
     this.#removed.add(providerId);
   }
 
-  /** What the mirror has in a folder, by the names of this look. Others' messages in it are on their way there. */
+  /**
+   * The messages that the mirror has in a folder, with their ids after the renamings of this sync
+   * pass. Messages whose ids name another folder are left out: they are still being moved into this
+   * one.
+   */
   async known(path: string): Promise<{ providerId: string; uidValidity: string; uid: number }[]> {
     const from = this.#renamed.find(({ to }) => to === path)?.from ?? path;
     const before = await this.#knownAs(from, path);
-    // Renamed through the API: the mirror has called it so before it was seen here.
+    // The folder was renamed through the API, so the mirror already uses the new name.
     return before.length === 0 && from !== path ? this.#knownAs(path, path) : before;
   }
 
@@ -85,7 +89,7 @@ export class LookResult {
     });
   }
 
-  /** As the port tells it. */
+  /** The result in the form of the port. */
   changes(): Pick<MailChanges, 'folders' | 'renamed' | 'messages' | 'removed'> {
     return {
       folders: this.folders,

@@ -15,16 +15,19 @@ import { Suspects } from './imap-fetch-suspects.ts';
 import type { ImapSessions } from './imap-sessions.ts';
 
 const POSITION = /^#(\d+)$/;
-/** A download may take as long as its reader does, within reason. */
+/** A download lasts as long as its reader needs, up to this limit. */
 const DOWNLOAD_LIMIT_MS = 30 * 60_000;
 
 /**
- * What is in an IMAP mailbox, and what happens there.
+ * Reads the content and the changes of an IMAP mailbox.
  *
- * A message's `providerId` is its folder's path, UIDVALIDITY and UID; a folder's is its path.
+ * The `providerId` of a message consists of its folder's path, UIDVALIDITY and UID. The
+ * `providerId` of a folder is its path.
  */
 export class ImapChanges {
-  /** Whoever reads slowly must leave the account a connection for work, beside the one that watches. */
+  /**
+   * Slow downloads must leave the account one connection for other work, besides the watching one.
+   */
   readonly #downloads: KeyedLimit;
 
   constructor(
@@ -35,11 +38,12 @@ export class ImapChanges {
   }
 
   /**
-   * Changes since the cursor. The same cursor gives the same again, as far as it is still there, and nothing that
-   * happens meanwhile is skipped.
+   * Returns the changes since the cursor. The same cursor returns the same changes again, as far as
+   * the messages still exist. Changes made during the sync pass are never skipped.
    *
-   * With CONDSTORE (RFC 7162) every change of a flag is found. Without it flags are read again: the newest 200 messages of
-   * the inbox and of folders whose counts changed at each look, all others in turn, a look's worth of messages at a time.
+   * With CONDSTORE (RFC 7162) every flag change is found. Without it, flags are re-read: in every
+   * sync pass for the newest 200 messages of the inbox and of folders whose counts changed, and for
+   * all other messages in rotation, one batch per sync pass.
    * @throws {ProviderError}
    */
   async listChanges(account: ProviderAccount, look: MailLook): Promise<MailChanges> {
@@ -70,10 +74,12 @@ export class ImapChanges {
   }
 
   /**
-   * @param section of the message's structure (RFC 9051 6.4.5); or `#` and a position among the attachments that
-   *   postal-mime finds in it, for a message that was given whole
+   * Streams the decoded bytes of an attachment.
+   * @param section section of the message's structure (RFC 9051 section 6.4.5). For a message
+   *   that was returned whole: `#` and the position among the attachments that postal-mime finds in
+   *   it
    * @throws {ProviderError} `not-found`
-   * @throws {WorkLimitError} as `openAttachment`
+   * @throws {WorkLimitError} see `openAttachment`
    */
   async openFile(account: ProviderAccount, providerId: string, section: string): Promise<Readable> {
     const position = POSITION.exec(section)?.[1];
@@ -84,7 +90,10 @@ export class ImapChanges {
     return Readable.from([content]);
   }
 
-  /** The connection is the stream's until it ends; others wait for their turn. */
+  /**
+   * Streams a section over a connection that stays in use until the stream ends. Further downloads
+   * of the account wait.
+   */
   #download(account: ProviderAccount, providerId: string, section: string): Promise<Readable> {
     return new Promise((resolve, reject) => {
       const open = () =>
@@ -94,7 +103,7 @@ export class ImapChanges {
             const uid = await openMessage(client, providerId);
             const query = { uid: true, bodyStructure: true };
             const message = await client.fetchOne(`${uid}`, query, { uid: true });
-            // Servers give a part that is not there as an empty one.
+            // Servers return a missing part as an empty one.
             if (!message || !message.bodyStructure || !hasSection(message.bodyStructure, section))
               throw notFound();
             const { content } = await client.download(`${uid}`, section, {
@@ -103,7 +112,7 @@ export class ImapChanges {
             });
             if (!content) throw notFound();
             resolve(content);
-            // What it fails with is told to whoever reads it.
+            // Failures are reported to the reader of the stream.
             await finished(content, { writable: false }).catch(() => undefined);
           },
           { limitMs: DOWNLOAD_LIMIT_MS },
@@ -115,8 +124,8 @@ export class ImapChanges {
 
 /**
  * Opens the folder of a message for reading.
- * @returns its UID
- * @throws {ProviderError} `not-found` when the folder is gone, or another one
+ * @returns the UID of the message
+ * @throws {ProviderError} `not-found` if the folder was deleted or has another UIDVALIDITY
  */
 async function openMessage(client: ImapFlow, providerId: string): Promise<number> {
   const place = parseMessageId(providerId);
@@ -131,4 +140,7 @@ async function openMessage(client: ImapFlow, providerId: string): Promise<number
 }
 
 const notFound = () =>
-  new ProviderError('not-found', 'There is no such message, or part of one, in the mailbox');
+  new ProviderError(
+    'not-found',
+    'The mailbox has no such message, or the message has no such part',
+  );

@@ -11,14 +11,14 @@ import {
 } from './imap-presets.ts';
 import type { ImapInput, ImapSettings, Security } from './imap.settings.ts';
 
-/** Settings that are complete, and where they come from. */
+/** Complete settings, and where they come from. */
 export interface CompletedSettings {
   settings: ImapSettings;
-  /** The preset of the servers; null: another provider's, or our table does not have it. */
+  /** The preset that the servers belong to. `null` if Carillon's table does not contain them. */
   preset: ImapPreset | null;
-  /** Names of the settings that the two passwords came from. */
+  /** Names of the settings that the two passwords were taken from. */
   passwordsFrom: { imap: string; smtp: string };
-  /** Whether the DAV addresses were found out here: then they are left out where they do not work. */
+  /** Whether the DAV URLs may come from discovery. Such URLs are dropped if they do not work. */
   davWasFound: boolean;
 }
 
@@ -33,10 +33,11 @@ const TLS_PORTS = [993, 465];
 const STARTTLS_PORTS = [143, 587, 25, 2525];
 
 /**
- * Completes what a request has given. A server that it names is taken as it is; one that it does not name comes from the preset
- * it names, from our table, or from discovery. Calendars and address books are looked for only together with the IMAP server:
- * a password goes nowhere it was not meant for.
- * @throws {ProviderError} `unsupported` when a part is missing and nobody knows it
+ * Completes the settings of a request. A server named in the request is used unchanged. A server
+ * that is not named comes from the given preset, from Carillon's table, or from discovery.
+ * Calendars and address books are looked for only if the IMAP server is not named either, so that a
+ * password is never sent to a server it was not meant for.
+ * @throws {ProviderError} `unsupported` if a part is missing and cannot be found
  */
 export async function completeSettings(
   input: ImapInput,
@@ -71,20 +72,20 @@ export async function completeSettings(
   };
 }
 
-/** @throws {ProviderError} when there is none and the account has no access token either */
+/** @throws {ProviderError} if there is no password and the account has no access token */
 function passwordsOf(input: ImapInput, { accessToken }: Account): { imap?: string; smtp?: string } {
   const imap = input.imap_password ?? input.password;
   if (imap === undefined && accessToken !== undefined) return {};
   if (imap === undefined) {
     const setting = input.imap_host === undefined ? 'password' : 'imap_password';
-    throw new ProviderError('unsupported', 'is required (anew for another server, too)', {
+    throw new ProviderError('unsupported', 'is required, also when the server changes', {
       setting,
     });
   }
   return { imap, smtp: input.smtp_password ?? input.password ?? imap };
 }
 
-/** Servers for what the request does not name; undefined: it names both. */
+/** The servers for parts that the request does not name. `undefined` if it names both servers. */
 async function baseOf(
   input: ImapInput,
   email: string,
@@ -104,9 +105,9 @@ async function baseOf(
 
 function notFound(input: ImapInput, email: string, { candidates }: DiscoveredMail): ProviderError {
   const kind: Kind = input.imap_host ? 'smtp' : 'imap';
-  const [doubtful] = candidates;
-  const message = doubtful
-    ? `The domain of ${email} names ${doubtful.servers.imap_host} and ${doubtful.servers.smtp_host}, but nothing proves it: give imap_host and smtp_host if they are right`
+  const [unconfirmed] = candidates;
+  const message = unconfirmed
+    ? `The domain of ${email} names ${unconfirmed.servers.imap_host} and ${unconfirmed.servers.smtp_host}, but this is not proven: give imap_host and smtp_host if these servers are correct`
     : `No mail servers were found for ${email}: give imap_host and smtp_host`;
   return new ProviderError('unsupported', message, { setting: `${kind}_host` });
 }
@@ -139,7 +140,10 @@ function serverOf<K extends Kind>(kind: K, input: ImapInput, base: MailServers |
     Record<`${K}_security`, Security>;
 }
 
-/** Port and security from each other; without both: TLS for IMAP, STARTTLS for submission, which servers offer most. */
+/**
+ * Derives port and security from each other. If neither is given: TLS for IMAP and STARTTLS for
+ * submission, which most servers offer.
+ */
 function completed(
   kind: Kind,
   { port, security }: { port: number | undefined; security: Security | undefined },
@@ -177,7 +181,10 @@ function davOf(
   };
 }
 
-/** Settings that say where a password goes, and which of those in a change may go there. */
+/**
+ * Each setting that decides where a password is sent, with the passwords that a change must contain
+ * to alter it.
+ */
 const DESTINATIONS = [
   ['imap_host', ['imap_password', 'password']],
   ['smtp_host', ['smtp_password', 'imap_password', 'password']],
@@ -186,10 +193,12 @@ const DESTINATIONS = [
 ] as const;
 
 /**
- * Stored settings with a change put over them, to be completed and verified again. A stored password never goes to another
- * server: whoever names one gives the password for it, because the one who changes settings need not be the one who knows it.
- * @param change as a request has it; not checked yet
- * @throws {ProviderError} `unsupported` when a server is named without a password for it
+ * Applies a change to stored settings. The result must be completed and verified again. A stored
+ * password is never sent to another server: a change of the server must contain the password for
+ * it, because the user who changes the settings may not be the one who knows the password.
+ * @param change as given in the request, not validated yet
+ * @throws {ProviderError} `unsupported` if the change names another server without a password for
+ *   it
  */
 export function mergeImapSettings(
   stored: Readonly<Record<string, unknown>>,
@@ -197,10 +206,11 @@ export function mergeImapSettings(
 ): Record<string, unknown> {
   const has = (name: string) => change[name] !== undefined && change[name] !== null;
   if (has('preset')) return { ...change };
-  const isMoved = (place: string) => has(place) && !isSamePlace(change[place], stored[place]);
-  for (const [place, passwords] of DESTINATIONS) {
-    if (isMoved(place) && !passwords.some(has)) {
-      throw new ProviderError('unsupported', `is required together with another ${place}`, {
+  const isMoved = (destination: string) =>
+    has(destination) && !isSameServer(change[destination], stored[destination]);
+  for (const [destination, passwords] of DESTINATIONS) {
+    if (isMoved(destination) && !passwords.some(has)) {
+      throw new ProviderError('unsupported', `is required when ${destination} changes`, {
         setting: passwords[0],
       });
     }
@@ -218,14 +228,17 @@ export function mergeImapSettings(
   return { ...kept, ...withoutEmptyHosts(change) };
 }
 
-/** A host that is null stays as it is: to look for another one would send the stored password there. */
+/**
+ * A host given as `null` stays unchanged. Discovering another one would send the stored password
+ * there.
+ */
 function withoutEmptyHosts(change: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const isEmpty = ([name, value]: [string, unknown]) =>
     (name === 'imap_host' || name === 'smtp_host') && (value === null || value === undefined);
   return Object.fromEntries(Object.entries(change).filter((entry) => !isEmpty(entry)));
 }
 
-/** Whether the login for sending is that of the mailbox. */
+/** Whether sending uses the same login as the mailbox. */
 function hasOneLogin(stored: Readonly<Record<string, unknown>>): boolean {
   return (
     stored['smtp_password'] === stored['imap_password'] &&
@@ -233,11 +246,11 @@ function hasOneLogin(stored: Readonly<Record<string, unknown>>): boolean {
   );
 }
 
-/** Hosts, or the origins of addresses. */
-function isSamePlace(one: unknown, other: unknown): boolean {
-  const place = (value: unknown) => {
+/** Compares hosts, or the origins of URLs. */
+function isSameServer(one: unknown, other: unknown): boolean {
+  const originOf = (value: unknown) => {
     const text = String(value).trim().toLowerCase();
     return text.includes('/') && URL.canParse(text) ? new URL(text).origin : text;
   };
-  return place(one) === place(other);
+  return originOf(one) === originOf(other);
 }

@@ -10,10 +10,10 @@ import { type AnswerLimits, ImapInput } from './imap-input.ts';
 import type { ImapLimits } from './imap-limits.ts';
 import type { ImapStage } from './imap-verdict.ts';
 
-/** How long a server may take for its farewell. */
+/** How long a server may take to answer LOGOUT. */
 const FAREWELL_MS = 2_000;
 
-/** Refuses every address the operator does not allow, public ones too. */
+/** Refuses every address that is not on the operator's allow-list, even public ones. */
 class AllowedOnly extends BlockList {
   constructor(private readonly policy: EgressPolicy) {
     super();
@@ -30,9 +30,9 @@ class AllowedOnly extends BlockList {
 export interface ConnectionTraits {
   /** How long the server may be silent; see `ImapLimits`. */
   silenceMs: number;
-  /** How long it stays in IDLE; absent: it never idles. */
+  /** How long the connection stays in IDLE. Absent if it never uses IDLE. */
   renewMs?: number;
-  /** How much the server may answer; absent: `ImapLimits.answers`. */
+  /** How much the server may send. Absent: `ImapLimits.answers`. */
   answers?: AnswerLimits;
 }
 
@@ -42,12 +42,12 @@ export class ImapConnection {
   readonly input: ImapInput;
   readonly #secrets: readonly string[];
   #failure: unknown = null;
-  /** What a command was refused with whose method only tells that it was. */
+  /** The refusal of the last command, for methods of the library that only return `false`. */
   #refusal: unknown = null;
   #ended = false;
-  /** Called once, when the connection is gone. */
+  /** Called once, when the connection is closed. */
   onEnd: (() => void) | null = null;
-  /** `performance.now()` of the last time it was given back. */
+  /** `performance.now()` when the connection was last released. */
   usedAt = performance.now();
 
   private constructor(server: ImapServer, options: ImapFlowOptions, answers: AnswerLimits) {
@@ -56,7 +56,8 @@ export class ImapConnection {
       if (entry.err !== undefined) this.#refusal = entry.err;
     };
     const nothing = () => undefined;
-    // The library's log has credentials in it; of it only the errors that its methods turn into `false` are kept.
+    // The library's log contains credentials. Only its errors are kept, because some methods only
+    // return `false` for them.
     const logger = {
       trace: nothing,
       debug: nothing,
@@ -80,8 +81,8 @@ export class ImapConnection {
   }
 
   /**
-   * Connects, encrypted where the settings ask for it, and logs in.
-   * @throws {ProviderError} `auth-invalid`; `unsupported` when the settings can never work
+   * Connects, encrypts if the settings ask for it, and logs in.
+   * @throws {ProviderError} `auth-invalid`; `unsupported` if the settings can never work
    */
   static async open(
     server: ImapServer,
@@ -106,7 +107,7 @@ export class ImapConnection {
       });
       return made;
     } catch (error) {
-      // The library leaves the socket open when a login fails.
+      // The library leaves the socket open if a login fails.
       connection?.client.close();
       const failure = connection
         ? connection.errorOf(error, 'connect')
@@ -119,7 +120,10 @@ export class ImapConnection {
     return !this.#ended && this.client.usable;
   }
 
-  /** A failure of a command as the port tells it: when the connection is gone, what ended it. */
+  /**
+   * Converts a failure of a command into a `ProviderError`. If the connection was lost, the error
+   * describes what ended it.
+   */
   errorOf(error: unknown, stage: ImapStage = 'command'): ProviderError {
     const isLoss = (this.#ended || !this.client.usable) && !hasReason(error);
     return toImapError(isLoss && this.#failure !== null ? this.#failure : error, {
@@ -128,19 +132,19 @@ export class ImapConnection {
     });
   }
 
-  /** Why it ended; null: it has not, or nobody said why. */
+  /** Why the connection ended. `null` if it is open, or ended without a reason. */
   get failure(): ProviderError | null {
     return this.#failure === null ? null : this.errorOf(this.#failure);
   }
 
-  /** Why the last command was refused; null: none was since the last time. */
+  /** Why the last command was refused. `null` if none was refused since the last call. */
   takeRefusal(): ProviderError | null {
     const refusal = this.#refusal;
     this.#refusal = null;
     return refusal === null ? null : this.errorOf(refusal);
   }
 
-  /** Asks whether it is alive. */
+  /** Whether the server still answers (NOOP). */
   async probe(limitMs: number): Promise<boolean> {
     try {
       await waitFor<void>(null, (wait) => {
@@ -148,13 +152,13 @@ export class ImapConnection {
         this.client.noop().then(wait.resolve, wait.reject);
       });
     } catch {
-      // Whatever it is: such a connection is not worth a word.
+      // Whatever the error is, this connection is not used again.
       this.destroy();
     }
     return this.usable;
   }
 
-  /** Says goodbye; resolves when it is closed. */
+  /** Logs out. Resolves when the connection is closed. */
   async quit(): Promise<void> {
     if (this.usable) {
       await waitFor<void>(null, (wait) => {
@@ -173,8 +177,8 @@ export class ImapConnection {
 const clients = new WeakMap<ImapFlow, ImapConnection>();
 
 /**
- * The answer of one of the library's methods that answer `false` when the server refuses the command (search, status,
- * messageFlagsAdd, messageMove, …), or nothing at all.
+ * The result of a library method that returns `false` or `undefined` if the server refuses the
+ * command (search, status, messageFlagsAdd, messageMove, …).
  * @throws {ProviderError} the server's refusal
  */
 export async function answerOf<T>(
@@ -187,13 +191,14 @@ export async function answerOf<T>(
   if (value !== false && value !== undefined) return value as Exclude<T, false | undefined>;
   throw (
     connection?.takeRefusal() ??
-    new ProviderError('temporary', 'The server did not do what it was asked')
+    new ProviderError('temporary', 'The server did not execute the command')
   );
 }
 
 /**
- * Does work with a connection whose server may answer this much to each command; more ends the connection.
- * @throws what the work throws
+ * Runs work on a connection with other limits for the responses to each command. Exceeding them
+ * ends the connection.
+ * @throws the errors of `work`
  */
 export async function answersWithin<T>(
   client: ImapFlow,
@@ -204,12 +209,17 @@ export async function answersWithin<T>(
   return connection ? connection.input.within(limits, work) : work();
 }
 
-/** Whether the server told of more vanished messages since the last time than were taken: which, is not known then. */
+/**
+ * Whether the server has reported too many vanished messages since the last call. Those messages
+ * were ignored and must be found in another way.
+ */
 export function takeLeftOut(client: ImapFlow): boolean {
   return clients.get(client)?.input.takeLeftOut() ?? false;
 }
 
-/** Whether the answer to the last command had a FETCH response that was too long to be parsed. */
+/**
+ * Whether the reply to the last command contained a FETCH response that was too long to be parsed.
+ */
 export function takeFetchLeftOut(client: ImapFlow): boolean {
   return clients.get(client)?.input.takeFetchLeftOut() ?? false;
 }
@@ -237,21 +247,23 @@ async function optionsOf(
     connectionTimeout: limits.connectMs,
     greetingTimeout: limits.connectMs,
     socketTimeout: silenceMs,
-    // `ImapInput` tells apart which lines may be so long.
+    // `ImapInput` decides which lines may be this long.
     maxLineLength: answers.lineBytes,
     maxLiteralSize: answers.literalBytes,
-    // A connection has its zlib state in memory otherwise, hundreds of kilobytes of it.
+    // With compression each connection would keep hundreds of kilobytes of zlib state in memory.
     disableCompression: true,
     disableAutoIdle: true,
-    // Servers that have it (RFC 7162) say what is gone, instead of being asked for all there is.
+    // Servers with this extension (RFC 7162) report removed messages, so the UIDs of all messages
+    // need not be read.
     qresync: true,
     ...(renewMs === undefined ? {} : { maxIdleTime: renewMs }),
   };
 }
 
 /**
- * What the library gives to `net.connect` and to `tls.connect`. The guard looks at each address right before it is
- * connected to; TLS is given the open connection, because it would not hand the guard on.
+ * Options for `net.connect` and `tls.connect`. The egress guard checks each address right before
+ * connecting. For TLS the open connection is passed in, because the library would not pass the
+ * guard on.
  */
 async function transportOf(
   server: ImapServer,
@@ -276,7 +288,7 @@ async function transportOf(
   } as NonNullable<ImapFlowOptions['tls']>;
 }
 
-/** Whether the error itself says what happened: an answer, or the words of BYE. */
+/** Whether the error itself gives a reason: a reply, or the text of BYE. */
 function hasReason(error: unknown): boolean {
   const { responseStatus, reason } = (error ?? {}) as {
     responseStatus?: unknown;

@@ -1,41 +1,56 @@
 /** UIDs from `lo` to `hi`, both included; never empty. */
 export type UidRange = readonly [lo: number, hi: number];
 
-/** What has been looked at of a folder. */
+/** Sync progress of one folder. */
 export interface FolderState {
-  /** As the server names it. */
+  /** As named by the server. */
   path: string;
   uidValidity: string;
-  /** Every message below this UID has been given, or is in `fresh` or `old`. */
+  /** Every message below this UID has been returned, or is in `fresh` or `old`. */
   next: number;
-  /** Messages the folder had, when the last one that is gone was looked for. */
+  /** Number of messages in the folder when removed messages were last looked for. */
   count: number;
-  /** Unread ones among them; null: the server did not say. */
+  /** Number of unread messages among them. `null` if the server did not report it. */
   unseen: number | null;
-  /** Changes of flags up to here have been given; null: the server keeps no count of changes (RFC 7162). */
+  /**
+   * Flag changes up to this MODSEQ have been returned. `null` if the server has no CONDSTORE (RFC
+   * 7162).
+   */
   modseq: string | null;
-  /** Messages that came lately and have not been given yet; newest range first. */
+  /** Recent messages that have not been returned yet; newest range first. */
   fresh: readonly UidRange[];
-  /** History that has not been given yet; newest range first. */
+  /** History that has not been returned yet; newest range first. */
   old: readonly UidRange[];
-  /** When the message was received that was given last of the history, in Unix seconds; null: none was. */
+  /**
+   * When the last returned message of the history was received, in Unix seconds. `null` if none was
+   * returned.
+   */
   reached: number | null;
-  /** Messages received before this Unix second were not wanted; null: all were. */
+  /** Messages received before this Unix second were not requested. `null` if all were. */
   since: number | null;
-  /** Changed flags that are given over several looks: those since `from` of messages below `below`, up to `to`. */
+  /**
+   * Flag changes that need several sync passes: changes after MODSEQ `from`, up to `to`, of
+   * messages with UIDs below `below`. `null` if there is no such scan.
+   */
   scan: { from: string | null; to: string; below: number } | null;
-  /** The server does not let us in, so what is left of it does not count. */
+  /**
+   * True if the server refuses access to the folder. Its remaining messages are then not waited
+   * for.
+   */
   shut: boolean;
 }
 
-/** What has been looked at of a mailbox. */
+/** Sync progress of a mailbox. */
 export interface ImapCursor {
   folders: readonly FolderState[];
-  /** Of the list of folders that was given last. */
+  /** Digest of the list of folders that was returned last. */
   listed: string;
-  /** Looks since it was asked what is new. */
+  /** Sync passes since the folders were last listed. */
   sinceList: number;
-  /** Where the turn is at whose flags are read again, on servers that do not tell what changed. */
+  /**
+   * On servers that do not report flag changes: the folder whose flags are re-read next, from UIDs
+   * below `below` downwards.
+   */
   turn: { path: string; below: number } | null;
 }
 
@@ -43,7 +58,7 @@ const VERSION = 1;
 
 export const EMPTY_CURSOR: ImapCursor = { folders: [], listed: '', sinceList: 0, turn: null };
 
-/** What is stored of a folder as it is, in this order; `scan` and `shut` come behind it. */
+/** Fields of a folder that are stored unchanged, in this order; `scan` and `shut` follow. */
 const PLAIN = [
   'path', 'uidValidity', 'next', 'count', 'unseen', 'modseq', 'fresh', 'old', 'reached', 'since',
 ] as const satisfies readonly (keyof FolderState)[]; // prettier-ignore
@@ -69,12 +84,15 @@ function unpack(packed: readonly unknown[]): FolderState {
   };
 }
 
-/** JSON with its version, about a hundred bytes a folder. */
+/** The cursor as JSON with a version, about a hundred bytes per folder. */
 export function encodeCursor({ folders, listed, sinceList, turn }: ImapCursor): string {
   return JSON.stringify({ v: VERSION, l: listed, n: sinceList, t: turn, f: folders.map(pack) });
 }
 
-/** A cursor that nobody knows, or of another version, is as none: the mailbox is given from its beginning. */
+/**
+ * Reads a cursor. An unreadable cursor, or one of another version, counts as none: the mailbox is
+ * synchronised from the beginning.
+ */
 export function decodeCursor(text: string | null): ImapCursor {
   if (text === null) return EMPTY_CURSOR;
   try {
@@ -96,7 +114,7 @@ export function decodeCursor(text: string | null): ImapCursor {
 export const isWithin = (ranges: readonly UidRange[], uid: number): boolean =>
   ranges.some(([lo, hi]) => uid >= lo && uid <= hi);
 
-/** The ranges without everything from `from` upwards in the first of them. */
+/** The ranges without the UIDs from `from` upwards in the first range. */
 export function cutTop([first, ...rest]: readonly UidRange[], from: number): readonly UidRange[] {
   if (!first) return [];
   const [lo, hi] = first;
@@ -110,16 +128,19 @@ export interface MessagePlace {
   uid: number;
 }
 
-/** What the `providerId`s of a folder's messages begin with. */
+/** The common beginning of the `providerId`s of a folder's messages. */
 export const messagePrefix = (path: string): string => `${path};`;
 
-/** `providerId` of a message: its folder's path, UIDVALIDITY and UID, with semicolons between. */
+/** `providerId` of a message: path of its folder, UIDVALIDITY and UID, separated by semicolons. */
 export const messageId = ({ path, uidValidity, uid }: MessagePlace): string =>
   `${messagePrefix(path)}${uidValidity};${uid}`;
 
 const MESSAGE_ID = /^([^]*);(\d+);(\d+)$/;
 
-/** Reads a `providerId` from its end, because a path may contain anything; null: it is none. */
+/**
+ * Reads a `providerId`. It is matched from the end, because a path may contain any character.
+ * `null` if the text is not one.
+ */
 export function parseMessageId(providerId: string): MessagePlace | null {
   const [, path, uidValidity, uid] = MESSAGE_ID.exec(providerId) ?? [];
   if (!path || uidValidity === undefined || uid === undefined) return null;
@@ -128,7 +149,7 @@ export function parseMessageId(providerId: string): MessagePlace | null {
 
 const MOST_IN_SET = 200;
 
-/** UIDs as IMAP writes sets of them (`1:4,9`), in sets that fit a line. */
+/** Writes UIDs as IMAP sets (`1:4,9`), split so that each fits in a command line. */
 export function uidSets(uids: readonly number[]): string[] {
   const sorted = [...new Set(uids)].sort((a, b) => a - b);
   const runs: [number, number][] = [];

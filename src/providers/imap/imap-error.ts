@@ -8,37 +8,37 @@ import { wordsOf } from '../smtp/smtp-reply.ts';
 import type { ImapServer } from './imap.settings.ts';
 import { type ImapReply, type ImapStage, imapVerdict } from './imap-verdict.ts';
 
-/** Properties of the library's errors that are looked at (imapflow 2.1). */
+/** Properties of imapflow's errors that are used here (imapflow 2.1). */
 interface LibraryError {
   name?: string;
   message?: string;
-  /** Its own (`ImapFlowErrorCode`) or Node's. */
+  /** The library's code (`ImapFlowErrorCode`) or Node's. */
   code?: string;
-  /** NO or BAD, when the server refused a command. */
+  /** NO or BAD, if the server refused a command. */
   responseStatus?: string;
   responseText?: string;
-  /** Response code, where the library has looked for it. */
+  /** Response code, if the library parsed it. */
   serverResponseCode?: string;
-  /** The server's line: as it was parsed, or as text. */
+  /** The server's line, parsed or as text. */
   response?: unknown;
   authenticationFailed?: boolean;
-  /** What the server said in a login by OAuth (RFC 7628 3.2.2). */
+  /** The server's error in a login by OAuth (RFC 7628 section 3.2.2). */
   oauthError?: { status?: unknown };
   tlsFailed?: boolean;
-  /** LIST has not found the mailbox that could not be opened. */
+  /** True if LIST did not find the mailbox that could not be opened. */
   mailboxMissing?: boolean;
-  /** What the server said in BYE. */
+  /** Text of the server's BYE. */
   reason?: string;
 }
 
 /** What is known about a failure. */
 export interface ImapFailureContext {
   stage: ImapStage;
-  /** Never to be shown. */
+  /** Texts that must never be shown. */
   secrets: readonly string[];
 }
 
-/** Trouble that we have noticed ourselves; the message is fit to be shown. */
+/** A failure detected by Carillon rather than by the library. Its message may be shown to users. */
 export class ImapTroubleError extends Error {
   override name = 'ImapTroubleError';
 
@@ -56,27 +56,27 @@ const TIMEOUTS: Readonly<Record<string, string>> = {
   GREETING_TIMEOUT: 'the server did not greet in time',
   UPGRADE_TIMEOUT: 'no secure connection in time',
   ETIMEOUT: 'the server did not answer in time',
-  LockTimeout: 'the mailbox was not free in time',
+  LockTimeout: 'the mailbox was not available in time',
 };
 const CLOSED = /^(NoConnection|EConnectionClosed|StateLogout|ClosedAfterConnect(Text|TLS))$/;
 const NO_LOGIN =
   /^(Login is disabled|Unsupported authentication mechanism|No matching authentication method)$/;
 const TOO_LARGE = /^(LineTooLarge|LiteralTooLarge|ResponseTooLarge)$/;
 const NOT_IMAP = /^(ParserError|InvalidResponse|UnexpectedTag|ResponseProcessing|MAX_IMAP)/;
-/** Refusals the library words itself. */
+/** Refusals with a text of the library. */
 const REFUSED: Readonly<Record<string, [ProviderErrorCode, string]>> = {
-  NotFound: ['not-found', 'The mailbox is not there'],
-  MissingServerExtension: ['unsupported', 'The server does not have the extension this needs'],
+  NotFound: ['not-found', 'The mailbox does not exist'],
+  MissingServerExtension: ['unsupported', 'The server does not have the required extension'],
 };
 const CERTIFICATES: readonly [RegExp, string][] = [
   [/^(DEPTH_ZERO_)?SELF_SIGNED/, 'its certificate is self-signed'],
   [/^CERT_HAS_EXPIRED$/, 'its certificate has expired'],
   [/^CERT_NOT_YET_VALID$/, 'its certificate is not valid yet'],
   [/ALTNAME_INVALID|HOSTNAME_MISMATCH/, 'its certificate is for another host name'],
-  [/^UNABLE_TO_|^CERT_|^INVALID_/, 'its certificate is not from an authority that is trusted here'],
+  [/^UNABLE_TO_|^CERT_|^INVALID_/, 'its certificate is from an authority that is not trusted here'],
   [
     /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|^EPROTO$/,
-    'the server does not speak TLS at this port',
+    'the server does not speak TLS on this port',
   ],
 ];
 const SETTINGS: Partial<Record<EgressErrorKind, string>> = {
@@ -88,8 +88,9 @@ const SETTINGS: Partial<Record<EgressErrorKind, string>> = {
 };
 
 /**
- * Any failure of a connection as the port tells it: what the server refused as `imapVerdict` says, everything else
- * `temporary`, but `unsupported` where the settings can never work. Neither message nor cause has credentials.
+ * Converts any failure of a connection into a `ProviderError`. For a refusal by the server,
+ * `imapVerdict` decides. Every other failure is `temporary`, or `unsupported` if the settings can
+ * never work. Neither message nor cause contains credentials.
  */
 export function toImapError(error: unknown, { stage, secrets }: ImapFailureContext): ProviderError {
   if (error instanceof ProviderError) return error;
@@ -127,13 +128,13 @@ export function toImapError(error: unknown, { stage, secrets }: ImapFailureConte
 
 type Details = { retryAfterSeconds?: number; setting?: string };
 
-/** Whether a failure is a server's answer to a command, so that the connection is as good as before. */
+/** Whether a failure is the server's reply to a command, which leaves the connection usable. */
 export function isImapRefusal(error: unknown): boolean {
   const { responseStatus, code = '' } = partsOf(error);
   return responseStatus === 'NO' || responseStatus === 'BAD' || code in REFUSED;
 }
 
-/** What must not be shown of a login: as it is, and as it goes over the wire. */
+/** Texts of a login that must never be shown: as given, and in the form sent to the server. */
 export function secretsOf(login: ImapServer['login']): string[] {
   const { user } = login;
   if ('password' in login) return [login.password, `\0${user}\0${login.password}`];
@@ -142,7 +143,7 @@ export function secretsOf(login: ImapServer['login']): string[] {
     : [login.accessToken, `user=${user}\u0001auth=Bearer ${login.accessToken}\u0001\u0001`];
 }
 
-/** A refused token; null when what the server says is not about the token. */
+/** The error code for a refused token. `null` if the server's reply is not about the token. */
 function tokenRefusal(parts: LibraryError): ProviderErrorCode | null {
   const status = String(parts.oauthError?.status ?? '');
   if (status === '429') return 'rate-limited';
@@ -157,7 +158,7 @@ function replyOf(parts: LibraryError): ImapReply | null {
   if (responseStatus === 'NO' || responseStatus === 'BAD') {
     return { status: responseStatus, code: responseCodeOf(parts), text: textOf(parts) };
   }
-  // The library gives the words of BYE without its code; errors of TLS have a reason, too.
+  // The library gives the text of BYE without its code. TLS errors have a `reason`, too.
   return reason && CLOSED.test(code) ? { status: 'BYE', code: null, text: reason } : null;
 }
 
@@ -178,12 +179,12 @@ function textOf({ responseText, response }: LibraryError): string {
 
 function wordsOfReply({ status, code, text }: ImapReply): string {
   if (status === 'BYE') return `The server ended the connection: ${text}`;
-  return [code === null ? '' : `[${code}]`, text || `the server answered ${status}`]
+  return [code === null ? '' : `[${code}]`, text || `the server replied ${status}`]
     .filter(Boolean)
     .join(' ');
 }
 
-/** Failures of the connection: what happened, in words, and the setting it is about. */
+/** A failure of the connection: its code, a text, and the setting concerned. */
 function ofConnection(
   parts: LibraryError,
   error: unknown,
@@ -198,34 +199,38 @@ function ofConnection(
       timeout,
       code === 'CONNECT_TIMEOUT' || code === 'GREETING_TIMEOUT' ? 'imap_port' : null,
     ];
-  if (code === 'ETHROTTLE') return ['rate-limited', 'the server asks for a pause', null];
+  if (code === 'ETHROTTLE')
+    return ['rate-limited', 'the server asks the client to slow down', null];
   if (code === 'STARTTLS_INJECTION')
-    return ['temporary', 'something on the way tampers with STARTTLS', 'imap_security'];
+    return ['temporary', 'STARTTLS is being tampered with on the network', 'imap_security'];
   if (tlsFailed && message.includes('does not support STARTTLS'))
     return ['unsupported', 'The server does not offer STARTTLS', 'imap_security'];
   if (CLOSED.test(code)) return ['temporary', 'the server closed the connection', null];
   if (TOO_LARGE.test(code))
-    return ['temporary', `the server answered more than is taken (${code})`, null];
+    return ['temporary', `the server sent more than is accepted (${code})`, null];
   if (NOT_IMAP.test(code))
     return ['temporary', `the server does not speak IMAP as expected (${code})`, null];
   if (NO_LOGIN.test(message))
-    return ['unsupported', 'The server does not offer a login that is known here', 'imap_security'];
+    return ['unsupported', 'The server does not offer a supported login method', 'imap_security'];
   if (!isOfTransport(code, error))
     return ['temporary', 'the exchange with the server failed', null];
   const { kind, message: plain } = toEgressError(error);
-  // The guard's refusal stands for as long as the settings do.
+  // The egress guard refuses this address until the settings change.
   const result: ProviderErrorCode = kind === 'blocked' ? 'unsupported' : 'temporary';
   const certificate = CERTIFICATES.find(([test]) => test.test(code));
   const words = certificate ? `no secure connection: ${certificate[1]} (${code})` : plain;
   return [result, words, SETTINGS[kind] ?? null];
 }
 
-/** Node's codes are upper case, and those of several addresses are inside. */
+/** Node's codes are upper case. An error for several addresses is an `AggregateError`. */
 function isOfTransport(code: string, error: unknown): boolean {
   return /^[A-Z][A-Z0-9_]+$/.test(code) || error instanceof AggregateError;
 }
 
-/** Of the library's errors the names only: the rest may repeat what was said. Ours are bugs, to be found by their trace. */
+/**
+ * A safe cause. Of the library's errors only names and codes are kept, because the rest may repeat
+ * secrets. Errors without a code are Carillon's own bugs; they are kept for their stack trace.
+ */
 function causeOf(
   error: unknown,
   { name, code, responseStatus, serverResponseCode }: LibraryError,
@@ -235,7 +240,10 @@ function causeOf(
   return new Error([name, code, responseStatus, serverResponseCode].filter(Boolean).join(' '));
 }
 
-/** Errors are told by their properties: Node's own may come from another realm than ours. */
+/**
+ * Reads errors by their properties, not by `instanceof`: Node's own errors may come from another
+ * realm.
+ */
 function partsOf(error: unknown): LibraryError {
   return typeof error === 'object' && error !== null ? error : {};
 }

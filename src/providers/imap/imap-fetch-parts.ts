@@ -3,17 +3,17 @@ import type { MessageParts, StoredText } from '../port/connector.ts';
 import { answersWithin, takeFetchLeftOut } from './imap-connection.ts';
 import { planParts, type TextPart } from './imap-parts.ts';
 
-/** So much is fetched of a message's header. Bytes. */
+/** Longest part of a header that is fetched. Bytes. */
 const HEADER_BYTES = 1024 * 1024;
-/** So much is fetched of each text, as it is stored. Bytes. */
+/** Longest part of each text that is fetched, as it is stored. Bytes. */
 const TEXT_BYTES = 2 * 1024 * 1024;
-/** So much of a message is read whose structure the server does not know. Bytes. */
+/** How much is read of a message whose structure the server does not know. Bytes. */
 const HEAD_BYTES = 256 * 1024;
 
 /**
- * What is worth having of a large message: its header, its texts, and what files there are.
- * @param withStructure whether the server is asked for the structure; without it there are no files
- * @returns null: it is gone
+ * Fetches the important parts of a large message: its header, its texts, and the list of its files.
+ * @param withStructure whether to request the structure; without it no files are listed
+ * @returns `null` if the message was removed
  */
 export async function fetchParts(
   client: ImapFlow,
@@ -56,7 +56,9 @@ async function fetchTexts(
   return message ? message.bodyParts : undefined;
 }
 
-/** Its files cannot be told without its structure; its text is at the beginning, if it has one. */
+/**
+ * Without the structure the files cannot be listed. The text, if any, is expected at the beginning.
+ */
 async function fetchHead(
   client: ImapFlow,
   uid: number,

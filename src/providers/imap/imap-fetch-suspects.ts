@@ -1,15 +1,19 @@
-/** A connection that ends later than this after it was asked for a message has ended for another reason. */
+/**
+ * If the connection ends later than this after a message was requested, the message is not the
+ * reason.
+ */
 const AT_ONCE_MS = 10_000;
-/** A message that ends the connection so often when it is asked for alone is passed. */
+/** A message that ended the connection this many times while it was requested alone is skipped. */
 const CONVICTED = 2;
-/** How often a look is begun anew when it is not known which message is the reason. */
+/** How often a sync pass is repeated while the responsible message is unknown. */
 const MOST_LOSSES = 4;
-/** How often it is begun anew when one is blamed. */
+/** How often a sync pass is repeated because a single message is suspected. */
 const MOST_BLAMED = 50;
 
 /**
- * Finds the message that ends the connection whenever it is fetched, as a server does that stumbles over it. The look is
- * begun anew, then with one message at a time; the one it stops at twice is not asked for any more.
+ * Finds messages that end the connection whenever they are fetched, because the server fails on
+ * them. The sync pass is repeated, then with one message at a time. A message that ends the
+ * connection twice is not requested any more.
  */
 export class Suspects {
   readonly #losses = new Map<string, number>();
@@ -22,17 +26,23 @@ export class Suspects {
     return this.#count + this.#blamed > 0;
   }
 
-  /** Whether the connection has ended when this message was asked for alone. */
+  /** Whether the connection ended when this message was requested alone. */
   isSuspect(message: string): boolean {
     return this.#losses.has(message);
   }
 
-  /** Whether a message is not to be fetched. Messages are told by `providerId`s, or whatever tells them apart. */
+  /**
+   * Whether a message must not be fetched. Messages are identified by `providerId`s or any other
+   * unique text.
+   */
   isConvicted(message: string): boolean {
     return (this.#losses.get(message) ?? 0) >= CONVICTED;
   }
 
-  /** Runs what fetches these messages; or, with none, what a connection may not survive that was kept for long. */
+  /**
+   * Runs `fetch` and records which messages it requests. Without messages: records a command that a
+   * long-kept connection may not survive.
+   */
   async watch<T>(messages: readonly string[], fetch: () => Promise<T>): Promise<T> {
     this.#asked = { messages, since: performance.now() };
     const value = await fetch();
@@ -41,8 +51,8 @@ export class Suspects {
   }
 
   /**
-   * The look has failed and its connection is gone.
-   * @returns whether a message may be the reason, so that it is worth to begin anew
+   * Call this after a sync pass failed because the connection ended.
+   * @returns whether a message may be the reason, so that the sync pass should be repeated
    */
   isWorthAnotherLook(): boolean {
     const asked = this.#asked;

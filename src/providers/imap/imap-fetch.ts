@@ -7,31 +7,40 @@ import { isImapRefusal } from './imap-error.ts';
 import { fetchParts } from './imap-fetch-parts.ts';
 import type { Suspects } from './imap-fetch-suspects.ts';
 
-/** Larger messages are not fetched whole. Bytes. */
+/** Messages larger than this are not fetched whole. Bytes. */
 const WHOLE_BYTES = 256 * 1024;
-/** Servers count messages in other ways than they send them. */
+/** Tolerance, because the size that servers report can differ from what they send. Bytes. */
 const LITTLE_BYTES = 64 * 1024;
-/** Nobody asks for so many at once. */
+/** No caller requests this many messages at once. */
 const MOST_METAS = 200_000;
-/** How often a refused message is asked for again: a server in trouble refuses what it would give a moment later. */
+/**
+ * How often a refused message is requested: a server with a temporary fault refuses what it would
+ * deliver a moment later.
+ */
 const TRIES = 4;
-/** So many refused ones, and none that is given: it is the server, not the messages. */
+/**
+ * If this many messages are refused and more are refused than delivered, the server is at fault,
+ * not the messages.
+ */
 const MOST_REFUSED = 3;
 
 export interface MessageMeta {
   uid: number;
   unread: boolean;
   starred: boolean;
-  /** Null: the server gives no date that can be read. */
+  /** `null` if the server reports no readable date. */
   receivedAt: Date | null;
-  /** Bytes, as the server says. */
+  /** Bytes, as reported by the server. */
   size: number;
 }
 
-/** What was fetched of a message, or why not. */
+/** The fetched content of a message, or the reason why there is none. */
 export type MessageContent = NonNullable<RemoteMessage['content']>;
 
-/** What the mailbox has in a range of UIDs or, with `uid: false`, of positions; newest first. */
+/**
+ * Flags, dates and sizes of the messages in a range of UIDs or, with `uid: false`, of positions.
+ * Newest first.
+ */
 export async function fetchMetas(
   client: ImapFlow,
   range: string,
@@ -45,13 +54,13 @@ export async function fetchMetas(
     uid,
     ...(changedSince ? { changedSince } : {}),
   })) {
-    // A server may tell of any message at any time, and then only what it wants to.
+    // A server may report any message at any time, with any subset of its data.
     if (!message.uid || !message.flags || message.internalDate === undefined) continue;
     count += 1;
     if (count <= MOST_METAS) metas.push(metaOf(message));
   }
   if (count > MOST_METAS)
-    throw new ProviderError('temporary', 'The server lists more messages than were asked for');
+    throw new ProviderError('temporary', 'The server listed more messages than were requested');
   return metas.sort((a, b) => b.uid - a.uid);
 }
 
@@ -66,7 +75,7 @@ function metaOf({ uid, flags, internalDate, size }: FetchMessageObject): Message
   };
 }
 
-/** The first of them that fit; at least one. */
+/** The first messages that fit into `bytes`; at least one. */
 export function fitting(metas: readonly MessageMeta[], bytes: number): readonly MessageMeta[] {
   let sum = 0;
   const end = metas.findIndex(({ size }, index) => {
@@ -76,20 +85,24 @@ export function fitting(metas: readonly MessageMeta[], bytes: number): readonly 
   return end === -1 ? metas : metas.slice(0, end);
 }
 
-/** Contents of messages by UID, and how much of them there is. */
+/** Contents of messages by UID, and their total size. */
 export interface Contents {
   contents: ReadonlyMap<number, MessageContent>;
   bytes: number;
-  /** The UID of the first that did not fit any more, with all that come after it; null: all fit. */
+  /**
+   * UID of the first message that did not fit; it and all after it were not fetched. `null` if all
+   * were.
+   */
   leftAt: number | null;
 }
 
 /**
- * Fetches contents, small messages whole and all together. One that is gone by now is left out; one that the server
- * refuses, again and again and by itself, is `unreadable`.
+ * Fetches contents: small messages whole and together, large ones in parts. Messages that were
+ * removed meanwhile are left out. A message that the server refuses repeatedly, even when requested
+ * alone, is `unreadable`.
  * @param metas newest first
- * @param bytes when they are spent, the rest of the large ones is left
- * @throws the library's errors: of the connection, or what a server says that refuses everything
+ * @param bytes once this is used up, the remaining large messages are not fetched
+ * @throws the library's errors: for a lost connection, or if the server refuses everything
  */
 export async function fetchContents(
   client: ImapFlow,
@@ -102,13 +115,13 @@ export async function fetchContents(
   for (const { uid } of metas.filter((meta) => suspects.isConvicted(nameOf(meta.uid)))) {
     contents.set(uid, {
       kind: 'unreadable',
-      reason: 'The connection ends whenever it is asked for',
+      reason: 'The connection ends whenever this message is requested',
     });
   }
   const asked = metas.filter(({ uid }) => !contents.has(uid));
   const smallOnes = asked.filter(({ size }) => size <= WHOLE_BYTES);
   const small = smallOnes.map(({ uid }) => uid);
-  // A server that says a message is small must not send a large one in its place.
+  // A server that reported a small message must not send a large one instead.
   const said = smallOnes.reduce((sum, { size }) => sum + LITTLE_BYTES + 2 * size, 0);
   const most = Math.max(LITTLE_BYTES + 2 * WHOLE_BYTES, suspects.careful ? 0 : said);
   const sources = await answersWithin(client, { literalBytes: most }, () =>
@@ -137,7 +150,7 @@ const bytesOf = ({ headers, texts, head }: MessageParts) =>
 
 type Found = Map<number, MessageContent>;
 
-/** One command for all; what is missing then is asked for by itself. */
+/** Requests all messages with one command, then the missing ones one by one. */
 async function allTogether(client: ImapFlow, uids: readonly number[]): Promise<Found> {
   const found: Found = new Map();
   for (const set of uidSets(uids)) {
@@ -197,18 +210,21 @@ function contentOf(answer: Answer<FetchMessageObject | false | undefined>): Mess
   const { source } = answer.value;
   return source
     ? { kind: 'mime', mime: source }
-    : { kind: 'unreadable', reason: 'The server gives no content of it' };
+    : { kind: 'unreadable', reason: 'The server returns no content for this message' };
 }
 
 function unreadable(error: unknown): MessageContent {
   const { responseText } = error as { responseText?: unknown };
   const words = typeof responseText === 'string' ? responseText.slice(0, 500) : '';
-  return { kind: 'unreadable', reason: `The server refuses it: ${words || 'without a reason'}` };
+  return {
+    kind: 'unreadable',
+    reason: `The server refuses this message: ${words || 'without a reason'}`,
+  };
 }
 
 type Answer<T> = { value: T } | { error: unknown };
 
-/** Asks until the server gives it, a few times. */
+/** Repeats a request that the server refuses, a few times. */
 async function insistOn<T>(ask: () => Promise<T>): Promise<Answer<T>> {
   let refusal: unknown;
   for (let tries = 0; tries < TRIES; tries += 1) {

@@ -1,26 +1,32 @@
 import type { Transform } from 'node:stream';
 import type { ImapFlow } from 'imapflow';
 
-/** How much a server may answer. Bytes. */
+/** How much a server may send, in bytes. */
 export interface AnswerLimits {
-  /** For one response without its literals: beyond that the connection is cut. FETCH responses are left out, up to `lineBytes`. */
+  /**
+   * For one response without its literals. Longer responses end the connection, except FETCH
+   * responses: those up to `lineBytes` are ignored.
+   */
   textBytes: number;
-  /** For one line, whatever it is. */
+  /** For any single line. */
   lineBytes: number;
-  /** As `textBytes`, for lists of message numbers (SEARCH, ESEARCH, VANISHED). */
+  /** Like `textBytes`, for lists of message numbers (SEARCH, ESEARCH, VANISHED). */
   numbersBytes: number;
-  /** For one literal, and for all literals that come in answer to one command. */
+  /** For one literal, and for all literals in the responses to one command. */
   literalBytes: number;
   /** For all responses to one command, without their literals. */
   commandBytes: number;
-  /** For everything a connection ever brings; `Infinity` for connections of accounts. */
+  /** For everything that arrives over one connection. `Infinity` for connections of accounts. */
   connectionBytes: number;
 }
 
-/** For the content of one message that somebody asks for as a whole. Bytes. */
+/** For the content of one message that is fetched as a whole. Bytes. */
 export const CONTENT_BYTES = 128 * 1024 * 1024;
 
-/** Of accounts that are connected. What fetches contents asks for more literals (`answersWithin`). */
+/**
+ * Limits for connected accounts. Code that fetches contents allows larger literals
+ * (`answersWithin`).
+ */
 export const ANSWER_LIMITS: AnswerLimits = {
   textBytes: 512 * 1024,
   lineBytes: 32 * 1024 * 1024,
@@ -30,7 +36,7 @@ export const ANSWER_LIMITS: AnswerLimits = {
   connectionBytes: Infinity,
 };
 
-/** While an account is being verified. */
+/** Limits while an account is being verified. */
 export const VERIFY_LIMITS: AnswerLimits = {
   textBytes: 64 * 1024,
   lineBytes: 64 * 1024,
@@ -40,7 +46,7 @@ export const VERIFY_LIMITS: AnswerLimits = {
   connectionBytes: 256 * 1024,
 };
 
-/** A response as the library's stream hands it to its parser. */
+/** A response as the library's stream passes it to its parser. */
 interface Response {
   payload: Buffer;
   literals: Buffer[];
@@ -48,28 +54,40 @@ interface Response {
   trailingAfterLine: boolean;
 }
 
-/** What is used of the library's stream (imapflow 2.1). */
+/** The used parts of the library's stream (imapflow 2.1). */
 type ResponseStream = Transform & { maxLiteralSize: number; maxResponseSize: number };
 
-/** Literals of one response: the library takes them from an array whose cost grows with the square beyond this. */
+/**
+ * Literals of one response. Beyond this number the time the library needs to take them from an
+ * array grows with the square.
+ */
 const MOST_LITERALS = 20_000;
-/** A list of numbers is parsed in pieces of so many bytes: other work gets its turn in between. */
+/** A list of numbers is parsed in pieces of this size, so that other work can run in between. */
 const PIECE_BYTES = 16 * 1024;
 /**
- * From this length on a set of numbers is put in quotes before it is parsed: as it is, the library needs time in the square
- * of its length (1 MB: four minutes; in quotes a tenth of a second).
+ * A set of numbers of this length or longer is put in quotes before it is parsed. Unquoted, the
+ * library needs time that grows with the square of its length: four minutes for 1 MB, a tenth of a
+ * second in quotes.
  */
 const LONG_SET = 256;
-/** As many of `SLOW_SIGNS` in one word cost the library time in the square of its length. */
+/**
+ * Limit for `SLOW_SIGNS` in one word: with more, the library needs time that grows with the square
+ * of the word's length.
+ */
 const MOST_SLOW_SIGNS = 64;
-/** A list of numbers is not cut so close to its end, where `(MODSEQ 7)` may stand. Bytes. */
+/**
+ * A list of numbers is not cut this close to its end, because `(MODSEQ 7)` may stand there. Bytes.
+ */
 const TAIL_BYTES = 64;
-/** Messages that are gone, of which a server may tell in answer to one command. The library makes an event of each. */
+/**
+ * Vanished messages that a server may report in reply to one command. The library creates an event
+ * for each.
+ */
 const MOST_VANISHED = 200_000;
-/** Messages an ESEARCH response may name: for some searches the library keeps each number. */
+/** Messages that an ESEARCH response may name. For some searches the library stores each number. */
 const MOST_FOUND = 2_000_000;
 
-/** Responses are read for so long before other work of the process has its turn. Milliseconds. */
+/** Responses are parsed for this long before other work of the process can run. Milliseconds. */
 const MOST_MS_AT_ONCE = 5;
 
 const NUMBERS = /^\* (?:SEARCH|ESEARCH|VANISHED)\b/i;
@@ -83,17 +101,20 @@ const MOST_COPIED = 100_000;
 
 const [STAR, PLUS, QUOTE, BACKSLASH, SPACE, NUL] = [0x2a, 0x2b, 0x22, 0x5c, 0x20, 0];
 const codesOf = (signs: string) => new Set(Buffer.from(signs));
-/** A word of the protocol ends with one of these. */
+/** Characters that end a word of the protocol. */
 const ENDS = codesOf(' ()]\r\n');
 const SLOW_SIGNS = codesOf('[:,\\');
 
-/** The server answered more than is taken. The name of the code begins like those of the library. */
+/** The server sent more than is accepted. The code begins like the library's own codes. */
 export class ImapAnswerTooLargeError extends Error {
   override name = 'ImapAnswerTooLargeError';
   readonly code = 'ResponseTooLarge';
 }
 
-/** Stands between what a server sends and the library's parser, and bounds what the parser may cost. */
+/**
+ * Sits between the bytes from the server and the library's parser, and limits what parsing may
+ * cost.
+ */
 export class ImapInput {
   readonly #stream: ResponseStream;
   readonly #push: (item: Response | null) => boolean;
@@ -104,7 +125,10 @@ export class ImapInput {
   #total = 0;
   #leftOut = false;
   #fetchLeftOut = false;
-  /** `performance.now()` of the first response in this turn of the event loop; null: there was none yet. */
+  /**
+   * `performance.now()` of the first response in this iteration of the event loop. `null` if there
+   * was none yet.
+   */
   #turnBegan: number | null = null;
 
   constructor(
@@ -119,7 +143,7 @@ export class ImapInput {
     this.#applyToStream();
   }
 
-  /** Does work under other limits. */
+  /** Runs work with other limits. */
   async within<T>(limits: Partial<AnswerLimits>, work: () => Promise<T>): Promise<T> {
     const before = this.#limits;
     this.#limits = { ...before, ...limits };
@@ -132,14 +156,20 @@ export class ImapInput {
     }
   }
 
-  /** Whether the server told of more vanished messages since the last time than are taken: those were left out. */
+  /**
+   * Whether the server has reported too many vanished messages since the last call. They were
+   * ignored.
+   */
   takeLeftOut(): boolean {
     const leftOut = this.#leftOut;
     this.#leftOut = false;
     return leftOut;
   }
 
-  /** Whether a FETCH response since the last time was too long to be parsed, as the structure of a mail with thousands of parts. */
+  /**
+   * Whether a FETCH response since the last call was too long to be parsed, for example the
+   * structure of a mail with thousands of parts.
+   */
   takeFetchLeftOut(): boolean {
     const leftOut = this.#fetchLeftOut;
     this.#fetchLeftOut = false;
@@ -153,8 +183,8 @@ export class ImapInput {
   }
 
   /**
-   * The library goes through ten chunks, 640 kB or some ten thousand lines, before anything else of the process runs: a
-   * server that sends without end would hold up all other requests for seconds.
+   * The library processes ten chunks (640 kB, or some ten thousand lines) before any other work of
+   * the process runs. A server that sends without end would delay all other requests for seconds.
    */
   #withPauses(item: Response): Response {
     if (this.#turnBegan === null) {
@@ -180,7 +210,7 @@ export class ImapInput {
     this.#total += payload.length + literalBytes;
     const tooMuch = this.#tooMuch(item);
     if (tooMuch !== null) {
-      this.#stream.destroy(new ImapAnswerTooLargeError(`the server answered too much: ${tooMuch}`));
+      this.#stream.destroy(new ImapAnswerTooLargeError(`the server sent too much: ${tooMuch}`));
       return false;
     }
     return this.#pass(item);
@@ -221,7 +251,7 @@ export class ImapInput {
     const tame = isTooMuch || !isLong ? payload : tamed(payload);
     if (tame !== null && !isTooMuch) return this.#push({ ...item, payload: tame });
     this.#stream.destroy(
-      new ImapAnswerTooLargeError('the server answered a line that cannot be parsed'),
+      new ImapAnswerTooLargeError('the server sent a line that cannot be parsed'),
     );
     return false;
   }
@@ -230,7 +260,7 @@ export class ImapInput {
     return payload.length > this.#limits.textBytes && FETCH.test(payload.toString('latin1', 0, 24));
   }
 
-  /** Whether the parser goes on without it. */
+  /** Whether the response is dropped, because it is unexpected or too large for the parser. */
   #isLeftOut(payload: Buffer): boolean {
     const start = startOf(payload);
     if (ESEARCH.test(start))
@@ -242,13 +272,16 @@ export class ImapInput {
     return true;
   }
 
-  /** A server without the extension that uses it all the same would have the library expand its sets. */
+  /** If a server without the extension sends ESEARCH, the library would expand its sets. */
   get #expectsEsearch(): boolean {
     const { capabilities } = this.client;
     return capabilities.has('ESEARCH') || capabilities.has('IMAP4REV2');
   }
 
-  /** Several SEARCH responses are as good as a long one (RFC 3501 7.2.5 does not forbid them, and the library adds them up). */
+  /**
+   * Splits a long SEARCH response into several. RFC 3501 section 7.2.5 does not forbid this, and
+   * the library adds the responses up.
+   */
   #pushInPieces(item: Response): boolean {
     const { payload } = item;
     const head = payload.subarray(0, '* SEARCH '.length);
@@ -282,12 +315,15 @@ function lastWord(payload: Buffer): string {
 }
 
 function isCopyTooLarge(payload: Buffer): boolean {
-  // A tagged line, or an untagged OK: only those have response codes.
+  // Response codes only occur in tagged lines and in untagged OK responses.
   const [, from = '', to = ''] = COPY_UID.exec(payload.toString('latin1')) ?? [];
   return countIn(from) > MOST_COPIED || countIn(to) > MOST_COPIED;
 }
 
-/** How many numbers a set has: `4:6,9` four. Parts that are no numbers count for nothing, as for the library. */
+/**
+ * How many numbers a set contains: `4:6,9` has four. Invalid parts count as nothing, as in the
+ * library.
+ */
 function countIn(set: string): number {
   let count = 0;
   for (const part of set === '' ? [] : set.split(',')) {
@@ -299,7 +335,10 @@ function countIn(set: string): number {
 
 const isOfSet = (byte: number) => (byte >= 0x30 && byte <= 0x3a) || byte === 0x2c || byte === STAR;
 
-/** The response with long sets of numbers in quotes; null: it has a word that would take too long to parse. */
+/**
+ * The response with long sets of numbers in quotes. `null` if it contains a word that would take
+ * too long to parse.
+ */
 function tamed(payload: Buffer): Buffer | null {
   const parts: Buffer[] = [];
   let done = 0;
@@ -326,7 +365,7 @@ function tamed(payload: Buffer): Buffer | null {
   return parts.length === 0 ? payload : Buffer.concat([...parts, payload.subarray(done)]);
 }
 
-/** Just behind the closing quotation mark, or the end. */
+/** The position after the closing quotation mark, or after the end of the payload. */
 function endOfQuoted(payload: Buffer, start: number): number {
   let at = start + 1;
   while (at < payload.length && payload[at] !== QUOTE) at += payload[at] === BACKSLASH ? 2 : 1;

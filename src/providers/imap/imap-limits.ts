@@ -1,38 +1,47 @@
 import { ANSWER_LIMITS, type AnswerLimits } from './imap-input.ts';
 
-/** Limits of connections to IMAP servers. Times in milliseconds; numbers of connections are per process. */
+/**
+ * Limits of connections to IMAP servers. Times are in milliseconds; numbers of connections are per
+ * process.
+ */
 export interface ImapLimits {
-  /** For the name, the connection and TLS; default 15000. As much again for the greeting. */
+  /** For DNS, connection and TLS. Default 15000. The greeting gets the same time again. */
   connectMs: number;
-  /** How long a server may be silent while it owes an answer; default 60000. */
+  /** How long a server may be silent while a reply is due. Default 60000. */
   silenceMs: number;
-  /** For one use of a connection as a whole; default 600000. */
+  /** For one whole use of a connection. Default 600000. */
   useMs: number;
-  /** How long a use waits for one of the connections there may be; default 60000. */
+  /** How long a use waits for a free connection. Default 60000. */
   queueMs: number;
-  /** How long a connection nobody uses is kept; default 30000. */
+  /** How long an unused connection is kept. Default 30000. */
   idleMs: number;
-  /** A kept connection that was unused for longer is asked whether it is alive; default 5000. */
+  /** A kept connection that was unused for longer is probed with NOOP before use. Default 5000. */
   probeAfterMs: number;
-  /** For the answer to that; default 5000. */
+  /** For the reply to that NOOP. Default 5000. */
   probeMs: number;
-  /** Connections of one account, those that watch included; default 3. Many servers allow ten per user and address. */
+  /**
+   * Connections of one account, including watches. Default 3. Many servers allow ten per user and
+   * address.
+   */
   perAccount: number;
-  /** Connections to one host, those that watch not counted; default 200. */
+  /** Connections to one host, without watches. Default 200. */
   perHost: number;
-  /** Connections to one host that watch; default 5000. */
+  /** Watches per host. Default 5000. */
   watchesPerHost: number;
-  /** How long a watch waits in IDLE until it asks anew; default 1500000: servers may end it after 30 minutes (RFC 2177 3). */
+  /**
+   * How long a watch stays in IDLE before it is renewed. Default 1500000: servers may end IDLE
+   * after 30 minutes (RFC 2177 section 3).
+   */
   watchRenewMs: number;
-  /** A watched connection that was silent for so long is asked whether it is alive; default 300000. */
+  /** A watched connection that was silent for this time is probed. Default 300000. */
   watchSilenceMs: number;
-  /** How much servers may answer; default `ANSWER_LIMITS`. */
+  /** How much servers may send. Default `ANSWER_LIMITS`. */
   answers: AnswerLimits;
   /** Certificate authorities to trust instead of the system's (PEM). */
   ca?: string;
 }
 
-/** Used where a limit is not given. */
+/** Defaults. */
 export const IMAP_LIMITS: ImapLimits = {
   connectMs: 15_000,
   silenceMs: 60_000,

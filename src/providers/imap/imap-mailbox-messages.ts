@@ -3,12 +3,12 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { answerOf } from './imap-connection.ts';
 import type { MessagePlace } from './imap-cursor.ts';
 
-/** So many of a folder's newest messages are looked through for one that has no Message-ID. */
+/** How many of a folder's newest messages are searched for one without a Message-ID. */
 const RECENT_UIDS = 50;
 
 /**
- * Opens the folder of a message for changing it.
- * @returns whether it is there, and the same as it was
+ * Opens the folder of a message for writing.
+ * @returns false if the folder does not exist or has another UIDVALIDITY
  */
 export async function openForWriting(
   client: ImapFlow,
@@ -25,12 +25,12 @@ export async function openForWriting(
 
 interface Marks {
   messageIdHeader: string | null;
-  /** Absent: whatever they are. */
+  /** Absent: not compared. */
   size?: number;
   receivedAt?: number;
 }
 
-/** UID of the newest message of the open folder that has these marks; null: there is none. */
+/** UID of the newest message of the open folder with these properties. `null` if there is none. */
 export async function findMessage(
   client: ImapFlow,
   { messageIdHeader, size, receivedAt }: Marks,
@@ -42,7 +42,7 @@ export async function findMessage(
   const uids = await answerOf(client, client.search(query, { uid: true }));
   for (const uid of Array.isArray(uids) ? uids.toReversed() : []) {
     const message = await marksOf(client, uid);
-    // The search is for a part of the header.
+    // The search also matches parts of the header.
     if (!message || (messageIdHeader && message.messageIdHeader !== messageIdHeader)) continue;
     if (size !== undefined && message.size !== size) continue;
     if (receivedAt !== undefined && message.receivedAt !== receivedAt) continue;
@@ -51,7 +51,7 @@ export async function findMessage(
   return null;
 }
 
-/** Null: there is no such message in the open folder. */
+/** `null` if the open folder has no such message. */
 async function marksOf(client: ImapFlow, uid: number): Promise<Required<Marks> | null> {
   const query = { uid: true, size: true, internalDate: true, headers: ['Message-ID'] };
   const message = await client.fetchOne(`${uid}`, query, { uid: true });
@@ -66,8 +66,8 @@ async function marksOf(client: ImapFlow, uid: number): Promise<Required<Marks> |
 
 /**
  * Moves a message of the open folder.
- * @returns where it is then; null: it is not there
- * @throws {ProviderError} `not-found` when there is no such folder
+ * @returns its new position, or `null` if the message does not exist
+ * @throws {ProviderError} `not-found` if the target folder does not exist
  */
 export async function moveMessage(
   client: ImapFlow,
@@ -88,14 +88,17 @@ export async function moveMessage(
   return findMoved(client, target, marks);
 }
 
-/** A server may answer that the message could not be copied without saying why. */
+/** Some servers report that a message could not be copied without giving the reason. */
 async function requireFolder(client: ImapFlow, path: string): Promise<void> {
   const [folder] = (await client.list({ listOnly: true })).filter((one) => one.path === path);
   if (!folder || folder.flags.has('\\Noselect') || folder.flags.has('\\NonExistent'))
-    throw new ProviderError('not-found', 'There is no such folder');
+    throw new ProviderError('not-found', 'The folder does not exist');
 }
 
-/** For servers without MOVE (RFC 6851). A copy that was made before counts: the deletion may have been interrupted. */
+/**
+ * For servers without MOVE (RFC 6851). An existing copy is used, because an earlier attempt may
+ * have been interrupted before the deletion.
+ */
 async function copyAndDelete(
   client: ImapFlow,
   place: MessagePlace,
@@ -105,7 +108,7 @@ async function copyAndDelete(
   const { uidValidity } = await client.mailboxOpen(target);
   const present = await findMessage(client, marks);
   if (!(await openForWriting(client, place)))
-    throw new ProviderError('temporary', 'The folder has changed');
+    throw new ProviderError('temporary', 'The folder was replaced by another one');
   if (present !== null) {
     await expunge(client, place.uid);
     return { path: target, uidValidity: uidValidity.toString(), uid: present };
@@ -126,19 +129,22 @@ async function findMoved(
   const { uidValidity } = await client.mailboxOpen(target);
   const uid = await findMessage(client, marks);
   if (uid === null)
-    throw new ProviderError('temporary', 'The message is not where it was moved to');
+    throw new ProviderError('temporary', 'The message was not found in the folder it was moved to');
   return { path: target, uidValidity: uidValidity.toString(), uid };
 }
 
-/** Deletes a message for good. One that is gone, or its folder, is no error. */
+/**
+ * Deletes a message permanently. It is not an error if the message or its folder does not exist.
+ */
 export async function deleteMessage(client: ImapFlow, place: MessagePlace): Promise<void> {
   if (!(await openForWriting(client, place))) return;
   await expunge(client, place.uid);
 }
 
 /**
- * Deletes a message of the open folder. Without UIDPLUS (RFC 4315) everything goes that somebody has marked as deleted:
- * those keep their place, and their marks are put back.
+ * Deletes a message of the open folder. Without UIDPLUS (RFC 4315) the server would delete every
+ * message marked as deleted. The marks of the other messages are therefore removed before, and set
+ * again afterwards.
  */
 async function expunge(client: ImapFlow, uid: number): Promise<void> {
   const byUid = client.capabilities.has('UIDPLUS') || client.enabled.has('IMAP4REV2');

@@ -12,13 +12,13 @@ import { answerOf } from './imap-connection.ts';
 import { isImapRefusal, toImapError } from './imap-error.ts';
 import type { ImapSessions } from './imap-sessions.ts';
 
-/** No folder has such a name, whatever the server says. */
+/** Control characters are never accepted in a folder name, whatever the server allows. */
 const CONTROLS = /\p{Cc}/u;
 const LONGEST_NAME = 500;
-/** What a server says that will not say it later. */
+/** Texts of refusals that are temporary. */
 const LATER = /temporar|again|later|unavailable|internal|time|busy/i;
 
-/** Changes an IMAP mailbox; a message is in exactly one folder. */
+/** Changes an IMAP mailbox. A message is in exactly one folder. */
 export class ImapMailbox implements MailboxPort {
   constructor(private readonly sessions: ImapSessions) {}
 
@@ -43,7 +43,7 @@ export class ImapMailbox implements MailboxPort {
     });
   }
 
-  /** A message that has been moved before is not found any more: its UID was of the folder it was in. */
+  /** A message that was already moved is not found: its UID belonged to the previous folder. */
   async setFolders(account: ProviderAccount, providerId: string, folderIds: readonly string[]) {
     const [target, ...others] = folderIds;
     if (target === undefined || others.length > 0)
@@ -63,11 +63,11 @@ export class ImapMailbox implements MailboxPort {
     }));
   }
 
-  /** The folders inside it are renamed with it; `listChanges` tells of those. */
+  /** The folders inside it are renamed too; `listChanges` reports those. */
   async renameFolder(account: ProviderAccount, providerId: string, displayName: string) {
     return this.sessions.use(account, async (client) => {
       const wanted = pathOf(client, displayName);
-      if (isInbox(providerId)) throw new ProviderError('rejected', 'The inbox keeps its name');
+      if (isInbox(providerId)) throw new ProviderError('rejected', 'The inbox cannot be renamed');
       const renamed = (to: string) => ({
         providerId: to,
         messagePrefix: { from: messagePrefix(providerId), to: messagePrefix(to) },
@@ -75,9 +75,9 @@ export class ImapMailbox implements MailboxPort {
       if (wanted === providerId) return renamed(providerId);
       const paths = await pathsOf(client);
       if (!paths.includes(providerId)) {
-        // It may be that it was renamed, and that the answer was lost.
+        // The folder may have been renamed earlier, with the reply lost.
         if (paths.includes(wanted)) return renamed(wanted);
-        throw new ProviderError('not-found', 'There is no such folder');
+        throw new ProviderError('not-found', 'The folder does not exist');
       }
       await refusing(() => client.mailboxRename(providerId, wanted));
       await client.mailboxUnsubscribe(providerId);
@@ -86,15 +86,15 @@ export class ImapMailbox implements MailboxPort {
     });
   }
 
-  /** The folders inside it stay. */
+  /** Folders inside it are kept. */
   async deleteFolder(account: ProviderAccount, providerId: string) {
-    if (isInbox(providerId)) throw new ProviderError('rejected', 'The inbox stays');
+    if (isInbox(providerId)) throw new ProviderError('rejected', 'The inbox cannot be deleted');
     await this.sessions.use(account, async (client) => {
       try {
         await refusing(() => deleteEmpty(client, providerId));
       } catch (error) {
         if (!(error instanceof ProviderError)) throw error;
-        // Some list a folder that has folders inside it also when it is gone.
+        // Some servers still list a deleted folder if it contains other folders.
         if (error.code !== 'not-found' && (await pathsOf(client)).includes(providerId)) throw error;
       }
       await client.mailboxUnsubscribe(providerId);
@@ -137,15 +137,15 @@ async function setFlag(
   if (present.has(flag) === wanted) return;
   const permanent = client.mailbox ? client.mailbox.permanentFlags : undefined;
   if (permanent && !permanent.has(flag)) {
-    throw new ProviderError('rejected', `The server keeps no ${flag.slice(1)} in this folder`);
+    throw new ProviderError('rejected', `The server cannot store ${flag.slice(1)} in this folder`);
   }
   const change = wanted ? client.messageFlagsAdd : client.messageFlagsRemove;
   await answerOf(client, change.call(client, `${uid}`, [flag], { uid: true }));
 }
 
 /**
- * The path of a folder that is shown by this name.
- * @throws {ProviderError} `rejected` when the server cannot have one
+ * The path of the folder with this display name.
+ * @throws {ProviderError} `rejected` if the server cannot have such a folder
  */
 function pathOf(client: ImapFlow, displayName: string): string {
   const { prefix = '', delimiter = '/' } = client.namespace ?? {};
@@ -155,9 +155,9 @@ function pathOf(client: ImapFlow, displayName: string): string {
     levels.every((level) => level.trim() !== '' && !CONTROLS.test(level)) &&
     displayName.length <= LONGEST_NAME &&
     (levels.length === 1 || !isFlat);
-  if (!isName) throw new ProviderError('rejected', 'This is no name for a folder');
+  if (!isName) throw new ProviderError('rejected', 'This is not a valid folder name');
   if (!isFlat && delimiter !== '/' && displayName.includes(delimiter))
-    throw new ProviderError('rejected', `The server takes no name with "${delimiter}" in it`);
+    throw new ProviderError('rejected', `The server does not allow "${delimiter}" in folder names`);
   if (displayName.toUpperCase() === 'INBOX') return 'INBOX';
   return prefix + levels.join(delimiter ?? '/');
 }
@@ -168,7 +168,7 @@ async function pathsOf(client: ImapFlow): Promise<string[]> {
     .map(({ path }) => path);
 }
 
-/** The path as the server writes it: some change how a name is composed, or its case. */
+/** The path as the server writes it: some servers change its Unicode normalisation or its case. */
 async function findPath(client: ImapFlow, wanted: string): Promise<string | null> {
   const paths = await pathsOf(client);
   const alike = (path: string) =>
@@ -180,7 +180,7 @@ async function createFolder(client: ImapFlow, wanted: string): Promise<string> {
   try {
     await refusing(() => client.mailboxCreate(wanted));
   } catch (error) {
-    // Not every server says of a folder that is there already that it is.
+    // Some servers refuse to create an existing folder without naming that reason.
     const existing = error instanceof ProviderError ? await findPath(client, wanted) : null;
     if (existing === null) throw error;
     return existing;
@@ -188,14 +188,20 @@ async function createFolder(client: ImapFlow, wanted: string): Promise<string> {
   return (await findPath(client, wanted)) ?? wanted;
 }
 
-/** Whoever has a folder deleted knows what the mirror has of it: there may be more. */
+/**
+ * Checks on the server that the folder is empty, because it may contain messages that the mirror
+ * does not know.
+ */
 async function deleteEmpty(client: ImapFlow, path: string): Promise<void> {
   const { exists } = await client.mailboxOpen(path, { readOnly: true });
-  if (exists > 0) throw new ProviderError('rejected', 'There are messages in the folder');
+  if (exists > 0) throw new ProviderError('rejected', 'The folder contains messages');
   await client.mailboxDelete(path);
 }
 
-/** Runs a command about a name; a refusal without a reason is about the name. */
+/**
+ * Runs a command with a folder name. A refusal without a reason is treated as a refusal of the
+ * name.
+ */
 async function refusing<T>(command: () => Promise<T>): Promise<T> {
   try {
     return await command();
@@ -207,7 +213,7 @@ async function refusing<T>(command: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The folder of drafts; made when there is none. */
+/** The drafts folder; created if there is none. */
 async function draftsOf(client: ImapFlow): Promise<string> {
   const folders = await client.list();
   const drafts = folders.find(
@@ -216,7 +222,7 @@ async function draftsOf(client: ImapFlow): Promise<string> {
   return drafts?.path ?? createFolder(client, pathOf(client, 'Drafts'));
 }
 
-/** Stores a draft, unless it is there. */
+/** Stores a draft, unless it is already stored. */
 async function appendOnce(
   client: ImapFlow,
   path: string,
@@ -232,6 +238,6 @@ async function appendOnce(
   if (present !== null) return placeOf(present);
   const appended = await answerOf(client, client.append(path, mime, ['\\Draft', '\\Seen']));
   const uid = appended.uid ?? (await findMessage(client, { messageIdHeader }));
-  if (!uid) throw new ProviderError('temporary', 'The draft is not where it was stored');
+  if (!uid) throw new ProviderError('temporary', 'The draft was not found after it was stored');
   return placeOf(uid);
 }

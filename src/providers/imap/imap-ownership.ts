@@ -5,19 +5,25 @@ import type { MailboxSettings } from '../port/connector.ts';
 import type { MailDiscovery, MailServers } from '../port/mail-discovery.ts';
 import { domainOf, presetOfDomain, serversOf } from './imap-presets.ts';
 
-/** Settings that say which mailbox it is. An integration may lack a port; what is no text is no server of anybody. */
+/**
+ * The settings that identify a mailbox. An integration's settings may lack a port. A value that is
+ * not a text matches no server.
+ */
 const loginSettings = z.object({
   imap_host: z.string().catch(''),
   imap_port: z.coerce.number().catch(993),
   imap_username: z.string().catch(''),
 });
 
-/** The two ports of IMAP lead to the same mailbox; another one may be another server on the same machine. */
+/**
+ * Both standard IMAP ports lead to the same mailbox. Any other port may be another server on the
+ * same machine.
+ */
 const USUAL_PORTS: readonly unknown[] = [993, 143];
 
 /**
- * Key of the mailbox: who logs in, and at which IMAP server. Ports 993 and 143 are one server; a login that is the address
- * itself may be written in any case. A hash, because logins may be long.
+ * Key of a mailbox: a hash of its IMAP server and login, because logins may be long. Ports 993 and
+ * 143 count as the same server. Case is ignored in a login that equals the address.
  */
 export function imapMailbox({ email, settings }: MailboxSettings): string {
   const { imap_host, imap_port: port, imap_username: login } = loginSettings.parse(settings);
@@ -27,15 +33,18 @@ export function imapMailbox({ email, settings }: MailboxSettings): string {
   return createHash('sha256').update(`${server}|${user}`).digest('base64url');
 }
 
-/** Our table proves an address whose domain is in it: no other servers are those of that domain. Asks nobody. */
+/**
+ * Proves an address if Carillon's table contains its domain and the mailbox is at exactly these
+ * servers: the domain has no others. Uses no network.
+ */
 export function presetProof(account: MailboxSettings): AddressProof | null {
   const preset = presetOfDomain(domainOf(account.email));
   return preset && opens(account, serversOf(preset, account.email)) ? 'preset' : null;
 }
 
 /**
- * As `Connector.prove`: by our table, else by what the domain says of its servers. Servers that somebody would have to
- * confirm prove nothing.
+ * See `Connector.prove`. Uses Carillon's table, otherwise what the domain publishes about its
+ * servers. Servers that a user would have to confirm prove nothing.
  */
 export async function proveImap(
   account: MailboxSettings,
@@ -48,7 +57,10 @@ export async function proveImap(
   return own ? 'discovery' : null;
 }
 
-/** Whether the account's mailbox is at these servers, under the login they name or under the address itself. */
+/**
+ * Whether the account's mailbox is at these servers, with the login they name or with the address
+ * itself as the login.
+ */
 function opens(
   account: MailboxSettings,
   { imap_host, imap_port, imap_username }: MailServers,

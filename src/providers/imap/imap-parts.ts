@@ -1,31 +1,32 @@
 import type { MessageStructureObject } from 'imapflow';
 import type { RemoteFile, StoredText } from '../port/connector.ts';
 
-/** More are not listed. */
+/** Further files are not listed. */
 const MOST_FILES = 1_000;
-/** More are not read. */
+/** Further texts are not read. */
 const MOST_TEXTS = 8;
 const MOST_CALENDARS = 3;
-/** A longer calendar file is an ordinary one. Bytes, as it is stored. */
+/** A longer calendar file is treated as an ordinary file. Bytes, as it is stored. */
 const LONGEST_CALENDAR = 768 * 1024;
 const DEEPEST = 100;
 
-/** A text of a message, and where it is. */
+/** A text of a message, and its section. */
 export interface TextPart extends Omit<StoredText, 'bytes'> {
   section: string;
 }
 
-/** What a message is made of. */
+/** The parts of a message. */
 export interface PartsPlan {
   texts: readonly TextPart[];
   files: readonly RemoteFile[];
-  /** Those of the files that may be about meetings. */
+  /** The files that may contain calendar data. */
   calendars: readonly TextPart[];
 }
 
 /**
- * Which parts of a message are its text and which are files, by the same rules as for messages that are read whole: texts
- * are plain and HTML parts that are no attachments; a message inside it is a file.
+ * Sorts the parts of a message into texts and files, by the same rules as for messages that are
+ * read whole: texts are plain and HTML parts that are not attachments; a message inside a message
+ * is a file.
  */
 export function planParts(structure: MessageStructureObject): PartsPlan {
   const texts: TextPart[] = [];
@@ -49,7 +50,10 @@ export function planParts(structure: MessageStructureObject): PartsPlan {
   return { texts, files, calendars };
 }
 
-/** The only part of a message that is not a multipart has no number of its own: it is 1 (RFC 9051 6.4.5). */
+/**
+ * The only part of a message that is not a multipart has no number of its own: its section is 1
+ * (RFC 9051 section 6.4.5).
+ */
 const sectionOf = ({ part }: MessageStructureObject): string => part ?? '1';
 
 function textOf(node: MessageStructureObject): TextPart | null {
@@ -91,7 +95,7 @@ function fileOf(node: MessageStructureObject): RemoteFile {
     contentType: type,
     contentDisposition: disposition === 'inline' ? 'inline' : 'attachment',
     contentId: id?.replace(/^<|>$/g, '') || null,
-    // Four characters for three bytes, and a line break after 76 of them.
+    // Base64 has four characters for three bytes, and a line break after 76 characters.
     size: encoding?.toLowerCase() === 'base64' ? Math.floor((size * 57) / 78) : size,
   };
 }

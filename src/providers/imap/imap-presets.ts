@@ -2,17 +2,20 @@ import { domainToASCII } from 'node:url';
 import type { KnownMailProvider, MailServers } from '../port/mail-discovery.ts';
 import { type FoundServer, toServers } from './discovery/found.ts';
 
-/** A provider of mail whose servers are known. */
+/** A mail provider whose servers are known. */
 export interface ImapPreset extends KnownMailProvider {
   imap: PresetServer;
   smtp: PresetServer;
-  /** Whether its SMTP server files what it sends by itself; default false. */
+  /** Whether its SMTP server files sent messages itself. Default false. */
   filesSent?: boolean;
   caldavUrl?: string;
   carddavUrl?: string;
-  /** Domains of its addresses, in lower case; `.example.test` stands for all below example.test. */
+  /**
+   * Domains of its addresses, in lower case. `.example.test` stands for all domains below
+   * example.test.
+   */
   domains: readonly string[];
-  /** What the names of its mail exchangers end with, for domains that its customers bring along. */
+  /** Endings of the names of its mail exchangers, to recognise customers' own domains. */
   exchangers: readonly string[];
 }
 
@@ -22,9 +25,9 @@ const tls = (host: string, port = 993): PresetServer => ({ host, port, security:
 const starttls = (host: string): PresetServer => ({ host, port: 587, security: 'starttls' });
 
 const APP_PASSWORD = (where: string) =>
-  `The password of the account is not enough: it needs an app password, made at ${where}.`;
+  `The normal password of the account is not accepted here: create an app password at ${where} and use it instead.`;
 const MICROSOFT =
-  'Microsoft takes no passwords for mail any more, except on some company servers: sign in at Microsoft instead.';
+  'Microsoft no longer accepts passwords for mail, except on some company servers: sign in with Microsoft instead.';
 
 const outlook = {
   oauth: 'microsoft',
@@ -34,7 +37,10 @@ const outlook = {
   filesSent: true,
 } as const;
 
-/** Every preset; the user name is the whole address at all of them. Hosts are those of each provider's own help pages. */
+/**
+ * Every preset. The user name is the whole address at all of them. Hosts are taken from each
+ * provider's own help pages.
+ */
 export const IMAP_PRESETS: readonly ImapPreset[] = [
   {
     preset: 'gmail',
@@ -140,7 +146,7 @@ export const IMAP_PRESETS: readonly ImapPreset[] = [
     title: 'GMX',
     providerName: 'imap',
     oauth: null,
-    hint: 'Access by IMAP has to be allowed in the settings of the mailbox first (Settings, POP3/IMAP).',
+    hint: 'Access by IMAP must first be allowed in the settings of the mailbox (Settings, POP3/IMAP).',
     imap: tls('imap.gmx.net'),
     smtp: tls('mail.gmx.net', 465),
     domains: ['gmx.de', 'gmx.net', 'gmx.at', 'gmx.ch'],
@@ -151,7 +157,7 @@ export const IMAP_PRESETS: readonly ImapPreset[] = [
     title: 'WEB.DE',
     providerName: 'imap',
     oauth: null,
-    hint: 'Access by IMAP has to be allowed in the settings of the mailbox first (Settings, POP3/IMAP).',
+    hint: 'Access by IMAP must first be allowed in the settings of the mailbox (Settings, POP3/IMAP).',
     imap: tls('imap.web.de'),
     smtp: starttls('smtp.web.de'),
     domains: ['web.de'],
@@ -186,7 +192,7 @@ export const IMAP_PRESETS: readonly ImapPreset[] = [
     title: 'Zoho Mail',
     providerName: 'imap',
     oauth: null,
-    hint: 'Access by IMAP has to be allowed in the settings of the mailbox first; with two-factor sign-in it needs an app password.',
+    hint: 'Access by IMAP must first be allowed in the settings of the mailbox; accounts with two-factor sign-in need an app password.',
     imap: tls('imap.zoho.com'),
     smtp: tls('smtp.zoho.com', 465),
     domains: ['zoho.com', 'zohomail.com'],
@@ -199,7 +205,10 @@ const BY_DOMAIN = new Map(
   IMAP_PRESETS.flatMap((preset) => preset.domains.map((domain) => [domain, preset])),
 );
 
-/** Part of an address after the last `@`, in lower case, as DNS has it (`xn--…`); empty: it can be no domain. */
+/**
+ * The part of an address after the last `@`, in lower case and in the form used by DNS (`xn--…`).
+ * Empty if the part cannot be a domain.
+ */
 export function domainOf(email: string): string {
   return domainToASCII(email.slice(email.lastIndexOf('@') + 1));
 }
@@ -230,7 +239,7 @@ export function presetOfHost(host: string): ImapPreset | undefined {
   return IMAP_PRESETS.find(({ imap, smtp }) => imap.host === host || smtp.host === host);
 }
 
-/** What of a preset is told to callers of the port. */
+/** The fields of a preset that the port exposes. */
 export function knownOf({
   preset,
   title,

@@ -1,7 +1,7 @@
 import type { ImapFlow, ListResponse } from 'imapflow';
 import { answerOf } from './imap-connection.ts';
 
-/** Made where an account has no folder for what it sends. */
+/** Name of the folder that is created if an account has no Sent folder. */
 const SENT_NAME = 'Sent';
 
 /** Folders of an account that can hold messages. */
@@ -10,7 +10,10 @@ async function foldersOf(client: ImapFlow): Promise<ListResponse[]> {
   return folders.filter(({ flags }) => !flags.has('\\Noselect') && !flags.has('\\NonExistent'));
 }
 
-/** The folder of that use: as the server says (RFC 6154), else by its name in the languages the library knows. */
+/**
+ * The folder for a special use: as reported by the server (RFC 6154), otherwise by its name in the
+ * languages that the library knows.
+ */
 function pathOf(folders: readonly ListResponse[], use: string): string | null {
   return folders.find(({ specialUse }) => specialUse === use)?.path ?? null;
 }
@@ -32,8 +35,10 @@ async function isThere(
 }
 
 /**
- * Whether a message is among the sent ones, among all (Gmail), or came back to its sender.
- * @returns null: nowhere, and there is no folder of sent ones or of all
+ * Whether a message is in the Sent folder, in the folder of all messages (Gmail), or in the inbox
+ * because it came back to its sender.
+ * @returns `null` if it was not found and the account has neither a Sent folder nor a folder of
+ *   all messages
  */
 export async function isAmongSent(
   client: ImapFlow,
@@ -48,7 +53,7 @@ export async function isAmongSent(
   return filed.length > 0 ? false : null;
 }
 
-/** Files a copy as read, unless there is one. */
+/** Files a copy as read, unless the folder has one already. */
 export async function fileAmongSent(
   client: ImapFlow,
   messageIdHeader: string,
@@ -56,7 +61,8 @@ export async function fileAmongSent(
 ): Promise<void> {
   const path =
     pathOf(await foldersOf(client), '\\Sent') ?? (await client.mailboxCreate(SENT_NAME)).path;
-  // The library leaves out flags that the open mailbox does not take; opened for reading it takes none.
+  // The folder is opened for writing, because the library drops flags that the open mailbox does
+  // not permit. A read-only mailbox permits none.
   if (await isThere(client, path, messageIdHeader, false)) return;
   await answerOf(client, client.append(path, mime, ['\\Seen']));
 }

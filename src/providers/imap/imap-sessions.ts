@@ -13,41 +13,50 @@ import { IMAP_LIMITS, type ImapLimits } from './imap-limits.ts';
 import { ImapSlots, type Place } from './imap-slots.ts';
 
 export interface UseOptions {
-  /** Aborted: the use ends at once, with `temporary`, and its connection is cut. */
+  /** If aborted, the use ends at once with `temporary` and its connection is cut. */
   signal?: AbortSignal;
-  /** For the use as a whole, in milliseconds, waiting for a connection not counted; default `ImapLimits.useMs`. */
+  /**
+   * For the whole use, in milliseconds, without the time spent waiting for a connection. Default
+   * `ImapLimits.useMs`.
+   */
   limitMs?: number;
 }
 
-/** A connection somebody needs. */
+/** A request for a connection. */
 interface Want extends Place {
-  /** Connections of the same identity may be shared, one after the other. */
+  /** Connections with the same identity may be reused, one user at a time. */
   id: string;
   server: ImapServer;
 }
 
 interface Waiter {
   want: Want;
-  /** Gets a connection, or the place for a new one; false when it has just stopped waiting. */
-  take(got: ImapConnection | 'place'): boolean;
+  /**
+   * Hands over a connection, or a slot for a new one. Returns false if the waiter has just stopped
+   * waiting.
+   */
+  take(got: ImapConnection | 'slot'): boolean;
   refuse(error: ProviderError): void;
 }
 
-/** Kept altogether, whoever's they are; the one unused for longest goes first. */
+/**
+ * Highest number of kept connections of all accounts. The one unused for longest is closed first.
+ */
 const MOST_KEPT = 500;
 const QUEUE_RETRY_SECONDS = 15;
 const WATCH_RETRY_SECONDS = 300;
 
 /**
- * Connections to the mailboxes of accounts: each for one user at a time, kept for a while between uses, few per account
- * and not too many per host. Everything that fails here fails with a `ProviderError`.
+ * Connections to the mailboxes of accounts. Each is used by one caller at a time and kept for a
+ * while between uses. Their number is limited per account and per host. Every failure is a
+ * `ProviderError`.
  */
 export class ImapSessions {
   readonly limits: ImapLimits;
   readonly #kept: KeptSessions<ImapConnection>;
   readonly #slots: ImapSlots;
   readonly #open = new Map<ImapConnection, Want>();
-  /** In the order they came. */
+  /** In order of arrival. */
   readonly #waiters = new Set<Waiter>();
   #closed = false;
 
@@ -67,12 +76,13 @@ export class ImapSessions {
   }
 
   /**
-   * Gives `work` a connection that is logged in and its alone until it is done: locks of mailboxes are not needed. Which
-   * mailbox is open is as the last user left it. A failed command leaves the connection as good as before; any other
-   * failure, and a command that goes unanswered, ends it.
+   * Runs `work` with a logged-in connection that it does not share, so mailbox locks are not
+   * needed. The mailbox left open by the previous user may still be open. A refused command leaves
+   * the connection usable; any other failure, or a missing reply, closes it.
    *
-   * Methods of the library that answer `false` for a refused command: see `answerOf`.
-   * @throws {ProviderError} whatever it fails with; what `work` throws as one passes as it is
+   * Methods of the library that return `false` for a refused command: see `answerOf`.
+   * @throws {ProviderError} for every failure; a `ProviderError` thrown by `work` is rethrown
+   *   unchanged
    */
   async use<T>(
     account: ProviderAccount,
@@ -89,9 +99,10 @@ export class ImapSessions {
   }
 
   /**
-   * As `use`, for an account whose settings may be wrong: over a new connection, which is closed afterwards. Its server may
-   * answer little (`VERIFY_LIMITS`).
-   * @throws {ProviderError} also `unsupported`, when the settings can never work; `setting` says which one it is about
+   * Like `use`, for an account whose settings may be wrong: over a new connection that is closed
+   * afterwards, with small limits for the server's responses (`VERIFY_LIMITS`).
+   * @throws {ProviderError} also `unsupported` if the settings can never work; `setting` names
+   *   the setting concerned
    */
   async useOnce<T>(
     account: Omit<ProviderAccount, 'accountId'>,
@@ -104,7 +115,7 @@ export class ImapSessions {
       `${account.applicationId} ${account.email}`,
       false,
     );
-    await this.#waitForPlace(want, signal);
+    await this.#waitForSlot(want, signal);
     const connection = await this.#start(want, { ...this.#traits, answers: VERIFY_LIMITS }, signal);
     try {
       return await this.#run(connection, work, options);
@@ -114,28 +125,32 @@ export class ImapSessions {
   }
 
   /**
-   * A connection for watching, the caller's until it ends.
-   * @throws {ProviderError} `unsupported` when the limits leave none for watching; `rate-limited` when there are enough
+   * Opens a connection for watching. The caller keeps it until it ends.
+   * @throws {ProviderError} `unsupported` if the limits leave no connection for watching;
+   *   `rate-limited` if too many connections are watching
    */
   async hold(account: ProviderAccount, traits: ConnectionTraits): Promise<ImapConnection> {
     if (this.limits.perAccount < 2)
-      throw new ProviderError('unsupported', 'One connection per account leaves none for watching');
+      throw new ProviderError(
+        'unsupported',
+        'A limit of one connection per account leaves none for watching',
+      );
     const want = wantOf(account, account.accountId, true);
-    // A watch lasts: waiting for the end of another one would be waiting in vain.
+    // Watches stay open, so waiting for another one to end would be in vain.
     if (this.#slots.isWatched(want.account) || this.#slots.isHostFull(want))
-      throw new ProviderError('rate-limited', 'There are enough connections that watch', {
+      throw new ProviderError('rate-limited', 'Too many connections are already watching', {
         retryAfterSeconds: WATCH_RETRY_SECONDS,
       });
-    await this.#waitForPlace(want, null);
+    await this.#waitForSlot(want, null);
     return this.#start(want, traits, null).catch(asVerified);
   }
 
-  /** Connections there are, those nobody uses at the moment included. */
+  /** Number of open connections, including unused ones. */
   get size(): number {
     return this.#open.size;
   }
 
-  /** Closes kept connections politely and cuts those in use. Afterwards nothing can be used any more. */
+  /** Closes kept connections politely and cuts those in use. Afterwards every use fails. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const waiter of this.#waiters) waiter.refuse(shutDown());
@@ -151,7 +166,7 @@ export class ImapSessions {
 
   async #acquire(want: Want, signal: AbortSignal | null): Promise<ImapConnection> {
     for (;;) {
-      const kept = this.#kept.take(want.id) ?? (await this.#waitForPlace(want, signal));
+      const kept = this.#kept.take(want.id) ?? (await this.#waitForSlot(want, signal));
       if (kept === null) return this.#start(want, this.#traits, signal).catch(asVerified);
       const { probeAfterMs, probeMs } = this.limits;
       const isFresh = performance.now() - kept.usedAt < probeAfterMs;
@@ -160,14 +175,17 @@ export class ImapSessions {
     }
   }
 
-  /** Waits for room for a new connection; or gets one that has just become free. */
-  async #waitForPlace(want: Want, signal: AbortSignal | null): Promise<ImapConnection | null> {
+  /**
+   * Waits for a slot for a new connection.
+   * @returns a connection that was released meanwhile, or `null` if the caller got a slot
+   */
+  async #waitForSlot(want: Want, signal: AbortSignal | null): Promise<ImapConnection | null> {
     if (this.#closed) throw shutDown();
-    // Those who came first are served first, but nobody waits behind those who wait for another host.
-    if (this.#takePlace(want)) return null;
+    // Waiters are served in order of arrival, but do not block waiters for other hosts.
+    if (this.#takeSlot(want)) return null;
     let waiter: Waiter | undefined;
     try {
-      const got = await waitFor<ImapConnection | 'place'>(signal, (wait) => {
+      const got = await waitFor<ImapConnection | 'slot'>(signal, (wait) => {
         wait.within(this.limits.queueMs, 'all connections to the server are in use');
         const take: Waiter['take'] = (got) => {
           const isWaiting = !wait.over;
@@ -177,7 +195,7 @@ export class ImapSessions {
         waiter = { want, take, refuse: wait.reject };
         this.#waiters.add(waiter);
       });
-      return got === 'place' ? null : got;
+      return got === 'slot' ? null : got;
     } catch (error) {
       if (error instanceof ProviderError) throw error;
       throw new ProviderError('rate-limited', 'All connections to the server are in use', {
@@ -188,8 +206,8 @@ export class ImapSessions {
     }
   }
 
-  /** Takes the place of a connection, at the expense of one nobody uses. */
-  #takePlace(want: Want): boolean {
+  /** Takes a slot for a connection. If none is free, closes an unused connection. */
+  #takeSlot(want: Want): boolean {
     if (this.#slots.take(want)) return true;
     const idle = this.#slots.isAccountFull(want)
       ? this.#kept.find((connection) => this.#open.get(connection)?.account === want.account)
@@ -203,7 +221,7 @@ export class ImapSessions {
     return this.#slots.take(want);
   }
 
-  /** @throws {ProviderError} and frees the place that was taken for it */
+  /** @throws {ProviderError} after releasing the slot */
   async #start(
     want: Want,
     traits: ConnectionTraits,
@@ -223,7 +241,7 @@ export class ImapSessions {
       this.#forget(connection);
       this.#serveWaiters();
     };
-    // It may have ended, or all of this, while it was being opened.
+    // The connection, or all sessions, may have been closed while it was being opened.
     if (!connection.usable) connection.onEnd();
     if (this.#closed) connection.destroy();
     return connection;
@@ -258,12 +276,12 @@ export class ImapSessions {
     this.#serveWaiters();
   }
 
-  /** Gives places that have become free to those who wait for them. */
+  /** Gives free slots to waiters. */
   #serveWaiters(): void {
     for (const waiter of this.#waiters) {
-      if (!this.#takePlace(waiter.want)) continue;
+      if (!this.#takeSlot(waiter.want)) continue;
       this.#waiters.delete(waiter);
-      if (!waiter.take('place')) this.#slots.free(waiter.want);
+      if (!waiter.take('slot')) this.#slots.free(waiter.want);
     }
   }
 
@@ -278,7 +296,8 @@ export class ImapSessions {
 function wantOf(account: ProviderAccount, key: string, watches: boolean): Want {
   const server = serverOf(account);
   const { host, port, security, login } = server;
-  // Another password or token is another connection: who has lost access does not keep it over an old one.
+  // The login is part of the identity, so that a client with a changed or revoked password or token
+  // cannot use an old connection.
   const id = createHash('sha256')
     .update(JSON.stringify([key, host, port, security, login]))
     .digest('base64');
@@ -293,7 +312,10 @@ function serverOf(account: ProviderAccount): ImapServer {
   }
 }
 
-/** Settings that were fit when they were stored may become so again. */
+/**
+ * Turns `unsupported` into `temporary`: the settings worked when they were stored and may work
+ * again.
+ */
 function asVerified(error: unknown): never {
   if (!(error instanceof ProviderError) || error.code !== 'unsupported') throw error;
   const { message, setting, cause } = error;

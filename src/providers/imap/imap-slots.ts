@@ -1,11 +1,11 @@
 import { KeyedCount } from '../../platform/base/concurrency/keyed-count.ts';
 import type { ImapLimits } from './imap-limits.ts';
 
-/** Whose connection it is, where to, and what for. */
+/** The account and host of a connection, and whether it is a watch. */
 export interface Place {
   account: string;
   host: string;
-  /** Whether it watches; those are counted by themselves, because they stay. */
+  /** Whether the connection is a watch. Watches are counted separately, because they stay open. */
   watches: boolean;
 }
 
@@ -17,7 +17,9 @@ export class ImapSlots {
     private readonly limits: Pick<ImapLimits, 'perAccount' | 'perHost' | 'watchesPerHost'>,
   ) {}
 
-  /** Whether the account has as many as it may. A watch leaves one for the work. */
+  /**
+   * Whether the account has reached its limit. A watch must leave one connection for other work.
+   */
   isAccountFull({ account, watches }: Place): boolean {
     return (
       (watches && this.isWatched(account)) ||
@@ -25,25 +27,28 @@ export class ImapSlots {
     );
   }
 
-  /** Whether another watch would leave none. */
+  /** Whether another watch would leave no connection for other work. */
   isWatched(account: string): boolean {
     return this.#counts.get(watchKey(account)) >= this.limits.perAccount - 1;
   }
 
-  /** Whether the host has as many of its kind as it may. */
+  /** Whether the host has reached its limit for this kind of connection. */
   isHostFull(place: Place): boolean {
     const { perHost, watchesPerHost } = this.limits;
     return this.#counts.get(hostKey(place)) >= (place.watches ? watchesPerHost : perHost);
   }
 
-  /** Counts one, when there is room for it. */
+  /**
+   * Counts a connection if the limits allow it.
+   * @returns false if a limit is reached
+   */
   take(place: Place): boolean {
     if (this.isAccountFull(place) || this.isHostFull(place)) return false;
     for (const key of keysOf(place)) this.#counts.add(key, 1);
     return true;
   }
 
-  /** Counts one less. */
+  /** Removes a connection from the count. */
   free(place: Place): void {
     for (const key of keysOf(place)) this.#counts.add(key, -1);
   }

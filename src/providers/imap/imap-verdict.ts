@@ -1,32 +1,32 @@
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 
-/** What a refusal answers: the greeting, the login, or any command after it. */
+/** What was refused: the greeting, the login, or a later command. */
 export type ImapStage = 'connect' | 'login' | 'command';
 
-/** A refusal (NO, BAD, BYE) as a server words it. */
+/** A refusal (NO, BAD, BYE) as the server worded it. */
 export interface ImapReply {
-  /** BYE ends the connection; a greeting may be one. */
+  /** BYE ends the connection; it can also be the greeting. */
   status: 'NO' | 'BAD' | 'BYE';
-  /** Response code (RFC 5530), upper case; null when there is none. */
+  /** Response code (RFC 5530) in upper case. `null` if there is none. */
   code: string | null;
   text: string;
 }
 
-/** What a refusal means. */
+/** The meaning of a refusal. */
 export interface ImapVerdict {
   code: ProviderErrorCode;
-  /** A guess, where the server names no time. */
+  /** An estimate, if the server names no time. */
   retryAfterSeconds: number | null;
 }
 
-/** Later, in seconds: RFC 5530, and LIMIT of RFC 9051. */
+/** Codes for temporary refusals (RFC 5530, and LIMIT of RFC 9051), with the delay in seconds. */
 const LATER_CODES: Readonly<Record<string, number>> = {
   UNAVAILABLE: 60,
   LIMIT: 60,
   INUSE: 15,
   THROTTLED: 60,
 };
-/** RFC 5530, 4314, 7889, 8474, 9051; a command that gets one of these gets it again. */
+/** Codes of RFC 5530, 4314, 7889, 8474 and 9051. Repeating the same command gives the same code. */
 const COMMAND_CODES: Readonly<Record<string, ProviderErrorCode>> = {
   NONEXISTENT: 'not-found',
   TRYCREATE: 'not-found',
@@ -40,14 +40,17 @@ const COMMAND_CODES: Readonly<Record<string, ProviderErrorCode>> = {
   'UNKNOWN-CTE': 'rejected',
   USEATTR: 'rejected',
 };
-/** The credentials, for good; EXPIRED says that the password has. */
+/** Codes that refuse the credentials for good. EXPIRED means that the password has expired. */
 const LOGIN_CODES = new Set(['AUTHENTICATIONFAILED', 'AUTHORIZATIONFAILED', 'EXPIRED', 'WEBALERT']);
 
 const TOO_MUCH =
   /throttl|\brate[ -]?limit|too (many|fast|frequent)|(exceed|reached).{0,40}\b(limit|bandwidth|connections)|\b(limit|maximum)\b.{0,40}\b(exceed|reached)|maximum number of|bandwidth limit|slow down/i;
 const LATER =
   /temporar|try (it )?again|later|unavailable|internal|timed? ?out|server (error|busy)|not connected|backend/i;
-/** What servers say that give no code (Exchange Online, Courier, hMailServer), and Gmail with ALERT. */
+/**
+ * Texts of servers that give no code (Exchange Online, Courier, hMailServer), and of Gmail with
+ * ALERT.
+ */
 const BAD_LOGIN =
   /(login|logon|authenticat\w*|auth) (has )?(failed|failure|incorrect|denied|rejected)|(invalid|incorrect|wrong|bad|unknown) (user|login|logon|credential|password|name)|(credentials?|password|user ?name) (is |are |was )?(invalid|incorrect|wrong|rejected)|application-specific password|app(lication)? password|log ?in via your web browser|web login required|less secure app/i;
 const NO_MAILBOX =
@@ -59,9 +62,9 @@ const BACKOFF = /backoff time[:=\s]+(\d{1,9})/i;
 const GUESS_SECONDS = 60;
 
 /**
- * What a refusal means. The response code counts more than the words, and what will pass more than what is final: only
- * a server's refusal of the credentials themselves is `auth-invalid`, because a server in trouble must not cost the
- * user a new sign-in.
+ * Decides what a refusal means. The response code takes precedence over the text, and a temporary
+ * cause over a final one. Only an explicit refusal of the credentials is `auth-invalid`: a server
+ * with a fault must not force the user to sign in again.
  */
 export function imapVerdict(stage: ImapStage, reply: ImapReply): ImapVerdict {
   const code = codeOf(stage, reply);
@@ -73,13 +76,13 @@ export function imapVerdict(stage: ImapStage, reply: ImapReply): ImapVerdict {
 
 function codeOf(stage: ImapStage, { status, code, text }: ImapReply): ProviderErrorCode {
   if (code !== null && code in LATER_CODES) return 'rate-limited';
-  // Gmail says OVERQUOTA of its limits of commands and bandwidth, too.
+  // Gmail also uses OVERQUOTA for its limits of commands and bandwidth.
   if (TOO_MUCH.test(text)) return 'rate-limited';
   if (status === 'BYE') return 'temporary';
   if (stage === 'login') return loginCode(code, text);
   const known = code === null ? undefined : COMMAND_CODES[code];
   if (known) return known;
-  // PRIVACYREQUIRED: not without encryption.
+  // PRIVACYREQUIRED: the server requires encryption.
   if (code === 'PRIVACYREQUIRED') return 'unsupported';
   if (status === 'BAD' || code !== null || LATER.test(text)) return 'temporary';
   if (NO_MAILBOX.test(text)) return 'not-found';
@@ -89,7 +92,7 @@ function codeOf(stage: ImapStage, { status, code, text }: ImapReply): ProviderEr
 function loginCode(code: string | null, text: string): ProviderErrorCode {
   if (code === 'PRIVACYREQUIRED') return 'unsupported';
   if (code !== null && LOGIN_CODES.has(code)) return 'auth-invalid';
-  // ALERT only asks to show the text (RFC 9051 7.1).
+  // ALERT only requests that the text is shown (RFC 9051 section 7.1).
   if (code !== null && code !== 'ALERT') return 'temporary';
   return BAD_LOGIN.test(text) && !LATER.test(text) ? 'auth-invalid' : 'temporary';
 }

@@ -12,7 +12,7 @@ import type { ImapSessions } from './imap-sessions.ts';
 import { type ImapServer, imapServerOf, type ImapSettings, smtpServerOf } from './imap.settings.ts';
 import { ProbeError, type ProbeFailure, probeServer } from './server-probe.ts';
 
-/** An address of calendars or address books, and who logs in there. */
+/** The URL of calendars or address books, with the login to use there. */
 export interface DavPlace {
   kind: 'caldav' | 'carddav';
   url: string;
@@ -23,13 +23,14 @@ export interface VerifyDependencies {
   policy: EgressPolicy;
   sessions: ImapSessions;
   /**
-   * @param allowance for all that DAV servers answer in this check
-   * @throws {ProviderError} when there is no such server, it refuses the login, or answers too much
+   * Checks a CalDAV or CardDAV server.
+   * @param allowance limit for everything that DAV servers send during this check
+   * @throws {ProviderError} if there is no such server, or it refuses the login or sends too much
    */
   checkDav(place: DavPlace, allowance: DavAllowance): Promise<void>;
   /** Certificate authorities to trust instead of the system's (PEM). */
   ca?: string;
-  /** For everything together, in milliseconds; default 20000. */
+  /** Time limit for the whole check, in milliseconds. Default 20000. */
   limitMs?: number;
 }
 
@@ -37,14 +38,17 @@ type Account = Omit<ProviderAccount, 'accountId'>;
 type Kind = 'imap' | 'smtp';
 
 const LIMIT_MS = 20_000;
-/** For one answer of a DAV server. */
+/** Limit for one response of a DAV server. */
 const DAV_ANSWER_BYTES = 256 * 1024;
-/** For all answers of the DAV servers of an account. */
+/** Limit for all responses of the DAV servers of an account. */
 const DAV_BYTES = 1024 * 1024;
-/** Up to where the login begins. */
+/** Time limit for everything before the login. */
 const PROBE_MS = 12_000;
 
-/** What each failure to reach a server is: `unsupported` stands as long as the settings do. */
+/**
+ * Error code and setting for each failure to reach a server. `unsupported` means that only other
+ * settings can help.
+ */
 const FAILURES: Readonly<
   Record<ProbeFailure, readonly [ProviderErrorCode, 'host' | 'port' | 'security']>
 > = {
@@ -63,11 +67,13 @@ const FAILURES: Readonly<
 };
 
 /**
- * Checks an account before a grant is made of it: both servers can be reached, with encryption and valid certificates; both
- * take the login; there is an inbox. Calendars and address books that were found rather than given are left out where they do
- * not work.
+ * Checks an account before its grant is created: both servers can be reached, with encryption and
+ * valid certificates; both accept the login; there is an inbox. Calendars and address books are
+ * removed from the settings if discovery found them and they do not work. If the request named
+ * them, they must work.
  * @returns the settings that work
- * @throws {ProviderError} `setting` names the one it is about; what is final goes before what may pass, IMAP before SMTP
+ * @throws {ProviderError} `setting` names the setting to correct. If several checks fail, a final
+ *   error comes before a temporary one, and IMAP before SMTP
  */
 export async function verifyImap(
   account: Account,
@@ -142,7 +148,7 @@ class Check {
     }
   }
 
-  /** @returns whether it works; false where it need not */
+  /** @returns whether the server works; false only if the settings do not require it */
   async dav(kind: 'caldav' | 'carddav'): Promise<boolean> {
     const url = this.completed.settings[`${kind}_url`];
     if (!url) return false;
@@ -182,13 +188,16 @@ class Check {
     }
   }
 
-  /** A failure after the server was reached, with what helps about it; its cause has the server's own words. */
+  /**
+   * Adds advice to a failure after the server was reached. The server's own text stays in the
+   * cause.
+   */
   #refused(kind: Kind, error: unknown): unknown {
     if (!(error instanceof ProviderError)) return error;
-    const what = kind === 'imap' ? 'The mail server (IMAP)' : 'The server for sending (SMTP)';
+    const what = kind === 'imap' ? 'The mail server (IMAP)' : 'The outgoing mail server (SMTP)';
     const { code } = error;
     if (this.signal.aborted) {
-      return new ProviderError('temporary', `${what} does not answer in time`, {
+      return new ProviderError('temporary', `${what} did not answer in time`, {
         setting: `${kind}_host`,
         cause: error,
       });
@@ -209,11 +218,10 @@ class Check {
   }
 }
 
-/** @throws {ProviderError} `temporary` when it has not come in time */
+/** @throws {ProviderError} `temporary` if there is no result in time */
 function within<T>(what: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const onAbort = () =>
-    reject(new ProviderError('temporary', 'The server does not answer in time'));
+  const onAbort = () => reject(new ProviderError('temporary', 'The server did not answer in time'));
   signal.addEventListener('abort', onAbort, { once: true });
   what.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   return promise;

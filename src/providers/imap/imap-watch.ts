@@ -3,16 +3,21 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import type { ImapSessions } from './imap-sessions.ts';
 
-/** An IDLE that is over sooner has told nothing: a server that does so again and again cannot be watched. */
+/**
+ * A shorter IDLE counts as failed. A server that repeatedly ends IDLE this soon cannot be watched.
+ */
 const SHORTEST_IDLE_MS = 1_000;
 const MOST_SHORT_IDLES = 5;
 
 /**
- * Watches the inbox of an account by IDLE (RFC 2177), over a connection of its own that does nothing else. It is renewed
- * before servers end it, and asked now and then whether it is alive. What happens in other folders it does not tell.
+ * Watches the inbox of an account with IDLE (RFC 2177), over a connection of its own. IDLE is
+ * renewed before servers end it, and the connection is probed now and then. Changes in other
+ * folders are not reported.
  *
- * `onChange` is called once at the beginning, too: between the last look and the watch anything may have happened.
- * @throws {ProviderError} `unsupported` where the server has no IDLE; `rate-limited` when there are enough connections
+ * `onChange` is also called once at the beginning, because the mailbox may have changed between the
+ * last sync pass and the watch.
+ * @throws {ProviderError} `unsupported` if the server has no IDLE; `rate-limited` if too many
+ *   connections are open
  */
 export async function watchInbox(
   sessions: ImapSessions,
@@ -27,7 +32,7 @@ export async function watchInbox(
   const { client } = connection;
   try {
     if (!client.capabilities.has('IDLE') && !client.capabilities.has('IMAP4REV2')) {
-      throw new ProviderError('unsupported', 'The server does not tell of changes (no IDLE)');
+      throw new ProviderError('unsupported', 'The server does not report changes (no IDLE)');
     }
     await client.mailboxOpen('INBOX', { readOnly: true });
   } catch (error) {
@@ -38,7 +43,7 @@ export async function watchInbox(
 }
 
 class InboxWatch implements MailWatch {
-  #told = true;
+  #notified = true;
   #over = false;
 
   constructor(
@@ -46,11 +51,11 @@ class InboxWatch implements MailWatch {
     private readonly watcher: MailWatcher,
   ) {
     const { client } = connection;
-    const onChange = () => this.#tellSoon();
+    const onChange = () => this.#notifySoon();
     client.on('exists', onChange).on('expunge', onChange).on('flags', onChange);
     client.once('close', () => this.#end(connection.failure));
-    this.#told = false;
-    this.#tellSoon();
+    this.#notified = false;
+    this.#notifySoon();
     void this.#idle();
   }
 
@@ -59,12 +64,12 @@ class InboxWatch implements MailWatch {
     await this.connection.quit();
   }
 
-  /** Once for all that a server tells at a time. */
-  #tellSoon(): void {
-    if (this.#told || this.#over) return;
-    this.#told = true;
+  /** Notifies once for all changes that the server reports together. */
+  #notifySoon(): void {
+    if (this.#notified || this.#over) return;
+    this.#notified = true;
     setImmediate(() => {
-      this.#told = false;
+      this.#notified = false;
       if (!this.#over) this.watcher.onChange();
     });
   }
@@ -76,7 +81,7 @@ class InboxWatch implements MailWatch {
     this.watcher.onEnd(error);
   }
 
-  /** The library leaves IDLE when it asks whether the server is alive, and when the server ends it. */
+  /** The library leaves IDLE when it probes the server, and when the server ends IDLE. */
   async #idle(): Promise<void> {
     const { client } = this.connection;
     let short = 0;

@@ -18,7 +18,7 @@ import { ImapSessions } from './imap-sessions.ts';
 import { ImapMail } from './imap.mail.ts';
 import { imapInput } from './imap.settings.ts';
 
-/** What the connector is built on. */
+/** Dependencies of the connector. */
 export interface ImapDependencies {
   policy: EgressPolicy;
   egress: EgressClient;
@@ -29,7 +29,10 @@ export interface ImapDependencies {
   limits?: Partial<ImapLimits>;
 }
 
-/** Accounts at any provider that speaks IMAP and SMTP; with CalDAV and CardDAV where they have it. */
+/**
+ * Accounts at any provider with IMAP and SMTP, and with CalDAV and CardDAV if the provider has
+ * them.
+ */
 export class ImapConnector implements Connector {
   readonly name = 'imap';
   readonly settingsSchema = imapInput;
@@ -66,7 +69,7 @@ export class ImapConnector implements Connector {
     return proveImap(account, this.dependencies.discovery);
   }
 
-  /** Ends every connection to mailboxes. */
+  /** Closes all connections to mailboxes. */
   close() {
     return this.#sessions.close();
   }

@@ -26,8 +26,9 @@ export class ImapMail implements MailPort {
   }
 
   /**
-   * Looks among the sent ones, among all, and in the inbox. Not finding it proves something only where the server itself
-   * files what it sends: elsewhere the copy is filed by `fileSent`, after the send was found to be successful.
+   * Searches the Sent folder, the folder of all messages, and the inbox. A message that is missing
+   * was certainly not sent only if the server itself files sent messages. Otherwise `fileSent`
+   * files the copy, and only after the send is known to have succeeded.
    */
   async findSent(account: ProviderAccount, messageIdHeader: string) {
     const found = await this.sessions.use(account, (client) =>
@@ -37,7 +38,9 @@ export class ImapMail implements MailPort {
     return { found: found === true, conclusive: found === true || (found === false && filesSent) };
   }
 
-  /** Does nothing for a server that files what it sends. A folder of sent ones is made where there is none. */
+  /**
+   * Does nothing if the server files sent messages itself. Creates a Sent folder if there is none.
+   */
   async fileSent(account: ProviderAccount, messageIdHeader: string, mime: Buffer) {
     if (settingsOf(account).smtp_files_sent === true) return;
     await this.sessions.use(account, (client) => fileAmongSent(client, messageIdHeader, mime));

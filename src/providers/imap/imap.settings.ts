@@ -3,7 +3,10 @@ import type { ProviderAccount } from '../port/connector.ts';
 import type { SmtpServer } from '../smtp/smtp-settings.ts';
 import { PRESET_NAMES, presetNamed } from './imap-presets.ts';
 
-/** `tls`: from the first byte; `starttls`: before the login, or not at all; `none`: only to hosts that are allowed by name. */
+/**
+ * `tls`: encrypted from the first byte. `starttls`: encrypted before the login, or the server is
+ * not used. `none`: unencrypted, only for hosts on the operator's allow-list.
+ */
 export const SECURITIES = ['tls', 'starttls', 'none'] as const;
 export type Security = (typeof SECURITIES)[number];
 
@@ -19,48 +22,50 @@ const secret = () => z.string().min(1).max(1_000);
 const security = () => z.enum(SECURITIES);
 
 /**
- * Settings of an account as they are stored: complete, one server each. What a request may leave out has been filled in
- * before (presets, discovery). The names are those of the wire (api facts 3.2).
+ * Settings of an account as they are stored: complete, with one server each. Presets and discovery
+ * have filled in what the request omitted. The names are those of the API.
  */
 export const imapSettings = z.object({
   imap_host: host(),
   imap_port: port(),
   imap_security: security(),
   imap_username: z.string().min(1).max(500),
-  /** Absent: the account has signed in by OAuth. */
+  /** Absent if the account signed in by OAuth. */
   imap_password: secret().optional(),
   smtp_host: host(),
   smtp_port: port(),
   smtp_security: security(),
   smtp_username: z.string().min(1).max(500),
   smtp_password: secret().optional(),
-  /** Whether the server files what it sends into the Sent folder by itself (Gmail does). Default false. */
+  /**
+   * Whether the server files sent messages in the Sent folder itself, as Gmail does. Default false.
+   */
   smtp_files_sent: z.boolean().optional(),
-  /** Where its calendars are; absent: it has none. The login is that of IMAP. */
+  /** URL of its calendars; absent if it has none. The login is that of IMAP. */
   caldav_url: z.url({ protocol: /^https?$/ }).optional(),
-  /** Where its address books are; absent: it has none. */
+  /** URL of its address books; absent if it has none. */
   carddav_url: z.url({ protocol: /^https?$/ }).optional(),
 });
 export type ImapSettings = z.infer<typeof imapSettings>;
 
-/** Null counts as absent. */
+/** `null` counts as absent. */
 const given = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value) => value ?? undefined);
 const url = () =>
   z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000);
 
 /**
- * Settings as a request gives them: everything may be left out, and is then completed by a preset or by discovery. Port and
- * security follow from each other.
+ * Settings as given in a request. Every field is optional; a preset or discovery fills in the rest.
+ * Port and security are derived from each other.
  */
 export const imapInput = z.object({
-  /** Servers of a provider by its name in our table (docs/providers/imap.md). */
+  /** Name of a provider in Carillon's table, whose servers are used (docs/providers/imap.md). */
   preset: given(
     z.string().refine((name) => presetNamed(name) !== undefined, {
       error: `must be one of ${PRESET_NAMES.join(', ')}`,
     }),
   ),
-  /** For IMAP and SMTP alike, where they have no password of their own. */
+  /** Password for IMAP and SMTP, unless they have their own. */
   password: given(secret()),
   imap_host: given(host()),
   imap_port: given(port()),
@@ -72,7 +77,10 @@ export const imapInput = z.object({
   smtp_security: given(security()),
   smtp_username: given(z.string().min(1).max(500)),
   smtp_password: given(secret()),
-  /** false: STARTTLS instead of TLS from the first byte, on ports that tell neither. Nothing is ever sent in the clear for it. */
+  /**
+   * `false` selects STARTTLS instead of TLS from the first byte on ports that imply neither. It
+   * never permits an unencrypted connection.
+   */
   ssl_required: given(z.union([z.boolean(), z.stringbool()])),
   smtp_files_sent: given(z.boolean()),
   caldav_url: given(url()),
@@ -87,7 +95,7 @@ export interface ImapServer {
   login: { user: string } & ({ password: string } | { accessToken: string });
 }
 
-/** @throws {z.ZodError} when they were stored by something else */
+/** @throws {z.ZodError} if the settings were not stored by this connector */
 export function settingsOf(account: Pick<ProviderAccount, 'settings'>): ImapSettings {
   return imapSettings.parse(account.settings);
 }
@@ -102,14 +110,14 @@ function loginOf(
     : { user, password };
 }
 
-/** Where the mailbox of an account is. */
+/** The IMAP server and login of an account. */
 export function imapServerOf(account: ProviderAccount): ImapServer {
   const { imap_host, imap_port, imap_security, imap_username, imap_password } = settingsOf(account);
   const login = loginOf(account, imap_username, imap_password);
   return { host: imap_host, port: imap_port, security: imap_security, login };
 }
 
-/** Where an account hands over what it sends. */
+/** The SMTP server and login of an account. */
 export function smtpServerOf(account: ProviderAccount): SmtpServer {
   const { smtp_host, smtp_port, smtp_security, smtp_username, smtp_password } = settingsOf(account);
   const login = loginOf(account, smtp_username, smtp_password);

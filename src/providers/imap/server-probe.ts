@@ -6,7 +6,7 @@ import { isTrustedHost, openSocket } from '../smtp/smtp-socket.ts';
 import { waitFor } from '../smtp/wait.ts';
 import type { Security } from './imap.settings.ts';
 
-/** A server that may be there. */
+/** A server to be checked. */
 export interface ProbedServer {
   protocol: 'imap' | 'smtp';
   host: string;
@@ -15,17 +15,29 @@ export interface ProbedServer {
 }
 
 /**
- * Why a server cannot be used. `unknown-host`: there is no such name; `dns`: nobody could be asked about it; `blocked`: the
- * address is not a public one; `cleartext`: without encryption, and not on the operator's allow-list; `closed`: nothing
- * listens there; `silent`: no answer in time; `certificate`: not valid for this host now; `tls`: no encryption from the first
- * byte; `no-starttls`: not offered; `protocol`: what answers is another kind of server; `refused`: it turns us away at the moment;
- * `lost`: the connection broke.
+ * Why a server cannot be used:
+ * - `unknown-host`: the host name does not exist;
+ * - `dns`: the host name could not be looked up;
+ * - `blocked`: the address is not public;
+ * - `cleartext`: the connection would be unencrypted and the host is not on the operator's
+ *   allow-list;
+ * - `closed`: nothing listens on the port;
+ * - `silent`: no reply in time;
+ * - `certificate`: the certificate is not valid for this host now;
+ * - `tls`: no TLS from the first byte;
+ * - `no-starttls`: STARTTLS is not offered;
+ * - `protocol`: the server speaks another protocol;
+ * - `refused`: the server refuses connections for now;
+ * - `lost`: the connection broke.
  */
 export type ProbeFailure =
   | 'unknown-host' | 'dns' | 'blocked' | 'cleartext' | 'closed' | 'silent' | 'certificate' | 'tls' | 'no-starttls'
   | 'protocol' | 'refused' | 'lost'; // prettier-ignore
 
-/** A server cannot be used. `message` completes a sentence that begins with its name, and is fit to be shown. */
+/**
+ * A server cannot be used. `message` completes a sentence that starts with the name of the server,
+ * and may be shown to users.
+ */
 export class ProbeError extends Error {
   override name = 'ProbeError';
   readonly failure: ProbeFailure;
@@ -38,11 +50,11 @@ export class ProbeError extends Error {
 
 export interface ProbeOptions {
   policy: EgressPolicy;
-  /** For everything together, in milliseconds. */
+  /** Time limit for the whole probe, in milliseconds. */
   limitMs: number;
   /** Certificate authorities to trust instead of the system's (PEM). */
   ca?: string;
-  /** Ends it early. */
+  /** Ends the probe early. */
   signal?: AbortSignal;
 }
 
@@ -50,8 +62,8 @@ const LONGEST_ANSWER = 16 * 1024;
 const NO_TLS = 'does not speak TLS (1.2 or newer) on this port';
 
 /**
- * Connects to a server as a client would, up to the point where it would log in: name, port, encryption with a valid
- * certificate, greeting. Nothing secret is said.
+ * Connects to a server like a client, up to the point where the client would log in: name, port,
+ * encryption with a valid certificate, greeting. Sends no secret.
  * @throws {ProbeError}
  */
 export async function probeServer(server: ProbedServer, options: ProbeOptions): Promise<void> {
@@ -84,14 +96,14 @@ export async function probeServer(server: ProbedServer, options: ProbeOptions): 
   }
 }
 
-/** Last line of an answer: IMAP's greeting, its answer to a command of ours; SMTP's have no dash after the code. */
+/** The last line of a reply. In SMTP it has no dash after the code. */
 const LAST_LINE = {
   imapGreeting: /^.*\n/,
   imapReply: /^a .*\n/im,
   smtp: /^(?!\d{3}-).*\n/m,
 } as const;
 
-/** Upgrades the connection in clear text, as RFC 3501 6.2.1 and RFC 3207 have it. */
+/** Requests STARTTLS on the unencrypted connection (RFC 3501 section 6.2.1, RFC 3207). */
 async function askForTls(socket: Socket, server: ProbedServer, wait: AnswerWait): Promise<void> {
   await greeting(socket, server, wait).catch(perhapsTls);
   const ask = (command: string) => {
@@ -101,16 +113,16 @@ async function askForTls(socket: Socket, server: ProbedServer, wait: AnswerWait)
   if (server.protocol === 'smtp') await ask('EHLO [127.0.0.1]');
   const reply = await ask(server.protocol === 'imap' ? 'a STARTTLS' : 'STARTTLS');
   if (!(server.protocol === 'imap' ? /^a OK/im : /^220/).test(reply)) {
-    throw new ProbeError('no-starttls', `offers no STARTTLS on port ${server.port}`);
+    throw new ProbeError('no-starttls', `does not offer STARTTLS on port ${server.port}`);
   }
 }
 
-/** Servers that want TLS from the first byte wait for it in silence. */
+/** Servers that expect TLS from the first byte send nothing before it. */
 function perhapsTls(error: unknown): never {
   if (toProbeError(error).failure !== 'silent') throw error;
   throw new ProbeError(
     'silent',
-    'says nothing in time: perhaps it wants TLS from the first byte on this port',
+    'sends nothing in time: perhaps it expects TLS from the first byte on this port',
     {
       cause: error,
     },
@@ -134,7 +146,7 @@ function encrypt(
       minVersion: 'TLSv1.2',
     });
     secure.once('secureConnect', () => wait.resolve(secure));
-    // Stays: an error after the end must not end the process.
+    // This listener stays: a late error must not end the process.
     secure.on('error', (error: NodeJS.ErrnoException) =>
       wait.reject(
         error.code === 'ECONNRESET' ? new ProbeError('tls', NO_TLS, { cause: error }) : error,
@@ -157,18 +169,19 @@ function answer(socket: Socket, lastLine: RegExp, { left, signal }: AnswerWait):
       socket.off('data', onData);
       socket.off('close', onClose);
       socket.off('error', end);
-      // Bytes that come before the next reader must not be lost.
+      // Bytes that arrive before the next reader is attached must not be lost.
       socket.pause();
       if (error) wait.reject(error);
       else wait.resolve(text);
     };
     const onData = (chunk: Buffer) => {
-      // To JavaScript a carriage return ends a line, too.
+      // JavaScript regular expressions treat a carriage return as a line end, too.
       text += chunk.toString('latin1').replaceAll('\r', '');
       if (lastLine.test(text)) end(null);
-      else if (text.length > LONGEST_ANSWER) end(new ProbeError('protocol', 'answers without end'));
+      else if (text.length > LONGEST_ANSWER)
+        end(new ProbeError('protocol', 'sends a reply without end'));
     };
-    const onClose = () => end(new ProbeError('lost', 'closes the connection at once'));
+    const onClose = () => end(new ProbeError('lost', 'closes the connection immediately'));
     socket.on('data', onData);
     socket.once('close', onClose);
     socket.once('error', end);
@@ -190,13 +203,13 @@ async function greeting(
   const [first = ''] = text.split('\n');
   const words = first.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 200);
   if (/^(\* BYE|[45]\d\d[ -])/i.test(first))
-    throw new ProbeError('refused', `turns us away: ${words}`);
+    throw new ProbeError('refused', `refuses the connection: ${words}`);
   if (protocol === 'imap' ? /^\* (OK|PREAUTH)/i.test(first) : /^220[ -]/.test(first)) return;
   throw new ProbeError('protocol', `does not speak ${protocol.toUpperCase()} on port ${port}`);
 }
 
-const UNTRUSTED = 'has a certificate of an authority that is not trusted here';
-/** Node's codes of certificates, in words. */
+const UNTRUSTED = 'has a certificate of an authority that is not trusted by this server';
+/** Texts for Node's error codes of certificates. */
 const CERTIFICATES: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate',
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
@@ -208,13 +221,16 @@ const CERTIFICATES: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another name',
 };
 
-/** What connecting ended with, in words. */
+/** Failure and text for each kind of connection error. */
 const FAILURES: Record<EgressErrorKind, readonly [ProbeFailure, string]> = {
-  blocked: ['blocked', 'is not at a public address, which this server may not connect to'],
-  dns: ['dns', 'cannot be looked up at the moment'],
-  connect: ['closed', 'takes no connections on this port'],
+  blocked: [
+    'blocked',
+    'is not at a public address; this server may only connect to public addresses',
+  ],
+  dns: ['dns', 'could not be looked up in DNS; try again later'],
+  connect: ['closed', 'accepts no connections on this port'],
   tls: ['tls', NO_TLS],
-  timeout: ['silent', 'does not answer in time'],
+  timeout: ['silent', 'did not answer in time'],
   protocol: ['lost', 'breaks the connection'],
 };
 

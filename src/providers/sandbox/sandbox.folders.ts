@@ -120,7 +120,7 @@ export class SandboxFolders {
     try {
       const rows = await this.database.query(RENAME, [applicationId, email, id, displayName]);
       if (rows.length === 0)
-        throw new ProviderError('not-found', 'NO [NONEXISTENT] There is no such mailbox');
+        throw new ProviderError('not-found', 'NO [NONEXISTENT] The mailbox does not exist');
     } catch (error) {
       if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
       throw new ProviderError('conflict', 'NO [ALREADYEXISTS] A mailbox of that name exists', {

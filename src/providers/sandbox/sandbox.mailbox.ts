@@ -9,8 +9,10 @@ import { login } from './sandbox.settings.ts';
 
 const LONGEST_NAME = 255;
 
-const noMessage = () => new ProviderError('not-found', 'NO [NONEXISTENT] There is no such message');
-const noFolder = () => new ProviderError('not-found', 'NO [NONEXISTENT] There is no such mailbox');
+const noMessage = () =>
+  new ProviderError('not-found', 'NO [NONEXISTENT] The message does not exist');
+const noFolder = () =>
+  new ProviderError('not-found', 'NO [NONEXISTENT] The mailbox does not exist');
 
 /** Changes mailboxes of the sandbox. Magic titles work in subjects and in names of folders. */
 export class SandboxMailbox implements MailboxPort {
@@ -81,7 +83,7 @@ export class SandboxMailbox implements MailboxPort {
     await this.#strike(account, providerId, name, 'delete');
     const isLabel = account.organizationUnit === 'label';
     if (!isLabel && (await this.folders.isOccupied(account, providerId)))
-      throw new ProviderError('rejected', 'NO [CANNOT] There are messages in the folder');
+      throw new ProviderError('rejected', 'NO [CANNOT] The folder contains messages');
     await this.folders.delete(account, providerId);
     this.changed(account);
   }

@@ -6,11 +6,11 @@ import { type DavAllowance, DavAnswerTooLongError } from './dav-allowance.ts';
 import { type DavMeans, type DavServer, WORDS } from './dav-fetch.ts';
 import { DavSession } from './dav-session.ts';
 
-/** How long a home is taken to be where it was found, in milliseconds. */
+/** How long a found home URL is cached, in milliseconds. */
 const HOME_KEPT_MS = 3_600_000;
 const MOST_KEPT = 5_000;
 
-/** Finds the DAV server of accounts, and keeps where on it their homes are. */
+/** Finds the DAV server of accounts and caches their home URLs. */
 export class DavAccounts {
   /** By server and user. */
   readonly #homes = new Map<string, { home: URL; foundMs: number }>();
@@ -25,7 +25,8 @@ export class DavAccounts {
   }
 
   /**
-   * @throws {ProviderError} `unsupported` when the account has no such server
+   * Runs work with a session at the account's server.
+   * @throws {ProviderError} `unsupported` if the account has no such server
    */
   async run<T>(account: ProviderAccount, work: (session: DavSession) => Promise<T>): Promise<T> {
     const server = this.#serverOf(account);
@@ -65,9 +66,9 @@ export class DavAccounts {
 }
 
 /**
- * Looks for an account's home on a server that nobody has verified yet.
- * @param allowance for what the server answers
- * @throws {ProviderError} `rejected` when there is none, or the server answers too much
+ * Searches for an account's home on a server that is not verified yet.
+ * @param allowance limits for the server's responses
+ * @throws {ProviderError} `rejected` if there is no home, or the server sends too much
  */
 export async function checkDavServer(
   means: DavMeans,
@@ -84,5 +85,5 @@ export async function checkDavServer(
 function asRefusal(error: unknown, { kind }: DavServer): unknown {
   if (!(error instanceof DavAnswerTooLongError)) return error;
   const { what, setting } = WORDS[kind];
-  return new ProviderError('rejected', `The server of the ${what} answered too much`, { setting });
+  return new ProviderError('rejected', `The server of the ${what} sent too much`, { setting });
 }

@@ -1,16 +1,17 @@
-/** An answer was longer than what is read: ask for less. */
+/** A response was longer than the limit; request less at a time. */
 export class DavAnswerTooLongError extends Error {
   override name = 'DavAnswerTooLongError';
 }
 
-/** How much the answers to the requests of one piece of work may bring, and how long it may take. */
+/** Limits for one piece of work: how much all responses may contain and how long it may take. */
 export class DavAllowance {
   #left: number;
 
   /**
-   * @param answerBytes for one answer
-   * @param totalBytes for all of them together
-   * @param signal aborted: requests end at once with `temporary`; null: each has its own deadline only
+   * @param answerBytes limit for one response
+   * @param totalBytes limit for all responses together
+   * @param signal if aborted, requests end at once with `temporary`; `null` if only each
+   *   request's own deadline applies
    */
   constructor(
     readonly answerBytes: number,

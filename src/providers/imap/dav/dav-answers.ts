@@ -17,10 +17,12 @@ const READ = task<typeof import('./dav-xml.ts')>()(import.meta.url, './dav-xml',
 });
 
 /**
- * Reads what a DAV server answered, in a thread.
- * @param isPatient whether to wait however much other work there is; else it fails with `temporary`
- * @throws {ProviderError} `rejected` when the XML cannot be read
- * @throws {DavAnswerTooLongError} when reading it takes too much time or memory: ask for less
+ * Parses the response of a DAV server in a worker thread.
+ * @param isPatient true waits for a thread for as long as needed; false fails with `temporary` if
+ *   the threads are busy
+ * @throws {ProviderError} `rejected` if the XML cannot be read
+ * @throws {DavAnswerTooLongError} if parsing takes too much time or memory: request less at a
+ *   time
  */
 export async function readDavAnswer(
   threads: WorkThreads,
@@ -43,7 +45,7 @@ export async function readDavAnswer(
       throw new ProviderError('temporary', error.message, { setting, cause: error });
     }
     if (!(error instanceof TaskFailedError) || error.errorName !== 'DavXmlError') throw error;
-    const message = `The server of the ${what} answered XML that cannot be read: ${error.message}`;
+    const message = `The server of the ${what} sent XML that cannot be read: ${error.message}`;
     throw new ProviderError('rejected', message, { setting, cause: error });
   }
 }

@@ -6,7 +6,7 @@ import { isTimeZone } from '../../../platform/base/time/time-zone.ts';
 import { childrenOf, type DavProps, textOf } from './dav-session.ts';
 import type { DavResource } from './dav-xml.ts';
 
-/** What is asked of a calendar. */
+/** Properties requested for each calendar. */
 export const CALENDAR_PROPS = {
   'd:displayname': {},
   'd:resourcetype': {},
@@ -25,7 +25,7 @@ export function isEventCalendar({ ok, props }: DavResource): boolean {
   return components.length === 0 || components.includes('VEVENT');
 }
 
-/** A server that says nothing about privileges has none to refuse. */
+/** A server that reports no privileges restricts none. */
 function isReadOnly(props: DavProps): boolean {
   const set = childrenOf(props['currentUserPrivilegeSet'])['privilege'];
   if (set === undefined) return false;
@@ -33,7 +33,7 @@ function isReadOnly(props: DavProps): boolean {
   return !names.some((name) => ['all', 'write', 'writeContent', 'bind'].includes(name));
 }
 
-/** The IANA zone in the text of a VTIMEZONE; null: none that has such a name. */
+/** The IANA zone in the text of a VTIMEZONE. `null` if no IANA zone matches. */
 function zoneIn(text: string | null): string | null {
   if (!text) return null;
   try {
@@ -41,33 +41,33 @@ function zoneIn(text: string | null): string | null {
     const tzid = root.getFirstSubcomponent('vtimezone')?.getFirstPropertyValue('tzid');
     return typeof tzid === 'string' ? (ianaZone(tzid, root) ?? null) : null;
   } catch {
-    // Some servers keep the bare name.
+    // Some servers store only the name of the zone.
     return isTimeZone(text.trim()) ? text.trim() : null;
   }
 }
 
-/** A calendar, but for whether it is the primary one. */
+/** A calendar, without the information whether it is the primary one. */
 export function readCalendar(path: string, props: DavProps): Omit<RemoteCalendar, 'isPrimary'> {
   const segment = path.split('/').findLast((part) => part !== '') ?? '';
   return {
     providerId: path,
     name: textOf(props['displayname']) || decodeURIComponent(segment),
     description: textOf(props['calendarDescription']) || null,
-    // Calendars of this protocol have no location.
+    // CalDAV calendars have no location.
     location: null,
     timezone: zoneIn(textOf(props['calendarTimezone'])),
     readOnly: isReadOnly(props),
   };
 }
 
-/** Characters XML cannot have. */
+/** Characters that XML does not allow. */
 // oxlint-disable-next-line no-control-regex -- they are what it is about
 const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 
-/** Text as it can be put into a request. */
+/** Text made fit for an XML request. */
 export const xmlText = (text: string): string => text.replaceAll(NO_XML, '').toWellFormed();
 
-/** The properties a server may refuse, one by one. */
+/** The properties that a server may refuse, each for a separate request. */
 export function optionalProps({
   description,
   timezone,

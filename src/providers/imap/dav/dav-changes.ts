@@ -12,35 +12,37 @@ export interface CollectionChanges {
   more: boolean;
   changed: DavObject[];
   removed: string[];
-  /** Paths of all objects there are, when the look began anew. */
+  /** Paths of all existing objects, if everything was listed again. `null` otherwise. */
   present: string[] | null;
   /** Paths of objects that are too large to be read. */
   tooLarge: string[];
 }
 
 /**
- * How far a look has come. `sync`: the server keeps track (RFC 6578); a look that needs several pages asks from the same
- * token each time, goes through the paths in their order, and takes up the first page's token at the end. `etags`: it
- * does not, and we compare versions.
+ * Progress of listing changes.
+ * - `sync`: the server tracks changes (RFC 6578). A listing that needs several pages requests the
+ *   changes since the same token for each page and goes through the paths in order. It takes over
+ *   the first page's token when it is complete.
+ * - `etags`: the server does not track changes, so versions are compared.
  */
 const cursorSchema = z.discriminatedUnion('by', [
   z.object({
     by: z.literal('sync'),
     since: z.string().nullable(),
-    /** In the midst of a look: the token it ends with, and the last path it has told. */
+    /** Set between two pages: the token to take over at the end, and the last path returned. */
     page: z.object({ next: z.string(), after: z.string() }).nullable(),
   }),
   z.object({
     by: z.literal('etags'),
-    /** Version of the whole, when everything is told. */
+    /** Version of the whole collection, set when everything has been returned. */
     tag: z.string().nullable(),
-    /** What was told, by path. */
+    /** Versions already returned, by path. */
     known: z.record(z.string(), z.string()),
   }),
 ]);
 type Cursor = z.infer<typeof cursorSchema>;
 
-/** One that is not ours any more begins anew. */
+/** An unreadable cursor starts from the beginning. */
 function parseCursor(text: string | null): Cursor {
   const start: Cursor = { by: 'sync', since: null, page: null };
   if (text === null) return start;
@@ -51,17 +53,17 @@ function parseCursor(text: string | null): Cursor {
   }
 }
 
-/** Objects that are fetched with one request. */
+/** Number of objects fetched with one request. */
 const BATCH = 50;
-/** The collection's own entry in a listing that was cut off (RFC 6578 3.6). */
+/** Status of the collection's own entry in a truncated listing (RFC 6578 section 3.6). */
 const INSUFFICIENT_STORAGE = 507;
 const NOT_FOUND = [404, 410];
 
-/** Requests that a server does not understand, does not allow, or not from here. */
+/** Errors for requests that a server does not understand or does not allow. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof ProviderError && ['rejected', 'unsupported', 'conflict'].includes(error.code);
 
-/** What some servers do when they are given a token they do not know: without one they answer. */
+/** Some servers answer an unknown token with status 500. They answer normally without a token. */
 const isCrash = (error: unknown): boolean =>
   error instanceof DavRefusedError && error.status === 500;
 
@@ -75,9 +77,9 @@ interface Listing {
 
 /**
  * Lists what has changed in a collection since a cursor.
- * @param kind what is in it
- * @param limit at most so many objects
- * @throws {ProviderError} `not-found` when the collection is gone
+ * @param kind kind of objects in the collection
+ * @param limit highest number of objects to return
+ * @throws {ProviderError} `not-found` if the collection was deleted
  */
 export async function collectionChanges(
   session: DavSession,
@@ -89,19 +91,20 @@ export async function collectionChanges(
   const cursor = parseCursor(cursorText);
   if (cursor.by === 'etags') {
     const changes = await byEtags(session, collection, kind, cursor, limit);
-    // Nothing known is not a look begun anew: the collection may be empty, on a server without a version of the whole.
+    // Without known objects this is not a new start: the collection may be empty, on a server
+    // without a version of the whole.
     return { ...changes, present: null };
   }
   const listing = await tryListing(session, collection, cursor.since);
   if (listing) return bySync(session, collection, kind, cursor, listing, limit);
-  // The server has forgotten the token, or never gives any.
+  // The server no longer knows the token, or never issues one.
   const anew = cursor.since === null ? null : await tryListing(session, collection, null);
   const start = { by: 'sync', since: null, page: null } as const;
   if (anew) return bySync(session, collection, kind, start, anew, limit);
   return byEtags(session, collection, kind, { by: 'etags', tag: null, known: {} }, limit);
 }
 
-/** @returns null when the server gives no such listing */
+/** @returns `null` if the server offers no such listing */
 async function tryListing(
   session: DavSession,
   collection: string,
@@ -121,7 +124,7 @@ async function tryListing(
       collection,
       await session.report(collection, body, 'd', '0'),
     );
-    // A first listing that was cut off says nothing about what is not in it.
+    // A truncated first listing does not show which objects were deleted.
     return since === null && listing?.cutOff ? null : listing;
   } catch (error) {
     if (isRefusal(error) || (since !== null && isCrash(error))) return null;
@@ -222,16 +225,16 @@ async function byEtags(
   };
 }
 
-/** What is in a collection, and how several are asked for at once. */
+/** Kind of objects in a collection, and how several of them are requested at once. */
 export interface ObjectKind {
   report: 'calendar-multiget' | 'addressbook-multiget';
   namespace: 'c' | 'card';
-  /** Of the answer. */
+  /** Property of the response. */
   property: 'calendarData' | 'addressData';
   request: 'c:calendar-data' | 'card:address-data';
 }
 
-/** Calendars (RFC 4791 7.9). */
+/** Calendars (RFC 4791 section 7.9). */
 export const CALENDAR_OBJECTS: ObjectKind = {
   report: 'calendar-multiget',
   namespace: 'c',
@@ -239,7 +242,7 @@ export const CALENDAR_OBJECTS: ObjectKind = {
   request: 'c:calendar-data',
 };
 
-/** Address books (RFC 6352 8.7). */
+/** Address books (RFC 6352 section 8.7). */
 export const CARD_OBJECTS: ObjectKind = {
   report: 'addressbook-multiget',
   namespace: 'card',
@@ -249,13 +252,16 @@ export const CARD_OBJECTS: ObjectKind = {
 
 type Fetched = Pick<CollectionChanges, 'changed' | 'removed' | 'tooLarge'>;
 
-/** Objects of together more than this wait for the next page: they are all in memory. In UTF-16 units. */
+/**
+ * When the objects of a page exceed this total, the rest waits for the next page, because all
+ * objects of a page are in memory. In UTF-16 units.
+ */
 const MOST_OF_A_PAGE = MOST_BYTES;
 
 /**
- * Fetches objects in their order. What is too long an answer is asked for in halves, down to the object that is too large
- * by itself.
- * @returns with how many of the paths were looked at: the rest is for another page
+ * Fetches objects in order. If a response is too long, the batch is halved, down to a single object
+ * that is too large.
+ * @returns also the number of paths processed (`looked`); the rest is for another page
  */
 async function fetchObjects(
   session: DavSession,
@@ -305,7 +311,7 @@ async function multiget(
     const path = session.pathOf(href);
     const text = textOf(props[property]);
     if (text !== null) found.changed.push({ path, etag: textOf(props['getetag']), text });
-    // It went between the listing and now.
+    // It was deleted after the listing.
     else if (NOT_FOUND.includes(status)) found.removed.push(path);
   }
   return found;

@@ -5,12 +5,12 @@ import {
   type ProviderErrorCode,
 } from '../../../platform/base/errors/provider-error.ts';
 
-/** What is known of a request that a server has refused. */
+/** What is known about a request that a server refused. */
 export interface DavRefusal {
   status: number;
-  /** `calendars` or `address book`, for the message. */
+  /** `calendars` or `address books`, for the error text. */
   what: string;
-  /** The answer's body: only names of conditions (RFC 4918 16) are read from it. */
+  /** Body of the response. Only names of conditions (RFC 4918 section 16) are read from it. */
   body?: string;
   retryAfter?: string | null;
   now: Date;
@@ -18,14 +18,18 @@ export interface DavRefusal {
 }
 
 /**
- * Conditions that servers name (RFC 4791 5.3.2.1, RFC 6352 6.3.2.1, RFC 4331), with what they mean. The first that a body
- * has is taken.
+ * Conditions that servers report (RFC 4791 section 5.3.2.1, RFC 6352 section 6.3.2.1, RFC 4331),
+ * and their meaning. The first one found in the body counts.
  */
 const CONDITIONS: readonly [RegExp, ProviderErrorCode, string][] = [
-  [/\bquota-not-exceeded\b|\bsufficient-disk-space\b/, 'rejected', 'there is no room left'],
+  [
+    /\bquota-not-exceeded\b|\bsufficient-disk-space\b/,
+    'rejected',
+    'there is no storage space left',
+  ],
   [/\bmax-resource-size\b/, 'rejected', 'it is too large for the server'],
   [/\bno-uid-conflict\b/, 'conflict', 'the server has another object with this UID'],
-  [/\bneed-privileges\b/, 'rejected', 'the account may not do this'],
+  [/\bneed-privileges\b/, 'rejected', 'the account is not allowed to do this'],
 ];
 
 function codeOf(status: number): ProviderErrorCode {
@@ -53,7 +57,7 @@ function codeOf(status: number): ProviderErrorCode {
   }
 }
 
-/** A refusal that still knows its status. */
+/** A refusal, with the HTTP status. */
 export class DavRefusedError extends ProviderError {
   readonly status: number;
 
@@ -64,8 +68,8 @@ export class DavRefusedError extends ProviderError {
 }
 
 /**
- * What an HTTP status means. 401 alone speaks of the credentials: 403 is said to those who are logged in and may not do
- * this one thing (a calendar that is read-only, somebody else's).
+ * The error for an HTTP status. Only 401 refuses the credentials. 403 means that the user is logged
+ * in but must not do this (for example, the calendar is read-only or another user's).
  */
 export function davFailure({
   status,
@@ -75,7 +79,7 @@ export function davFailure({
   now,
   setting,
 }: DavRefusal): ProviderError {
-  // A 503 with a time is a wish to be left alone until then; many servers limit their clients so.
+  // A 503 with Retry-After asks the client to wait; many servers enforce rate limits this way.
   const limited = status === 429 || (status === 503 && Boolean(retryAfter));
   const at = limited ? parseRetryAfter(retryAfter ?? null, now) : null;
   const named =
@@ -93,7 +97,10 @@ export function davFailure({
   );
 }
 
-/** What it means that there was no answer. An address that may not be reached will not become reachable by itself. */
+/**
+ * The error if there was no response. A blocked address is `rejected`, because it will not become
+ * reachable by itself.
+ */
 export function davSilence(
   error: EgressError,
   what: string,
@@ -106,7 +113,7 @@ export function davSilence(
   );
 }
 
-/** For `catch`: what is to be removed may be gone already. */
+/** For `catch`: ignores that an object to be deleted does not exist. */
 export function unlessGone(error: unknown): void {
   if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
 }

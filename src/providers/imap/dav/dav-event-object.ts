@@ -5,14 +5,14 @@ import {
   eventsIn, instanceIdOf, parseCalendar, readFields, readOrganizer, readSequence, UnreadableCalendarError,
 } from '../../../formats/ical/ical-read.ts'; // prettier-ignore
 
-/** A part of an object, as `providerId`s name it. */
+/** An event within a calendar object, as identified by a `providerId`. */
 export interface EventPlace {
   path: string;
-  /** `InstanceId.key`; null: the series, or the only event. */
+  /** `InstanceId.key`. `null` for the series or the only event. */
   instance: string | null;
 }
 
-/** Which part of which object a `providerId` means. */
+/** The object and event that a `providerId` identifies. */
 export function idOf(providerId: string): EventPlace {
   const hash = providerId.lastIndexOf('#');
   if (hash < 0) return { path: providerId, instance: null };
@@ -20,7 +20,8 @@ export function idOf(providerId: string): EventPlace {
 }
 
 /**
- * The events of an object: a series and its changed instances, or one event. None when it holds something else.
+ * The events of an object: a series and its changed instances, or one event. Empty if the object
+ * contains something else.
  * @throws {UnreadableCalendarError}
  */
 export function readObject({ path, text }: Pick<DavObject, 'path' | 'text'>): RemoteEvent[] {
@@ -28,7 +29,7 @@ export function readObject({ path, text }: Pick<DavObject, 'path' | 'text'>): Re
   try {
     return [...eventsIn(root).values()].map((event) => readEvent(path, event, root));
   } catch (cause) {
-    // The library reads values when they are asked for, and throws plain errors for wrong ones.
+    // The library parses values lazily and throws plain errors for invalid ones.
     const message = cause instanceof Error ? cause.message.slice(0, 200) : 'not iCalendar';
     throw new UnreadableCalendarError(message, { cause });
   }

@@ -24,33 +24,39 @@ import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import type { EventPlace } from './dav-event-object.ts';
 import type { DavSession } from './dav-session.ts';
 
-/** Somebody else may write the same object again and again; then the job tries later. */
+/**
+ * Limit of attempts, because other clients may keep changing the same object; the provider write is
+ * then retried later.
+ */
 const MOST_ROUNDS = 5;
 
-const gone = () => new ProviderError('not-found', 'The event is not there');
+const gone = () => new ProviderError('not-found', 'The event does not exist');
 const conflict = (what: string) =>
   new ProviderError(
     'conflict',
-    `${what} at the provider in the meantime. Read the event and repeat what is still wanted`,
+    `${what} at the provider in the meantime. Read the event and repeat the changes you still want`,
   );
 const busy = () =>
-  new ProviderError('temporary', 'The event is being changed by others all the time');
+  new ProviderError('temporary', 'Other clients keep changing the event; try again later');
 
-/** What is to be done with an object after a change: nothing, write it, or delete it as nothing is left in it. */
+/**
+ * Result of a change to an object: unchanged, to be written, or to be deleted because nothing is
+ * left in it.
+ */
 type Rewritten = 'same' | 'changed' | 'empty';
 
-/** An instance of the series of an object. */
+/** An instance of a series in a calendar object. */
 export type InstanceInFile = EventPlace & { instance: string };
 
 export interface WantedEvent {
   content: EventContent;
-  /** As for `CalendarPort.updateEvent`. */
+  /** See `CalendarPort.updateEvent`. */
   base: EventContent | null;
-  /** SEQUENCE that it has at least afterwards. */
+  /** Lowest SEQUENCE of the event afterwards. */
   sequence: number;
 }
 
-/** A wanted event in the terms of files. */
+/** A wanted event in the terms of calendar files. */
 interface FileChange {
   ours: IcalFields;
   before: IcalFields | null;
@@ -58,11 +64,15 @@ interface FileChange {
   sequence: number;
 }
 
-/** Writes events into the objects of a calendar: what they do not know of, they leave as it is. */
+/**
+ * Writes events into the objects of a calendar. Properties that it does not know stay unchanged.
+ */
 export class DavEvents {
   constructor(private readonly clock: Clock) {}
 
-  /** The key decides address and UID: a repeated creation finds the first one and brings it up to date. */
+  /**
+   * The key determines path and UID. A repeated creation finds the existing event and updates it.
+   */
   async create(
     session: DavSession,
     account: ProviderAccount,
@@ -82,12 +92,15 @@ export class DavEvents {
     };
   }
 
-  /** As `CalendarPort.asStored`. */
+  /** See `CalendarPort.asStored`. */
   asStored(account: ProviderAccount, content: EventContent): EventContent {
     return { ...asStored(content, this.#writer(account)) };
   }
 
-  /** Three ways: what our change does not concern stays as it is there now (`mergeFields`). */
+  /**
+   * Three-way merge: fields that the change does not concern keep their current value
+   * (`mergeFields`).
+   */
   async update(
     session: DavSession,
     account: ProviderAccount,
@@ -125,7 +138,7 @@ export class DavEvents {
         return result;
       }
       if (isExcluded(series, instance, root)) throw conflict('The instance was deleted');
-      // It is there from now on, also where nothing in it is different.
+      // The instance exists from now on, even if it does not differ from the series.
       const added = fitting(() => addInstance(series, instance, root));
       merge(root, added, change);
       sequence = readSequence(added);
@@ -138,7 +151,7 @@ export class DavEvents {
     };
   }
 
-  /** As `CalendarPort.deleteInstance`: the series goes on without it. */
+  /** See `CalendarPort.deleteInstance`. The series continues without the instance. */
   async deleteInstance(session: DavSession, { path, instance }: InstanceInFile): Promise<void> {
     const now = this.clock.now();
     await this.#rewrite(session, path, (root, events) => {
@@ -162,7 +175,7 @@ export class DavEvents {
     });
   }
 
-  /** Deletes a series or a single event; of a changed instance see `deleteInstance`. */
+  /** Deletes a series or a single event. For a changed instance see `deleteInstance`. */
   async remove(session: DavSession, { path, instance }: EventPlace): Promise<void> {
     if (instance !== null) return this.deleteInstance(session, { path, instance });
     for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -172,7 +185,10 @@ export class DavEvents {
     throw busy();
   }
 
-  /** Reads, changes and writes an object until nobody else has written it in between. */
+  /**
+   * Reads, changes and writes an object, and repeats this if another client has changed it
+   * meanwhile.
+   */
   async #rewrite(
     session: DavSession,
     path: string,
@@ -197,12 +213,12 @@ export class DavEvents {
   }
 }
 
-/** @throws {ProviderError} `rejected` when the event cannot be written */
+/** @throws {ProviderError} `rejected` if the event cannot be written as iCalendar */
 function asStored(content: EventContent, writer: Writer): IcalFields {
   return writable(() => throughIcal(fieldsOf(content), writer));
 }
 
-/** @throws {ProviderError} as `asStored` */
+/** @throws {ProviderError} see `asStored` */
 function asChange({ content, base, sequence }: WantedEvent, writer: Writer): FileChange {
   return {
     ours: asStored(content, writer),
@@ -228,7 +244,7 @@ function parsed(text: string): ICAL.Component {
     return parseCalendar(text);
   } catch (error) {
     if (!(error instanceof UnreadableCalendarError)) throw error;
-    throw new ProviderError('rejected', 'The event as it is at the provider cannot be read', {
+    throw new ProviderError('rejected', 'The event at the provider cannot be read', {
       cause: error,
     });
   }
@@ -238,7 +254,7 @@ const leftIn = (root: ICAL.Component): Rewritten =>
   root.getFirstSubcomponent('vevent') ? 'changed' : 'empty';
 
 /**
- * Writes our change over an event as it is there now.
+ * Merges the change into the current event.
  * @throws {ProviderError} `conflict`
  */
 function merge(
@@ -256,16 +272,16 @@ function merge(
   return 'changed';
 }
 
-/** @throws {ProviderError} `rejected` */
+/** @throws {ProviderError} `rejected` if the instance also stands for all following ones */
 function assertSingle(event: ICAL.Component): void {
   if (standsForFollowing(event))
     throw new ProviderError(
       'rejected',
-      'This instance stands for all that follow it as well (RANGE=THISANDFUTURE): only the program that has made it can change it',
+      'This instance also stands for all following ones (RANGE=THISANDFUTURE): only the program that created it can change it',
     );
 }
 
-/** @throws {ProviderError} `conflict` when the series has been given other times */
+/** @throws {ProviderError} `conflict` if the times of the series have changed */
 function fitting<T>(work: () => T): T {
   try {
     return work();

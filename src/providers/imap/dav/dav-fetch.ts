@@ -12,40 +12,41 @@ import { registrableDomain } from '../registrable-domain.ts';
 import { DavAllowance } from './dav-allowance.ts';
 import { davFailure, davSilence } from './dav-error.ts';
 
-/** Which of an account's DAV servers, and who logs in there. */
+/** One of an account's DAV servers, with the login. */
 export interface DavServer {
   kind: 'caldav' | 'carddav';
-  /** As it is in the settings. */
+  /** As given in the settings. */
   url: string;
   login: { user: string } & ({ password: string } | { accessToken: string });
 }
 
-/** What a DAV server is asked with. */
+/** What requests to DAV servers need. */
 export interface DavMeans {
   egress: EgressClient;
   clock: Clock;
-  /** Read what it answers. */
+  /** Threads that parse the responses. */
   threads: WorkThreads;
 }
 
-/** For the whole of one exchange, in milliseconds. */
+/** Time limit for one whole exchange, in milliseconds. */
 const DEADLINE_MS = 30_000;
-/** More of an answer is not read: 32 MiB. */
+/** Largest response: 32 MiB. */
 export const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 307, 308];
-/** A refusal's words are looked at so far. */
+/** Length of a refusal's body that is examined. */
 const MOST_OF_A_REFUSAL = 4_096;
 
-/** What is called like the settings are. */
+/** Names for error texts, and the names of the settings. */
 export const WORDS = {
   caldav: { what: 'calendars', setting: 'caldav_url' },
   carddav: { what: 'address books', setting: 'carddav_url' },
 } as const;
 
 /**
- * Whether the login of one address may be shown to another: the same host or a sibling below the same parent, where both are of
- * one owner (providers keep users on numbered hosts), and never without TLS when the first one has it.
+ * Whether the login for one URL may be sent to another one. Both must have the same host, or be
+ * siblings below the same parent domain with one owner (providers put users on numbered hosts). TLS
+ * must not be lost.
  */
 export function isTrustedMove(from: URL, to: URL): boolean {
   if (to.protocol !== from.protocol && to.protocol !== 'https:') return false;
@@ -67,10 +68,12 @@ function authorizationOf({ login }: DavServer): string {
 }
 
 /**
- * A `fetch` for the DAV library that goes through the one outgoing client: guarded addresses, limits of time and size,
- * redirects within `isTrustedMove` only. Unlike the real one it throws what went wrong as `ProviderError`.
- * @param pass statuses of refusals that the caller wants to see as answers
- * @param allowance of the work the requests belong to; absent: `MOST_BYTES` for each answer
+ * A `fetch` for the DAV library that uses Carillon's egress client: guarded addresses, limits of
+ * time and size, redirects only as permitted by `isTrustedMove`. Unlike the standard `fetch`, it
+ * throws a `ProviderError` for failures and refusals.
+ * @param pass statuses of refusals that are returned as responses
+ * @param allowance limits of the work that the requests belong to; absent: `MOST_BYTES` for each
+ *   response
  * @throws {DavAnswerTooLongError}
  */
 export function davFetch(
@@ -99,7 +102,7 @@ export function davFetch(
         },
         {
           deadlineMs: DEADLINE_MS,
-          // One more than allowed, to tell an answer that is too long from one that just fits.
+          // One byte more than allowed, to detect a response that is too long.
           maxBodyBytes: allowance.next + 1,
           ...(signal ? { signal } : {}),
         },
@@ -108,7 +111,7 @@ export function davFetch(
       if (signal?.aborted)
         throw new ProviderError(
           'temporary',
-          `The server of the ${words.what} does not answer in time`,
+          `The server of the ${words.what} did not answer in time`,
           {
             setting: words.setting,
           },
@@ -150,7 +153,7 @@ export function davFetch(
           now: clock.now(),
         });
       }
-      // tsdav takes relative addresses from here, and a made response has none.
+      // tsdav resolves relative URLs against this one, and a constructed response has none.
       return Object.defineProperty(toResponse(answer), 'url', { value: url.href });
     }
   };

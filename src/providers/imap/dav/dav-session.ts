@@ -12,7 +12,7 @@ import { readDavAnswer } from './dav-answers.ts';
 import { davFetch, type DavMeans, type DavServer, isTrustedMove, WORDS } from './dav-fetch.ts';
 import type { DavAnswer, DavHead, DavResource } from './dav-xml.ts';
 
-/** Properties of a resource, as the library reads them. */
+/** Properties of a resource, as parsed by `dav-xml.ts`. */
 export type DavProps = Readonly<Record<string, unknown>>;
 
 /** A resource with its version. */
@@ -26,7 +26,7 @@ const PRECONDITION_FAILED = 412;
 const CALENDAR_TYPE = 'text/calendar; charset=utf-8';
 const VCARD_TYPE = 'text/vcard; charset=utf-8';
 
-/** Text of a property; null: it has none. */
+/** Text of a property, or `null` if it has none. */
 export function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(textOf).find((one) => one !== null) ?? null;
@@ -35,7 +35,7 @@ export function textOf(value: unknown): string | null {
     : null;
 }
 
-/** What is below a property that has elements. */
+/** Child elements of a property. */
 export function childrenOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
@@ -44,11 +44,11 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    return segment; // a percent sign of its own
+    return segment; // a percent sign that is not an escape
   }
 }
 
-/** A path in one spelling, whichever characters its server escapes. */
+/** A path in one canonical spelling, independent of which characters the server escapes. */
 export function normalPath(path: string): string {
   return path
     .split('/')
@@ -56,9 +56,9 @@ export function normalPath(path: string): string {
     .join('/');
 }
 
-/** One account's view of a DAV server. Paths are those of `normalPath`. */
+/** One account's view of a DAV server. All paths have the form of `normalPath`. */
 export class DavSession {
-  /** @param home where its collections are, with a slash at the end */
+  /** @param home URL of the account's collections, with a trailing slash */
   private constructor(
     private readonly means: DavMeans,
     readonly server: DavServer,
@@ -66,9 +66,10 @@ export class DavSession {
   ) {}
 
   /**
-   * Finds the home (RFC 6764, RFC 4791 6.2.1, RFC 6352 7.1.1): from the address itself, the well-known one, or the root.
-   * @param allowance for the requests it takes
-   * @throws {ProviderError} {DavAnswerTooLongError}
+   * Finds the account's home (RFC 6764, RFC 4791 section 6.2.1, RFC 6352 section 7.1.1), starting
+   * from the configured URL, the well-known URL, or the root.
+   * @param allowance limits for the requests of this search
+   * @throws {ProviderError} also throws {DavAnswerTooLongError}
    */
   static async open(
     means: DavMeans,
@@ -78,22 +79,24 @@ export class DavSession {
     return DavSession.at(means, server, await findHome(means, server, allowance));
   }
 
-  /** At a home that was found before. */
+  /** Opens a session at a home that was found before. */
   static at(means: DavMeans, server: DavServer, home: URL): DavSession {
     return new DavSession(means, server, home);
   }
 
-  /** The path of an address the server has given. */
+  /** The path of a URL given by the server. */
   pathOf(href: string | undefined): string {
     return normalPath(new URL(href ?? '', this.home).pathname);
   }
 
-  /** The same of a collection: with a slash at its end. */
+  /** The same for a collection, with a trailing slash. */
   collectionOf(href: string | undefined): string {
     return this.pathOf(href).replace(/\/?$/, '/');
   }
 
-  /** Whether it can be one of this account's: a path below its home, or a part of it. */
+  /**
+   * Whether a path can belong to this account: it lies below its home and contains no dot segments.
+   */
   owns(path: string): boolean {
     return (
       path.startsWith(normalPath(this.home.pathname)) && !/(^|\/)(\.|%2E){1,2}(\/|$)/i.test(path)
@@ -116,7 +119,7 @@ export class DavSession {
     return this.#answer((fetch) => davRequest({ url: this.#url(path), init, fetch }));
   }
 
-  /** MKCALENDAR, MKCOL or PROPPATCH. */
+  /** Sends MKCALENDAR, MKCOL or PROPPATCH. */
   async change(
     method: 'MKCALENDAR' | 'MKCOL' | 'PROPPATCH',
     path: string,
@@ -132,7 +135,7 @@ export class DavSession {
     return { path, etag: answer.headers.get('etag'), text: await answer.text() };
   }
 
-  /** @returns false when something is there already */
+  /** @returns false if the path is already taken */
   async create(path: string, text: string): Promise<boolean> {
     const headers = { 'content-type': this.#type, 'if-none-match': '*' };
     const answer = await createObject({
@@ -145,8 +148,8 @@ export class DavSession {
   }
 
   /**
-   * @param etag of what is replaced; null: its server has none
-   * @returns false when it is another one now
+   * @param etag version to replace; `null` if the server has none
+   * @returns false if the object has another version now
    */
   async replace(path: string, text: string, etag: string | null): Promise<boolean> {
     const answer = await updateObject({
@@ -160,8 +163,8 @@ export class DavSession {
   }
 
   /**
-   * @param etag as for `replace`
-   * @returns false when it is another one now
+   * @param etag see `replace`
+   * @returns false if the object has another version now
    */
   async remove(path: string, etag: string | null): Promise<boolean> {
     const answer = await deleteObject({
@@ -190,7 +193,7 @@ export class DavSession {
   }
 }
 
-/** A weak one cannot be compared (RFC 9110 13.1.1). */
+/** Weak ETags cannot be compared (RFC 9110 section 13.1.1). */
 const conditionOf = (etag: string | null) =>
   etag === null || etag.startsWith('W/') ? {} : { etag };
 
@@ -209,8 +212,9 @@ function withSlash(url: URL): URL {
 }
 
 /**
- * What comes of a request that the library writes. It would also read the answer, but on this thread and into twenty times as
- * much memory; so it is handed an empty one.
+ * Sends a request that the library composes and parses the response in a worker thread. The library
+ * would parse it on the main thread, with twenty times as much memory, so it gets an empty response
+ * instead.
  */
 async function answerTo(
   { threads }: DavMeans,
@@ -247,7 +251,7 @@ async function findHome(
         propfind({ url: url.href, props, depth: '0', fetch }),
       );
       const [found] = answer.resources;
-      // Redirects may have led elsewhere.
+      // Redirects may have led to another URL.
       return found?.ok && Object.keys(found.props).length > 0
         ? { props: found.props, at: new URL(head.url) }
         : null;
@@ -275,7 +279,7 @@ async function findHome(
     if (url === given && 'collection' in childrenOf(found.props['resourcetype']))
       fallback = found.at;
   }
-  // A server without principals: the address is the place itself.
+  // The server has no principals: the configured URL is the home itself.
   if (fallback) return withSlash(fallback);
   throw new ProviderError('rejected', `No ${what} were found at ${given.host}`, { setting });
 }

@@ -1,43 +1,50 @@
 import sax, { type SaxParser } from 'sax';
 
 /*
- * Runs in threads (`readDavAnswer`). Node loads this file as it is, in tests too: it may import only what Node itself can strip of
- * types.
+ * Runs in worker threads (`readDavAnswer`). Node loads this file directly, in tests too, so it may
+ * import only files whose types Node itself can strip.
  */
 
 /**
- * An element: its children by their local names in camel case (`calendar-data` is `calendarData`), several of one name as
- * a list; `_text`, its text; `_attributes`, of which only `name` is kept.
+ * An element. Its children are stored under their local names in camel case (`calendar-data` is
+ * `calendarData`), several with the same name as a list. `_text` is its text. Of its attributes
+ * only `name` is kept, in `_attributes`.
  */
 export type DavNode = { [name: string]: unknown };
 
 export interface DavResource {
-  /** As the server writes it; empty: it names none. */
+  /** As written by the server. Empty if there is none. */
   href: string;
-  /** HTTP status of the resource, or of the answer where the resource has none. */
+  /** HTTP status of the resource, or of the whole response if the resource has none. */
   status: number;
   ok: boolean;
-  /** Properties the server gives; those it refuses are left out. Empty for an answer that is no multistatus. */
+  /**
+   * Properties that the server returned, without the refused ones. Empty if the response is not a
+   * multistatus.
+   */
   props: Readonly<Record<string, unknown>>;
 }
 
 export interface DavAnswer {
-  /** In their order; a single one without properties for an answer that is no multistatus. */
+  /**
+   * In the server's order. A response that is not a multistatus gives one resource without
+   * properties.
+   */
   resources: DavResource[];
-  /** The `sync-token` (RFC 6578); null: none. */
+  /** The `sync-token` (RFC 6578), or `null`. */
   token: string | null;
-  /** Whether a status of 4xx or 5xx stands anywhere inside. */
+  /** Whether the response contains a 4xx or 5xx status anywhere. */
   hasRefusals: boolean;
 }
 
-/** The HTTP answer around the XML. */
+/** URL, status and content type of the HTTP response around the XML. */
 export interface DavHead {
   url: string;
   status: number;
   contentType: string;
 }
 
-/** The XML is not well-formed, or larger than what is read. */
+/** The XML is not well-formed, or exceeds a limit. */
 export class DavXmlError extends Error {
   override name = 'DavXmlError';
 }
@@ -46,17 +53,20 @@ const DEEPEST = 32;
 const LONGEST_NAME = 200;
 const MOST_ELEMENTS = 2_000_000;
 const MOST_RESOURCES = 200_000;
-/** Elements of one resource: privileges, components and reports are some dozens. */
+/** Limit for elements of one resource. Privileges, components and reports are some dozens. */
 const MOST_ELEMENTS_OF_ONE = 10_000;
-/** Text is handed to the parser in pieces of so many characters, so that it never holds all of it twice. */
+/**
+ * The parser gets the text in pieces of this many characters, so that it never holds a second copy
+ * of all of it.
+ */
 const PIECE = 256 * 1024;
 
 const REFUSAL = /^HTTP\/\d\S* [45]\d\d\b/i;
 const STATUS = /^\S+\s+(\d{3})\b/;
 
 /**
- * Reads the XML of an answer as a stream. Documents with a DTD are refused: no entity is expanded but XML's own five.
- * Takes time and memory in proportion to the text.
+ * Reads the XML of a response as a stream. Documents with a DTD are refused, so only XML's five
+ * predefined entities are expanded. Time and memory grow in proportion to the text.
  * @throws {DavXmlError}
  */
 export function readDavXml({ text, head }: { text: string; head: DavHead }): DavAnswer {
@@ -131,7 +141,7 @@ class DavReader {
     if (depth === 1) this.#elementsOfOne = 0;
     if (++this.#elementsOfOne > MOST_ELEMENTS_OF_ONE)
       throw new DavXmlError('it has a resource with too many elements');
-    // Names come from the server: `__proto__` is one like any other here.
+    // Names come from the server: with this object `__proto__` is an ordinary name.
     const node = Object.create(null) as DavNode;
     const { name: named } = attributes;
     if (named !== undefined) node['_attributes'] = { name: named };
@@ -147,7 +157,7 @@ class DavReader {
     if (name === 'status' && REFUSAL.test(text)) this.hasRefusals = true;
     const parent = this.#open.at(-1);
     if (this.isMultistatus && this.#open.length === 1) this.#child(name, node, text);
-    // Of the root nothing is kept but what is read from it.
+    // Children of the root are not kept, except the resources and the token.
     else if (parent && this.#open.length > 1) put(parent.node, name, node);
   }
 

@@ -31,17 +31,20 @@ const READ = task<typeof import('./read-objects.ts')>()(
   { lane: 'short', timeMs: 3_000, inputBytes: 4 * MB, outputBytes: 16 * MB },
 );
 
-/** Calendars that we have made are named so: never taken for somebody's first one. */
+/**
+ * Prefix of calendars that Carillon created. Such a calendar is chosen as the primary one only if
+ * there is no other.
+ */
 const OURS = 'carillon-';
-/** Last parts of the paths of calendars that servers make by themselves. */
+/** Last path segments of calendars that servers create automatically. */
 const USUAL_FIRST = ['default', 'calendar', 'personal', 'home', 'events'];
 
-const gone = (what: string) => new ProviderError('not-found', `The ${what} is not there`);
+const gone = (what: string) => new ProviderError('not-found', `The ${what} does not exist`);
 
 /**
- * Calendars of an account on a CalDAV server (RFC 4791). A `providerId` is a path on the server; that of a changed
- * instance of a series is the path of the series with the instance behind a `#`. An account without a CalDAV address has
- * no calendars, and writes are `unsupported`.
+ * The calendars of an account on a CalDAV server (RFC 4791). A `providerId` is a path on the
+ * server. The `providerId` of a changed instance is the path of its series, `#` and the instance.
+ * An account without a CalDAV URL has no calendars, and provider writes are `unsupported`.
  */
 export class DavCalendars implements CalendarPort {
   readonly #accounts: DavAccounts;
@@ -85,13 +88,16 @@ export class DavCalendars implements CalendarPort {
       const changes = await collectionChanges(session, path, CALENDAR_OBJECTS, cursor, limit);
       const { more, removed, present } = changes;
       for (const one of changes.tooLarge)
-        this.#log.warn(`${account.accountId}: ${one} is too large to be read`);
+        this.#log.warn(`account ${account.accountId}: ${one} is too large to be read; skipping it`);
       const events = await this.#read(account, changes.changed);
       return { cursor: changes.cursor, more, events, removed, present };
     });
   }
 
-  /** Reads objects in a thread: others may have put them there. What cannot be read is passed. */
+  /**
+   * Reads objects in worker threads, because they are untrusted input. Unreadable objects are
+   * skipped.
+   */
   async #read(account: ProviderAccount, objects: readonly DavObject[]): Promise<RemoteEvent[]> {
     const inputs = objects.map(({ path, text }) => ({ path, text }));
     const results = await this.threads.runAll(READ, account.accountId, inputs, { patient: true });
@@ -107,7 +113,7 @@ export class DavCalendars implements CalendarPort {
   }
 
   #pass(account: ProviderAccount, path: string | undefined, why: string): RemoteEvent[] {
-    this.#log.warn(`account ${account.accountId}: ${path} cannot be read: ${why}`);
+    this.#log.warn(`account ${account.accountId}: ${path} cannot be read; skipping it: ${why}`);
     return [];
   }
 
@@ -122,7 +128,7 @@ export class DavCalendars implements CalendarPort {
         const body = { 'c:mkcalendar': { ...namespaces(), 'd:set': { 'd:prop': prop } } };
         assertTaken(await session.change('MKCALENDAR', path, body), 'the calendar');
       } catch (error) {
-        // There may be one already: from an attempt before, perhaps with older content.
+        // The calendar may exist from an earlier attempt, perhaps with older content.
         if (!(error instanceof ProviderError) || !(await exists(session, path))) throw error;
         await setProps(session, path, { 'd:displayname': xmlText(calendar.name) });
       }
@@ -159,7 +165,7 @@ export class DavCalendars implements CalendarPort {
       try {
         return await this.#events.create(session, account, calendar, key, event, sequence);
       } catch (error) {
-        // Servers have several words for a parent that is not there.
+        // Servers report a missing parent collection in different ways.
         if (
           error instanceof ProviderError &&
           error.code !== 'not-found' &&
@@ -225,7 +231,10 @@ export class DavCalendars implements CalendarPort {
     });
   }
 
-  /** Description and time zone: not every server keeps them, and a calendar is one without them. */
+  /**
+   * Writes description and time zone. Not every server stores them, and a calendar is usable
+   * without them.
+   */
   async #writeOptional(
     account: ProviderAccount,
     session: DavSession,
@@ -239,7 +248,7 @@ export class DavCalendars implements CalendarPort {
         if (!(error instanceof ProviderError) || !['rejected', 'unsupported'].includes(error.code))
           throw error;
         this.#log.log(
-          `account ${account.accountId}: its server does not keep ${Object.keys(prop).join()}`,
+          `account ${account.accountId}: its server does not store ${Object.keys(prop).join()}; continuing without`,
         );
       }
     }
@@ -250,13 +259,16 @@ const namespaces = () => ({
   _attributes: getDAVAttribute([DAVNamespace.DAV, DAVNamespace.CALDAV, DAVNamespace.CALDAV_APPLE]),
 });
 
-/** A path that is not below the account's home is nothing of it. */
+/** A path that is not below the account's home does not belong to the account. */
 function ownPath(session: DavSession, path: string, what: string): string {
   if (!session.owns(path)) throw gone(what);
   return path;
 }
 
-/** The one that is called as first ones are; else the first that we have not made; else the first. */
+/**
+ * The calendar with a usual name of a first calendar; otherwise the first that Carillon did not
+ * create; otherwise the first.
+ */
 function primaryOf(paths: readonly string[]): string | undefined {
   const name = (path: string) => decodeURIComponent(path.split('/').at(-2) ?? '').toLowerCase();
   const theirs = paths.filter((path) => !name(path).startsWith(OURS));
@@ -274,7 +286,7 @@ async function exists(session: DavSession, path: string): Promise<boolean> {
   }
 }
 
-/** @throws {ProviderError} `rejected` when the server does not keep it */
+/** @throws {ProviderError} `rejected` if the server does not store the property */
 async function setProps(
   session: DavSession,
   path: string,
@@ -284,7 +296,7 @@ async function setProps(
   assertTaken(await session.change('PROPPATCH', path, body), Object.keys(prop).join());
 }
 
-/** Refusals of parts come within the answer. */
+/** Servers report refusals of single properties inside the response. */
 function assertTaken({ hasRefusals }: DavAnswer, what: string): void {
-  if (hasRefusals) throw new ProviderError('rejected', `The server does not take ${what}`);
+  if (hasRefusals) throw new ProviderError('rejected', `The server does not accept ${what}`);
 }

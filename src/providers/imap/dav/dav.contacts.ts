@@ -20,11 +20,11 @@ import { childrenOf, type DavObject, type DavSession } from './dav-session.ts';
 import { throughCard, type UnreadableCard } from './read-one-card.ts';
 import { cardText, newCard, stampCard, writeCard } from './vcard.ts';
 
-/** Name of the address book that is made for an account that has none. */
+/** Name of the address book created for an account that has none. */
 const OWN_BOOK = 'carillon-contacts';
 const MOST_ROUNDS = 5;
 const MB = 2 ** 20;
-/** An ordinary card takes less than a millisecond; pictures are inside. */
+/** An ordinary card takes less than a millisecond. Cards include pictures. */
 const LIMITS = { lane: 'short', timeMs: 2_000, inputBytes: 16 * MB, outputBytes: 16 * MB } as const;
 const READ = task<typeof import('./read-cards.ts')>()(import.meta.url, './read-cards', 'readContactObject', LIMITS); // prettier-ignore
 const one = task<typeof import('./read-one-card.ts')>();
@@ -45,8 +45,8 @@ function parseCursor(text: string | null): Cursors | null {
 }
 
 /**
- * The address books of an account on a CardDAV server (RFC 6352), taken together. A `providerId` is a path on the server.
- * An account without a CardDAV address has none: `unsupported`.
+ * The address books of an account on a CardDAV server (RFC 6352), treated as one. A `providerId` is
+ * a path on the server. Accounts without a CardDAV URL have no address book: `unsupported`.
  */
 export class DavContacts implements ContactsPort {
   readonly #accounts: DavAccounts;
@@ -64,7 +64,7 @@ export class DavContacts implements ContactsPort {
     return this.#accounts.has(account);
   }
 
-  /** As a new card would hold it. */
+  /** The contact as a new card would store it. */
   asStored(_account: ProviderAccount, contact: ContactContent) {
     return throughCard(contact);
   }
@@ -75,11 +75,14 @@ export class DavContacts implements ContactsPort {
       const before = parseCursor(cursor);
       const vanished = before && Object.keys(before).some((path) => !books.includes(path));
       const looked = vanished ? null : await look(session, books, before, limit);
-      // What was in a book that is gone, or has to be begun anew, only a look at all of them tells.
+      // If a book was deleted or must be listed again, only a full listing of all books shows which
+      // contacts were removed.
       const changes = looked ?? (await look(session, books, null, limit));
-      if (!changes) throw new Error('a first look begins nothing anew');
+      if (!changes) throw new Error('a full listing cannot require another full listing');
       for (const path of changes.tooLarge)
-        this.#log.warn(`account ${account.accountId}: ${path} is too large`);
+        this.#log.warn(
+          `account ${account.accountId}: ${path} is too large to be read; skipping it`,
+        );
       const { more, removed, present } = changes;
       const contacts = await this.#read(account, changes.changed);
       return { cursor: JSON.stringify(changes.cursors), more, contacts, removed, present };
@@ -91,7 +94,7 @@ export class DavContacts implements ContactsPort {
       if (!session.owns(providerId)) throw gone();
       const { text } = await session.get(providerId);
       const { picture } = await this.#inThread(READ_PICTURE, account, text);
-      // Bytes of a thread are plain.
+      // Threads return plain bytes, not a `Buffer`.
       return picture && { ...picture, bytes: Buffer.from(picture.bytes) };
     });
   }
@@ -128,8 +131,8 @@ export class DavContacts implements ContactsPort {
   }
 
   /**
-   * Reads, changes and writes the card until nobody else has written it in between. Three ways: what our change does not
-   * concern stays as it is there now.
+   * Reads, changes and writes the card, and repeats this if another client has changed it
+   * meanwhile. Three-way merge: fields that the change does not concern keep their current value.
    */
   async #update(
     account: ProviderAccount,
@@ -145,17 +148,23 @@ export class DavContacts implements ContactsPort {
       if ('conflicts' in changed) throw changedElsewhere(changed.conflicts);
       if (changed.text === null || (await session.replace(path, changed.text, etag))) return;
     }
-    throw new ProviderError('temporary', 'The contact is being changed by others all the time');
+    throw new ProviderError(
+      'temporary',
+      'Other clients keep changing the contact; try again later',
+    );
   }
 
-  /** Works on a single card in a thread. @throws {ProviderError} `rejected` when it cannot be read */
+  /**
+   * Processes a single card in a worker thread.
+   * @throws {ProviderError} `rejected` if the card cannot be read
+   */
   async #inThread<Input, Output>(
     work: Task<Input, Output>,
     account: ProviderAccount,
     input: Input,
   ): Promise<Exclude<Output, UnreadableCard>> {
     const unreadable = (cause: unknown) =>
-      new ProviderError('rejected', 'The contact as it is at the provider cannot be read', {
+      new ProviderError('rejected', 'The contact at the provider cannot be read', {
         cause,
       });
     let output: Output;
@@ -170,7 +179,10 @@ export class DavContacts implements ContactsPort {
     return output as Exclude<Output, UnreadableCard>;
   }
 
-  /** Reads cards in a thread: others may have put them there. Cards of groups are no contacts; what cannot be read is passed. */
+  /**
+   * Reads cards in worker threads, because they are untrusted input. Cards of groups are not
+   * contacts. Unreadable cards are skipped.
+   */
   async #read(account: ProviderAccount, objects: readonly DavObject[]): Promise<RemoteContact[]> {
     const inputs = objects.map(({ path, text }) => ({ path, text }));
     const results = await this.threads.runAll(READ, account.accountId, inputs, { patient: true });
@@ -182,14 +194,14 @@ export class DavContacts implements ContactsPort {
         throw new ProviderError('temporary', 'The server is stopping', { cause: error });
       const why = output ? output.unreadable : error?.message;
       this.#log.warn(
-        `account ${account.accountId}: ${objects[index]?.path} cannot be read: ${why}`,
+        `account ${account.accountId}: ${objects[index]?.path} cannot be read; skipping it: ${why}`,
       );
       return [];
     });
   }
 }
 
-const gone = () => new ProviderError('not-found', 'The contact is not there');
+const gone = () => new ProviderError('not-found', 'The contact does not exist');
 
 const isUnreadable = (output: unknown): output is UnreadableCard =>
   typeof output === 'object' && output !== null && 'unreadable' in output;
@@ -197,12 +209,12 @@ const isUnreadable = (output: unknown): output is UnreadableCard =>
 const changedElsewhere = (fields: readonly string[]) =>
   new ProviderError(
     'conflict',
-    `Changed at the provider in the meantime: ${fields.join(', ')}. Read the contact and repeat what is still wanted`,
+    `Changed at the provider in the meantime: ${fields.join(', ')}. Read the contact and repeat the changes you still want`,
   );
 
 type Look = Omit<CollectionChanges, 'cursor'> & { cursors: Cursors };
 
-/** @returns null when a book has to be begun anew */
+/** @returns `null` if a book must be listed again */
 async function look(
   session: DavSession,
   books: readonly string[],
@@ -227,7 +239,7 @@ async function look(
   return all;
 }
 
-/** Paths of the address books, in their order. */
+/** Paths of the address books, sorted. */
 async function booksOf(session: DavSession): Promise<string[]> {
   const responses = await session.propfind(session.home.pathname, { 'd:resourcetype': {} }, '1');
   return responses
@@ -236,7 +248,7 @@ async function booksOf(session: DavSession): Promise<string[]> {
     .toSorted();
 }
 
-/** The first one; an account without any is given one. */
+/** The first address book. An account without any gets a new one. */
 async function bookForNew(session: DavSession): Promise<string> {
   const [first] = await booksOf(session);
   if (first !== undefined) return first;

@@ -3,14 +3,17 @@ import { pictureTag } from './vcard-picture.ts';
 import { isGroupCard, parseCard, readCard, uidOf, UnreadableCardError } from './vcard.ts';
 
 /*
- * What threads do with objects of address books (`DavContacts`). Node loads this file as it is, in tests too: it may import only
- * what Node itself can strip of types.
+ * Runs in worker threads (`DavContacts`). Node loads this file directly, in tests too, so it may
+ * import only files whose types Node itself can strip.
  */
 
-/** Longer paths do not fit the index of the mirror; in characters, all of them ASCII. */
+/** Longer paths do not fit the index of the mirror. In characters, all of them ASCII. */
 const MOST_PATH = 1_024;
 
-/** The contact of an object as JSON (`RemoteContact`), none for the card of a group, or why it cannot be read. */
+/**
+ * The contact of an object as JSON (`RemoteContact`), `null` for the card of a group, or the reason
+ * why the card cannot be read.
+ */
 export type ReadContact = { contact: string | null } | { unreadable: string };
 
 /** Reads an object of an address book. */

@@ -3,11 +3,11 @@ import type { RemoteEvent } from '../../port/connector.ts';
 import { readObject } from './dav-event-object.ts';
 
 /*
- * What threads do with objects of calendars (`DavCalendars`). Node loads this file as it is, in tests too: it may import only
- * what Node itself can strip of types.
+ * Runs in worker threads (`DavCalendars`). Node loads this file directly, in tests too, so it may
+ * import only files whose types Node itself can strip.
  */
 
-/** The events of an object, or why it cannot be read. */
+/** The events of an object, or the reason why it cannot be read. */
 export type ReadObject = { events: RemoteEvent[] } | { unreadable: string };
 
 export function readCalendarObject(object: { path: string; text: string }): ReadObject {

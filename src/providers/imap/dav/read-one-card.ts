@@ -7,34 +7,40 @@ import {
 import type ICAL from 'ical.js';
 
 /*
- * What threads do with a single card (`DavContacts`): others may have written it. Node loads this file as it is, in tests too: it
- * may import only what Node itself can strip of types.
+ * Runs in worker threads (`DavContacts`), because cards are untrusted input. Node loads this file
+ * directly, in tests too, so it may import only files whose types Node itself can strip.
  */
 
-/** The card is not one. */
+/** The text is not a readable card. */
 export interface UnreadableCard {
   unreadable: string;
 }
 
-/** The picture of a card; null: it has none that can be shown. */
+/** The picture of a card, or `null` if the card has none that can be shown. */
 export function readCardPicture(text: string): { picture: ContactPicture | null } | UnreadableCard {
   return withCard(text, (card) => ({ picture: readPicture(card) }));
 }
 
 export interface CardChange {
-  /** The card as it is at the provider. */
+  /** The current card at the provider. */
   text: string;
   contact: ContactContent;
-  /** What the contact was before our change; null: everything is written. */
+  /** The contact before the change. `null`: all fields are written. */
   base: ContactContent | null;
-  /** Revision to put into the card, in milliseconds. */
+  /** Revision time to write into the card, in Unix milliseconds. */
   at: number;
 }
 
-/** `text` is null if the card has the change already; `conflicts` names fields that others have changed, too. */
+/**
+ * `text` is `null` if the card already contains the change. `conflicts` names fields that other
+ * clients have changed as well.
+ */
 export type ChangedCard = { text: string | null } | { conflicts: string[] } | UnreadableCard;
 
-/** Writes a change into a card. Three ways: what our change does not concern stays as it is there now. */
+/**
+ * Writes a change into a card. Three-way merge: fields that the change does not concern keep their
+ * current value.
+ */
 export function changeCard({ text, contact, base, at }: CardChange): ChangedCard {
   return withCard(text, (card): ChangedCard => {
     const before = card.toString();
@@ -47,14 +53,14 @@ export function changeCard({ text, contact, base, at }: CardChange): ChangedCard
   });
 }
 
-/** A contact as it reads once it has been in a card. */
+/** A contact as it reads after it was stored in a card. */
 export function throughCard(contact: ContactContent): ContactContent {
   const card = newCard('none');
   writeCard(card, contact);
   return readCard(card);
 }
 
-/** The fields that have to be written into a card for it to have our change. */
+/** The fields to write so that the card contains the change. */
 function changeOf(
   card: ICAL.Component,
   contact: ContactContent,

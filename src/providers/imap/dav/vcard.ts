@@ -4,11 +4,11 @@ import { groupName } from '../../port/contact-content.ts';
 import type { ContactContent } from '../../port/connector.ts';
 
 /*
- * vCard 3 (RFC 2426) and 4 (RFC 6350) as contacts of the wire (api facts 8), both ways. What the wire has no field for
- * stays in the card.
+ * Converts vCard 3 (RFC 2426) and 4 (RFC 6350) to contacts of the API and back. Properties without
+ * a field in the API stay in the card.
  */
 
-/** A card that is not what it should be; it is passed. */
+/** The card is malformed; it is skipped. */
 export class UnreadableCardError extends Error {
   override name = 'UnreadableCardError';
 }
@@ -23,18 +23,18 @@ export function parseCard(text: string): ICAL.Component {
     throw new UnreadableCardError(reason, { cause });
   }
   if (!Array.isArray(parsed) || parsed[0] !== 'vcard')
-    throw new UnreadableCardError('there is not exactly one card in it');
+    throw new UnreadableCardError('the file does not contain exactly one card');
   return new ICAL.Component(parsed);
 }
 
-/** An empty card. Version 3: every server and program reads it. */
+/** An empty card. Version 3, because every server and program reads it. */
 export function newCard(uid: string): ICAL.Component {
   return parseCard(
     `BEGIN:VCARD\r\nVERSION:3.0\r\nPRODID:-//Carillon//Carillon//EN\r\nUID:${uid}\r\nEND:VCARD\r\n`,
   );
 }
 
-/** A part of a structured value, whose values may be several. */
+/** One component of a structured value. A component with several values gives one text. */
 function part(value: unknown, index: number): string | null {
   const one: unknown = Array.isArray(value)
     ? (value as unknown[])[index]
@@ -46,21 +46,21 @@ function part(value: unknown, index: number): string | null {
 }
 
 /**
- * Values as they are written. The library's own are made of them when they are asked for, and it throws where a value is
- * not of its type (`BDAY:circa 1800`).
+ * The raw values. The library converts values when they are read, and throws if a value does not
+ * match its type (`BDAY:circa 1800`).
  */
 function valuesOf(property: ICAL.Property | null): unknown[] {
   return property?.jCal.slice(FIRST_VALUE) ?? [];
 }
 
-/** Behind the name, the parameters and the type (RFC 7095 3.3). */
+/** Position of the first value in jCard, after name, parameters and type (RFC 7095 section 3.3). */
 const FIRST_VALUE = 3;
 
 function firstValue(card: ICAL.Component, name: string): unknown {
   return valuesOf(card.getFirstProperty(name))[0];
 }
 
-/** Numbers and the like are texts, too. */
+/** Numbers and other scalars become texts. */
 const scalar = (value: unknown): string =>
   typeof value === 'object' || value === undefined ? '' : String(value).trim();
 
@@ -69,7 +69,7 @@ function text(card: ICAL.Component, name: string): string | null {
   return scalar(Array.isArray(value) ? value.join(' ') : value) || null;
 }
 
-/** Types that say how, not what. */
+/** Values of TYPE that describe how, not what. */
 const NO_TYPES = ['pref', 'internet', 'voice', 'x400'];
 
 function typeOf(property: ICAL.Property): string | null {
@@ -84,19 +84,21 @@ function typeOf(property: ICAL.Property): string | null {
 const SCALAR_NAMES = { nickname: 'nickname', job_title: 'title', notes: 'note', manager_name: 'x-manager', office_location: 'x-office' } as const; // prettier-ignore
 const NAME_PARTS = { surname: 0, given_name: 1, middle_name: 2, suffix: 4 } as const;
 
-/** What a list of the wire is made of: the property, and an entry from and to its value. */
+/**
+ * A list field of the API: its vCard property, and the conversion of entries in both directions.
+ */
 interface ListField {
   property: string;
   read(property: ICAL.Property): Record<string, unknown> | null;
-  /** The value; null: the entry is none. */
+  /** The value of an entry, or `null` if the entry is empty. */
   value(entry: Record<string, unknown>): string | string[] | null;
 }
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /**
- * Only values of the type text can have line breaks, which are escaped there; anywhere else they would begin another
- * property.
+ * Only values of the type text can contain line breaks, because only there are they escaped. In any
+ * other value a line break would start another property.
  */
 const oneLine = (value: string): string => value.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
 
@@ -115,7 +117,7 @@ function simple(property: string, key: string, prefix = ''): ListField {
 }
 
 const ADDRESS_PARTS = ['street_address', 'city', 'state', 'postal_code', 'country'] as const;
-/** Where those are among the seven of ADR. */
+/** Position of the first of these parts among the seven of ADR. */
 const FIRST_PART = 2;
 
 const addresses: ListField = {
@@ -129,7 +131,7 @@ const addresses: ListField = {
     return { type: typeOf(one), format: 'structured', ...Object.fromEntries(parts) };
   },
   value(entry) {
-    // One that is not structured goes where people read it.
+    // An unstructured address goes into the street, where programs show it.
     const parts =
       entry['format'] === 'unstructured' || (entry['address'] && !entry['street_address'])
         ? [asText(entry['address']), '', '', '', '']
@@ -148,7 +150,7 @@ const LISTS: Record<string, ListField> = {
 
 const DATE = /^\d{4}-\d{2}-\d{2}/;
 
-/** A contact by the wire's names. */
+/** A contact with the field names of the API. */
 export function readCard(card: ICAL.Component): ContactContent {
   const name = firstValue(card, 'n');
   const names = Object.entries(NAME_PARTS).map(
@@ -157,7 +159,7 @@ export function readCard(card: ICAL.Component): ContactContent {
   const full = text(card, 'fn');
   const organisation = firstValue(card, 'org');
   const company = part(organisation, 0);
-  // A card without N has at least its full name.
+  // A card without N still has its full name.
   const named = names.some(([, value]) => value !== null) || full === company;
   return {
     ...Object.fromEntries(names),
@@ -180,25 +182,28 @@ export function readCard(card: ICAL.Component): ContactContent {
   };
 }
 
-/** Names of the groups a contact is in (RFC 2426 3.7.1, RFC 6350 6.7.1). */
+/** Names of the groups of a contact (RFC 2426 section 3.7.1, RFC 6350 section 6.7.1). */
 function groupsOf(card: ICAL.Component): string[] {
   const values = card.getAllProperties('categories').flatMap(valuesOf);
   return [...new Set(values.map(groupName).filter(Boolean))].toSorted();
 }
 
-/** Whether a card is not about somebody but lists the members of a group (RFC 6350 6.1.4, and Apple's way in vCard 3). */
+/**
+ * Whether a card describes a group and its members rather than a contact (RFC 6350 section 6.1.4,
+ * and Apple's property in vCard 3).
+ */
 export function isGroupCard(card: ICAL.Component): boolean {
   return ['kind', 'x-addressbookserver-kind'].some(
     (name) => text(card, name)?.toLowerCase() === 'group',
   );
 }
 
-/** What a card is known by; null: it does not say. */
+/** The card's UID, or `null` if it has none. */
 export function uidOf(card: ICAL.Component): string | null {
   return text(card, 'uid')?.replace(/^urn:uuid:/i, '') ?? null;
 }
 
-/** Line ends of one kind: a bare CR is not escaped, and to some servers it ends a line. */
+/** Uses one kind of line end. A bare CR is not escaped, and some servers treat it as a line end. */
 function withPlainLines(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll(/\r\n?/g, '\n');
   if (Array.isArray(value)) return value.map(withPlainLines);
@@ -208,7 +213,10 @@ function withPlainLines(value: unknown): unknown {
   );
 }
 
-/** Writes the given fields into a card: what is absent stays; null and the empty text remove. */
+/**
+ * Writes the given fields into a card. Absent fields stay unchanged; `null` and empty texts remove
+ * a field.
+ */
 export function writeCard(card: ICAL.Component, given: ContactContent): void {
   const contact = withPlainLines(given) as ContactContent;
   const before = readCard(card);
@@ -231,21 +239,21 @@ export function writeCard(card: ICAL.Component, given: ContactContent): void {
     if (Array.isArray(entries)) writeList(card, list, entries as Record<string, unknown>[]);
   }
   if (changed('groups')) writeGroups(card, contact['groups']);
-  // Every card has to have these (RFC 2426 3.1).
+  // Every card must have these (RFC 2426 section 3.1).
   if (!card.hasProperty('fn')) setText(card, 'fn', displayName(readCard(card)));
   if (!card.hasProperty('n')) setStructured(card, 'n', ['', '', '', '', '']);
 }
 
 export function cardText(card: ICAL.Component): string {
   const lines = card.toString().replaceAll(/\r\n[ \t]/g, '').split('\r\n'); // prettier-ignore
-  // The library escapes the comma of `data:` addresses, which others then do not read.
+  // The library escapes the comma of `data:` URLs, and other programs cannot read that.
   const plain = lines.map((line) => (DATA_ADDRESS.test(line) ? line.replace('\\,', ',') : line));
   return `${plain.map((line) => ICAL.helpers.foldline(line)).join('\r\n')}\r\n`;
 }
 
 const DATA_ADDRESS = /^[\w.-]+(?:;[^:\r\n]*)?:data:[^,]*\\,/i;
 
-/** Marks a change. */
+/** Sets the revision time of a card. */
 export function stampCard(card: ICAL.Component, now: Date): void {
   setText(card, 'rev', now.toISOString().replace(/\.\d+/, ''));
 }
@@ -280,7 +288,7 @@ function displayName(contact: ContactContent): string {
   return name.filter(Boolean).join(' ') || asText(contact['company_name']) || email || 'Unnamed';
 }
 
-/** One that is there stays as it is spelled. */
+/** A group that is already there keeps its spelling. */
 function writeGroups(card: ICAL.Component, groups: unknown): void {
   const wanted = Array.isArray(groups) ? groups.filter((one) => typeof one === 'string') : [];
   const present = card.getAllProperties('categories').flatMap(valuesOf).map(String);
@@ -293,7 +301,7 @@ function writeGroups(card: ICAL.Component, groups: unknown): void {
   card.addProperty(property);
 }
 
-/** The departments behind it stay. */
+/** Departments after the company name are kept. */
 function writeCompany(card: ICAL.Component, company: string): void {
   const value = firstValue(card, 'org');
   const departments = Array.isArray(value) ? (value as string[]).slice(1) : [];
@@ -301,7 +309,7 @@ function writeCompany(card: ICAL.Component, company: string): void {
   else setStructured(card, 'org', [company, ...departments]);
 }
 
-/** An entry that was there keeps its property, with what else is said of it. */
+/** An existing entry keeps its property and all of its parameters. */
 function writeList(
   card: ICAL.Component,
   list: ListField,
@@ -323,7 +331,7 @@ function writeList(
     else left.delete(kept);
     if ((typeOf(property) ?? '') !== type) setType(property, type);
   }
-  // Properties that say nothing to us are not ours to remove.
+  // Properties that cannot be read as entries are not removed.
   for (const [property, key] of left) if (key !== null) removeWithLabel(card, property);
 }
 
@@ -333,7 +341,7 @@ function setType(property: ICAL.Property, type: string): void {
   else property.removeParameter('type');
 }
 
-/** With its label, which is a property of the same group. */
+/** Removes a property together with its label, which is a property of the same group. */
 function removeWithLabel(card: ICAL.Component, property: ICAL.Property): void {
   const group = property.getFirstParameter('group');
   card.removeProperty(property);

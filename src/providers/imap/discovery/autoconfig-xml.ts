@@ -1,16 +1,16 @@
 import sax, { type SaxParser } from 'sax';
 
-/** A server of an autoconfig document, as it is written there. */
+/** A server of an autoconfig document, with its values unchanged. */
 export interface AutoconfigServer {
-  /** Element: `incomingServer`, `outgoingServer`, `calendar`, `addressBook`. */
+  /** Name of the element: `incomingServer`, `outgoingServer`, `calendar` or `addressBook`. */
   element: string;
-  /** Attribute: `imap`, `pop3`, `smtp`, `caldav`, `carddav`, … */
+  /** Attribute `type`: `imap`, `pop3`, `smtp`, `caldav`, `carddav`, … */
   type: string;
-  /** Texts of the elements inside, each with the first ten. */
+  /** Texts of the child elements, by element name; at most ten each. */
   fields: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The document is not one, or not one we read. */
+/** The text is not an autoconfig document, or not one that this parser accepts. */
 export class AutoconfigError extends Error {
   override name = 'AutoconfigError';
 }
@@ -23,8 +23,9 @@ const DEEPEST = 16;
 const LONGEST_TEXT = 1_000;
 
 /**
- * Reads Thunderbird's configuration format (version 1.1), whatever else is in the document left out. Documents with a DTD are
- * refused: no entity is ever expanded but XML's own five, nothing is fetched.
+ * Reads Thunderbird's configuration format (version 1.1) and ignores everything else in the
+ * document. Documents with a DTD are refused, so only XML's five predefined entities are expanded
+ * and nothing is fetched.
  * @throws {AutoconfigError}
  */
 export function parseAutoconfig(text: string): AutoconfigServer[] {

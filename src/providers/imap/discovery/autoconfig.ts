@@ -3,25 +3,34 @@ import { type AutoconfigServer, parseAutoconfig } from './autoconfig-xml.ts';
 import { type Found, type FoundServer, isHostName, NOTHING } from './found.ts';
 import { type HttpsGet, fetchDocument } from './https-document.ts';
 
-/** Where a domain may keep the document; `{domain}` and `{email}` are filled in. Only https: anybody can answer by http. */
+/**
+ * Locations where a domain may publish the document; `{domain}` and `{email}` are filled in. Only
+ * https, because over http anyone on the network could answer.
+ */
 export const AUTOCONFIG_PLACES: readonly string[] = [
   'https://autoconfig.{domain}/mail/config-v1.1.xml?emailaddress={email}',
   'https://{domain}/.well-known/autoconfig/mail/config-v1.1.xml',
 ];
 
-/** Documents are a few kilobytes long. They are read on the main thread: 128 kB could take 100 ms, this takes 25 ms. */
+/**
+ * Documents have a few kilobytes. They are parsed on the main thread: 32 kB take up to 25 ms, 128
+ * kB could take 100 ms.
+ */
 const LARGEST_BYTES = 32 * 1024;
 const SECURITIES: Readonly<Record<string, 'tls' | 'starttls'>> = {
   SSL: 'tls',
   STARTTLS: 'starttls',
 };
-/** Ways of logging in that we have. `password-encrypted` is CRAM-MD5: such servers take a plain one over TLS, too. */
+/**
+ * Supported authentication methods. `password-encrypted` is CRAM-MD5; such servers also accept a
+ * plain password over TLS.
+ */
 const LOGINS = new Set(['password-cleartext', 'plain', 'password-encrypted', 'secure', 'oauth2']);
 
 /**
- * Fetches the configuration of an address from one place.
- * @param place an https address as in `AUTOCONFIG_PLACES`
- * @returns nothing when there is none, or none that can be used
+ * Fetches the configuration of an address from one location.
+ * @param place an https URL as in `AUTOCONFIG_PLACES`
+ * @returns `NOTHING` if there is no usable document
  */
 export async function askAutoconfig(place: string, email: string, get: HttpsGet): Promise<Found> {
   const url = place
@@ -32,15 +41,16 @@ export async function askAutoconfig(place: string, email: string, get: HttpsGet)
 }
 
 /**
- * What a document says of an address: the first encrypted server of each kind (they are in the order in which the domain
- * prefers them), with its placeholders filled in.
+ * Reads the servers for an address from a document. Takes the first encrypted server of each kind,
+ * because documents list servers in the domain's order of preference, and fills in the
+ * placeholders.
  */
 export function readAutoconfig(text: string, email: string): Found {
   let servers: AutoconfigServer[];
   try {
     servers = parseAutoconfig(text);
   } catch {
-    // Many web servers answer every address with a page.
+    // Many web servers answer every URL with a page.
     return NOTHING;
   }
   const pick = (element: string, type: string) =>

@@ -1,7 +1,7 @@
 import type { MailServers } from '../../port/mail-discovery.ts';
 import { registrableDomain } from '../registrable-domain.ts';
 
-/** A server that was found, and who logs in there. */
+/** A server that was found, and the user name for its login. */
 export interface FoundServer {
   host: string;
   port: number;
@@ -9,7 +9,7 @@ export interface FoundServer {
   user: string;
 }
 
-/** What one source knows of an address. */
+/** What one source knows about an address. */
 export interface Found {
   imap?: FoundServer;
   smtp?: FoundServer;
@@ -22,25 +22,29 @@ export const NOTHING: Found = Object.freeze({});
 const HOST_NAME =
   /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
-/** Whether a text from elsewhere can be a host name or an IPv4 address. */
+/** Whether untrusted text can be a host name or an IPv4 address. */
 export function isHostName(text: string): boolean {
   return HOST_NAME.test(text);
 }
 
 /**
- * Whether a host belongs to whoever has the domain: it is the domain, or below it. Below a public suffix (`eu.org`) hosts are
- * those of others, although there may be mail addresses of the suffix itself.
+ * Whether a host belongs to the owner of the domain: it is the domain itself or below it. Hosts
+ * below a public suffix (`eu.org`) belong to other owners, although mail addresses of the suffix
+ * itself may exist.
  */
 export function isWithin(host: string, domain: string): boolean {
   return host === domain || (!isShared(domain) && host.endsWith(`.${domain}`));
 }
 
-/** Whether hosts below this domain belong to others. */
+/** Whether hosts below this domain belong to other owners. */
 export function isShared(domain: string): boolean {
   return registrableDomain(domain) === null;
 }
 
-/** As settings of an account; undefined: one of the two servers is not known. */
+/**
+ * Converts found servers into settings of an account. `undefined` if one of the two servers is
+ * unknown.
+ */
 export function toServers(found: Found & Pick<Required<Found>, 'imap' | 'smtp'>): MailServers;
 export function toServers(found: Found): MailServers | undefined;
 export function toServers({ imap, smtp, caldavUrl, carddavUrl }: Found): MailServers | undefined {

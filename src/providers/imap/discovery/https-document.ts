@@ -1,6 +1,6 @@
 import type { EgressAnswer, EgressOptions } from '../../../platform/egress/egress-client.ts';
 
-/** Fetches by the guarded client of this server, with what is left of the time. */
+/** Fetches a URL with this server's egress client, within the remaining time. */
 export type HttpsGet = (
   url: string,
   options: Pick<EgressOptions, 'maxBodyBytes'>,
@@ -9,14 +9,15 @@ export type HttpsGet = (
 const MOST_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Where a request ended up. */
+/** A response, with the URL after redirects. */
 export interface HttpsAnswer extends EgressAnswer {
   url: string;
 }
 
 /**
- * Follows redirects, to https addresses only: each is checked by the guard like the first one.
- * @returns null: no answer, or a chain that leads nowhere
+ * Fetches a URL and follows redirects to other https URLs only. The egress guard checks each of
+ * them like the first one.
+ * @returns `null` if there is no response, or the redirects do not end at a usable URL
  */
 export async function getByHttps(
   url: string,
@@ -25,20 +26,20 @@ export async function getByHttps(
 ): Promise<HttpsAnswer | null> {
   let next = url;
   for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
-    // Most of the addresses that are asked do not exist.
+    // Most of these URLs do not exist.
     const answer = await get(next, { maxBodyBytes }).catch(() => null);
     if (!answer || !REDIRECTS.has(answer.status)) return answer && { ...answer, url: next };
     const { location } = answer.headers;
     if (typeof location !== 'string' || !URL.canParse(location, next)) return null;
     const target = new URL(location, next);
-    // What comes by http can come from anybody.
+    // A plain http response could come from anyone on the network.
     if (target.protocol !== new URL(url).protocol) return null;
     next = target.href;
   }
   return null;
 }
 
-/** @returns null: there is no such document, or it is larger than `maxBytes` */
+/** @returns `null` if there is no such document, or it is larger than `maxBytes` */
 export async function fetchDocument(
   url: string,
   maxBytes: number,

@@ -31,33 +31,34 @@ import { type MailDns, SystemMailDns } from './mail-dns.ts';
 import { askDav, askServices } from './services.ts';
 import { connectingProbe, tryUsualNames } from './usual-names.ts';
 
-/** How discovery is set up; what is left out is as in production. */
+/** Options of discovery. The defaults are for production. */
 export interface DiscoveryOptions {
   dns?: MailDns;
-  /** https addresses of autoconfig documents, see `AUTOCONFIG_PLACES`. */
+  /** https URLs of autoconfig documents, see `AUTOCONFIG_PLACES`. */
   places?: readonly string[];
-  /** Base address of an ISPDB, without a slash at the end; null (default): none is asked. */
+  /** Base URL of an ISPDB, without a trailing slash. `null` (default): no ISPDB is used. */
   ispdbUrl?: string | null;
   /** Certificate authorities to trust instead of the system's (PEM), for servers at usual names. */
   ca?: string;
-  /** For everything, in milliseconds; default 10000. */
+  /** Time limit for the whole discovery, in milliseconds. Default 10000. */
   limitMs?: number;
 }
 
 const LIMIT_MS = 10_000;
-/** For one server at a usual name. */
+/** Time limit for probing one server at a usual name. */
 const PROBE_MS = 5_000;
 const KEPT_MS = 5 * 60_000;
-/** What was not found may be there soon. */
+/** An empty result is kept for a shorter time, because the domain may be set up soon. */
 const KEPT_EMPTY_MS = 30_000;
 const MOST_KEPT = 1_000;
 
 const NOT_FOUND: DiscoveredMail = Object.freeze({ known: null, candidates: [] });
 
 /**
- * Finds servers by our table and by the domain's mail exchanger; then by Thunderbird's configuration files, by SRV records and
- * by trying usual names, all at the same time. What was found is ordered by how far it can be trusted. All of it goes through the
- * guard for outgoing connections. Answers are kept for a few minutes.
+ * Finds the servers of an address. First uses Carillon's table, by the domain or its mail
+ * exchanger. Otherwise it reads Thunderbird's configuration files and SRV records and tries usual
+ * names, all in parallel. Results are ordered by trustworthiness. All connections pass the egress
+ * guard. Results are kept for a few minutes.
  */
 export class ImapDiscovery extends MailDiscovery {
   readonly #dns: MailDns;
@@ -104,12 +105,12 @@ export class ImapDiscovery extends MailDiscovery {
   async #ask(email: string, domain: string): Promise<DiscoveredMail> {
     const limitMs = this.options.limitMs ?? LIMIT_MS;
     const end = new AbortController();
-    const timer = setTimeout(() => end.abort(new Error('discovery has taken too long')), limitMs);
+    const timer = setTimeout(() => end.abort(new Error('discovery took too long')), limitMs);
     try {
       return await this.#compare(email, domain, end.signal, limitMs);
     } finally {
       clearTimeout(timer);
-      end.abort(new Error('discovery is over'));
+      end.abort(new Error('discovery has ended'));
     }
   }
 
@@ -130,7 +131,7 @@ export class ImapDiscovery extends MailDiscovery {
     }
     const getExisting: HttpsGet = async (url, options) => {
       if (await this.#dns.exists(new URL(url).hostname)) return get(url, options);
-      throw new Error('there is no such host');
+      throw new Error('the host does not exist');
     };
     const ask = (place: string, by = getExisting) =>
       inTime(askAutoconfig(place, email, by), NOTHING);
@@ -152,7 +153,7 @@ export class ImapDiscovery extends MailDiscovery {
     const isComplete = (found: Found) => toServers(found) !== undefined;
     const [files, records, database] = await Promise.all([documents, services, ispdb]);
     const named = [...files, records, database].some(isComplete);
-    // Nobody waits for guesses where somebody has said it.
+    // Guesses are not waited for if another source named the servers.
     const guessed = named ? NOTHING : await usual;
     const extra = await dav;
     const candidates = [
@@ -170,13 +171,13 @@ export class ImapDiscovery extends MailDiscovery {
   }
 }
 
-/** A record for one of the two servers, and the usual name for the other. */
+/** Combines an SRV record for one of the two servers with the usual name for the other. */
 function completed(records: Found, guessed: Found): Found {
   if (!records.imap && !records.smtp) return NOTHING;
   return { imap: records.imap ?? guessed.imap, smtp: records.smtp ?? guessed.smtp };
 }
 
-/** @param domain given: servers outside of it are not believed to be the domain's */
+/** @param domain if given, servers outside this domain must be confirmed by the user */
 function candidate(
   source: MailCandidate['source'],
   found: Found,
@@ -197,13 +198,13 @@ function candidate(
   return [{ source, servers, confirm: outside(found.imap) || outside(found.smtp) }];
 }
 
-/** What has not come when the time is over does not count. */
+/** Resolves to `otherwise` if the result does not arrive before the abort. */
 function settle<T>(what: Promise<T>, otherwise: T, signal: AbortSignal): Promise<T> {
   return new Promise((resolve) => {
     const onAbort = () => resolve(otherwise);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
-    // A source that fails has found nothing.
+    // A source that fails counts as one that found nothing.
     void what.then(resolve, onAbort).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }

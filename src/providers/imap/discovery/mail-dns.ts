@@ -3,36 +3,42 @@ import { isIP } from 'node:net';
 
 /** One target of an SRV record (RFC 2782). */
 export interface SrvTarget {
-  /** Lower case, without the dot at the end. */
+  /** Lower case, without the final dot. */
   host: string;
   port: number;
   priority: number;
   weight: number;
 }
 
-/** What discovery asks DNS. Never throws: a question that gets no answer has none. */
+/** The DNS queries of discovery. No method throws: a failed query has an empty result. */
 export interface MailDns {
-  /** Names of the mail exchangers of a domain, the preferred ones first. */
+  /** Host names of a domain's mail exchangers, preferred ones first. */
   exchangers(domain: string): Promise<readonly string[]>;
-  /** Targets of a service (`_imaps._tcp.example.test`), in no order; empty also where the domain says that it has none. */
+  /**
+   * Targets of a service (`_imaps._tcp.example.test`), unordered. Also empty if the domain declares
+   * that it does not offer the service.
+   */
   services(name: string): Promise<readonly SrvTarget[]>;
-  /** Whether a host has an address. Asked before anything connects: the system's own look-ups of names hold up all others. */
+  /**
+   * Whether a host has an address. Call it before connecting: look-ups by the operating system of
+   * names that do not exist delay all others.
+   */
   exists(host: string): Promise<boolean>;
-  /** The `path` of a TXT record (RFC 6764 section 4); null: none. */
+  /** The `path` of a TXT record (RFC 6764 section 4), or `null` if there is none. */
   path(name: string): Promise<string | null>;
 }
 
 const TIMEOUT_MS = 2_000;
-/** Of a hostile answer no more is looked at. */
+/** Further records of an answer are ignored, because it may be hostile. */
 const MOST_RECORDS = 20;
 
 const plainName = (name: string): string => name.toLowerCase().replace(/\.$/, '');
 
-/** Asks the name servers of the machine. */
+/** Queries the name servers of the machine. */
 export class SystemMailDns implements MailDns {
   readonly #resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 2 });
 
-  /** @param servers instead of the machine's, `address:port` */
+  /** @param servers name servers to use instead of the machine's, as `address:port` */
   constructor(servers?: readonly string[]) {
     if (servers) this.#resolver.setServers(servers);
   }
@@ -69,7 +75,10 @@ export class SystemMailDns implements MailDns {
   }
 }
 
-/** Most domains have none of these records: that is an answer, and a resolver in trouble gives no other. */
+/**
+ * Most domains have none of these records, which the resolver reports as an error, like its own
+ * failures. Both give an empty result.
+ */
 async function answered<T>(question: Promise<T[]>): Promise<T[]> {
   try {
     return await question;
@@ -79,9 +88,9 @@ async function answered<T>(question: Promise<T[]>): Promise<T[]> {
 }
 
 /**
- * Several services that do the same, the best first: by priority (RFC 6186 section 3.4 compares it across services), then
- * those encrypted from the first byte (RFC 8314), then by weight. Weights do not share out load here: an account stays where it
- * is connected.
+ * Sorts equivalent services, best first: by priority (RFC 6186 section 3.4 compares it across
+ * services), then TLS from the first byte before STARTTLS (RFC 8314), then by weight. Weights are
+ * not used to share load: an account stays with the server it was connected to.
  */
 export function byPreference<T extends { target: SrvTarget; security: 'tls' | 'starttls' }>(
   found: readonly T[],

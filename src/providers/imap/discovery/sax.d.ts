@@ -1,4 +1,4 @@
-/** What is used of the package, which brings no types. */
+/** The used parts of the package, which has no types of its own. */
 declare module 'sax' {
   export interface SaxParser {
     onerror: (error: Error) => void;
@@ -11,7 +11,7 @@ declare module 'sax' {
     close(): SaxParser;
   }
   const sax: {
-    /** @param strict well-formed XML only */
+    /** @param strict true accepts well-formed XML only */
     parser(strict: boolean, options?: { trim?: boolean; strictEntities?: boolean }): SaxParser;
   };
   export default sax;

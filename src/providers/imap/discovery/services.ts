@@ -3,10 +3,13 @@ import { type Found, type FoundServer, isHostName, isWithin } from './found.ts';
 import { getByHttps, type HttpsGet } from './https-document.ts';
 import { byPreference, type MailDns, type SrvTarget } from './mail-dns.ts';
 
-/** What an unauthenticated look at a DAV server is worth: it wants a login, or says that it is one. */
+/**
+ * Status codes of a DAV server to a request without a login: it asks for a login, or it answers as
+ * a DAV server.
+ */
 const DAV_ANSWERS = new Set([401, 200, 204, 207, 405]);
 
-/** IMAP and submission servers by SRV records (RFC 6186, RFC 8314 section 5.1). */
+/** Finds IMAP and submission servers by SRV records (RFC 6186, RFC 8314 section 5.1). */
 export async function askServices(email: string, dns: MailDns): Promise<Found> {
   const domain = domainOf(email);
   const [imap, smtp] = await Promise.all([
@@ -37,8 +40,9 @@ function isUsable({ host, port }: SrvTarget): boolean {
 }
 
 /**
- * Calendars and address books (RFC 6764): SRV records inside the domain, else the domain's own well-known addresses. A server
- * elsewhere has to be named by the domain over https, in a redirect.
+ * Finds calendars and address books (RFC 6764): by SRV records that stay inside the domain,
+ * otherwise by the domain's well-known URLs. A server outside the domain is accepted only if the
+ * domain redirects to it over https.
  */
 export async function askDav(email: string, dns: MailDns, get: HttpsGet): Promise<Found> {
   const domain = domainOf(email);
@@ -67,6 +71,6 @@ async function davUrl(
   if (!URL.canParse(url)) return undefined;
   const answer = await getByHttps(new URL(url).href, 1_024, get);
   if (!answer || !DAV_ANSWERS.has(answer.status)) return undefined;
-  // A page for everything is no DAV server.
+  // A server that answers every URL with a web page is not a DAV server.
   return answer.status === 200 && answer.headers['dav'] === undefined ? undefined : answer.url;
 }

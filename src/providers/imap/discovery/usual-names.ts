@@ -3,7 +3,7 @@ import { type ProbedServer, type ProbeOptions, probeServer } from '../server-pro
 import { type Found, type FoundServer, isWithin } from './found.ts';
 import type { MailDns } from './mail-dns.ts';
 
-/** Whether a server is there, with a certificate that is valid for its name. */
+/** Resolves to true if the server can be reached and has a valid certificate for its name. */
 export type Probe = (server: ProbedServer) => Promise<boolean>;
 
 type Guess = ProbedServer & { security: 'tls' | 'starttls' };
@@ -29,7 +29,10 @@ function guesses(domain: string): Guess[] {
   return all.filter(({ host }) => isWithin(host, domain));
 }
 
-/** Tries the names and ports that are usual, all at once. The first that works in the order of preference is it. */
+/**
+ * Probes the usual host names and ports, all in parallel. The result is the first working server in
+ * the order of preference.
+ */
 export async function tryUsualNames(email: string, probe: Probe): Promise<Found> {
   const tried = guesses(domainOf(email)).map((guess) => ({ guess, works: probe(guess) }));
   const first = async (protocol: 'imap' | 'smtp'): Promise<FoundServer | undefined> => {
@@ -44,7 +47,7 @@ export async function tryUsualNames(email: string, probe: Probe): Promise<Found>
   return { imap, smtp };
 }
 
-/** The probe that really connects, where there is such a host. */
+/** A probe that connects, if the host exists. */
 export function connectingProbe(dns: MailDns, options: ProbeOptions): Probe {
   return async (server) =>
     (await dns.exists(server.host)) &&
