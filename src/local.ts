@@ -17,12 +17,12 @@ import {
 
 export { openLocalEnvironment } from './app/local/environment.ts';
 
-/** A Carillon started by `startLocal`. */
+/** A Carillon that `startLocal` has started. */
 export interface RunningCarillon {
   config: AppConfig;
-  /** What the terminal shows once it listens. */
+  /** Text for the terminal after the server has started to listen. */
   welcome: string;
-  /** Stops everything it started. */
+  /** Stops everything that `startLocal` has started. */
   stop(): Promise<void>;
 }
 
@@ -32,15 +32,15 @@ function welcomeOf(config: AppConfig): string {
 }
 
 /**
- * Starts Carillon for one machine: with the embedded database it migrates and, the first time and not in production,
- * makes a demo application; with DATABASE_URL it does neither.
+ * Starts Carillon for one machine. With the embedded database it runs migrations and creates a demo
+ * application on the first start, except in production. With DATABASE_URL it does neither.
  * @throws {PortTakenError} before anything is started
- * @throws {SchemaBehindError} when the server of DATABASE_URL has to be migrated first
+ * @throws {SchemaBehindError} if the database of DATABASE_URL must be migrated first
  */
 export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
   await requireFreePort(config);
   const opening = openLocalEnvironment({ config, share: false });
-  // Loading the program and starting the database take about as long: they go side by side.
+  // Load the program and start the database in parallel, because both take about as long.
   const [environment, { closeApp, createApp }, { migrate }, { createDemoData }] = await Promise.all(
     [
       opening,
@@ -80,9 +80,9 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
   }
 }
 
-/** `npm start`. */
+/** Entry point of `npm start`. */
 export async function main(): Promise<void> {
-  // Nobody reads any more (`npm start | head`): that is no reason to stop serving.
+  // The reader of standard output has gone (`npm start | head`). The server continues.
   process.stdout.on('error', () => undefined);
   try {
     const running = await startLocal(localConfig(process.env));

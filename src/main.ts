@@ -9,7 +9,10 @@ import {
   waitForDatabase,
 } from './app/startup.ts';
 
-/** The container's entry: everything from the environment, no embedded database; waits a minute for the database. */
+/**
+ * The container's entry point. Takes all settings from the environment, uses no embedded database,
+ * and waits up to a minute for the database.
+ */
 export async function main(): Promise<void> {
   try {
     const config = loadConfig(process.env);

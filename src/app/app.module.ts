@@ -46,14 +46,14 @@ import { TrackingModule } from '../mail/tracking/tracking.module.ts';
 import { WebhooksModule } from '../platform/webhooks/webhooks.module.ts';
 import { WriteBackModule } from '../mail/write-back/write-back.module.ts';
 
-/** What a test may replace. */
+/** The parts that a test may replace. */
 export interface AppOverrides {
   clock?: Clock;
-  /** Where the log goes instead of standard output. */
+  /** Destination of the log instead of standard output. */
   logTo?: LogDestination;
 }
 
-/** Every module of the application; nothing else. */
+/** Imports every module of the application and contains nothing else. */
 @Module({})
 export class AppModule {
   static register(config: AppConfig, overrides: AppOverrides = {}): DynamicModule {

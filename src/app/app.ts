@@ -16,15 +16,17 @@ import { limitServer } from '../platform/http/server-limits.ts';
 import { servedPaths } from '../platform/http/surface.ts';
 
 /**
- * Builds the whole application for a configuration; call `listen` next. Tests use the same function.
- * @throws {ConfigError} never: the configuration is already valid
+ * Builds the whole application for a configuration. The caller then calls `listen`. Tests use the
+ * same function.
+ * @throws {ConfigError} never, because the configuration is already valid
  */
 export async function createApp(
   config: AppConfig,
   overrides: AppOverrides = {},
 ): Promise<NestExpressApplication> {
   const instance = express();
-  // Or /MESSAGES would pass by everything that goes by the path: limits, surfaces, the shape of errors.
+  // Otherwise /MESSAGES would bypass everything that depends on the path: limits, surfaces and
+  // error formats.
   instance.enable('case sensitive routing');
   instance.set('trust proxy', config.trustedProxies);
   const app = await NestFactory.create<NestExpressApplication>(
@@ -40,8 +42,8 @@ export async function createApp(
   app.use(constantHeaders());
   app.use(watchForwardedHeaders(config.trustedProxies));
   app.use((request: Request, _response: Response, next: NextFunction) => {
-    // ETags are versions for edits: what has become of a message changes without them, so no answer is "not modified".
-    // Those of calendar files are of their content.
+    // ETags are versions for edits. A message's status changes without a new ETag, so a response
+    // must never be "not modified". ETags of calendar files depend on their content and are kept.
     if (!request.path.startsWith('/feeds/')) delete request.headers['if-none-match'];
     next();
   });
@@ -54,7 +56,7 @@ export async function createApp(
   return app;
 }
 
-/** Stops in order: first it says so (`/health/ready`), then it finishes what is in hand, then it closes. */
+/** Stops in order: reports not ready (`/health/ready`), finishes running work, then closes. */
 export async function closeApp(app: NestExpressApplication): Promise<void> {
   app.get(Draining).begin();
   await app.close();

@@ -10,20 +10,20 @@ async function withOrm<T>(url: string, work: (orm: MikroORM) => Promise<T>): Pro
   }
 }
 
-/** Names of the migrations this program has and the database lacks, oldest first. */
+/** Names of the migrations that this program has and the database lacks, oldest first. */
 export function pendingMigrations(url: string): Promise<string[]> {
   return withOrm(url, async (orm) => (await orm.migrator.getPending()).map(({ name }) => name));
 }
 
 /**
- * Brings the schema up to date. Safe to run twice and by several processes at once: the second waits and finds
- * nothing to do.
+ * Brings the schema up to date. It can safely run twice and in several processes at once; the
+ * second one waits and has nothing to do.
  * @returns names of the migrations that ran
  */
 export function migrate(url: string): Promise<string[]> {
   return withOrm(url, async (orm) => {
     const connection = orm.em.getConnection();
-    // One session at a time; the lock goes with the session if this process dies.
+    // Only one session migrates at a time. The lock ends with the session if this process dies.
     return orm.em.fork().transactional(async (em) => {
       await connection.execute(
         'select pg_advisory_xact_lock(727001)',

@@ -68,7 +68,7 @@ import { WebhookAttempt } from '../platform/webhooks/webhook-attempt.entity.ts';
 import { WebhookEvent } from '../platform/webhooks/webhook-event.entity.ts';
 import { Webhook } from '../platform/webhooks/webhook.entity.ts';
 
-/** Every table of the schema: `npm run db:check` compares them with the migrations. */
+/** Every table of the schema. `npm run db:check` compares them with the migrations. */
 export const entities = [
   Application, Integration, AddressLoop, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt,
   Webhook, WebhookEvent, WebhookAttempt, HookJob,
@@ -88,7 +88,7 @@ setOwnerEntities({ account: Grant, application: Application });
 
 const compiled = import.meta.url.includes('/dist/');
 
-/** Options of the ORM for one database. @param poolSize connections at most */
+/** Options of the ORM for one database. @param poolSize maximum number of connections */
 export function ormConfig(url: string, poolSize: number): Options {
   return defineConfig({
     clientUrl: url,

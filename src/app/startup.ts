@@ -9,7 +9,7 @@ import { type AppConfig, ConfigError } from '../platform/config/app-config.ts';
 import { databaseTrouble } from '../platform/database/database-trouble.ts';
 import { EmbeddedPostgresError } from '../platform/database/embedded-postgres.ts';
 
-/** The schema is older than the program. */
+/** The database schema is older than the program. */
 export class SchemaBehindError extends Error {
   constructor(pending: readonly string[]) {
     super(
@@ -20,7 +20,7 @@ export class SchemaBehindError extends Error {
   }
 }
 
-/** Somebody else listens on the port. */
+/** Another process listens on the port. */
 export class PortTakenError extends Error {
   constructor(port: number) {
     super(
@@ -30,7 +30,7 @@ export class PortTakenError extends Error {
   }
 }
 
-/** The database cannot be reached, or does not let us in. */
+/** The database cannot be reached, or refuses access. */
 export class DatabaseAccessError extends Error {
   constructor(cause: Error & { code?: string }) {
     super(`Cannot use the database of DATABASE_URL: ${cause.message || cause.code}`, { cause });
@@ -38,10 +38,15 @@ export class DatabaseAccessError extends Error {
   }
 }
 
-/** Class 08: connection; 28: authorization; 3D: no such database; 42501: no right to; the rest is the network. */
+/**
+ * Class 08: connection; 28: authorization; 3D: no such database; 42501: missing privilege; others:
+ * network errors.
+ */
 const NO_ACCESS = /^(08|28|3D|57P03|42501|E[A-Z]+$)/;
 
-/** @throws {DatabaseAccessError} instead of the driver's own words when `work` cannot reach the database */
+/**
+ * @throws {DatabaseAccessError} instead of the driver's error if `work` cannot reach the database
+ */
 export async function withDatabaseAccess<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -55,11 +60,12 @@ export async function withDatabaseAccess<T>(work: () => Promise<T>): Promise<T> 
 }
 
 /**
- * @throws {SchemaBehindError} when the database lacks migrations this program has
+ * @throws {SchemaBehindError} if the database lacks migrations that this program has
  * @throws {DatabaseAccessError}
  */
 export async function requireCurrentSchema(databaseUrl: string): Promise<void> {
-  // Loaded here and not above: whoever brings the database up first does not wait for the ORM to load.
+  // Imported here, so that a process that first starts the database does not wait for the ORM to
+  // load.
   const { pendingMigrations } = await import('./migrate.ts');
   const pending = await withDatabaseAccess(() => pendingMigrations(databaseUrl));
   if (pending.length > 0) throw new SchemaBehindError(pending);
@@ -70,9 +76,9 @@ const DATABASE_PATIENCE_MS = 60_000;
 const DATABASE_PAUSE_MS = 1_000;
 
 /**
- * Repeats `look` while the database cannot be reached, a minute at most: where everything is started at once, or
- * after a power cut, the database comes up last.
- * @throws what `look` throws, at once when waiting would not help
+ * Repeats `look` for up to a minute while the database cannot be reached. After a power cut, or if
+ * everything starts at once, the database is ready last.
+ * @throws errors of `look`, at once if waiting would not help
  */
 export async function waitForDatabase(look: () => Promise<void>): Promise<void> {
   const begun = performance.now();
@@ -83,14 +89,15 @@ export async function waitForDatabase(look: () => Promise<void>): Promise<void> 
       const absent =
         error instanceof DatabaseAccessError && databaseTrouble(error.cause) === 'away';
       if (!absent || performance.now() - begun > DATABASE_PATIENCE_MS) throw error;
-      if (tries === 0) process.stderr.write(`${error.message}; waiting for it\n`);
+      if (tries === 0) process.stderr.write(`${error.message}; waiting up to a minute for it\n`);
     }
     await delay(DATABASE_PAUSE_MS);
   }
 }
 
 /**
- * Looks before anything is started, so that the answer comes at once and alone.
+ * Checks the port before anything is started, so that the error appears at once and without other
+ * output.
  * @throws {PortTakenError}
  */
 export function requireFreePort({ port, host }: AppConfig): Promise<void> {
@@ -104,8 +111,8 @@ export function requireFreePort({ port, host }: AppConfig): Promise<void> {
 }
 
 /**
- * Gives back what starting has needed and running does not, about 50 MB: an idle process makes so little garbage that
- * nothing else would, for hours.
+ * Frees about 50 MB that were needed only for starting. An idle process creates so little garbage
+ * that V8 would not free them for hours.
  */
 function returnStartMemory(): void {
   v8.setFlagsFromString('--expose-gc');
@@ -129,14 +136,17 @@ export async function listen(app: NestExpressApplication, config: AppConfig): Pr
   );
 }
 
-/** Stops in order on SIGTERM, SIGINT and SIGHUP; a second signal changes nothing, the time limit ends it. */
+/**
+ * Stops in order on SIGTERM, SIGINT and SIGHUP. A second signal is ignored; the time limit ends a
+ * stop that hangs.
+ */
 export function stopOnSignals(config: AppConfig, stop: () => Promise<void>): void {
   let stopping = false;
   const onSignal = (): void => {
     if (stopping) return;
     stopping = true;
     const limit = setTimeout(() => {
-      process.stderr.write('Carillon did not stop in time\n');
+      process.stderr.write('Carillon did not stop in time and was ended\n');
       process.exit(1);
     }, config.shutdownMs + 10_000);
     limit.unref();
@@ -149,11 +159,11 @@ export function stopOnSignals(config: AppConfig, stop: () => Promise<void>): voi
     );
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
-  // Started by another program over a channel: it has gone.
+  // The program that started this process over an IPC channel has ended.
   process.on('disconnect', onSignal);
 }
 
-/** Problems the operator can solve: the message says how. */
+/** Errors that the operator can solve. The message says how. */
 export const OPERATOR_ERRORS = [
   ConfigError,
   DatabaseAccessError,
@@ -163,14 +173,14 @@ export const OPERATOR_ERRORS = [
 ] as const;
 
 /**
- * Ends the process with code 1 and says why: the message alone for the `told` kinds, which are the operator's to
- * solve; with its stack for everything else.
+ * Ends the process with code 1 and prints the error. Errors of the kinds in `expected` are printed
+ * without a stack, because the operator can solve them; all others with their stack.
  */
 export function fail(
   error: unknown,
-  told: readonly (abstract new (...args: never[]) => Error)[] = OPERATOR_ERRORS,
+  expected: readonly (abstract new (...args: never[]) => Error)[] = OPERATOR_ERRORS,
 ): never {
-  const known = told.some((kind) => error instanceof kind);
+  const known = expected.some((kind) => error instanceof kind);
   const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
   process.stderr.write(`${forTerminal(text ?? '')}\n`);
   process.exit(1);

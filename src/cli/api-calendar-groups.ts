@@ -2,7 +2,7 @@ import { call, change, create, list, remove, type Group } from './api-group.ts';
 
 const CONFERENCING = '/a/{client_id}/conferencing';
 
-/** Groups of calendars and events, and of what they meet in. */
+/** Groups for calendars, events, and the rooms and services of meetings. */
 export const CALENDAR_GROUPS: Readonly<Record<string, Group>> = {
   calendars: {
     summary: 'Calendars of the account',
@@ -12,39 +12,39 @@ export const CALENDAR_GROUPS: Readonly<Record<string, Group>> = {
       post: create('/calendars', 'a calendar'),
       put: change('PUT', '/calendars', 'a calendar'),
       delete: remove('/calendars', 'a calendar'),
-      feed: call('GET /calendars/{id}/feed', 'Whether it can be read at a secret address', {
+      feed: call('GET /calendars/{id}/feed', 'Show whether the calendar has a secret address', {
         columns: ['calendar_id', 'created_at'],
       }),
       'feed:make': call(
         'POST /calendars/{id}/feed',
-        'Make a secret address of it; one made before ends',
+        'Create a secret address; an earlier one stops working',
         {
           columns: ['url'],
         },
       ),
-      'feed:revoke': call('DELETE /calendars/{id}/feed', 'End its secret address'),
-      'free-busy': call('POST /calendars/free-busy', 'When people have no time', {
+      'feed:revoke': call('DELETE /calendars/{id}/feed', 'Revoke the secret address'),
+      'free-busy': call('POST /calendars/free-busy', 'Show when people are busy', {
         body: true,
         columns: ['email', 'calendar_id', 'time_slots'],
       }),
-      availability: call('POST /calendars/availability', 'When people could meet', {
+      availability: call('POST /calendars/availability', 'Find times when people can meet', {
         body: true,
         columns: ['time_slots', 'order'],
       }),
       'availability:consecutive': call(
         'POST /calendars/availability/consecutive',
-        'When several meetings could follow each other',
+        'Find times for several meetings in a row',
         { body: true },
       ),
     },
   },
   conferencing: {
-    summary: 'The services that make meetings for events',
+    summary: 'Services that create online meetings for events',
     credentials: 'client secret',
     columns: ['id', 'provider', 'kind', 'settings', 'last_error'],
     actions: {
       get: list(CONFERENCING, 'services'),
-      put: call(`PUT ${CONFERENCING}`, 'Set one up or replace it', { body: true }),
+      put: call(`PUT ${CONFERENCING}`, 'Set up or replace a service', { body: true }),
       delete: remove(CONFERENCING, 'a service'),
     },
   },
@@ -56,22 +56,26 @@ export const CALENDAR_GROUPS: Readonly<Record<string, Group>> = {
       post: create('/events', 'an event'),
       put: change('PUT', '/events', 'an event'),
       delete: remove('/events', 'an event'),
-      notifications: call('GET /events/{id}/notifications', 'What became of its reminders', {
-        columns: ['type', 'recipient', 'status', 'due_at', 'sent_at', 'reason'],
-      }),
+      notifications: call(
+        'GET /events/{id}/notifications',
+        'Show the reminders of an event and their results',
+        {
+          columns: ['type', 'recipient', 'status', 'due_at', 'sent_at', 'reason'],
+        },
+      ),
       invitations: call(
         'GET /events/{id}/invitations',
-        'What its participants were told, and what became of it',
+        'Show the invitations to an event and their results',
         { columns: ['email', 'kind', 'sequence', 'status', 'reason', 'job_status_id'] },
       ),
-      'to-ics': call('POST /events/to-ics', 'An event as an iCalendar file', {
+      'to-ics': call('POST /events/to-ics', 'Convert an event to an iCalendar file', {
         body: true,
         columns: ['ics'],
       }),
     },
   },
   resources: {
-    summary: 'Rooms that meetings can be held in',
+    summary: 'Meeting rooms',
     columns: ['email', 'name', 'capacity', 'building', 'floor_name'],
     actions: { get: call('GET /resources', 'List rooms') },
   },
@@ -81,7 +85,7 @@ export const CALENDAR_GROUPS: Readonly<Record<string, Group>> = {
     actions: {
       post: call(
         'POST /send-rsvp',
-        'Answer an event_id with the status yes, no or maybe, and a comment',
+        'Answer the invitation of an event_id with the status yes, no or maybe, and a comment',
         {
           body: true,
         },

@@ -3,7 +3,10 @@ import { text } from 'node:stream/consumers';
 import { ApiCommandError } from './api-error.ts';
 import type { Action } from './api-group.ts';
 
-/** A terminal and /dev/null have no body to give; a file and a pipe have. */
+/**
+ * Whether standard input can contain a body. A file and a pipe can; a terminal and /dev/null
+ * cannot.
+ */
 function hasInput(): boolean {
   try {
     const input = fs.fstatSync(0);
@@ -14,9 +17,9 @@ function hasInput(): boolean {
 }
 
 /**
- * The body of a request: `--body`, else what is redirected or piped into the command, else none.
+ * The body of a request: `--body`, else standard input if it is redirected or piped, else none.
  * @returns JSON text
- * @throws {ApiCommandError} when it is not JSON
+ * @throws {ApiCommandError} if the body is not JSON
  */
 export async function readBody(flag: string | undefined): Promise<string | undefined> {
   const body = flag ?? (hasInput() ? await text(process.stdin) : '');
@@ -32,8 +35,10 @@ export async function readBody(flag: string | undefined): Promise<string | undef
 const FILTER = /^--([a-z][a-z0-9_]*)=(.*)$/s;
 
 /**
- * What follows the method: at most one id, or the ids a method needs, and filters the command itself does not know.
- * @param action `transfer`: paths of files too, behind the id of a download, or those of an upload
+ * Parses the words after the method: ids, and filters that the command itself does not define. At
+ * most one id is allowed, unless the method needs the id of a token too.
+ * @param action `transfer` also allows paths: after the id for a download, or only paths for an
+ *   upload
  */
 export function readArguments(
   words: readonly string[],
@@ -54,16 +59,16 @@ export function readArguments(
   if (tokenId && ids.length <= 2) return { id: ids[0], tokenId: ids[1], paths: [], filters };
   if (ids.length > 1)
     throw new ApiCommandError(
-      `One id is enough; several have commas between them: ${ids.join(',')}`,
+      `Only one id is allowed; separate several ids with commas: ${ids.join(',')}`,
     );
   return { id: ids[0], paths: [], filters };
 }
 
-/** `name=value` of `--query`. */
+/** Parses the `name=value` pairs of `--query`. */
 export function readQuery(pairs: readonly string[]): [string, string][] {
   return pairs.map((pair) => {
     const at = pair.indexOf('=');
-    if (at < 1) throw new ApiCommandError(`--query takes name=value, not ${pair}`);
+    if (at < 1) throw new ApiCommandError(`--query needs name=value, but got ${pair}`);
     return [pair.slice(0, at), pair.slice(at + 1)];
   });
 }

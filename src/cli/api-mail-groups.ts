@@ -5,7 +5,7 @@ const found = (what: string, summary: string) =>
 const feedback = (what: string, summary: string) =>
   call(`POST /neural/${what}/feedback`, summary, { body: true });
 
-/** Groups of mail: messages and all that belongs to them, sending, contacts, changes. */
+/** Groups for messages and everything that belongs to them, sending, contacts, and changes. */
 export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
   contacts: {
     summary: 'Contacts of the account',
@@ -20,28 +20,33 @@ export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
       }),
       picture: call(
         'GET /contacts/{id}/picture',
-        'Write its picture to the path behind the id, or to standard output',
+        'Write the picture to the path after the id, or to standard output',
         { transfer: 'download' },
       ),
     },
   },
   delta: {
-    summary: 'What changes in the account; --cursor=… says from where, 0 from the beginning',
+    summary:
+      'Changes in the account; --cursor=… is the position to start from, 0 for the beginning',
     columns: ['cursor_start', 'cursor_end', 'deltas'],
     actions: {
-      'latest-cursor': call('POST /delta/latest_cursor', 'A cursor for everything from now on', {
+      'latest-cursor': call('POST /delta/latest_cursor', 'Get a cursor for all later changes', {
         columns: ['cursor'],
       }),
-      get: call('GET /delta', 'What has changed'),
+      get: call('GET /delta', 'List changes'),
       longpoll: call('GET /delta/longpoll', 'Wait until something changes', { patient: true }),
-      streaming: call('GET /delta/streaming', 'Print changes as they happen, a line of JSON each', {
-        patient: true,
-        lines: true,
-      }),
+      streaming: call(
+        'GET /delta/streaming',
+        'Print changes as they happen, one line of JSON each',
+        {
+          patient: true,
+          lines: true,
+        },
+      ),
     },
   },
   drafts: {
-    summary: 'Drafts of the account; changing and deleting need their version',
+    summary: 'Drafts of the account; changing or deleting one needs its version',
     columns: ['id', 'date', 'to', 'subject', 'version'],
     actions: {
       get: list('/drafts', 'drafts'),
@@ -58,14 +63,14 @@ export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
       upload: call('POST /files', 'Upload files, named by their paths', { transfer: 'upload' }),
       download: call(
         'GET /files/{id}/download',
-        'Write its bytes to the path behind the id, or to standard output',
+        'Write the file to the path after the id, or to standard output',
         { transfer: 'download' },
       ),
       delete: remove('/files', 'an upload'),
     },
   },
   folders: {
-    summary: 'Folders of an account that has them',
+    summary: 'Folders of an account with folders',
     columns: ['id', 'name', 'display_name'],
     actions: {
       get: list('/folders', 'folders'),
@@ -75,7 +80,7 @@ export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
     },
   },
   labels: {
-    summary: 'Labels of an account that has them',
+    summary: 'Labels of an account with labels',
     columns: ['id', 'name', 'display_name'],
     actions: {
       get: list('/labels', 'labels'),
@@ -94,22 +99,28 @@ export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
     },
   },
   neural: {
-    summary: 'What machines find in messages and files, on the server itself',
+    summary: 'Machine analysis of messages and files, done on the server itself',
     columns: ['id', 'subject', 'categorizer.category', 'signature', 'conversation'],
     actions: {
       sentiment: {
-        ...found('sentiment', 'How a text or messages feel'),
+        ...found('sentiment', 'Rate the sentiment of a text or of messages'),
         columns: ['sentiment', 'sentiment_score', 'text'],
       },
-      signature: found('signature', 'Signatures of messages'),
-      ocr: { ...found('ocr', 'The text of an image or a PDF file'), columns: ['filename', 'ocr'] },
-      categorize: found('categorize', 'Whether messages are conversations or feeds'),
-      conversation: found('conversation', 'What was written, without quotations and signatures'),
-      'sentiment-feedback': feedback('sentiment', 'Say how a text or a message feels'),
-      'signature-feedback': feedback('signature', 'Say that a signature was wrong'),
-      'ocr-feedback': feedback('ocr', 'Say that the text of a file was wrong'),
-      'categorize-feedback': feedback('categorize', 'Say what a message is'),
-      'conversation-feedback': feedback('conversation', 'Say that a conversation was wrong'),
+      signature: found('signature', 'Find signatures of messages'),
+      ocr: {
+        ...found('ocr', 'Read the text of an image or a PDF file'),
+        columns: ['filename', 'ocr'],
+      },
+      categorize: found('categorize', 'Tell conversations from feeds'),
+      conversation: found(
+        'conversation',
+        'Extract what was written, without quotations and signatures',
+      ),
+      'sentiment-feedback': feedback('sentiment', 'Correct the sentiment of a text or message'),
+      'signature-feedback': feedback('signature', 'Report a wrong signature'),
+      'ocr-feedback': feedback('ocr', 'Report a wrong text of a file'),
+      'categorize-feedback': feedback('categorize', 'Correct the category of a message'),
+      'conversation-feedback': feedback('conversation', 'Report a wrong conversation'),
     },
   },
   outbox: {
@@ -130,7 +141,7 @@ export const MAIL_GROUPS: Readonly<Record<string, Group>> = {
     },
   },
   send: {
-    summary: 'Messages sent at once; the answer says what came of it',
+    summary: 'Messages sent at once; the response reports the result',
     columns: ['id', 'date', 'to', 'subject', 'thread_id'],
     actions: {
       post: call('POST /send', 'Send a message, or a stored draft by its draft_id and version', {

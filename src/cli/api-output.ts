@@ -6,7 +6,7 @@ type Row = Record<string, unknown>;
 const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Follows `a.b` into objects. */
+/** Reads a column; `a.b` reads field `b` of object `a`. */
 function pick(row: Row, column: string): unknown {
   let value: unknown = row;
   for (const key of column.split('.')) value = isRow(value) ? value[key] : undefined;
@@ -15,7 +15,9 @@ function pick(row: Row, column: string): unknown {
 
 const WIDEST = 60;
 
-/** An address shows as its address, a list as its items, an object as JSON. */
+/**
+ * Text of a value: an address object becomes its address, a list its items, any other object JSON.
+ */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map(cell).join(', ');
@@ -29,19 +31,22 @@ function shorten(text: string): string {
   return line.length > WIDEST ? `${line.slice(0, WIDEST - 1)}…` : line;
 }
 
-/** Lists are the answer itself, or its `data` on the integrations address. */
+/** The list in a response: the response itself, or its `data` on the integrations address. */
 function rowsOf(answer: unknown): unknown {
   return isRow(answer) && 'data' in answer ? answer['data'] : answer;
 }
 
 const STYLE = { head: [], border: [] };
 
-/** An answer as a table: a list with one column per field, one object with one line per field. */
+/**
+ * Formats a response as a table: a list with one column per field, a single object with one line
+ * per field.
+ */
 export function formatTable(answer: unknown, columns: readonly string[]): string {
   const content = rowsOf(answer);
   if (Array.isArray(content)) {
     const rows = content.filter(isRow);
-    // `view=ids` answers plain strings.
+    // With `view=ids` the response is a list of strings.
     if (rows.length === 0)
       return content.length === 0
         ? '(none)'
@@ -57,12 +62,15 @@ export function formatTable(answer: unknown, columns: readonly string[]): string
   return table.toString();
 }
 
-/** An answer as JSON, for people and for `jq`: characters that a terminal obeys are escaped. */
+/**
+ * Formats a response as JSON, for people and for `jq`. Control characters that a terminal would
+ * obey are escaped.
+ */
 export function formatJson(answer: unknown): string {
   return escapedJson(JSON.stringify(answer, null, 2));
 }
 
-/** One line of a stream of JSON, in the same way; a line that is no JSON is shown as text. */
+/** Formats one line of a JSON stream the same way. A line that is not JSON is shown as text. */
 export function formatJsonLine(line: string): string {
   try {
     return escapedJson(JSON.stringify(JSON.parse(line)));

@@ -11,10 +11,10 @@ import type { ApiSettings } from './api-settings.ts';
 import type { Action, Credentials } from './api-group.ts';
 
 const TIMEOUT_MS = 60_000;
-/** For what the server takes its time with: longer than it ever does. */
+/** For requests to which the server may respond late. Longer than the server ever takes. */
 const PATIENT_MS = 86_500_000;
 
-/** One call, ready to be made. */
+/** A call of the API. */
 export interface ApiRequest {
   action: Action;
   credentials: Credentials;
@@ -23,13 +23,13 @@ export interface ApiRequest {
   query: readonly (readonly [string, string])[];
   /** JSON text. */
   body?: string;
-  /** Asks for the message as it travelled (message/rfc822). */
+  /** Requests the original message (message/rfc822). */
   raw?: boolean;
-  /** Takes the lines of an answer that has lines, as they come. */
+  /** Called for each line of a response that consists of lines, as it arrives. */
   onLine?: (line: string) => void;
 }
 
-/** What came back: JSON, or text for raw messages and empty answers. */
+/** The response: JSON, or text for raw messages and empty responses. */
 export type ApiAnswer = { json: unknown } | { text: string };
 
 function need(settings: ApiSettings, name: 'accessToken' | 'clientId' | 'clientSecret'): string {
@@ -57,21 +57,21 @@ function authorization(credentials: Credentials, settings: ApiSettings): string 
 
 function addressOf(request: ApiRequest, settings: ApiSettings): URL {
   const { action, id, tokenId = '', query, credentials } = request;
-  // Several ids with commas between them are one segment (api facts 5.1): the comma stays.
+  // Several ids separated by commas are one path segment, so commas are not encoded.
   const segment = id && encodeURIComponent(id).replaceAll('%2C', ',');
-  let place = action.path.replace('{token_id}', encodeURIComponent(tokenId));
-  if (place.includes('{client_id}')) {
-    place = place.replace('{client_id}', encodeURIComponent(need(settings, 'clientId')));
+  let target = action.path.replace('{token_id}', encodeURIComponent(tokenId));
+  if (target.includes('{client_id}')) {
+    target = target.replace('{client_id}', encodeURIComponent(need(settings, 'clientId')));
   }
-  if (place.includes('{id}')) place = place.replace('{id}', segment ?? '');
-  else if (segment) place = `${place}/${segment}`;
+  if (target.includes('{id}')) target = target.replace('{id}', segment ?? '');
+  else if (segment) target = `${target}/${segment}`;
   const base = credentials === 'client id and secret' ? settings.integrationsUrl : settings.apiUrl;
-  const url = new URL(`${base}${place}`);
+  const url = new URL(`${base}${target}`);
   for (const [name, value] of query) url.searchParams.append(name, value);
   return url;
 }
 
-/** The server's own words, from either of its two error bodies. */
+/** The server's error message, from either of its two error formats. */
 function refusal(status: number, text: string): ApiCommandError {
   let body: {
     message?: unknown;
@@ -107,12 +107,15 @@ function unreachable(url: URL, error: unknown, limitMs = TIMEOUT_MS): ApiCommand
   const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
   const why =
     name === 'TimeoutError'
-      ? `no answer in ${limitMs / 1000} s`
+      ? `no response in ${limitMs / 1000} s`
       : (cause?.code ?? cause?.message ?? message);
   return new ApiCommandError(`Cannot reach ${url.origin} (${why}). Is Carillon running there?`);
 }
 
-/** Sends it. @throws {ApiCommandError} when credentials are missing, the server cannot be reached or refuses */
+/**
+ * Sends the request. @throws {ApiCommandError} if credentials are missing, or the server cannot be
+ * reached or refuses
+ */
 async function send(
   request: ApiRequest,
   settings: ApiSettings,
@@ -135,8 +138,9 @@ async function send(
 }
 
 /**
- * Makes the call.
- * @throws {ApiCommandError} when credentials are missing, the server cannot be reached or refuses
+ * Calls the API.
+ * @throws {ApiCommandError} if credentials are missing, or the server cannot be reached or
+ *   refuses
  */
 export async function callApi(request: ApiRequest, settings: ApiSettings): Promise<ApiAnswer> {
   const { url, response } = await send(request, settings, {
@@ -155,14 +159,16 @@ export async function callApi(request: ApiRequest, settings: ApiSettings): Promi
   try {
     return { json: JSON.parse(text) };
   } catch {
-    throw new ApiCommandError(`${url.origin} did not answer JSON: is it a Carillon?`);
+    throw new ApiCommandError(
+      `The response of ${url.origin} is not JSON. Is it a Carillon server?`,
+    );
   }
 }
 
 /**
- * Sends files as a form; they are read as they are sent, and however long that takes.
- * @param paths of files of this machine
- * @throws {ApiCommandError} also when one of them cannot be read
+ * Uploads files as a form. Files are read while they are sent, without a time limit.
+ * @param paths paths of local files
+ * @throws {ApiCommandError} also if a file cannot be read
  */
 export async function uploadFiles(
   request: ApiRequest,
@@ -180,9 +186,9 @@ export async function uploadFiles(
 }
 
 /**
- * Writes the bytes of an answer as they come; a file that does not come to its end is removed.
- * @param target path of a file that is not there yet; `-`: standard output
- * @throws {ApiCommandError} also when they break off, or the file is there
+ * Writes the response to a file as it arrives. An incomplete file is deleted.
+ * @param target path of a file that does not exist yet; `-` for standard output
+ * @throws {ApiCommandError} also if the download is interrupted, or the file exists
  */
 export async function downloadFile(
   request: ApiRequest,
@@ -192,7 +198,7 @@ export async function downloadFile(
   const { url, response } = await send(request, settings, { accept: '*/*' });
   const bytes = Readable.fromWeb(response.body as ReadableStream);
   if (target === '-') {
-    // A terminal would obey what somebody has put into the file.
+    // The file is untrusted input, and a terminal would obey its control characters.
     if (process.stdout.isTTY) bytes.setEncoding('utf8');
     for await (const chunk of bytes as AsyncIterable<string | Buffer>) {
       const shown = typeof chunk === 'string' ? forTerminal(chunk) : chunk;

@@ -3,11 +3,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { ApiCommandError } from './api-error.ts';
 
-/** What every request needs to know. */
+/** Settings that every request needs. */
 export interface ApiSettings {
   /** Without a trailing slash. */
   apiUrl: string;
-  /** Address of integrations and grants; the main one unless told otherwise. */
+  /** Address of integrations and grants; default: the main address. */
   integrationsUrl: string;
   accessToken?: string;
   clientId?: string;
@@ -24,7 +24,7 @@ const NAMES = [
 type Name = (typeof NAMES)[number];
 type Values = Partial<Record<Name, string>>;
 
-/** Where the settings are kept between calls, unless `--config_file` or CARILLON_CONFIG_FILE names another file. */
+/** The default file with settings. `--config_file` or CARILLON_CONFIG_FILE name another one. */
 export function defaultConfigFile(): string {
   return path.join(os.homedir(), '.carillon', 'config.json');
 }
@@ -44,7 +44,7 @@ function readConfigFile(file: string, wanted: boolean): Values {
     throw new ApiCommandError(`${file} is not valid JSON`);
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-    throw new ApiCommandError(`${file} must hold an object with ${NAMES.join(', ')}`);
+    throw new ApiCommandError(`${file} must contain an object with ${NAMES.join(', ')}`);
   }
   const values: Values = {};
   for (const name of NAMES) {
@@ -64,7 +64,8 @@ function address(name: Name, value: string): string {
 }
 
 /**
- * Settings from flags, else the environment (`CARILLON_` and the name in capitals), else the config file.
+ * Settings from flags, else the environment (`CARILLON_` and the name in capitals), else the config
+ * file.
  * @throws {ApiCommandError}
  */
 export function readSettings(

@@ -28,14 +28,14 @@ async function run(
 ): Promise<string> {
   const { id, tokenId, paths, filters } = readArguments(words, action);
   if (action.id === 'required' && !id)
-    throw new ApiCommandError('This needs an id: api <group> <method> <id>');
+    throw new ApiCommandError('This method needs an id: api <group> <method> <id>');
   if (action.tokenId && !tokenId)
     throw new ApiCommandError(
-      'This needs the id of a token too: api <group> <method> <id> <token_id>',
+      'This method also needs the id of a token: api <group> <method> <id> <token_id>',
     );
-  if (!action.id && id) throw new ApiCommandError(`This takes no id (${id})`);
+  if (!action.id && id) throw new ApiCommandError(`This method takes no id (${id})`);
   if (flags.raw && (name !== 'messages' || !id))
-    throw new ApiCommandError('--raw belongs to: api messages get <id>');
+    throw new ApiCommandError('--raw is only for: api messages get <id>');
   const paging = (['limit', 'offset'] as const).flatMap((key): [string, string][] =>
     flags[key] === undefined ? [] : [[key, flags[key]]],
   );
@@ -50,19 +50,19 @@ async function run(
     onLine: action.lines ? (line) => process.stdout.write(`${formatJsonLine(line)}\n`) : undefined,
   };
   if (flags.body !== undefined && !action.body)
-    throw new ApiCommandError('This method sends no body');
+    throw new ApiCommandError('This method takes no body');
   const settings = readSettings({ ...flags }, process.env);
   if (action.transfer === 'download') {
     await downloadFile(request, settings, paths[0] ?? '-');
     return '';
   }
   if (action.transfer === 'upload' && paths.length === 0)
-    throw new ApiCommandError('This needs the path of a file: api files upload <path>');
+    throw new ApiCommandError('This method needs the path of a file: api files upload <path>');
   const answer =
     action.transfer === 'upload'
       ? await uploadFiles(request, settings, paths)
       : await callApi(request, settings);
-  // A message as it travelled: exactly that for a file or a program, readable text for a person.
+  // A raw message: unchanged for a file or a program, without control characters for a terminal.
   if ('text' in answer) return process.stdout.isTTY ? forTerminal(answer.text) : answer.text;
   const columns =
     flags.display_columns?.split(',').map((column) => column.trim()) ??
@@ -71,7 +71,7 @@ async function run(
   return `${flags.output === 'table' ? formatTable(answer.json, columns) : formatJson(answer.json)}\n`;
 }
 
-/** What follows the id. */
+/** Arguments after the id. */
 const PATHS = { upload: '<path …> ', download: '[path] ', none: '' } as const;
 
 function addGroup(program: Command, name: string, group: Group): void {
@@ -104,23 +104,23 @@ function createProgram(): Command {
     .description('Client of Carillon: one command per endpoint group.')
     .usage('<group> <method> [id] [flags]')
     .option('--limit <n>', 'page size')
-    .option('--offset <n>', 'how many to skip')
-    .option('--body <json>', 'body of the request; else what is redirected into the command')
+    .option('--offset <n>', 'number of entries to skip')
+    .option('--body <json>', 'body of the request; default: standard input, if redirected')
     .option(
       '--query <name=value>',
-      'any filter of a list, repeatable; --name=value is the same',
+      'filter of a list, repeatable; same as --name=value',
       (pair: string, all: string[] | undefined) => [...(all ?? []), pair],
     )
-    .option('--raw', 'messages get <id>: the message as it travelled')
+    .option('--raw', 'messages get <id>: the original message')
     .addOption(
-      new Option('-o, --output <format>', 'how to show the answer')
+      new Option('-o, --output <format>', 'format of the response')
         .choices(['json', 'table'])
         .default('json'),
     )
-    .option('--display_columns <names>', 'columns of the table, with commas between them')
-    .option('--access_token <token>', 'of an account (CARILLON_ACCESS_TOKEN)')
-    .option('--client_id <id>', 'of the application (CARILLON_CLIENT_ID)')
-    .option('--client_secret <secret>', 'of the application (CARILLON_CLIENT_SECRET)')
+    .option('--display_columns <names>', 'columns of the table, separated by commas')
+    .option('--access_token <token>', 'access token of an account (CARILLON_ACCESS_TOKEN)')
+    .option('--client_id <id>', 'client id of the application (CARILLON_CLIENT_ID)')
+    .option('--client_secret <secret>', 'client secret of the application (CARILLON_CLIENT_SECRET)')
     .option('--api_url <address>', 'default http://localhost:3000 (CARILLON_API_URL)')
     .option('--integrations_url <address>', 'default: the api_url (CARILLON_INTEGRATIONS_URL)')
     .option('--config_file <path>', 'JSON with these names; default ~/.carillon/config.json')
@@ -129,17 +129,21 @@ function createProgram(): Command {
   return program;
 }
 
-/** The `api` command: answers on standard output; what went wrong on standard error, with exit code 1. */
+/**
+ * The `api` command. Prints the response on standard output, and errors on standard error with exit
+ * code 1.
+ */
 export async function main(args: readonly string[]): Promise<void> {
-  // The reader of a pipe may leave before everything is written (`api … | head`): that is no failure.
+  // The reader of a pipe may stop before everything is written (`api … | head`). This is not an
+  // error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) =>
     process.exit(error.code === 'EPIPE' ? 0 : 1),
   );
   try {
     await createProgram().parseAsync(args, { from: 'user' });
   } catch (error) {
-    const told = error instanceof ApiCommandError;
-    const text = told ? `Error: ${error.message}` : String((error as Error).stack);
+    const isKnown = error instanceof ApiCommandError;
+    const text = isKnown ? `Error: ${error.message}` : String((error as Error).stack);
     process.stderr.write(`${forTerminal(text)}\n`);
     process.exitCode = 1;
   }

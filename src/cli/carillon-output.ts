@@ -4,7 +4,7 @@ import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import type { RecordedFailure } from '../sync/sync-failures.ts';
 import { formatJson, formatTable } from './api-output.ts';
 
-/** How the operator wants to read it. */
+/** Output format that the operator has chosen. */
 export interface OutputOptions {
   json?: boolean;
 }
@@ -32,7 +32,7 @@ const applicationRow = (application: Application, clientSecret?: string) => ({
   created_at: application.createdAt.toISOString(),
 });
 
-/** One application; with its secret where it has just been made. */
+/** One application, with its client secret if it is new. */
 export function showApplication(
   application: Application,
   { json }: OutputOptions,
@@ -42,7 +42,7 @@ export function showApplication(
   if (json) return formatJson(row);
   return clientSecret === undefined
     ? formatTable(row, [])
-    : `${formatTable(row, [])}\nThe client secret is shown this once: keep it.`;
+    : `${formatTable(row, [])}\nThe client secret is shown only this once: store it now.`;
 }
 
 export function showApplications(
@@ -53,7 +53,7 @@ export function showApplications(
   return json ? formatJson(rows) : formatTable(rows, APPLICATION_COLUMNS);
 }
 
-/** What the operator reads of a row: names as on the wire, times in ISO 8601. */
+/** A row in the names of the API, with times in ISO 8601. */
 const readable = (row: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [

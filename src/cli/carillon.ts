@@ -43,12 +43,12 @@ import { addInstance, NotConfirmedError } from './instance-command.ts';
 import { main as migrate } from './migrate.ts';
 import { withOperator } from './operator-context.ts';
 
-/** What the commands read and write; tests give their own. */
+/** Environment and output of the commands. Tests pass their own. */
 export interface OperatorIo {
   environment: Readonly<Record<string, string | undefined>>;
-  /** One answer, without the line break at its end. */
+  /** Prints one result. The text has no final line break. */
   print(text: string): void;
-  /** Help and what is wrong with the command line, as commander writes it. */
+  /** Writes help and errors of the command line, as commander formats them. */
   write(text: string): void;
 }
 
@@ -63,7 +63,7 @@ interface ApplicationFlags extends OutputOptions {
   revokeTokensOnSignIn?: boolean;
 }
 
-/** What sign-ins may do, of the flags that were given. */
+/** Sign-in rules from the given flags. */
 function rulesOf(flags: ApplicationFlags): SignInRules {
   return {
     allowsTokenResponse: flags.responseTypeToken,
@@ -73,7 +73,7 @@ function rulesOf(flags: ApplicationFlags): SignInRules {
   };
 }
 
-/** Some secrets cannot be opened by any key of the ring. */
+/** Some secrets cannot be decrypted with any key of the key ring. */
 class UnopenedSecretsError extends Error {
   override name = 'UnopenedSecretsError';
 }
@@ -90,14 +90,14 @@ function countOf(value: string): number {
   return count;
 }
 
-// Commander replaces null by the empty string: what means "no limit" keeps its name.
+// Commander turns null into the empty string, so "no limit" is represented by a word.
 function scopesOf(value: string): Scope[] | 'all' {
   const names = value.split(',').map((name) => name.trim());
   if (names.length === 1 && names[0] === 'all') return 'all';
   const unknown = names.find((name) => !isScope(name));
   if (unknown !== undefined)
     throw new InvalidArgumentError(
-      `"${unknown}" is no scope. There are: all, ${SCOPES.join(', ')}.`,
+      `"${unknown}" is not a scope. Allowed are: all, ${SCOPES.join(', ')}.`,
     );
   return names.filter(isScope);
 }
@@ -107,31 +107,31 @@ function lifetimeOf(value: string): number | 'never' {
   const seconds = /^\d{1,9}$/.test(value) ? Number(value) : NaN;
   if (!(seconds >= SHORTEST_TOKEN_SECONDS && seconds <= LONGEST_TOKEN_SECONDS))
     throw new InvalidArgumentError(
-      `It must be never, or seconds from ${SHORTEST_TOKEN_SECONDS} to ${LONGEST_TOKEN_SECONDS}.`,
+      `It must be "never", or a number of seconds from ${SHORTEST_TOKEN_SECONDS} to ${LONGEST_TOKEN_SECONDS}.`,
     );
   return seconds;
 }
 
-/** Options about what sign-ins of an application may do. */
+/** Options for the sign-in rules of an application. */
 const ruleOptions = () => [
-  new Option('--response-type-token', 'let /oauth/authorize answer response_type=token'),
+  new Option('--response-type-token', 'allow response_type=token at /oauth/authorize'),
   new Option(
     '--allowed-scopes <scopes>',
-    'the most that sign-ins may grant, with commas between them; all: every scope',
+    'scopes that sign-ins may grant, separated by commas; "all" for every scope',
   ).argParser(scopesOf),
   new Option(
     '--access-token-expires-in <seconds>',
-    'how long tokens of sign-ins work; never: until they are revoked',
+    'lifetime of tokens from sign-ins; "never": they work until they are revoked',
   ).argParser(lifetimeOf),
   new Option(
     '--revoke-tokens-on-sign-in',
-    'let a sign-in revoke the tokens its account had before',
+    'let a sign-in revoke the earlier tokens of its account',
   ),
 ];
 const planOption = () =>
-  new Option('--plan <plan>', 'quickstart: one connected account').choices(PLANS);
+  new Option('--plan <plan>', 'quickstart allows one connected account').choices(PLANS);
 const regionOption = () =>
-  new Option('--region <region>', 'which integrations address').choices(REGIONS);
+  new Option('--region <region>', 'integrations address that it uses').choices(REGIONS);
 const featureOption = () =>
   new Option('--feature <name...>', 'switch on; repeatable').choices(APPLICATION_FEATURES);
 
@@ -139,11 +139,11 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
   const application = program
     .command('application')
     .alias('applications')
-    .description('Applications: who may use this server');
+    .description('Applications that may use this server');
   const create = application
     .command('create')
-    .description('make one; its client secret is shown this once')
-    .requiredOption('--name <name>', 'what it is called', nameOf)
+    .description('create an application; its client secret is shown only this once')
+    .requiredOption('--name <name>', 'name of the application', nameOf)
     .addOption(planOption().default('standard' satisfies Plan))
     .addOption(featureOption())
     .addOption(regionOption().default('us' satisfies Region))
@@ -161,9 +161,9 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
   const update = application
     .command('update <client_id>')
     .description(
-      'change name, plan, features, region or what sign-ins may do; features replace the present ones',
+      'change name, plan, features, region or sign-in rules; features replace the current ones',
     )
-    .option('--name <name>', 'what it is called', nameOf)
+    .option('--name <name>', 'name of the application', nameOf)
     .addOption(planOption())
     .addOption(featureOption())
     .option('--no-features', 'switch all features off')
@@ -183,10 +183,10 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
     for (const option of ruleOptions()) command.addOption(option);
   update
     .option('--no-response-type-token', 'refuse response_type=token')
-    .option('--no-revoke-tokens-on-sign-in', 'let older tokens work on');
+    .option('--no-revoke-tokens-on-sign-in', 'keep older tokens working after a sign-in');
   application
     .command('rotate-secret <client_id>')
-    .description('make a new client secret; the old one is refused at once')
+    .description('create a new client secret; the old one is refused at once')
     .action(async (clientId: string, _: unknown, command: Command) => {
       const { application, clientSecret } = await withOperator(environment, async (context) => {
         await requireRightKeys(context.get(Database), context.get(SecretBox));
@@ -196,7 +196,7 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
     });
   application
     .command('list')
-    .description('all of them, oldest first')
+    .description('list all applications, oldest first')
     .action(async (_: unknown, command: Command) => {
       const all = await withOperator(environment, (context) =>
         context.get(ApplicationsService).list(),
@@ -206,9 +206,7 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
 }
 
 function addKeys(program: Command, { environment, print }: Omit<OperatorIo, 'write'>): void {
-  const keys = program
-    .command('keys')
-    .description('Keys that secrets are sealed with (ENCRYPTION_KEYS)');
+  const keys = program.command('keys').description('Keys that encrypt secrets (ENCRYPTION_KEYS)');
   keys
     .command('generate')
     .description('print a new entry for ENCRYPTION_KEYS')
@@ -221,11 +219,11 @@ function addKeys(program: Command, { environment, print }: Omit<OperatorIo, 'wri
   keys
     .command('reseal')
     .description(
-      'seal all secrets with the first key of ENCRYPTION_KEYS; refused while a running process does not know that key',
+      'encrypt all secrets with the first key of ENCRYPTION_KEYS; refused while a running process does not have that key',
     )
     .option(
       '--force',
-      'do it although processes that were running within the last minute do not know the key',
+      'continue although processes that ran within the last minute do not have the key',
     )
     .action(async ({ force }: { force?: boolean }, command: Command) => {
       const { resealed, unopened } = await withOperator(environment, async (context) => {
@@ -237,12 +235,12 @@ function addKeys(program: Command, { environment, print }: Omit<OperatorIo, 'wri
       print(
         json
           ? formatJson({ resealed, unopened })
-          : `${resealed} values sealed with the newest key.`,
+          : `Values encrypted with the newest key: ${resealed}.`,
       );
       if (unopened.length === 0) return;
       const rows = unopened.map(({ table, id }) => `  ${table} ${id}`);
       throw new UnopenedSecretsError(
-        `${unopened.length} values open with no key of ENCRYPTION_KEYS and were left alone:\n${rows.join('\n')}`,
+        `${unopened.length} values cannot be decrypted with any key of ENCRYPTION_KEYS and were not changed:\n${rows.join('\n')}`,
       );
     });
 }
@@ -250,12 +248,12 @@ function addKeys(program: Command, { environment, print }: Omit<OperatorIo, 'wri
 function addLostKey(keys: Command, { environment, print }: Omit<OperatorIo, 'write'>): void {
   keys
     .command('forget <id>')
-    .description('start without a key that is lost; what is sealed with it stays closed for ever')
+    .description('start without a lost key; values encrypted with it can never be decrypted again')
     .action(async (id: string, _: unknown, command: Command) => {
       await withOperator(environment, (context) =>
         giveUpKey(context.get(Database), context.get(SecretBox), id),
       );
-      const text = `The key "${id}" is not waited for any more. Accounts sealed with it have to be connected again.`;
+      const text = `The key "${id}" is no longer needed to start. Connect accounts again if their secrets were encrypted with it.`;
       print(command.optsWithGlobals<OutputOptions>().json ? formatJson({ forgotten: id }) : text);
     });
 }
@@ -267,10 +265,10 @@ const SMS = `
 function addSms(program: Command, { environment, print }: OperatorIo): void {
   program
     .command('sms')
-    .description('Text messages that SMS_GATEWAY=recording kept instead of sending them')
+    .description('Text messages that SMS_GATEWAY=recording stored instead of sending them')
     .command('list')
-    .description('the latest first')
-    .option('--limit <n>', 'how many at most', countOf, 50)
+    .description('list messages, latest first')
+    .option('--limit <n>', 'maximum number of entries', countOf, 50)
     .action(async ({ limit }: { limit: number }, command: Command) => {
       const messages = await withOperator(environment, (context) =>
         context.get(Database).query<SmsMessage>(SMS, [limit]),
@@ -282,11 +280,13 @@ function addSms(program: Command, { environment, print }: OperatorIo): void {
 function addQuotas(program: Command, { environment, print }: OperatorIo): void {
   program
     .command('quotas')
-    .description('What accounts and applications have used today (UTC) of what costs money')
+    .description(
+      'What accounts and applications have used today (UTC) of quotas for services that cost money',
+    )
     .command('list')
-    .description('limits that were reached first, then by use')
+    .description('list use: limits that were reached first, then by use')
     .option('--reached', 'only limits that were reached')
-    .option('--limit <n>', 'how many at most', countOf, 50)
+    .option('--limit <n>', 'maximum number of entries', countOf, 50)
     .action(
       async (
         { limit, reached = false }: { limit: number; reached?: boolean },
@@ -308,13 +308,13 @@ function accountIdOf(value: string): string {
 function addMailbox(program: Command, { environment, print }: OperatorIo): void {
   program
     .command('mailbox')
-    .description('Mailboxes that are mirrored')
+    .description('Mirrored mailboxes')
     .command('failures')
     .description(
-      'messages that could not be read, the latest first; the mirror has gone on without their content',
+      'list messages that could not be read, latest first; the mirror continued without their content',
     )
-    .option('--account <id>', 'of this account only', accountIdOf)
-    .option('--limit <n>', 'how many at most', countOf, 50)
+    .option('--account <id>', 'only this account', accountIdOf)
+    .option('--limit <n>', 'maximum number of entries', countOf, 50)
     .action(async ({ account, limit }: { account?: string; limit: number }, command: Command) => {
       const failures = await withOperator(environment, (context) =>
         listFailures(context.get(Database), limit, account),
@@ -326,9 +326,9 @@ function addMailbox(program: Command, { environment, print }: OperatorIo): void 
 function createProgram(io: OperatorIo): Command {
   const program = new Command('carillon')
     .description(
-      'Operator of Carillon. Works on the database of DATABASE_URL, else on the embedded one of DATA_DIR (.carillon).',
+      'Command for the operator of Carillon. Uses the database of DATABASE_URL, else the embedded one of DATA_DIR (.carillon).',
     )
-    .option('--json', 'answer in JSON')
+    .option('--json', 'print JSON')
     .showHelpAfterError('(more: carillon --help)')
     .exitOverride()
     .configureOutput({ writeErr: io.write });
@@ -347,14 +347,18 @@ function createProgram(io: OperatorIo): Command {
 
 /**
  * Runs one command.
- * @param args without the program's own name
- * @throws {CommanderError} when the command line is wrong, which commander has told by then, and for `--help`
+ * @param args arguments without the program name
+ * @throws {CommanderError} if the command line is wrong, and for `--help`; commander has already
+ *   printed the message
  */
 export async function run(args: readonly string[], io: OperatorIo): Promise<void> {
   await createProgram(io).parseAsync(args, { from: 'user' });
 }
 
-/** The `carillon` command. Answers on standard output; errors on standard error with exit code 1. */
+/**
+ * The `carillon` command. Prints results on standard output, and errors on standard error with exit
+ * code 1.
+ */
 export async function main(): Promise<void> {
   const print = (text: string): void => void process.stdout.write(`${forTerminal(text)}\n`);
   try {

@@ -25,12 +25,12 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       downgrade: call(`POST ${ACCOUNTS}/{id}/downgrade`, 'Cancel it'),
       'revoke-all': call(
         `POST ${ACCOUNTS}/{id}/revoke-all`,
-        'Revoke its access tokens, but for keep_access_token',
+        'Revoke its access tokens, except keep_access_token',
         { body: true },
       ),
       'token-info': call(
         `POST ${ACCOUNTS}/{id}/token-info`,
-        'State and scopes of an access_token',
+        'Read the state and scopes of an access_token',
         {
           body: true,
         },
@@ -61,15 +61,15 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       post: create(GRANTS, 'a grant from credentials'),
       patch: change('PATCH', GRANTS, 'settings, metadata or scopes'),
       delete: remove(GRANTS, 'a grant and revoke its access'),
-      sync: call(`POST ${GRANTS}/{id}/sync`, 'Fetch its mailbox now'),
+      sync: call(`POST ${GRANTS}/{id}/sync`, 'Sync its mailbox now'),
       tokens: call(
         `GET ${GRANTS}/{id}/tokens`,
-        'List its access tokens, never the tokens themselves',
+        'List its access tokens, without the tokens themselves',
         {
           columns: ['id', 'state', 'created_at', 'last_used_at', 'expires_at'],
         },
       ),
-      'tokens:make': call(`POST ${GRANTS}/{id}/tokens`, 'Make another access token for it', {
+      'tokens:make': call(`POST ${GRANTS}/{id}/tokens`, 'Create another access token for it', {
         body: true,
         columns: ['id', 'access_token', 'expires_at'],
       }),
@@ -91,13 +91,13 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
     },
   },
   'ip-addresses': {
-    summary: 'Addresses that requests of this server come from',
+    summary: 'IP addresses that requests of this server come from',
     credentials: 'client secret',
     columns: ['ip_addresses', 'updated_at'],
     actions: { get: call('GET /a/{client_id}/ip_addresses', 'List them') },
   },
   'job-statuses': {
-    summary: 'What became of changes and sends',
+    summary: 'Status of changes and sends',
     columns: ['job_status_id', 'action', 'status', 'send_at', 'reason'],
     actions: { get: list('/job-statuses', 'job statuses') },
   },
@@ -107,7 +107,7 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
     columns: ['kind', 'settings', 'last_error'],
     actions: {
       get: call('GET /a/{client_id}/relay', 'Read it'),
-      put: call('PUT /a/{client_id}/relay', 'Set it up or replace it', { body: true }),
+      put: call('PUT /a/{client_id}/relay', 'Set up or replace it', { body: true }),
       delete: call('DELETE /a/{client_id}/relay', 'Remove it'),
     },
   },
@@ -122,7 +122,7 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       delete: remove(WEBHOOKS, 'a webhook'),
       deliveries: call(
         `GET ${WEBHOOKS}/{id}/deliveries`,
-        'Attempts to deliver to it, latest first',
+        'List attempts to deliver to it, latest first',
         {
           columns: ['trigger', 'attempt', 'started_at', 'outcome', 'http_status', 'detail'],
         },
@@ -131,7 +131,7 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
   },
 };
 
-/** The groups of the `api` command, by name: adding an endpoint group to the client is adding an entry. */
+/** The groups of the `api` command, by name. A new endpoint group needs one new entry here. */
 export const GROUPS: Readonly<Record<string, Group>> = Object.fromEntries(
   Object.entries({ ...APPLICATION_GROUPS, ...CALENDAR_GROUPS, ...MAIL_GROUPS }).sort(([a], [b]) =>
     a < b ? -1 : 1,

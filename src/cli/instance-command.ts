@@ -14,7 +14,7 @@ import {
 } from './instance.ts';
 import { withOperator } from './operator-context.ts';
 
-/** Nothing was changed: the operator has not said yes. */
+/** The operator has not confirmed, so nothing was changed. */
 export class NotConfirmedError extends Error {
   override name = 'NotConfirmedError';
 }
@@ -29,9 +29,9 @@ const placeText = (place: InstanceReport['recorded']): string =>
     ? Object.entries(place)
         .map(([part, value]) => `${part} ${String(value)}`)
         .join(', ')
-    : 'nowhere yet: the first worker takes it over';
+    : 'nowhere yet: the first worker claims it';
 
-/** What the operator has to know before answering. */
+/** The facts that the operator needs before confirming. */
 function showReport(report: InstanceReport): string {
   const { messages, reminders, deliveries, provider_writes: writes } = report;
   const line = (name: string, { open, overdue }: { open: number; overdue: number }) =>
@@ -39,12 +39,14 @@ function showReport(report: InstanceReport): string {
   return [
     `The database belongs to: ${placeText(report.recorded)}`,
     `This is:                 ${placeText(report.here)}`,
-    report.agrees ? 'They agree: workers here work on it.' : `They differ: ${report.differences}.`,
-    'Waiting in it:',
-    line('messages to be sent', messages),
-    line('reminders to be sent', reminders),
+    report.agrees
+      ? 'They agree: workers here use this database.'
+      : `They differ: ${report.differences}.`,
+    'Waiting in the database:',
+    line('messages to send', messages),
+    line('reminders to send', reminders),
     line(`webhook deliveries (to ${report.active_webhooks} webhooks)`, deliveries),
-    line('changes to be written to providers', writes),
+    line('changes to write to providers', writes),
     `Workers alive: ${report.workers}`,
   ].join('\n');
 }
@@ -52,13 +54,13 @@ function showReport(report: InstanceReport): string {
 function showTakeover(done: TakeoverReport, report: InstanceReport): string {
   return [
     `Cancelled: ${done.messages_cancelled} messages, ${done.reminders_cancelled} reminders. Webhooks paused: ${done.webhooks_paused}.`,
-    'The database belongs to this installation now; its workers begin within seconds.',
+    'The database now belongs to this installation. Its workers start within seconds.',
     showReport(report),
   ].join('\n');
 }
 
 const cancelOption = (flag: string, what: string) =>
-  new Option(`${flag} [which]`, `first cancel ${what}: all of them, or those that are overdue`)
+  new Option(`${flag} [which]`, `first cancel ${what}: all, or only overdue ones`)
     .choices(CANCEL_CHOICES)
     .preset('all');
 
@@ -66,12 +68,14 @@ interface ConfirmFlags extends OutputOptions, Takeover {
   yes?: boolean;
 }
 
-/** `carillon instance`: whose database this is (docs/deployment.md). */
+/**
+ * The command `carillon instance`, about which installation owns the database (docs/deployment.md).
+ */
 export function addInstance(program: Command, { environment, print }: Io): void {
   const instance = program
     .command('instance')
     .description(
-      'Whether this installation may act on what the database holds: a restored copy must not send',
+      'Whether this installation may process what is queued in the database: a restored copy must not send',
     );
   const report = () =>
     withOperator(environment, (context) =>
@@ -79,23 +83,23 @@ export function addInstance(program: Command, { environment, print }: Io): void 
     );
   instance
     .command('show')
-    .description('where the database belongs, where it is, and what waits in it')
+    .description('show where the database belongs, where it is now, and what is waiting in it')
     .action(async (_: unknown, command: Command) => {
       const shown = await report();
       print(command.optsWithGlobals<OutputOptions>().json ? formatJson(shown) : showReport(shown));
     });
   instance
     .command('confirm')
-    .description('this installation takes the database over, and sends what waits in it')
-    .option('--yes', 'do it; without, only tell what would be done')
-    .addOption(cancelOption('--cancel-sends', 'messages that are to be sent'))
+    .description('take the database over for this installation, and send what is waiting in it')
+    .option('--yes', 'take over; without it, only show what would be done')
+    .addOption(cancelOption('--cancel-sends', 'messages that are waiting to be sent'))
     .addOption(cancelOption('--cancel-reminders', 'reminders'))
     .option('--pause-webhooks', 'first make the webhooks of all applications inactive')
     .action(async (_: unknown, command: Command) => {
       const { yes, json, ...wanted } = command.optsWithGlobals<ConfirmFlags>();
       if (!yes) {
         throw new NotConfirmedError(
-          `${showReport(await report())}\nNothing was changed. To take it over, repeat the command with --yes.`,
+          `${showReport(await report())}\nNothing was changed. To take the database over, repeat the command with --yes.`,
         );
       }
       const { done, after } = await withOperator(environment, async (context) => {

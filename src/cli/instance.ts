@@ -13,23 +13,23 @@ import type { Database } from '../platform/database/sql.ts';
 import { cancelScheduledReminders } from '../calendar/notifications/cancel-scheduled.ts';
 import { cancelOpenMessages } from '../mail/outbox/cancel-open.ts';
 
-/** How much of one kind is queued, and how much of that had its time already. */
+/** Number of open rows of one queue, and how many of them are overdue. */
 export interface Waiting {
   open: number;
   overdue: number;
 }
 
-/** Where a database belongs, and what would be done if workers ran on it here. */
+/** Where a database belongs, and what workers would do if they ran on it here. */
 export interface InstanceReport {
-  /** Null: no worker has run on it yet; the first adopts it. */
+  /** `null` if no worker has run on it yet; the first worker claims it. */
   recorded: Place | null;
   confirmed_at: string | null;
   here: Place;
-  /** Whether workers of this installation work on it. */
+  /** Whether workers of this installation use the database. */
   agrees: boolean;
-  /** In words; empty when they agree. */
+  /** The differences in words; empty if there are none. */
   differences: string;
-  /** Workers that have been heard of within ten seconds. */
+  /** Workers that reported within the last ten seconds. */
   workers: number;
   messages: Waiting;
   reminders: Waiting;
@@ -57,7 +57,7 @@ const COUNTS = `
 
 type Counts = Pick<InstanceReport, keyof typeof QUEUES | 'workers' | 'active_webhooks'>;
 
-/** What `carillon instance show` tells. Changes nothing. */
+/** The report of `carillon instance show`. Changes nothing. */
 export async function reportInstance(
   database: Database,
   config: AppConfig,
@@ -77,11 +77,11 @@ export async function reportInstance(
   };
 }
 
-/** Which of what waits: all of it, or what had its time already. */
+/** What to cancel: everything that is waiting, or only what is overdue. */
 export const CANCEL_CHOICES = ['all', 'overdue'] as const;
 export type CancelChoice = (typeof CANCEL_CHOICES)[number];
 
-/** What is to be done before the installation takes over. */
+/** Actions before the installation takes over. */
 export interface Takeover {
   cancelSends?: CancelChoice;
   cancelReminders?: CancelChoice;
@@ -94,12 +94,13 @@ export interface TakeoverReport {
   reminders_cancelled: number;
 }
 
-/** What users are shown on what was cancelled here. */
+/** Reason that users see for messages and reminders cancelled by a takeover. */
 export const CANCEL_REASON = 'cancelled: the database was restored from a copy';
 
 /**
- * Makes the database belong here. Webhooks are paused first, so that they are not told of what is cancelled; the place
- * is written last, so that nothing is sent before, and a command that was interrupted is simply run again.
+ * Makes the database belong to this installation. Webhooks are paused first, so that they are not
+ * notified of cancellations. The location is stored last, so that nothing is sent earlier, and an
+ * interrupted command can simply be run again.
  */
 export async function takeOver(
   database: Database,

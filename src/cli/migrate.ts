@@ -3,7 +3,7 @@ import { migrate } from '../app/migrate.ts';
 import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from '../app/local/environment.ts';
 import { fail, withDatabaseAccess } from '../app/startup.ts';
 
-async function migrateAndTell(url: string): Promise<void> {
+async function migrateAndReport(url: string): Promise<void> {
   const names = await withDatabaseAccess(() => migrate(url));
   process.stdout.write(
     names.length === 0 ? 'The schema is up to date.\n' : `Migrated: ${names.join(', ')}\n`,
@@ -11,16 +11,16 @@ async function migrateAndTell(url: string): Promise<void> {
 }
 
 /**
- * `npm run db:migrate`, and the one-off job of a deployment: brings the database of DATABASE_URL up to date, else
- * the embedded one. Needs no other setting.
+ * `npm run db:migrate`, and the one-off job of a deployment. Brings the database of DATABASE_URL up
+ * to date, else the embedded one. Needs no other setting.
  */
 export async function main(): Promise<void> {
   const url = process.env['DATABASE_URL'];
   try {
-    if (url) return await migrateAndTell(url);
+    if (url) return await migrateAndReport(url);
     const environment = await openLocalEnvironment({ config: localConfig(process.env) });
     try {
-      await migrateAndTell(environment.config.database.url);
+      await migrateAndReport(environment.config.database.url);
     } finally {
       await environment.close();
     }

@@ -10,7 +10,7 @@ import { ormConfig } from '../app/mikro-orm.config.ts';
 import { localConfig, openLocalEnvironment } from '../app/local/environment.ts';
 import { requireCurrentSchema } from '../app/startup.ts';
 
-/** What operator commands need: services and the database, no HTTP and no worker. */
+/** Services and database for operator commands, without HTTP and workers. */
 @Module({})
 class OperatorModule {
   static register(config: AppConfig): DynamicModule {
@@ -28,7 +28,10 @@ class OperatorModule {
   }
 }
 
-/** The services of the operator on the database of a complete configuration. The caller closes it. */
+/**
+ * The operator's services on the database of a complete configuration. The caller closes the
+ * context.
+ */
 export function createOperatorContext(config: AppConfig): Promise<INestApplicationContext> {
   return NestFactory.createApplicationContext(OperatorModule.register(config), {
     logger: false,
@@ -37,8 +40,8 @@ export function createOperatorContext(config: AppConfig): Promise<INestApplicati
 }
 
 /**
- * Opens the database of DATABASE_URL, else the embedded one of DATA_DIR (also while Carillon runs with it), does the
- * work and closes everything again.
+ * Runs `work` with the operator's services, then closes everything. Opens the database of
+ * DATABASE_URL, else the embedded one of DATA_DIR, which Carillon may be using at the same time.
  * @throws {SchemaBehindError} and the errors of `openLocalEnvironment`
  */
 export async function withOperator<T>(

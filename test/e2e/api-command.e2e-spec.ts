@@ -234,16 +234,16 @@ describe('api command', () => {
       "Couldn't find job status nope (invalid_request_error, HTTP 404)",
     ],
     ['a body that is not JSON', ['outbox', 'post', '--body={'], 'The body is not valid JSON'],
-    ['a method without its id', ['calendars', 'put'], 'This needs an id'],
+    ['a method without its id', ['calendars', 'put'], 'This method needs an id'],
     [
       'a method without its second id',
       ['grants', 'tokens:revoke', 'a'],
-      'This needs the id of a token too',
+      'This method also needs the id of a token',
     ],
     [
       'an id too many',
       ['events', 'get', 'a', 'b'],
-      'One id is enough; several have commas between them: a,b',
+      'Only one id is allowed; separate several ids with commas: a,b',
     ],
     [
       'a server that is not there',
@@ -295,7 +295,9 @@ describe('api command', () => {
     expect((await api(['files', 'download', id, path.join(home, 'none.bin')])).stderr).toContain(
       "Couldn't find file",
     );
-    expect((await api(['files', 'upload'])).stderr).toContain('This needs the path of a file');
+    expect((await api(['files', 'upload'])).stderr).toContain(
+      'This method needs the path of a file',
+    );
     expect((await api(['files', 'upload', '/nope.bin'])).stderr).toContain(
       'There is no file /nope.bin',
     );

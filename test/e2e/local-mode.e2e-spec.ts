@@ -121,7 +121,7 @@ describe('npm start', () => {
       };
       await start(own);
       const welcome = await running?.printed('application create');
-      expect(welcome).toContain('no demo application is made and no tokens are shown');
+      expect(welcome).toContain('no demo application is created and no tokens are shown');
       expect(welcome).not.toMatch(/access token|client secret|CARILLON_ACCESS_TOKEN/i);
       const list = await runScript('carillon', ['application', 'list', '--json'], {
         ...environment,

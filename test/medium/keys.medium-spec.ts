@@ -85,7 +85,7 @@ describe('encryption keys', () => {
       const app = await start([nextKey], roles);
       expect(await ready(app)).toEqual({
         status: 503,
-        problem: 'ENCRYPTION_KEYS lacks "old", which secrets in this database are sealed with',
+        problem: 'ENCRYPTION_KEYS lacks "old"; secrets in this database are encrypted with it',
       });
       await app.get(Engine).tick();
       expect(await workers()).toBe(0);
@@ -97,7 +97,7 @@ describe('encryption keys', () => {
     const app = await start([newKey('old')]);
     const { status, problem } = await ready(app);
     expect(status).toBe(503);
-    expect(problem).toContain('has other bytes under "old"');
+    expect(problem).toContain('has different bytes under "old"');
     expect(await workers()).toBe(0);
   });
 
@@ -135,7 +135,7 @@ describe('encryption keys', () => {
     const waiting = await start([nextKey]);
     expect((await ready(waiting)).status).toBe(503);
     expect(await carillon([nextKey, oldKey], 'keys', 'reseal')).toContain(
-      'values sealed with the newest key',
+      'Values encrypted with the newest key',
     );
     await waiting.get(KeyGuard).tick();
     await waiting.get(Engine).tick();
@@ -197,7 +197,7 @@ describe('encryption keys', () => {
       expect(await sql.query('select id from sealing_key')).toEqual([{ id: 'old' }]);
       await stop(api);
       expect(await carillon([nextKey, oldKey], 'keys', 'reseal')).toBe(
-        '1 values sealed with the newest key.',
+        'Values encrypted with the newest key: 1.',
       );
       expect((await ready(worker)).status).toBe(200);
     });
@@ -205,7 +205,7 @@ describe('encryption keys', () => {
     it('not while a process has other bytes under the same id', async () => {
       await start([oldKey, newKey('next')]);
       await expect(carillon([nextKey, oldKey], 'keys', 'reseal')).rejects.toThrow(
-        'has other bytes under "next"',
+        'has different bytes under "next"',
       );
     });
 
@@ -214,7 +214,7 @@ describe('encryption keys', () => {
       const other = [newKey('next'), oldKey];
       for (const flags of [[], ['--force']])
         await expect(carillon(other, 'keys', 'reseal', ...flags)).rejects.toThrow(
-          'has other bytes under "next" than those the secrets were sealed with',
+          'has different bytes under "next" than those that encrypted the secrets',
         );
     });
 

@@ -357,7 +357,7 @@ describe('carillon', () => {
       });
       expect(report.differences).toContain('address was old.example:5432/mail, is ');
       expect(await carillon('instance', 'show')).toContain(
-        'messages to be sent: 3, 2 of them overdue',
+        'messages to send: 3, 2 of them overdue',
       );
     });
 
@@ -486,7 +486,7 @@ describe('carillon', () => {
           write: () => undefined,
         }),
       ).rejects.toThrow(`grant ${lost.id}`);
-      expect(output).toBe('2 values sealed with the newest key.');
+      expect(output).toBe('Values encrypted with the newest key: 2.');
       const rows = await sql.query<{ id: string; sealed: string }>(
         'select id, settings_sealed as sealed from "grant" order by id',
       );

@@ -2,20 +2,23 @@ import { keyIdOf, type SecretBox, UnsealError } from '../../platform/base/crypto
 import type { Sql } from '../../platform/database/sql.ts';
 import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 
-/** What is wrong with ENCRYPTION_KEYS, for the database at hand. */
+/** Problems of ENCRYPTION_KEYS for this database. */
 export interface KeyProblems {
-  /** Ids of keys that secrets are sealed with and the ring lacks. */
+  /** Ids of keys that secrets are encrypted with and the key ring does not have. */
   missing: string[];
-  /** Ids of keys that have other bytes than those the secrets were sealed with. */
+  /** Ids of keys whose bytes differ from those the secrets were encrypted with. */
   wrong: string[];
 }
 
-/** A process or a command has the wrong keys; the message says which. */
+/** A process or a command has wrong keys. The message names them. */
 export class WrongKeysError extends Error {
   override name = 'WrongKeysError';
 }
 
-/** Rows looked at on either end of a table. Ids are in the order of time, so both ends show keys of different times. */
+/**
+ * Rows read at each end of a table. Ids are ordered by time, so the two ends show the keys of
+ * different times.
+ */
 const SAMPLE = 200;
 const CHECK_TEXT = 'carillon';
 const checkContext = (id: string): string => `sealing_key.check:${id}`;
@@ -29,7 +32,10 @@ const sampleOf = (
    from (select "${key}" as id, "${column}" as sealed from "${table}" order by "${key}" ${direction} limit ${SAMPLE}) s
    where sealed is not null)`;
 
-/** One value of each column and key among the first and the last rows: bounded, whatever the tables hold. */
+/**
+ * One value per column and key among the first and last rows. The number of rows read is limited
+ * for any table size.
+ */
 const SAMPLES = SEALED_COLUMNS.flatMap((column, index) => [
   sampleOf(column, index, 'asc'),
   sampleOf(column, index, 'desc'),
@@ -52,18 +58,20 @@ function opens(box: SecretBox, sealed: string, context: string): boolean {
 }
 
 /**
- * Finds out whether the key ring opens what is sealed in this database: every check value, and one value of each column and
- * key among the oldest and newest rows. Reads a bounded number of rows and changes nothing.
+ * Checks whether the key ring decrypts the secrets of this database: every check value, and one
+ * value per column and key among the oldest and newest rows. It reads a limited number of rows and
+ * changes nothing.
  */
 export async function examineKeys(sql: Sql, box: SecretBox): Promise<KeyProblems> {
   const known = await sql.query<{ id: string; checkValue: string; forgotten: boolean }>(KNOWN);
   const samples = await sql.query<{ place: number; id: string; sealed: string }>(SAMPLES);
-  /** Whether anything that is sealed with the key opens. */
+  /** By key id: whether at least one value encrypted with the key can be decrypted. */
   const found = new Map<string, boolean>();
   const note = (keyId: string | undefined, open: () => boolean) => {
     if (keyId !== undefined && !found.get(keyId)) found.set(keyId, open());
   };
-  // A row that was changed opens with no key. So a sample counts against a key only if nothing else opens with it.
+  // A damaged row decrypts with no key. So a value counts against its key only if no other value
+  // decrypts with this key.
   for (const { place, id, sealed } of samples) {
     note(keyIdOf(sealed), () => opens(box, sealed, SEALED_COLUMNS[place]?.context(id) ?? ''));
   }
@@ -79,13 +87,13 @@ export async function examineKeys(sql: Sql, box: SecretBox): Promise<KeyProblems
   };
 }
 
-/** The problems in words, with the ids of the keys; null: there are none. */
+/** Describes the problems, with the ids of the keys; `null` if there are none. */
 export function describeProblems({ missing, wrong }: KeyProblems): string | null {
   const parts = [
     missing.length > 0 &&
-      `ENCRYPTION_KEYS lacks ${list(missing)}, which secrets in this database are sealed with`,
+      `ENCRYPTION_KEYS lacks ${list(missing)}; secrets in this database are encrypted with it`,
     wrong.length > 0 &&
-      `ENCRYPTION_KEYS has other bytes under ${list(wrong)} than those the secrets were sealed with`,
+      `ENCRYPTION_KEYS has different bytes under ${list(wrong)} than those that encrypted the secrets`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? null : parts.join('; ');
 }
@@ -93,24 +101,24 @@ export function describeProblems({ missing, wrong }: KeyProblems): string | null
 const list = (ids: readonly string[]): string => ids.map((id) => `"${id}"`).join(', ');
 
 /**
- * Examines the keys and, if they are right, makes sure that the newest one is remembered before it seals anything.
- * @returns the problems; with problems nothing is remembered
+ * Checks the keys. If they are right, records the newest key before it encrypts anything.
+ * @returns the problems; if there are any, nothing is recorded
  */
 export async function adoptKeys(sql: Sql, box: SecretBox): Promise<KeyProblems> {
   const before = await examineKeys(sql, box);
   if (describeProblems(before) !== null) return before;
   const id = box.currentKeyId;
   await sql.query(ADOPT, [id, box.seal(CHECK_TEXT, checkContext(id))]);
-  // Another process may have brought its own keys to a new database at the same moment.
+  // Another process may have recorded different keys in a new database at the same time.
   return examineKeys(sql, box);
 }
 
-/** @throws {WrongKeysError} when the ring does not open what is sealed in this database */
+/** @throws {WrongKeysError} if the key ring does not decrypt the secrets of this database */
 export async function requireRightKeys(sql: Sql, box: SecretBox): Promise<void> {
   refuse(await adoptKeys(sql, box));
 }
 
-/** @throws {WrongKeysError} unless there are no problems */
+/** @throws {WrongKeysError} if there are problems */
 function refuse(problems: KeyProblems): void {
   const problem = describeProblems(problems);
   if (problem !== null)
@@ -124,9 +132,10 @@ const SEALED_BY_NOBODY = `
 const REMEMBER = `${ADOPT} returning id`;
 
 /**
- * Remembers the newest key before anything is sealed with it: a process that starts from now on without it is not ready.
- * @returns whether it was new
- * @throws {WrongKeysError} when secrets are sealed with other bytes under its id
+ * Records the newest key before anything is encrypted with it. A process that starts later without
+ * this key is not ready.
+ * @returns whether the key was new
+ * @throws {WrongKeysError} if secrets are encrypted with different bytes under the same id
  */
 export async function rememberNewestKey(sql: Sql, box: SecretBox): Promise<boolean> {
   const id = box.currentKeyId;
@@ -135,7 +144,7 @@ export async function rememberNewestKey(sql: Sql, box: SecretBox): Promise<boole
   return (await sql.query(REMEMBER, [id, box.seal(CHECK_TEXT, checkContext(id))])).length > 0;
 }
 
-/** Takes `rememberNewestKey` back, unless a running process seals with the key by now. */
+/** Undoes `rememberNewestKey`, unless a running process already encrypts with the key. */
 export async function forgetNewestKey(sql: Sql, box: SecretBox): Promise<void> {
   await sql.query(`delete from sealing_key k where k.id = $1 and ${SEALED_BY_NOBODY}`, [
     box.currentKeyId,
@@ -145,7 +154,10 @@ export async function forgetNewestKey(sql: Sql, box: SecretBox): Promise<void> {
 const FORGET_UNUSED = `
   delete from sealing_key k where k.id <> $1 and ${SEALED_BY_NOBODY}`;
 
-/** After a complete reseal: only the newest key is in use, and those that running processes still seal with. */
+/**
+ * Deletes the records of unused keys after a complete reseal. The newest key stays, and so do keys
+ * that running processes still encrypt with.
+ */
 export async function forgetUnusedKeys(sql: Sql, box: SecretBox): Promise<void> {
   await sql.query(FORGET_UNUSED, [box.currentKeyId]);
 }
@@ -155,8 +167,8 @@ const GIVE_UP = `
   on conflict (id) do update set forgotten_at = excluded.forgotten_at`;
 
 /**
- * Gives up whatever is sealed with a key that is lost: processes start without it.
- * @throws {WrongKeysError} when the ring has the key, or nothing is missing it
+ * Gives up all values that are encrypted with a lost key, so that processes start without it.
+ * @throws {WrongKeysError} if the key ring has the key, or no value needs it
  */
 export async function giveUpKey(sql: Sql, box: SecretBox, id: string): Promise<void> {
   const { missing } = await examineKeys(sql, box);

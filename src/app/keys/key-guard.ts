@@ -15,12 +15,13 @@ import { Database } from '../../platform/database/sql.ts';
 import { adoptKeys, describeProblems } from './key-check.ts';
 import { leaveProcess, type ProcessSelf, registerProcess } from './running-processes.ts';
 
-const NOT_EXAMINED = 'whether ENCRYPTION_KEYS are right could not be examined yet';
+const NOT_EXAMINED = 'ENCRYPTION_KEYS could not be checked yet';
 
 /**
- * Keeps a process with wrong ENCRYPTION_KEYS from working (docs/adr/0061): it is not ready and claims nothing until its keys
- * open what is sealed. They are examined at start, and every ten seconds while something is wrong; keys that were right stay so.
- * Also tells other processes, and `carillon keys reseal`, which keys this one knows.
+ * Keeps a process with wrong ENCRYPTION_KEYS from working (docs/adr/0061). The process is not ready
+ * and claims nothing until its keys decrypt the stored secrets. The keys are checked at start, and
+ * every ten seconds until they are right. The guard also registers the keys of this process for
+ * other processes and for `carillon keys reseal`.
  */
 @Injectable()
 export class KeyGuard implements OnModuleInit, BeforeApplicationShutdown {
@@ -39,7 +40,7 @@ export class KeyGuard implements OnModuleInit, BeforeApplicationShutdown {
     this.#self = { id: newId(), host: hostname(), pid: process.pid, roles };
   }
 
-  /** Null: the keys are right. Else what is wrong, with the ids of keys. */
+  /** `null` if the keys are right, else a description of the problem with the ids of keys. */
   get problem(): string | null {
     return this.#problem;
   }
@@ -50,14 +51,16 @@ export class KeyGuard implements OnModuleInit, BeforeApplicationShutdown {
     await this.tick();
   }
 
-  /** Does not throw: a database that is away is asked again. */
+  /** Does not throw. If the database is unavailable, the next tick tries again. */
   async tick(): Promise<void> {
     if (this.#stopped) return;
     try {
       await registerProcess(this.database, this.#self, this.box);
       if (this.#problem !== null) await this.#examine();
     } catch (error) {
-      this.#log.warn(`the keys could not be examined or registered: ${String(error)}`);
+      this.#log.warn(
+        `could not check or register the keys; trying again in ten seconds: ${String(error)}`,
+      );
     }
   }
 
@@ -67,7 +70,8 @@ export class KeyGuard implements OnModuleInit, BeforeApplicationShutdown {
     if (this.#problem === before) return;
     if (this.#problem !== null)
       this.#log.error(`${this.#problem}. This process is not ready and claims nothing.`);
-    else if (before !== NOT_EXAMINED) this.#log.log('ENCRYPTION_KEYS are right now: work begins');
+    else if (before !== NOT_EXAMINED)
+      this.#log.log('ENCRYPTION_KEYS are right now; this process starts to work');
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -75,7 +79,9 @@ export class KeyGuard implements OnModuleInit, BeforeApplicationShutdown {
     try {
       await leaveProcess(this.database, this.#self.id);
     } catch (error) {
-      this.#log.warn(`could not sign off; the row ends by itself: ${String(error)}`);
+      this.#log.warn(
+        `could not remove the record of this process; it expires by itself: ${String(error)}`,
+      );
     }
   }
 }

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { KeyGuard } from './key-guard.ts';
 
-/** Whether the encryption keys of this process are right, and which ones every process knows. */
+/** Checks the encryption keys of this process, and registers which keys each process has. */
 @Module({ providers: [KeyGuard] })
 export class KeysModule {}

@@ -4,11 +4,11 @@ import { forgetNewestKey, forgetUnusedKeys, rememberNewestKey } from './key-chec
 import { requireKeyEverywhere } from './running-processes.ts';
 import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 
-/** What became of the values that older keys had sealed. */
+/** The result of a reseal. */
 export interface ResealReport {
-  /** Sealed anew with the newest key. */
+  /** Number of values that were encrypted again with the newest key. */
   resealed: number;
-  /** Left as they were, because no key of the ring opens them. */
+  /** Values that were not changed, because no key of the key ring decrypts them. */
   unopened: { table: string; id: string }[];
 }
 
@@ -16,10 +16,11 @@ const DEFAULT_BATCH = 500;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Makes sure that whoever runs, or starts from now on, opens what the newest key seals. The key is remembered before running
- * processes are asked. A process registers before it examines its keys, so each one is either asked or finds that it lacks the key.
- * @param force asks no running process
- * @throws {WrongKeysError} then nothing has changed
+ * Makes sure that every process, running or started later, can decrypt values of the newest key.
+ * The key is recorded before running processes are checked. A process registers before it checks
+ * its keys. So each process is either found here or finds that it lacks the key.
+ * @param force skips the check of running processes
+ * @throws {WrongKeysError} if a running process lacks the key; nothing is changed
  */
 export async function prepareReseal(sql: Sql, box: SecretBox, force = false): Promise<void> {
   const isNew = await rememberNewestKey(sql, box);
@@ -33,9 +34,9 @@ export async function prepareReseal(sql: Sql, box: SecretBox, force = false): Pr
 }
 
 /**
- * Seals everything with the newest key of the ring, batch by batch, while Carillon runs: a value that changes in the
- * meantime is left to whoever changed it. Every running process must already know the newest key:
- * call `prepareReseal` first.
+ * Encrypts all values with the newest key of the key ring, batch by batch, while Carillon runs. A
+ * value that another process changes in the meantime is left alone. Every running process must
+ * already have the newest key, so call `prepareReseal` first.
  * @param batch rows per statement
  */
 export async function reseal(

@@ -10,14 +10,14 @@ const RunningProcessSchema = defineEntity({
     pid: p.integer(),
     roles: p.array().columnType('text[]'),
     sealingKey: p.text(),
-    /** Every key it can open values with: id → fingerprint. Never a key. */
+    /** All keys that the process has, as id → fingerprint. Never the keys themselves. */
     keys: p.json<Record<string, string>>(),
     startedAt: p.datetime().columnType('timestamptz'),
-    /** Refreshed every ten seconds. */
+    /** Updated every ten seconds. */
     seenAt: p.datetime().columnType('timestamptz'),
   },
 });
 
-/** A process of any role, and the encryption keys it knows (docs/adr/0061). */
+/** A process of any role, and the encryption keys it has (docs/adr/0061). */
 export class RunningProcess extends RunningProcessSchema.class {}
 RunningProcessSchema.setClass(RunningProcess);

@@ -10,7 +10,10 @@ export interface ProcessSelf {
   roles: readonly string[];
 }
 
-/** A process that was not heard of for so long has ended. It says that it lives every ten seconds. */
+/**
+ * After this time without an update, a process counts as ended. Processes update their row every
+ * ten seconds.
+ */
 const SILENT_SECONDS = 60;
 
 const REGISTER = `
@@ -19,19 +22,22 @@ const REGISTER = `
   values ($1, $2, $3, $4, $5, $6, now(), now())
   on conflict (id) do update set seen_at = excluded.seen_at`;
 
-/** Says that the process lives and which keys it knows. */
+/** Records that the process is alive, and which keys it has. */
 export async function registerProcess(sql: Sql, self: ProcessSelf, box: SecretBox): Promise<void> {
   const { id, host, pid, roles } = self;
   const keys = JSON.stringify(box.fingerprints);
   await sql.query(REGISTER, [id, host, pid, roles, box.currentKeyId, keys]);
 }
 
-/** At an orderly stop. */
+/** Deletes the record at an orderly stop. */
 export async function leaveProcess(sql: Sql, id: string): Promise<void> {
   await sql.query('delete from running_process where id = $1', [id]);
 }
 
-/** Also workers of older versions, which do not register here. */
+/**
+ * Running processes without the key. Includes workers of older versions, which do not register in
+ * `running_process`.
+ */
 const WITHOUT_KEY = `
   select host, pid, array_to_string(roles, ',') as roles, keys ? $1 as known
   from running_process
@@ -43,7 +49,8 @@ const WITHOUT_KEY = `
   order by host, pid`;
 
 /**
- * @throws {WrongKeysError} naming every running process that cannot open what is sealed with the newest key
+ * Checks that every running process can decrypt values of the newest key.
+ * @throws {WrongKeysError} naming every running process that cannot
  */
 export async function requireKeyEverywhere(sql: Sql, box: SecretBox): Promise<void> {
   const id = box.currentKeyId;
@@ -54,10 +61,10 @@ export async function requireKeyEverywhere(sql: Sql, box: SecretBox): Promise<vo
   if (processes.length === 0) return;
   const lines = processes.map(
     ({ host, pid, roles, known }) =>
-      `  ${host}, process ${pid} (${roles}): ${known ? `has other bytes under "${id}"` : `lacks the key "${id}"`}`,
+      `  ${host}, process ${pid} (${roles}): ${known ? `has different bytes under "${id}"` : `lacks the key "${id}"`}`,
   );
   throw new WrongKeysError(
-    `Running processes could not open what is sealed with the newest key:\n${lines.join('\n')}\n` +
+    `Running processes cannot decrypt values of the newest key:\n${lines.join('\n')}\n` +
       `Nothing was changed. Restart them with "${id}" in ENCRYPTION_KEYS. If one of them has died, wait a minute, or repeat with --force.`,
   );
 }

@@ -9,16 +9,18 @@ import { grantSettingsContext, grantTokensContext } from '../../accounts/grants/
 import { integrationSecretContext } from '../../accounts/integrations/integration-secrets.ts';
 import { relaySettingsContext } from '../../mail/relay/relay-secrets.ts';
 
-/** A column of sealed values; `context` is what the value of a row is bound to. */
+/**
+ * A column of encrypted values. `context` returns the context that the value of a row is bound to.
+ */
 export interface SealedColumn {
   table: string;
   column: string;
-  /** Primary key; `id` where absent. */
+  /** Primary key; default `id`. */
   key?: string;
   context: (id: string) => string;
 }
 
-/** Every column of the schema that holds sealed values. */
+/** Every column of the schema with encrypted values. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'application', column: 'secret_sealed', context: applicationSecretContext },
   { table: 'integration', column: 'secret_settings_sealed', context: integrationSecretContext },

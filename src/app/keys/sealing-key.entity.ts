@@ -6,14 +6,17 @@ const SealingKeySchema = defineEntity({
   properties: {
     /** Id of the key in ENCRYPTION_KEYS. */
     id: p.text().primary(),
-    /** A constant sealed with the key: it opens only with the same bytes. */
+    /** A constant encrypted with the key. Only the same bytes decrypt it. */
     checkValue: p.text(),
     createdAt: p.datetime().columnType('timestamptz'),
-    /** When the operator gave up what is sealed with it (`carillon keys forget`); null: never. */
+    /**
+     * When the operator gave up the values encrypted with this key (`carillon keys forget`); `null`
+     * if never.
+     */
     forgottenAt: p.datetime().columnType('timestamptz').nullable(),
   },
 });
 
-/** A key that secrets of this database were sealed with (docs/adr/0061). */
+/** A key that secrets of this database were encrypted with (docs/adr/0061). */
 export class SealingKey extends SealingKeySchema.class {}
 SealingKeySchema.setClass(SealingKey);

@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { ApplicationsService } from '../../accounts/applications/applications.service.ts';
 import { GrantConnections } from '../../accounts/grants/grant-connections.service.ts';
 
-/** What the demo application's owner has to know; tokens and secrets exist nowhere else in the clear. */
+/** Credentials of the demo application. Secrets and tokens exist in clear text only here. */
 export interface DemoAccess {
   clientId: string;
   clientSecret: string;
@@ -15,8 +15,8 @@ const PEOPLE = [
 ] as const;
 
 /**
- * Makes the demo application with its two sandbox accounts, the first time.
- * @returns undefined when there is an application already
+ * Creates the demo application with its two sandbox accounts, on the first start.
+ * @returns `undefined` if an application already exists
  */
 export async function createDemoData(
   app: INestApplicationContext,

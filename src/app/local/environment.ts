@@ -11,22 +11,26 @@ import { InstanceRunningError, lockHolder, takeInstanceLock } from './instance-l
 import { localKeyRing } from './key-file.ts';
 import { runningServer } from './running-server.ts';
 
-/** A database and a configuration to work with on this machine. */
+/** A database and a configuration for this machine. */
 export interface LocalEnvironment {
-  /** Complete: its database is up. */
+  /** The complete configuration. Its database is running. */
   config: AppConfig;
-  /** Called once if the embedded database ends by itself. Never called for one that another process runs. */
+  /**
+   * Sets a listener that is called once if the embedded database ends by itself. The listener is
+   * never called for a database that another process runs.
+   */
   onDatabaseExit(listener: (reason: string) => void): void;
-  /** Stops the embedded database if this process started it, and gives the data folder back. */
+  /** Stops the embedded database if this process started it, and unlocks the data folder. */
   close(): Promise<void>;
 }
 
 export interface LocalOptions {
-  /** Default: `localConfig` of the process' environment. */
+  /** Default: `localConfig` with the environment of the process. */
   config?: AppConfig;
   /**
-   * Whether to use the database of a Carillon that is already running with the same folder; else that is an
-   * error. Default true: the operator commands work beside `npm start`.
+   * Whether to use the database of a Carillon that is already running with the same folder. If
+   * false, a running one is an error. Default true, so that operator commands work next to `npm
+   * start`.
    */
   share?: boolean;
 }
@@ -36,7 +40,7 @@ export class DataDirError extends Error {
   override name = 'DataDirError';
 }
 
-/** Problems of local mode that its user can solve: for `fail`. */
+/** Errors of local mode that the user can solve, for `fail`. */
 export const LOCAL_ERRORS = [...OPERATOR_ERRORS, DataDirError, InstanceRunningError] as const;
 
 function makeDataDir(dataDir: string): void {
@@ -51,7 +55,10 @@ function makeDataDir(dataDir: string): void {
   }
 }
 
-/** Local mode's own defaults: SMS are recorded instead of refused, the terminal shows warnings only. */
+/**
+ * Defaults of local mode: SMS are recorded instead of refused, and the terminal shows only
+ * warnings.
+ */
 function withLocalDefaults(environment: Environment): Environment {
   const present = Object.entries(environment).filter(
     ([, value]) => value !== undefined && value !== '',
@@ -60,8 +67,9 @@ function withLocalDefaults(environment: Environment): Environment {
 }
 
 /**
- * The configuration of local mode. The key ring comes from ENCRYPTION_KEYS, else (not in production) from a
- * generated file in DATA_DIR. Every setting is checked before anything is written.
+ * The configuration of local mode. The key ring comes from ENCRYPTION_KEYS, else from a generated
+ * file in DATA_DIR, which is not generated in production. Every setting is checked before anything
+ * is written.
  * @throws {ConfigError} naming every wrong variable
  * @throws {DataDirError}
  */
@@ -88,10 +96,11 @@ export function localConfig(given: Environment): AppConfig {
 }
 
 /**
- * Opens the server of DATABASE_URL, else an embedded PostgreSQL whose data are kept in DATA_DIR. Does not migrate.
+ * Opens the database of DATABASE_URL, else an embedded PostgreSQL with its data in DATA_DIR. Does
+ * not run migrations.
  * @throws {ConfigError} naming every wrong variable
- * @throws {InstanceRunningError} when another Carillon uses the folder and `share` is false
- * @throws {EmbeddedPostgresError} when the embedded server cannot run here
+ * @throws {InstanceRunningError} if another Carillon uses the folder and `share` is false
+ * @throws {EmbeddedPostgresError} if the embedded server cannot run here
  */
 export async function openLocalEnvironment(options: LocalOptions = {}): Promise<LocalEnvironment> {
   const config = options.config ?? localConfig(process.env);

@@ -3,14 +3,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { InstanceRunningError, lockHolder, takeInstanceLock } from './instance-lock.ts';
 
-describe('the lock of a data folder', () => {
+describe('takeInstanceLock', () => {
   let folder: string;
   beforeEach(() => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-lock-'));
   });
   afterEach(() => fs.rmSync(folder, { recursive: true }));
 
-  it('is held by one process at a time, and given back', () => {
+  it('locks the folder for one process at a time and unlocks it', () => {
     const unlock = takeInstanceLock(folder);
     expect(lockHolder(folder)).toBe(process.pid);
     expect(() => takeInstanceLock(folder)).toThrow(InstanceRunningError);
@@ -23,8 +23,8 @@ describe('the lock of a data folder', () => {
   it.each([
     ['of a process that has died', '999999999 1\n'],
     ['of an earlier process with the same number', `${process.pid} 1\n`],
-    ['that says nothing', ''],
-  ])('counts for nothing when it is one %s', (_, content) => {
+    ['without content', ''],
+  ])('ignores a lock %s', (_, content) => {
     fs.writeFileSync(path.join(folder, 'lock'), content);
     expect(lockHolder(folder)).toBeUndefined();
     takeInstanceLock(folder);

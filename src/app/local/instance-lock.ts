@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** Somebody else uses the data folder. */
+/** Another process uses the data folder. */
 export class InstanceRunningError extends Error {
   constructor(
     readonly pid: number,
@@ -14,14 +14,17 @@ export class InstanceRunningError extends Error {
   }
 }
 
-/** When a process began, as the system counts; tells a process from a later one with the same number. */
+/**
+ * When a process started, as the system counts. It distinguishes a process from a later one with
+ * the same number.
+ */
 function startOf(pid: number): string {
   try {
     const fields =
       fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     return fields[19] ?? '';
   } catch {
-    return ''; // no /proc here: the number alone has to do
+    return ''; // no /proc on this system: compare the number only
   }
 }
 
@@ -36,7 +39,7 @@ function isAlive(pid: number): boolean {
 
 const lockFile = (dataDir: string): string => path.join(dataDir, 'lock');
 
-/** The process that holds the folder, if it still lives. */
+/** The process that has locked the folder, if it is still alive. */
 export function lockHolder(dataDir: string): number | undefined {
   if (!fs.existsSync(lockFile(dataDir))) return undefined;
   const [pid = '', start = ''] = fs.readFileSync(lockFile(dataDir), 'utf8').trim().split(' ');
@@ -47,9 +50,9 @@ export function lockHolder(dataDir: string): number | undefined {
 }
 
 /**
- * Takes the data folder for this process. A lock whose process has died counts for nothing.
- * @returns a function that gives it back
- * @throws {InstanceRunningError} at once, when a living process holds it
+ * Locks the data folder for this process. The lock of a dead process is replaced.
+ * @returns a function that unlocks the folder
+ * @throws {InstanceRunningError} at once, if a living process has locked it
  */
 export function takeInstanceLock(dataDir: string): () => void {
   const file = lockFile(dataDir);
@@ -59,7 +62,7 @@ export function takeInstanceLock(dataDir: string): () => void {
   try {
     for (;;) {
       try {
-        // A link appears with its content: nobody ever reads a lock that is half written.
+        // A hard link appears together with its content, so no process reads a half-written lock.
         fs.linkSync(draft, file);
         return () => fs.rmSync(file, { force: true });
       } catch (error) {

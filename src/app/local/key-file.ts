@@ -3,8 +3,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /**
- * The key ring of a local installation: read from `<dataDir>/encryption-keys`, made on first use, readable by its
- * owner only. Without it nothing sealed in the database can be opened again.
+ * The key ring of a local installation. It is read from `<dataDir>/encryption-keys`, which is
+ * created on first use and readable only by its owner. Without this file the secrets in the
+ * database cannot be decrypted.
  * @returns a value for ENCRYPTION_KEYS
  */
 export function localKeyRing(dataDir: string): string {

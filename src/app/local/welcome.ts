@@ -11,14 +11,14 @@ function listening(config: AppConfig): string[] {
   ];
 }
 
-/** The first start: everything to paste, shown this once. */
+/** Text of the first start, with everything to paste. Secrets are shown only here. */
 export function firstWelcome(config: AppConfig, demo: DemoAccess): string {
   const [ada, bo] = demo.accounts;
   if (!ada || !bo) throw new Error('the demo application has two accounts');
   return lines(
     ...listening(config),
     '',
-    '  A demo application was made, with two sandbox accounts. Its secrets are shown this once:',
+    '  A demo application with two sandbox accounts was created. Its secrets are shown only this once:',
     '',
     `    client id      ${demo.clientId}`,
     `    client secret  ${demo.clientSecret}`,
@@ -26,7 +26,7 @@ export function firstWelcome(config: AppConfig, demo: DemoAccess): string {
       ({ email, accessToken }) => `    ${email.padEnd(22)} access token ${accessToken}`,
     ),
     '',
-    '  Paste into another terminal (first three lines once):',
+    '  Paste into another terminal (the first three lines only once):',
     '',
     `export CARILLON_API_URL=${config.baseUrl}`,
     `export CARILLON_ACCESS_TOKEN=${ada.accessToken}`,
@@ -44,37 +44,40 @@ export function firstWelcome(config: AppConfig, demo: DemoAccess): string {
   );
 }
 
-/** Every later start with the embedded database. */
+/** Text of every later start with the embedded database. */
 export function laterWelcome(config: AppConfig): string {
   return lines(
     ...listening(config),
     '',
-    `  The data are in ${config.dataDir}. The demo application's secrets and tokens were shown at its first start`,
-    '  and are kept as hashes only. What is there, and how to make new ones (docs/quickstart.md shows the rest):',
+    `  Data folder: ${config.dataDir}. The demo application's secrets and tokens were shown at the first start`,
+    '  and are stored as hashes only. To list what exists and create new ones (docs/quickstart.md shows more):',
     '',
     'npm run carillon -- application list',
     'npm run carillon -- application rotate-secret <client_id>',
     'npm run carillon -- application create --name="My application"',
     '',
-    `  Or start afresh: stop, remove ${config.dataDir}, npm start.`,
+    `  To start from scratch: stop, delete ${config.dataDir}, npm start.`,
     '',
   );
 }
 
-/** A start with the embedded database and NODE_ENV=production: nothing secret is made or shown. */
+/**
+ * Text of a start with the embedded database and NODE_ENV=production. No secrets are created or
+ * shown.
+ */
 export function productionWelcome(config: AppConfig): string {
   return lines(
     ...listening(config),
     '',
-    `  The data are in ${config.dataDir}. NODE_ENV=production: no demo application is made and no tokens are shown.`,
-    '  Make an application with:',
+    `  Data folder: ${config.dataDir}. NODE_ENV=production: no demo application is created and no tokens are shown.`,
+    '  Create an application with:',
     '',
     'npm run carillon -- application create --name="My application"',
     '',
   );
 }
 
-/** A start on the server of DATABASE_URL. */
+/** Text of a start with the database of DATABASE_URL. */
 export function serverWelcome(config: AppConfig): string {
   return lines(...listening(config), '', '  Database: DATABASE_URL. No demo data.', '');
 }

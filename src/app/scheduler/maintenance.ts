@@ -14,10 +14,10 @@ import { pruneQuotaUse } from '../../platform/quotas/quotas.ts';
 import { pruneTrackedMessages } from '../../mail/tracking/prune-tracked-messages.ts';
 import { pruneWebhookEvidence } from '../../platform/webhooks/prune-webhook-evidence.ts';
 
-/** Removes what has outlived its time, a bounded number of rows per call; answers how many there were. */
+/** Deletes expired rows, a limited number per call. Returns how many it deleted. */
 export type MaintenanceTask = (sql: Sql, now: Date) => Promise<number>;
 
-/** What is cleared away, by name. */
+/** The maintenance tasks by name of what they delete. */
 export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'authorization codes': pruneAuthorizationCodes,
   'login requests': pruneLoginRequests,
@@ -33,11 +33,11 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'mails that prove addresses': pruneAddressLoops,
 };
 
-/** One process at a time. */
+/** Advisory lock, so that one process at a time runs maintenance. */
 const LOCK = 727_003;
 const MOST_ROUNDS = 100;
 
-/** Clears away evidence and leftovers, in small batches, in one process at a time. */
+/** Deletes expired records in small batches, in one process at a time. */
 @Injectable()
 export class Maintenance {
   readonly #log = new Logger(Maintenance.name);
@@ -47,20 +47,25 @@ export class Maintenance {
     private readonly clock: Clock,
   ) {}
 
-  /** Every task, one after the other; one that fails keeps none from running. */
+  /** Runs every task, one after the other. A task that fails does not stop the others. */
   async runAll(stop: AbortSignal): Promise<void> {
     for (const [name, task] of Object.entries(MAINTENANCE_TASKS)) {
       if (stop.aborted) return;
       try {
         const removed = await this.run(task, stop);
-        if (removed > 0) this.#log.log(`${name}: ${removed} removed`);
+        if (removed > 0) this.#log.log(`deleted ${removed} expired ${name}`);
       } catch (error) {
-        this.#log.warn(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+        this.#log.warn(
+          `deleting expired ${name} failed; trying again at the next maintenance: ${error instanceof Error ? error.message : String(error)}`,
+        );
       }
     }
   }
 
-  /** Repeats a task until it finds nothing, a transaction each time. @returns rows removed */
+  /**
+   * Repeats a task until it finds nothing, at most 100 times, in a new transaction each time.
+   * @returns number of deleted rows
+   */
   async run(task: MaintenanceTask, stop?: AbortSignal): Promise<number> {
     let removed = 0;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {

@@ -24,7 +24,7 @@ describe('recurring work', () => {
     for (const name of registry.getTimeouts()) registry.deleteTimeout(name);
   });
 
-  it('runs tasks of workers in processes with that role only', async () => {
+  it('runs tasks of workers only in processes with that role', async () => {
     start(['api']);
     expect(registry.getIntervals()).toEqual(['keys', 'uses of access tokens']);
   });
@@ -63,7 +63,7 @@ describe('recurring work', () => {
     await until('the task has run twice', async () => runs >= 2);
   });
 
-  it('tells a running task that the process stops, waits for its end, and starts none after', async () => {
+  it('aborts a running task when the process stops, waits for its end, and starts no task after that', async () => {
     let runs = 0;
     let ended = false;
     start(

@@ -22,15 +22,15 @@ import { Engine } from '../../platform/work/engine.ts';
 import { KeyGuard } from '../keys/key-guard.ts';
 import { Maintenance } from './maintenance.ts';
 
-/** A task that recurs in a process. */
+/** A task that a process runs regularly. */
 export interface RecurringTask {
   name: string;
   everySeconds: number;
-  /** When it first runs after the process has started; default: after `everySeconds`. */
+  /** Delay of the first run after the process starts, in seconds; default: `everySeconds`. */
   firstAfterSeconds?: number;
-  /** Role of the processes in which it runs; `any`: in all. */
+  /** Role of the processes that run the task; `any` for all processes. */
   role: AppConfig['roles'][number] | 'any';
-  /** @param stop aborted when the process stops: a long run ends soon after */
+  /** @param stop aborted when the process stops; the run must end soon after */
   run(modules: ModuleRef, stop: AbortSignal): Promise<unknown>;
 }
 
@@ -40,10 +40,11 @@ const calls =
     run(modules.get(service, { strict: false }), stop);
 
 /**
- * All recurring work of the application: what, how often, and in processes of which role. Workers share the work of a task
- * through its tables. Not listed are timers that belong to something that is open: the engine's heartbeat while it stops, the
- * connections that wait for changes of mailboxes (`sync/mailbox-watches.ts`, at a pace that depends on what is open), and
- * clients that wait for changes (`deltas/change-watch.ts`).
+ * All recurring work of the application, with its interval and the role of its processes. Workers
+ * share the work of a task through its tables. Timers that belong to an open resource are not
+ * listed: the engine's heartbeat while it stops, connections that wait for mailbox changes
+ * (`sync/mailbox-watches.ts`, whose interval depends on what is open), and clients that wait for
+ * changes (`deltas/change-watch.ts`).
  */
 const RECURRING_WORK: readonly RecurringTask[] = [
   { name: 'engine', everySeconds: 1, role: 'worker', run: calls(Engine, (engine) => engine.tick()) },
@@ -55,16 +56,17 @@ const RECURRING_WORK: readonly RecurringTask[] = [
   { name: 'meetings', everySeconds: 10, role: 'worker', run: calls(MeetingUpkeep, (meetings) => meetings.run()) },
   { name: 'meetings without events', everySeconds: 300, role: 'worker', run: calls(MeetingUpkeep, (meetings) => meetings.reconcile()) },
   { name: 'search backlog', everySeconds: 60, role: 'worker', run: calls(SearchBacklogRunner, (backlog, stop) => backlog.runBriefly(stop)) },
-  // Also in a process that is restarted more often than every ten minutes.
+  // Runs after a minute too, for processes that restart more often than every ten minutes.
   { name: 'maintenance', everySeconds: 600, firstAfterSeconds: 60, role: 'worker', run: calls(Maintenance, (maintenance, stop) => maintenance.runAll(stop)) },
 ]; // prettier-ignore
 
-/** What is cut off after that is done again by another process, or after the next start. */
+/** Work that is cut off after this time is done by another process, or after the next start. */
 const MOST_STOPPING_MS = 5_000;
 
 /**
- * Runs `RECURRING_WORK`. A task that is still running is not started again; a run that fails is logged, and the next one
- * comes in its time. When the process stops, tasks of workers end; those of all processes go on until the engine has ended.
+ * Runs `RECURRING_WORK`. A task is not started while it is still running. A failed run is logged,
+ * and the task runs again after its interval. When the process stops, tasks of workers end; tasks
+ * of all processes continue until the engine has stopped.
  */
 @Injectable()
 export class RecurringWork
@@ -85,7 +87,7 @@ export class RecurringWork
     for (const task of this.tasks) {
       if (task.role !== 'any' && !this.config.roles.includes(task.role)) continue;
       const begin = () => this.#begin(task);
-      // Nest clears these before it closes the database.
+      // Nest clears these timers before it closes the database.
       this.registry.addInterval(task.name, setInterval(begin, task.everySeconds * 1000));
       if (task.firstAfterSeconds !== undefined)
         this.registry.addTimeout(task.name, setTimeout(begin, task.firstAfterSeconds * 1000));
@@ -111,7 +113,9 @@ export class RecurringWork
     try {
       await run(this.modules, this.#stop.signal);
     } catch (error) {
-      this.#log.warn(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      this.#log.warn(
+        `task "${name}" failed; it runs again after its interval: ${error instanceof Error ? error.message : String(error)}`,
+      );
     } finally {
       this.#running.delete(name);
     }

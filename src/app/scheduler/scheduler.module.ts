@@ -17,7 +17,7 @@ import { Maintenance } from './maintenance.ts';
 import { RecurringWork } from './recurring-work.ts';
 import { Notifier } from '../../platform/work/notifier.ts';
 
-/** The engine, the table of queues with one dispatcher each, and recurring work. */
+/** The engine, one dispatcher for each queue, and recurring work. */
 @Module({
   imports: [
     ScheduleModule.forRoot(),
