@@ -48,7 +48,7 @@ const known = (providerId: string, overrides: Partial<KnownMessage> = {}): Known
   messageIdHeader: `<${providerId}>`,
   ...overrides,
 });
-const stray = (providerId: string, overrides: Partial<StrayMessage> = {}): StrayMessage => ({
+const unplaced = (providerId: string, overrides: Partial<StrayMessage> = {}): StrayMessage => ({
   ...known(providerId),
   contentKey: null,
   ...overrides,
@@ -169,7 +169,7 @@ describe('planBatch', () => {
     });
 
     it('recognises the moved message by its Message-ID', () => {
-      const strays = [stray('old', { messageIdHeader: '<a>' }), stray('other')];
+      const strays = [unplaced('old', { messageIdHeader: '<a>' }), unplaced('other')];
       const plan = planBatch([arrive('new', '<a>')], { ...NOTHING, strays }, FOLDERS);
       expect(plan).toMatchObject({
         added: [],
@@ -180,8 +180,8 @@ describe('planBatch', () => {
     it('matches each moved message once and prefers the copy received at the same time', () => {
       const [early, late] = [new Date(1), new Date(2)];
       const strays = [
-        stray('1', { messageIdHeader: '<a>', date: early }),
-        stray('2', { messageIdHeader: '<a>', date: late }),
+        unplaced('1', { messageIdHeader: '<a>', date: early }),
+        unplaced('2', { messageIdHeader: '<a>', date: late }),
       ];
       const incoming = [arrive('x', '<a>'), arrive('y', '<a>'), arrive('z', '<a>')];
       for (const { remote: one } of incoming) one.receivedAt = late;
@@ -196,8 +196,8 @@ describe('planBatch', () => {
     it('compares the contents if there is no Message-ID', () => {
       const content = { subject: 'S', body: 'B' };
       const strays = [
-        stray('1', { messageIdHeader: null, contentKey: contentKey(parsed(null)) }),
-        stray('2', { messageIdHeader: null, contentKey: contentKey(parsed(null, content)) }),
+        unplaced('1', { messageIdHeader: null, contentKey: contentKey(parsed(null)) }),
+        unplaced('2', { messageIdHeader: null, contentKey: contentKey(parsed(null, content)) }),
       ];
       const { changed } = planBatch([arrive('x', null, content)], { ...NOTHING, strays }, FOLDERS);
       expect(changed.map((change) => change.known.id)).toEqual(['id-2']);
@@ -206,7 +206,7 @@ describe('planBatch', () => {
     it('hides a change of the provider id alone from clients', () => {
       const { changed } = planBatch(
         [{ remote: remote('new'), parsed: parsed('<old>') }],
-        { ...NOTHING, strays: [stray('old')] },
+        { ...NOTHING, strays: [unplaced('old')] },
         FOLDERS,
       );
       expect(changed).toMatchObject([{ visible: false, remote: { providerId: 'new' } }]);

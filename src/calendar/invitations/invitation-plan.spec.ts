@@ -23,7 +23,7 @@ const change = (
 });
 
 /** `kind: addresses` of each group, and whether SEQUENCE is raised. */
-function told(one: EventChange): [string[], boolean] {
+function planned(one: EventChange): [string[], boolean] {
   const plan = planInvitations(one, OWN);
   const groups = plan.map(
     ({ kind, recipients }) => `${kind}: ${recipients.map(({ email }) => email[0])}`,
@@ -51,7 +51,7 @@ describe('participants notified of a change', () => {
     ['a deleted event sends cancellations to the remaining participants', change({}, { title: 'Retro' }, true), ['cancel: b,c'], true],
     ['deleting an event without participants raises SEQUENCE', change({ participants: [] }, { participants: [] }, true), [], true],
   ])('%s', (_rule, one, groups, raises) => {
-    expect(told(one)).toEqual([groups, raises]);
+    expect(planned(one)).toEqual([groups, raises]);
   }); // prettier-ignore
 
   it('without notifications, raises SEQUENCE for a changed time but not for changed text', () => {

@@ -24,7 +24,7 @@ import { METHODS } from './invitation-plan.ts';
 import { InvitationsRepository, type WaitingInvitation } from './invitations.repository.ts';
 import { SchedulingMails } from './scheduling-mails.ts';
 
-const UNTOLD = 'was never notified of the event';
+const NEVER_NOTIFIED = 'was never notified of the event';
 
 /** An invitation with all data that its mails need. */
 interface Release {
@@ -60,15 +60,20 @@ export class InvitationReleases implements OnModuleInit {
   readonly #release: ProviderWriteHandler = async (_port, account, { jobId }) => {
     const invitation = await this.repository.find(account.accountId, jobId);
     if (!invitation?.content) return { kind: 'superseded', reason: 'The event was deleted' };
-    const early = this.#unlessWritten(invitation);
+    const early = this.#resultUnlessWritten(invitation);
     if (early) return early;
     const release = await this.#load(account, invitation, invitation.content);
     if (!release) return { kind: 'superseded', reason: 'The event never reached its provider' };
-    const told = invitation.recipients.filter((recipient) => !isUntold(invitation, recipient));
-    if (told.length === 0) return { kind: 'superseded', reason: `Every recipient ${UNTOLD}` };
-    const messages = await this.#messages(release, told);
+    const notified = invitation.recipients.filter(
+      (recipient) => !wasNeverNotified(invitation, recipient),
+    );
+    if (notified.length === 0)
+      return { kind: 'superseded', reason: `Every recipient ${NEVER_NOTIFIED}` };
+    const messages = await this.#messages(release, notified);
     const recipients = invitation.recipients.map((recipient) =>
-      isUntold(invitation, recipient) ? { ...recipient, skipped: UNTOLD } : recipient,
+      wasNeverNotified(invitation, recipient)
+        ? { ...recipient, skipped: NEVER_NOTIFIED }
+        : recipient,
     );
     return {
       kind: 'written',
@@ -83,7 +88,7 @@ export class InvitationReleases implements OnModuleInit {
    * Result for an invitation whose change is not at the provider; `null` if its mails may be made.
    * @throws {ProviderError} if the change has failed permanently
    */
-  #unlessWritten({ kind, writeStatus, writeReason }: WaitingInvitation): WriteOutcome | null {
+  #resultUnlessWritten({ kind, writeStatus, writeReason }: WaitingInvitation): WriteOutcome | null {
     const why = writeReason ? `: ${writeReason}` : '';
     switch (writeStatus) {
       case 'pending':
@@ -205,5 +210,7 @@ function fileFor(
   }
 }
 
-const isUntold = ({ kind, untold }: WaitingInvitation, { email }: InvitationRecipient): boolean =>
-  kind === 'cancel' && untold.includes(email);
+const wasNeverNotified = (
+  { kind, untold }: WaitingInvitation,
+  { email }: InvitationRecipient,
+): boolean => kind === 'cancel' && untold.includes(email);

@@ -5,26 +5,26 @@ import type { InvitationFate } from './invitations.repository.ts';
 import type { InvitationView } from './invitations.schema.ts';
 
 /** Status for this recipient. A mail with several recipients may have reached only some of them. */
-function fateOf(fate: InvitationFate): { status: JobState; reason: string | null } {
-  if (fate.skipped) return { status: 'cancelled', reason: fate.skipped };
-  const refusal = fate.refused?.find(
-    ({ email }) => email.toLowerCase() === fate.email.toLowerCase(),
+function statusOf(result: InvitationFate): { status: JobState; reason: string | null } {
+  if (result.skipped) return { status: 'cancelled', reason: result.skipped };
+  const refusal = result.refused?.find(
+    ({ email }) => email.toLowerCase() === result.email.toLowerCase(),
   );
   if (refusal) return { status: 'failed', reason: refusal.reason };
-  if (fate.mailStatus) return { status: fate.mailStatus, reason: fate.mailReason };
-  return { status: fate.jobStatus, reason: fate.jobReason };
+  if (result.mailStatus) return { status: result.mailStatus, reason: result.mailReason };
+  return { status: result.jobStatus, reason: result.jobReason };
 }
 
-export function toInvitationView(fate: InvitationFate): InvitationView {
+export function toInvitationView(result: InvitationFate): InvitationView {
   return {
     object: 'invitation',
-    email: fate.email,
-    name: fate.name,
-    kind: fate.kind,
-    method: METHODS[fate.kind],
-    sequence: fate.sequence,
-    ...fateOf(fate),
-    job_status_id: fate.mailId ?? fate.id,
-    created_at: toUnixSeconds(fate.createdAt),
+    email: result.email,
+    name: result.name,
+    kind: result.kind,
+    method: METHODS[result.kind],
+    sequence: result.sequence,
+    ...statusOf(result),
+    job_status_id: result.mailId ?? result.id,
+    created_at: toUnixSeconds(result.createdAt),
   };
 }

@@ -106,7 +106,7 @@ export class Invitations {
     if (plan.length === 0) return;
     // The rows of invitations refer to the row of the event.
     await em.flush();
-    const invitations = plan.flatMap((told) => inParts(told, event));
+    const invitations = plan.flatMap((planned) => inParts(planned, event));
     const source = {
       accountId: account.accountId,
       eventId: event.id,

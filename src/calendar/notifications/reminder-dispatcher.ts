@@ -52,8 +52,8 @@ const PACE_MS = 10;
  * Pause after an internal error; multiplied by the number of attempts. After the last allowed
  * attempt the reminder fails.
  */
-const SURPRISE_PAUSE_MS = 30_000;
-const MOST_SURPRISES = 20;
+const INTERNAL_ERROR_PAUSE_MS = 30_000;
+const MOST_INTERNAL_ERRORS = 20;
 const DROPPED: ReminderOutcome = { next: { kind: 'done' }, result: { kind: 'dropped' } };
 
 /**
@@ -90,7 +90,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     const due = await this.reminders.findDue(job.id, job.gateId);
     if (!due) return DROPPED;
     const { reminder, account } = due;
-    if (reminder.status !== 'scheduled') return this.#settleDoubt(job, due, lease);
+    if (reminder.status !== 'scheduled') return this.#settleUnwanted(job, due, lease);
     const end = (delivery: ReminderDelivery) =>
       this.#decide(job, reminder.expiresAt, delivery, account);
     if (account.grantStatus === 'invalid') {
@@ -122,8 +122,8 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     // The outcome is unknown, and the reminder is not loaded here. The next run checks the reminder
     // again.
     const reason = INTERNAL_REASON;
-    if (job.attempt >= MOST_SURPRISES) return done({ kind: 'failed', reason, refused: null });
-    const at = new Date(this.clock.now().getTime() + SURPRISE_PAUSE_MS * job.attempt);
+    if (job.attempt >= MOST_INTERNAL_ERRORS) return done({ kind: 'failed', reason, refused: null });
+    const at = new Date(this.clock.now().getTime() + INTERNAL_ERROR_PAUSE_MS * job.attempt);
     return {
       next: { kind: 'again', at, ambiguous: job.ambiguous },
       result: { kind: 'retry', at, reason, ambiguous: job.ambiguous },
@@ -183,7 +183,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
    * Handles a reminder that is no longer wanted. An earlier worker may have sent it before it died;
    * in that case the reminder becomes `sent`.
    */
-  async #settleDoubt(
+  async #settleUnwanted(
     job: ClaimedJob,
     { reminder, account }: FoundReminder,
     lease: Lease,

@@ -175,8 +175,8 @@ function cancelReason(existing: ExistingReminder, event: ReminderEvent): string 
   return 'the event was moved to another time';
 }
 
-/** Outcome of one desired reminder, input of `fateOf`. */
-interface Fate {
+/** Outcome of one desired reminder, input of `outcomeOf`. */
+interface ReminderOutcome {
   status: ReminderStatus;
   reason: string | null;
 }
@@ -189,10 +189,10 @@ const PRECEDENCE: readonly ReminderStatus[] = [
   'cancelled',
 ];
 
-function fateOf(
+function outcomeOf(
   notification: ReminderNotification,
   event: ReminderEvent,
-  fates: readonly Fate[],
+  fates: readonly ReminderOutcome[],
 ): PlannedReminder {
   const { dueAt } = timesOf(event.startsAt, notification.minutes_before_event);
   const base = { notificationId: notification.id, type: notification.type, dueAt, recipients: 0 };
@@ -233,11 +233,11 @@ export function planChanges(
   const movable = new Map(
     free.filter(({ untouched }) => untouched).map((row) => [slotOf(row), row]),
   );
-  const fates = new Map<string, Fate[]>(event.notifications.map(({ id }) => [id, []]));
+  const fates = new Map<string, ReminderOutcome[]>(event.notifications.map(({ id }) => [id, []]));
 
   for (const reminder of desired) {
     const row = byKey.get(keyOf(reminder));
-    const fate = row ? settle(row, reminder, changes) : place(reminder, movable, changes);
+    const fate = row ? planExisting(row, reminder, changes) : planNew(reminder, movable, changes);
     fates.get(reminder.notificationId)?.push(fate);
   }
   const moved = new Set(changes.rewrites.map(({ id }) => id));
@@ -246,13 +246,17 @@ export function planChanges(
       changes.moves.push({ id: row.id, to: 'cancelled', reason: cancelReason(row, event) });
   }
   changes.fates = event.notifications.map((notification) =>
-    fateOf(notification, event, fates.get(notification.id) ?? []),
+    outcomeOf(notification, event, fates.get(notification.id) ?? []),
   );
   return changes;
 }
 
 /** Handles a desired reminder that has a row for exactly this time. */
-function settle(row: ExistingReminder, reminder: DesiredReminder, changes: ReminderChanges): Fate {
+function planExisting(
+  row: ExistingReminder,
+  reminder: DesiredReminder,
+  changes: ReminderChanges,
+): ReminderOutcome {
   const { id, status, reason } = row;
   if (status === 'sent' || status === 'failed') return { status, reason };
   // A reminder that is already scheduled may be late because the worker was down. The dispatcher
@@ -272,11 +276,11 @@ function settle(row: ExistingReminder, reminder: DesiredReminder, changes: Remin
  * Handles a desired reminder without a row for this time: reuses an untouched row of another time,
  * or asks for a new one.
  */
-function place(
+function planNew(
   reminder: DesiredReminder,
   movable: Map<string, ExistingReminder>,
   changes: ReminderChanges,
-): Fate {
+): ReminderOutcome {
   const reason = reminder.skip ?? reminder.tooLate;
   const status = reason ? 'skipped' : 'scheduled';
   const row = movable.get(slotOf(reminder));

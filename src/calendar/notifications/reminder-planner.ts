@@ -17,7 +17,7 @@ import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 // Plans of one event run one after another, whoever calls. The lock is a statement of its own,
 // because the snapshot of a statement is older than a lock taken in it.
-const TAKE_TURNS = 'select pg_advisory_xact_lock(hashtextextended($1::text, 727003))';
+const LOCK_EVENT = 'select pg_advisory_xact_lock(hashtextextended($1::text, 727003))';
 
 const READ = `
   with held as materialized (
@@ -105,8 +105,8 @@ export class ReminderPlanner {
    * @returns what is planned for each notification, in their order
    */
   async plan(sql: Sql, event: ReminderEvent, at: Date): Promise<PlannedReminder[]> {
-    await sql.query(TAKE_TURNS, [event.eventId]);
-    const [fates] = await this.#bringInLine(sql, event.accountId, [event], at);
+    await sql.query(LOCK_EVENT, [event.eventId]);
+    const [fates] = await this.#update(sql, event.accountId, [event], at);
     return fates ?? [];
   }
 
@@ -122,7 +122,7 @@ export class ReminderPlanner {
     at: Date,
   ): Promise<void> {
     for (let first = 0; first < events.length; first += BATCH)
-      await this.#bringInLine(sql, accountId, events.slice(first, first + BATCH), at);
+      await this.#update(sql, accountId, events.slice(first, first + BATCH), at);
   }
 
   /**
@@ -143,7 +143,7 @@ export class ReminderPlanner {
   }
 
   /** @returns what is planned for the notifications of each event */
-  async #bringInLine(
+  async #update(
     sql: Sql,
     accountId: string,
     events: readonly ReminderEvent[],

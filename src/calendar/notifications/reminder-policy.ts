@@ -117,14 +117,14 @@ const PERMANENT: readonly ProviderErrorCode[] = [
 /** Result of an attempt that the mail provider answered with an error. */
 export function deliveryOfProviderError(
   code: ProviderErrorCode,
-  words: string,
+  reason: string,
   retryAfterSeconds: number | null,
 ): ReminderDelivery {
-  if (code === 'outcome-unknown') return { kind: 'unknown', reason: words };
+  if (code === 'outcome-unknown') return { kind: 'unknown', reason };
   if (PERMANENT.includes(code)) {
-    return { kind: 'refused', reason: words, credentialsInvalid: code === 'auth-invalid' };
+    return { kind: 'refused', reason, credentialsInvalid: code === 'auth-invalid' };
   }
-  return { kind: 'not-yet', reason: words, retryAfterSeconds };
+  return { kind: 'not-yet', reason, retryAfterSeconds };
 }
 
 /**

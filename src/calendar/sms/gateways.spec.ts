@@ -201,12 +201,12 @@ describe('SMS gateways', () => {
     it('may have taken a text if the response was lost, but not if the connection failed', async () => {
       answer = { status: 0 };
       expect(await failureOf(gateway())).toMatchObject({ failure: 'unknown' });
-      const nobody = new TwilioSmsGateway(
+      const unreachable = new TwilioSmsGateway(
         { ...TWILIO, url: 'http://127.0.0.1:9' },
         egress,
         new SystemClock(),
       );
-      expect(await failureOf(nobody)).toMatchObject({ failure: 'not-yet' });
+      expect(await failureOf(unreachable)).toMatchObject({ failure: 'not-yet' });
     });
 
     it('reports a text as sent only if text and number match and it is not older than the reminder', async () => {

@@ -49,12 +49,12 @@ const REFUSED: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** HTTP statuses that do not concern the text, for responses without a known code. */
-const PASSING: readonly number[] = [401, 403, 404, 408, 409, 425, 429];
+const UNRELATED: readonly number[] = [401, 403, 404, 408, 409, 425, 429];
 /**
  * The only server error after which the text was certainly not accepted. After any other, the
  * outcome is unknown.
  */
-const NOTHING_DONE = 503;
+const NOT_ACCEPTED = 503;
 
 /**
  * What an error response means for the text.
@@ -63,8 +63,8 @@ const NOTHING_DONE = 503;
 export function failureOfTwilio(status: number, code: number | null): SmsFailure {
   if (code !== null && REFUSED.has(code)) return 'refused';
   if (code !== null && NOT_YET.has(code)) return 'not-yet';
-  if (status >= 500) return status === NOTHING_DONE ? 'not-yet' : 'unknown';
-  return PASSING.includes(status) ? 'not-yet' : 'refused';
+  if (status >= 500) return status === NOT_ACCEPTED ? 'not-yet' : 'unknown';
+  return UNRELATED.includes(status) ? 'not-yet' : 'refused';
 }
 
 /**
@@ -76,10 +76,10 @@ export function twilioError(
   code: number | null,
   retryAfterSeconds: number | null,
 ): SmsError {
-  const words = code === null ? undefined : (REFUSED.get(code) ?? NOT_YET.get(code));
+  const description = code === null ? undefined : (REFUSED.get(code) ?? NOT_YET.get(code));
   const what = code === null ? `answered ${status}` : `answered ${status} (${code})`;
   return new SmsError(
-    `the SMS gateway ${what}${words ? `: ${words}` : ''}`,
+    `the SMS gateway ${what}${description ? `: ${description}` : ''}`,
     failureOfTwilio(status, code),
     retryAfterSeconds,
   );

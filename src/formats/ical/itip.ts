@@ -54,18 +54,18 @@ export function isCalendarPart(contentType: string, filename: string): boolean {
  * The iTIP messages in calendar files of a mail, without duplicates: many programs send the same
  * message inline and as an attachment. Files are skipped if they cannot be read, are too long, or
  * are not iTIP messages (no METHOD, or only published). Never throws; the work is limited.
- * @param passed receives a reason for each file or rule that was skipped because of a limit
+ * @param skipped receives a reason for each file or rule that was skipped because of a limit
  */
-export function readItip(texts: readonly string[], passed: string[] = []): ItipMessage[] {
+export function readItip(texts: readonly string[], skipped: string[] = []): ItipMessage[] {
   const found = new Map<string, ItipMessage>();
   for (const text of texts.slice(0, MOST_FILES)) {
-    const message = text.length <= MOST_CALENDAR_TEXT ? readOne(text, passed) : null;
+    const message = text.length <= MOST_CALENDAR_TEXT ? readOne(text, skipped) : null;
     if (message) found.set(`${message.method} ${message.uid}`, message);
   }
   return [...found.values()];
 }
 
-function readOne(text: string, passed: string[]): ItipMessage | null {
+function readOne(text: string, skipped: string[]): ItipMessage | null {
   try {
     const root = parseCalendar(text.replaceAll('\0', ''));
     const name = String(root.getFirstPropertyValue('method') ?? '').toLowerCase();
@@ -74,7 +74,7 @@ function readOne(text: string, passed: string[]): ItipMessage | null {
     const uid = uidOf(components[0]);
     if (!method || !uid) return null;
     if (components.some(hasTooManyRules))
-      passed.push('a recurring event has too many rules: only its first time is kept');
+      skipped.push('a recurring event has too many rules: only its first time is kept');
     const events = components
       .filter((component) => uidOf(component) === uid)
       .flatMap((component) => readEvent(component, root) ?? [])
@@ -83,7 +83,7 @@ function readOne(text: string, passed: string[]): ItipMessage | null {
   } catch (error) {
     // Mail is untrusted input, and the library throws errors of any kind.
     if (error instanceof CalendarLimitError)
-      passed.push(`a calendar file was skipped: ${error.message}`);
+      skipped.push(`a calendar file was skipped: ${error.message}`);
     return null;
   }
 }
