@@ -20,12 +20,12 @@ describe('cursors', () => {
   });
 
   it.each([
-    ['nothing', ''],
+    ['an empty text', ''],
     ['the beginning of the log, which has no cursor', FROM_THE_START],
-    ['upper case', toCursor(ACCOUNT, { seq: 36 ** 3 - 1, at: 0 }).toUpperCase()],
+    ['upper-case letters', toCursor(ACCOUNT, { seq: 36 ** 3 - 1, at: 0 }).toUpperCase()],
     ['a leading space', ` ${toCursor(ACCOUNT, BEGINNING)}`],
     ['a trailing line break', `${toCursor(ACCOUNT, BEGINNING)}\n`],
-    ['another alphabet', '１-0-000000000000'],
+    ['digits of another alphabet', '１-0-000000000000'],
   ])('reject %s', (_, text) => {
     expect(fromCursor(ACCOUNT, text)).toBeUndefined();
   });

@@ -85,7 +85,7 @@ describe('decision after an attempt', () => {
   });
 });
 
-describe('an answer', () => {
+describe('result of an attempt', () => {
   it.each(PROVIDER_ERROR_CODES.map((code) => [code]))(
     "maps the mail provider's error %s to one kind of delivery",
     (code) => {

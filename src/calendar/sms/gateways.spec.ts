@@ -147,7 +147,7 @@ describe('SMS gateways', () => {
     });
   });
 
-  describe('of Twilio', () => {
+  describe('Twilio gateway', () => {
     const gateway = (sender: string = TWILIO.sender) =>
       new TwilioSmsGateway({ ...TWILIO, url, sender }, egress, new SystemClock());
 
@@ -187,7 +187,7 @@ describe('SMS gateways', () => {
       [500, 20500, 'unknown'],
       [502, null, 'unknown'],
       [503, 20503, 'not-yet'],
-    ] as const)('answers %i with code %s: %s', async (status, code, failure) => {
+    ] as const)('treats status %i with code %s as %s', async (status, code, failure) => {
       expect(failureOfTwilio(status, code)).toBe(failure);
       answer = {
         status,
