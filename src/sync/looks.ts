@@ -53,7 +53,7 @@ export function nextLook(now: Date, failure?: ProviderError): Date {
 
 /**
  * Begins a sync pass over the calendars of an account, if one is due.
- * @returns whether this is the account's first pass; `undefined` if none is due or the claim is
+ * @returns `first` is true for the account's first pass; `undefined` if none is due or the claim is
  *   lost
  */
 export async function beginCalendarLook(

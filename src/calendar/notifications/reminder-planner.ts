@@ -15,8 +15,8 @@ import {
 import type { ReminderStatus } from './reminder-status.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
-// Plans of one event run one after another, whoever calls. The lock is a statement of its own,
-// because the snapshot of a statement is older than a lock taken in it.
+// Plans of one event run one after another, for all callers. The lock is a statement of its own,
+// because the snapshot of a statement is older than a lock taken in the same statement.
 const LOCK_EVENT = 'select pg_advisory_xact_lock(hashtextextended($1::text, 727003))';
 
 const READ = `

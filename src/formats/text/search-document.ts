@@ -60,8 +60,8 @@ const GAP = 10;
 
 /**
  * The text of the tsvector of a message, with a placeholder for the account (see `documentFor`).
- * Every word is included once for all fields, with weights for its field (A subject, B people, C
- * names of attachments, D body), and once for each header that can be searched separately.
+ * Every word is included once for all fields, and once more for each header that can be searched
+ * separately. Weights show the field: A subject, B people, C names of attachments, D body.
  */
 export function searchDocument(message: Searchable): string {
   const document = new SearchDocument();
