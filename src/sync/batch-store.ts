@@ -66,6 +66,7 @@ const ALL_WRITTEN = { unread: true, starred: true, folders: true };
  * Normally a provider reports both halves of a move in one batch, so vanished messages are removed
  * at once. While more batches follow, they are kept in two cases: 50 or more messages vanish in one
  * batch (for example because a folder was recreated), or the recent changes are not complete yet.
+ * Messages with an open provider write are always kept for a while.
  */
 const MANY_GONE = 50;
 /**

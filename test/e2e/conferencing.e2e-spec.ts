@@ -157,7 +157,7 @@ describe('conferencing', () => {
     it.each([
       ['an unknown name', 'Skype', { kind: 'link', settings: { url_template: TEMPLATE } }, 400, 'provider'],
       ['an unknown kind', 'WebEx', { kind: 'webex', settings: {} }, 400, 'kind'],
-      ['Zoom under another name', 'WebEx', { kind: 'zoom', settings: {} }, 400, 'kind: zoom is for Zoom Meeting'],
+      ['Zoom under another name', 'WebEx', { kind: 'zoom', settings: {} }, 400, 'kind: zoom supports Zoom Meeting only'],
       ['no template', 'WebEx', { kind: 'link', settings: {} }, 400, 'settings.url_template'],
       ['a template without a room', 'WebEx', { kind: 'link', settings: { url_template: 'https://a.test/x' } }, 400, '{room}'],
       ['a room that is the host', 'WebEx', { kind: 'link', settings: { url_template: 'https://{room}.a.test/x' } }, 400, 'after the host'],
