@@ -176,8 +176,8 @@ export class FailedAttempts {
   }
 
   async #release(counted: readonly Counted[]): Promise<void> {
-    // Attempts that are still running, including this one, may have reached a limit. It is no
-    // longer reached.
+    // Running attempts, including this one, may have reached a limit. Releasing this one brings the
+    // count below the limit again.
     for (const { key } of counted) this.#reached.delete(key);
     if (counted.length > 0) await this.database.query(RELEASE, [buffersOf(counted)]);
   }

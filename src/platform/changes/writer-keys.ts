@@ -13,7 +13,10 @@
 const NUMBER_BITS = 44;
 const SEED = 727_004;
 
-/** SQL of the lowest key of an account. @param account SQL of its id */
+/**
+ * SQL of the lowest key of an account.
+ * @param account SQL of its id
+ */
 export function firstKey(account: string): string {
   const hash = `(hashtextextended(${account}::text, ${SEED}) & 262143) | 262144`;
   return `((${hash}) << ${NUMBER_BITS})`;

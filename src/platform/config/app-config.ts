@@ -265,7 +265,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     /** Maximum size of a request body, in bytes. */
     maxBodyBytes: env.MAX_BODY_BYTES,
     uploads: {
-      /** Maximum total bytes of one account's uploads that no message uses; 0 = no limit. */
+      /** Maximum total bytes of one account's uploads that no draft or message uses; 0 = no limit. */
       mostUnusedBytes: env.UNUSED_UPLOADS_MB * 1024 * 1024,
     },
     rateLimits: {
@@ -316,12 +316,16 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     },
     /**
      * How many accounts, mailing services and conferencing services one process verifies at the
-     * same time: in all, for one application, for one client address and at one host.
+     * same time. Further requests get 429.
      */
     checks: {
+      /** In all. */
       perProcess: env.CONNECT_CHECKS,
+      /** For one application. */
       perApplication: env.CONNECT_CHECKS_PER_APPLICATION,
+      /** For one client address, counting only requests without a client secret. */
       perAddress: env.CONNECT_CHECKS_PER_ADDRESS,
+      /** At one mail server. */
       perHost: env.CONNECT_CHECKS_PER_HOST,
     },
     imap: {

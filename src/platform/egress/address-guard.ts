@@ -30,7 +30,10 @@ const BLOCKED_IPV6 = [
 
 const CIDR = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i;
 
-/** Adds an address or a CIDR range. @returns `false` if `range` is neither */
+/**
+ * Adds an address or a CIDR range.
+ * @returns `false` if `range` is neither
+ */
 function add(list: BlockList, range: string): boolean {
   const [, address = '', bits] = CIDR.exec(range) ?? [];
   const family = isIP(address);
@@ -42,6 +45,7 @@ function add(list: BlockList, range: string): boolean {
   return true;
 }
 
+/** Whether `range` is an IP address or a CIDR range. */
 export function isAddressRange(range: string): boolean {
   return add(new BlockList(), range);
 }

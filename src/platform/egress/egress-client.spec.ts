@@ -320,7 +320,7 @@ describe('EgressClient, exchange', () => {
       'protocol',
       (socket) => socket.write(`HTTP/1.1 200 OK\r\nx: ${'a'.repeat(100_000)}`),
     ],
-  ])('tells %s as %s', async (_, kind, behave) => {
+  ])('reports %s as %s', async (_, kind, behave) => {
     const port = await listen(
       net.createServer((socket) =>
         socket.on('error', () => undefined).once('data', () => behave(socket)),

@@ -4,6 +4,7 @@ import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { EgressError, toEgressError } from './egress-error.ts';
 import { EgressPolicy, type UrlOptions } from './egress-policy.ts';
 
+/** Limits of an `EgressClient`. */
 export interface EgressLimits {
   /**
    * For resolving the name and connecting, and the same again for TLS, in milliseconds; default
@@ -31,6 +32,7 @@ const DEFAULTS: EgressLimits = {
   connectionsPerOrigin: 16,
 };
 
+/** Response to an outgoing request. */
 export interface EgressAnswer {
   /** HTTP status. Redirects are returned like any other response and not followed. */
   status: number;
@@ -45,6 +47,7 @@ export interface EgressAnswer {
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
+/** Settings of one request. */
 export interface EgressOptions extends UrlOptions {
   /** Ends the request early. The call then rejects with the signal's reason. */
   signal?: AbortSignal;
@@ -101,7 +104,10 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     this.#unguardedAgent = this.#agent(undefined);
   }
 
-  /** The same as `EgressPolicy.normalizeUrl`. @throws {InvalidInputError} naming `field` */
+  /**
+   * The same as `EgressPolicy.normalizeUrl`.
+   * @throws {InvalidInputError} naming `field`
+   */
   normalizeUrl(raw: string, field: string, options?: UrlOptions): string {
     return this.policy.normalizeUrl(raw, field, options);
   }
@@ -119,7 +125,10 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     return this.request(url, { method: 'POST', body, headers }, options);
   }
 
-  /** @throws {EgressError} if there is no response */
+  /**
+   * Sends a GET request.
+   * @throws {EgressError} if there is no response
+   */
   get(url: string, options: EgressOptions = {}): Promise<EgressAnswer> {
     return this.request(url, { method: 'GET' }, options);
   }

@@ -116,7 +116,7 @@ describe('isEgressAllowEntry', () => {
     '2001:db8::1/128',
     'receiver',
     'a.b-c.test',
-  ])('takes %s', (entry) => expect(isEgressAllowEntry(entry)).toBe(true));
+  ])('accepts %s', (entry) => expect(isEgressAllowEntry(entry)).toBe(true));
   it.each([
     '10.0.0.0/33',
     '10.0.0',

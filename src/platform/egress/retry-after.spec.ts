@@ -13,7 +13,7 @@ describe('parseRetryAfter', () => {
   });
 
   it.each([null, '', '-5', '1.5', 'soon', '1e3', '99999999999'])(
-    'takes "%s" for absent',
+    'treats "%s" as absent',
     (value) => {
       expect(parseRetryAfter(value, now)).toBeNull();
     },

@@ -13,7 +13,7 @@ describe('assertModestJson', () => {
     ],
     ['many values, but fewer than the limit', `[${'0,'.repeat(250_000)}0]`],
     ['deep nesting in a small body', '['.repeat(10_000)],
-  ])('takes %s', (_, text) => {
+  ])('accepts %s', (_, text) => {
     expect(check(text)).not.toThrow();
   });
 

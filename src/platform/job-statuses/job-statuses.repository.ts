@@ -80,7 +80,10 @@ export class JobStatusesRepository {
     return row;
   }
 
-  /** Newest first. @param actions only jobs with these actions; `null` = all */
+  /**
+   * Newest first.
+   * @param actions only jobs with these actions; `null` = all
+   */
   list(
     accountId: string,
     query: PageOfView,

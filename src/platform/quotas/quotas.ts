@@ -117,8 +117,8 @@ export class Quotas {
   }
 
   /**
-   * Checks whether a quota is used up, without counting a use. Call it before refusing a request:
-   * the first refusal of a quota in a day raises the alert.
+   * Checks whether a quota is used up, without counting a use. If it is, the caller must refuse the
+   * request: the check counts as a refusal, and the first refusal in a day raises the alert.
    * @returns the limit that is used up, or `null` if none is
    */
   async usedUp(quota: Quota, accountId: string, applicationId: string): Promise<UsedUp | null> {

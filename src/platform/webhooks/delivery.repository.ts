@@ -125,7 +125,7 @@ const REQUEUE_BATCH = 5_000;
 
 /**
  * Queues all stored events of the webhook's triggers that were not delivered to it, in the caller's
- * transaction. Deliveries that are still queued become due at once, with all their attempts again.
+ * transaction. Deliveries that are still queued become due at once and start again at attempt 1.
  * @param afterId events up to this id are left out
  */
 export async function requeueUndelivered(

@@ -96,7 +96,7 @@ export class WebhooksController {
 
   @Delete(':id')
   @ApiErrors(404)
-  @Endpoint({ summary: 'Delete a webhook and its open deliveries', response: webhookDeletedView })
+  @Endpoint({ summary: 'Delete a webhook and its queued deliveries', response: webhookDeletedView })
   async delete(@ApplicationId() applicationId: string, @Param('id') id: string) {
     await this.webhooks.delete(applicationId, id);
     return { success: true };

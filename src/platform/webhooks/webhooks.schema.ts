@@ -11,7 +11,7 @@ const ownerState = z.enum(OWNER_STATES, { error: 'must be active or inactive' })
 /** `POST /a/{client_id}/webhooks`. */
 export const createWebhookSchema = z
   .object({
-    callback_url: z.string().describe('https, publicly reachable; unique in the application'),
+    callback_url: z.string().describe('A public https address; unique within the application'),
     triggers: z
       .array(trigger)
       .min(1, 'must name at least one trigger')

@@ -144,7 +144,10 @@ export class WebhooksService {
     });
   }
 
-  /** Deletes a webhook and its queued deliveries. @throws {NotFoundError} */
+  /**
+   * Deletes a webhook and its queued deliveries.
+   * @throws {NotFoundError}
+   */
   async delete(applicationId: string, id: string): Promise<void> {
     await this.get(applicationId, id);
     await this.em.transactional(async (em) => {
@@ -155,7 +158,10 @@ export class WebhooksService {
     });
   }
 
-  /** Attempts of the last 30 days, newest first. @throws {NotFoundError} */
+  /**
+   * Attempts of the last 30 days, newest first.
+   * @throws {NotFoundError}
+   */
   async deliveries(applicationId: string, id: string, page: Page): Promise<StoredAttempt[]> {
     const webhook = await this.get(applicationId, id);
     return recentAttempts(this.database, webhook.id, page);
