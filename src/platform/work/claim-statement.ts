@@ -50,7 +50,7 @@ export interface ClaimRow {
   gateId: string;
   dueAt: Date;
   gateFailures: number;
-  /** Whether its rate gate has been in trouble since the last `well`. */
+  /** Whether its rate gate has had trouble since a run last reported `well` (`GateSignal`). */
   gateMarked: boolean;
   crashes: number;
 }

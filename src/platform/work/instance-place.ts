@@ -29,6 +29,7 @@ export interface Place {
    * includes a user or a password.
    */
   address: string;
+  /** Name of the installation, `INSTANCE_NAME`. */
   name: string;
   /**
    * Why a running worker took the database for an older state of itself. Only set in the recorded

@@ -103,7 +103,10 @@ export class QueueRunner {
   #claimedAt = -Infinity;
   /** How many runs have ended and wait for their results to be written. */
   #ended = 0;
-  /** Scan floor: claims read no rows that became due before it, and so skip index entries of finished rows. */
+  /**
+   * Scan floor: claims read no rows that became due before it, and so skip index entries of
+   * finished rows. `null` before the first claim that saw a row.
+   */
   #floor: Date | null = null;
   #fullScanAt = -Infinity;
   /** Consecutive claims that saw none of the due rows. */

@@ -123,7 +123,8 @@ export const DEAD_AFTER_SECONDS = 8;
 const AMBIGUOUS_WAIT_SECONDS = 15;
 
 /**
- * How long a row waits after the second death of its worker, so that it runs apart from other rows.
+ * How long a row waits after the second death of its worker, up to twice as long at random, so that
+ * it runs apart from other rows.
  */
 const SUSPECT_WAIT_SECONDS = 10;
 

@@ -61,6 +61,7 @@ export class SecretBox {
     );
   }
 
+  /** @param context table, column and row that the value belongs to */
   seal(plaintext: string, context: string): string {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.#current.key, nonce);
@@ -78,7 +79,10 @@ export class SecretBox {
     ].join('.');
   }
 
-  /** @throws {UnsealError} */
+  /**
+   * @param context as it was given to `seal`
+   * @throws {UnsealError}
+   */
   open(encrypted: string, context: string): string {
     const [format, keyId = '', nonce = '', body = ''] = encrypted.split('.');
     const key = this.#keys.get(keyId);
