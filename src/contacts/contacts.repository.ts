@@ -62,7 +62,7 @@ const AT = `select ${AT_PROVIDER} from contact c where c.id = $1 and c.account_i
 
 const LOCK = `${AT} and not c.deleting for update of c`;
 
-// A group exists only as long as a contact is in it, so empty groups are left out.
+// Empty groups are left out of the list. Their rows stay, so that a group keeps its id.
 const GROUPS = `
   select g.id, g.path from contact_group g
   where g.account_id = $1 and exists (

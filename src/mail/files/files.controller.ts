@@ -87,7 +87,7 @@ export class FilesController {
     // A HEAD request gets no body, so the bytes are not read.
     const bytes =
       request.method === 'HEAD' ? Readable.from([]) : await this.files.open(account, file);
-    const answer = new StreamableFile(bytes, {
+    const download = new StreamableFile(bytes, {
       type: mediaType(file),
       disposition: contentDisposition(file),
       // If only the provider has the bytes, the size may be an estimate.
@@ -95,7 +95,7 @@ export class FilesController {
     });
     // Once the response has begun, only a broken connection can report the error. A proper end
     // would make the file look complete.
-    return answer.setErrorHandler((error, response) => {
+    return download.setErrorHandler((error, response) => {
       this.#log.warn(
         `file ${id} could not be read completely; the download was aborted: ${String(error)}`,
       );

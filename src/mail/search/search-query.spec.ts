@@ -95,8 +95,8 @@ describe('searchDocument', () => {
       body: `<p>${words}</p>`,
     });
     expect(document.length).toBeLessThan(500_000);
-    const places = [...document.matchAll(/[:,](\d+)/g)].map(([, place]) => Number(place));
-    expect(Math.max(...places)).toBeLessThan(16_383);
+    const positions = [...document.matchAll(/[:,](\d+)/g)].map(([, position]) => Number(position));
+    expect(Math.max(...positions)).toBeLessThan(16_383);
   });
 });
 

@@ -121,10 +121,10 @@ export async function mergeThreads(
   accountId: string,
   merged: readonly MergedThread[],
 ): Promise<string[]> {
-  const gone = await sql.query<{ id: string; messages: number }>(MERGE, [
+  const deleted = await sql.query<{ id: string; messages: number }>(MERGE, [
     accountId,
     ...columnsOf(merged, 'from', 'into'),
   ]);
-  await sql.query(DELETE, [accountId, idsOf(gone)]);
-  return gone.filter(({ messages }) => messages > 0).map(({ id }) => id);
+  await sql.query(DELETE, [accountId, idsOf(deleted)]);
+  return deleted.filter(({ messages }) => messages > 0).map(({ id }) => id);
 }

@@ -113,7 +113,7 @@ function featuresOf(input: CategorizeInput): Features {
   const fields = fieldsOf(input.headers);
   const local = (input.from[0]?.email.split('@', 1)[0] ?? '').toLowerCase().slice(0, 64);
   const auto = fields.get('auto-submitted')?.toLowerCase() ?? 'no';
-  const answers =
+  const automatic =
     auto.startsWith('auto-replied') || fields.has('x-autoreply') || AUTOMATIC.test(input.subject);
   return {
     fields,
@@ -125,7 +125,7 @@ function featuresOf(input: CategorizeInput): Features {
     isDiscussion: fields.has('list-post') && !/^no$/i.test(fields.get('list-post') ?? ''),
     // Mail servers also send automatic replies, but nobody can reply to them, so they are not
     // conversations.
-    isAutomatic: answers && !MAIL_SERVER.test(local),
+    isAutomatic: automatic && !MAIL_SERVER.test(local),
   };
 }
 

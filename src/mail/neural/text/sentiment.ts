@@ -49,9 +49,9 @@ export function maybeEnglish(text: string): boolean {
  * languages is neutral.
  */
 export function sentimentOf(text: string): SentimentResult {
-  const looked = text.slice(0, SENTIMENT_CHARACTERS);
-  if (!maybeEnglish(looked)) return { sentiment: 'NEUTRAL', score: 0 };
-  const { compound } = vader.SentimentIntensityAnalyzer.polarity_scores(looked);
+  const analysed = text.slice(0, SENTIMENT_CHARACTERS);
+  if (!maybeEnglish(analysed)) return { sentiment: 'NEUTRAL', score: 0 };
+  const { compound } = vader.SentimentIntensityAnalyzer.polarity_scores(analysed);
   const score = Number.isFinite(compound) ? compound : 0;
   return {
     sentiment: score >= THRESHOLD ? 'POSITIVE' : score <= -THRESHOLD ? 'NEGATIVE' : 'NEUTRAL',
