@@ -31,7 +31,10 @@ export interface ChangeToFollowUp {
   quiet?: boolean;
   /** Instances that were cancelled because of the change. */
   ended?: readonly EndedInstance[];
-  /** True if reminders may be planned even though the event no longer has notifications. */
+  /**
+   * True if reminders may already be planned although the event no longer has notifications. They
+   * are cancelled then.
+   */
   reminding?: boolean;
   /** The event before the change; absent for a new event. */
   before?: EventFields;

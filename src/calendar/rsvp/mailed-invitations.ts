@@ -60,7 +60,8 @@ export class MailedInvitations {
   /**
    * Applies the invitations in a batch of mails. Call it after the mails are stored, in the same
    * transaction. Sends no statement if no mail in the batch is about a meeting. Drafts, sent mail,
-   * spam and trash are ignored. Errors are logged and never prevent mail from being stored.
+   * spam and trash are ignored. An error in applying an invitation is logged, the changes of the
+   * whole batch are undone, and the mails are stored all the same.
    * @param added mails, oldest first
    * @returns change log records for what has changed
    * @throws the driver's error if the database is unavailable or overloaded
@@ -97,24 +98,24 @@ export class MailedInvitations {
     const events = await mailed.holdMailedEvents(sql, accountId, uids, uids.filter(isId));
     const keys = [...new Set(mails.flatMap(({ message }) => MeetingBook.keysOf(own, message)))];
     const states = await holdStates(sql, accountId, keys);
-    const book = new MeetingBook(own, events, states);
+    const batch = new MeetingBook(own, events, states);
     for (const { mail, message, isNews } of mails) {
-      if (message.method === 'reply') takeReply(book, mail, message, isNews);
-      else for (const meeting of book.meetingsOf(message, isNews)) follow(meeting, mail, message);
+      if (message.method === 'reply') takeReply(batch, mail, message, isNews);
+      else for (const meeting of batch.meetingsOf(message, isNews)) follow(meeting, mail, message);
     }
-    return this.#write(sql, owner, book);
+    return this.#write(sql, owner, batch);
   }
 
-  async #write(sql: Sql, owner: MailOwner, book: MeetingBook): Promise<ChangeRecord[]> {
+  async #write(sql: Sql, owner: MailOwner, batch: MeetingBook): Promise<ChangeRecord[]> {
     const { account, at } = owner;
     const { accountId } = account;
-    const { created, changed, links, removed, answered } = book.changes();
+    const { created, changed, links, removed, answered } = batch.changes();
     const calendar = created.length > 0 ? await emailedCalendar(sql, accountId, at) : null;
     if (calendar) await mailed.insertMailedEvents(sql, accountId, calendar.id, created, at);
     await mailed.updateMailedEvents(sql, changed.map(({ event }) => event), at); // prettier-ignore
     await mailed.linkEvents(sql, links);
     await mailed.removeEvents(sql, idsOf(removed));
-    await storeStates(sql, accountId, book.states());
+    await storeStates(sql, accountId, batch.states());
     await this.#storeAnswers(sql, owner, answered);
     const added = (id: string, isNews: boolean) =>
       objectChange(

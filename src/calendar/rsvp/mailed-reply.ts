@@ -11,14 +11,14 @@ const LONGEST_NAME = 998;
  * sender's own answer counts. Nothing changes if the sender was not invited, if the mail contains
  * no answer, or if a later answer is known.
  */
-export function takeReply(book: MeetingBook, { sender }: InvitingMail, message: ItipMessage, isNews: boolean): void {
+export function takeReply(batch: MeetingBook, { sender }: InvitingMail, message: ItipMessage, isNews: boolean): void {
   if (sender === null) return;
   for (const received of message.events) {
     const answer = received.participants.find(({ email }) => email === sender);
-    const event = answer && answer.status !== 'noreply' ? book.ownEvent(message.uid, received.instance) : null;
+    const event = answer && answer.status !== 'noreply' ? batch.ownEvent(message.uid, received.instance) : null;
     const before = event?.fields.participants.find(({ email }) => email === sender);
     if (!answer || !event || !before || event.fields.status === 'cancelled') continue;
-    const state = book.ownState(message.uid, received.instance, event.id);
+    const state = batch.ownState(message.uid, received.instance, event.id);
     const last = state.replies[sender];
     // DTSTAMP has whole seconds. Of two answers within a second, the later mail wins.
     if (last && compareRevisions(received, last) < 0) continue;
@@ -27,6 +27,6 @@ export function takeReply(book: MeetingBook, { sender }: InvitingMail, message: 
     const name = before.name || (storedText(answer.name, LONGEST_NAME) ?? '');
     if (before.status === answer.status && before.comment === comment && before.name === name) continue;
     const after = { ...before, status: answer.status, comment, name };
-    book.answer(event, event.fields.participants.map((one) => (one === before ? after : one)), isNews);
+    batch.answer(event, event.fields.participants.map((one) => (one === before ? after : one)), isNews);
   }
 } // prettier-ignore

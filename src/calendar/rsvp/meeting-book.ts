@@ -28,8 +28,8 @@ export interface MeetingChanges {
 }
 
 /**
- * The meetings that the mails of a batch refer to: reads their stored state, collects changes, and
- * returns what to store.
+ * Collects what a batch of mails changes in meetings. It starts from their stored events and states,
+ * and returns the changes and the new states to store.
  */
 export class MeetingBook {
   readonly #account: string;
@@ -60,7 +60,8 @@ export class MeetingBook {
 
   /**
    * The meeting that a message refers to. The list is empty if the account is the organizer, if no
-   * organizer is named, or if an event of another organizer has the same UID.
+   * organizer is named, or if a calendar of the provider has an event of another
+   * organizer with the same UID.
    */
   meetingsOf(message: ItipMessage, isNews: boolean): Meeting[] {
     const organizer = message.events.find((one) => one.organizer)?.organizer;
@@ -68,7 +69,6 @@ export class MeetingBook {
     const there = this.#events.filter(
       ({ emailed, icalUid }) => !emailed && icalUid === message.uid,
     );
-    // The UID belongs to the meeting of another organizer.
     if (
       there.some(
         ({ organizerEmail }) => organizerEmail && organizerEmail.toLowerCase() !== organizer.email,
