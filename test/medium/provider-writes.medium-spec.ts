@@ -472,7 +472,7 @@ describe('ProviderWriteDispatcher', () => {
     await queue.settle(job, dispatcher.onPoison(job));
     expect(await jobOf(calendar.job)).toMatchObject({
       status: 'failed',
-      reason: expect.stringContaining('died'),
+      reason: expect.stringContaining('crashed'),
     });
   });
 
