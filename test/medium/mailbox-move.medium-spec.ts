@@ -87,7 +87,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
       expect((await send.steps.attempt(id))?.next).toEqual({ kind: 'done' });
       expect(await jobOf(id)).toEqual({
         status: 'failed',
-        reason: expect.stringContaining('it got no new send_at'),
+        reason: expect.stringContaining('its send_at was not changed'),
       });
       expect(send.server.taken).toEqual([]);
     },

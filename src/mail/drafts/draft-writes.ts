@@ -24,7 +24,7 @@ import type { DraftPayload } from './drafts.service.ts';
 
 const DELETED: WriteOutcome = {
   kind: 'superseded',
-  reason: 'The draft was deleted before this change reached the provider',
+  reason: 'The draft was deleted before this change had reached the provider',
 };
 
 /** A large draft that got no free slot tries again after this time. */
