@@ -162,7 +162,7 @@ describe('native authentication', () => {
     ['an address that is none', { email_address: 'ada' }, 400, 'email_address'],
     ['no provider', { provider: undefined }, 400, 'provider is required'],
     [
-      'a provider that nobody knows',
+      'an unknown provider',
       { provider: 'nobody' },
       400,
       'supported: sandbox, imap, nylas, gmail, yahoo',

@@ -26,6 +26,6 @@ export async function lockApplication(sql: Sql, applicationId: string): Promise<
      from application where id = $1 for no key update`,
     [applicationId],
   );
-  if (!application) throw new Error(`application ${applicationId} is gone`);
+  if (!application) throw new Error(`application ${applicationId} has been deleted`);
   return application;
 }

@@ -38,7 +38,7 @@ export async function emptyForMailbox(
   await restartSync(sql, accountId);
   const moves = await listeners.endWork(sql, accountId, 'moved');
   const [grant] = await sql.query(LOCK_GRANT, [accountId]);
-  if (!grant) throw new Error(`account ${accountId} is gone`);
+  if (!grant) throw new Error(`account ${accountId} has been deleted`);
   await sql.query(REVOKE_TOKENS, [accountId, at]);
   // The row lock on the grant keeps other transactions from adding work. End the work that was
   // added before the lock.
