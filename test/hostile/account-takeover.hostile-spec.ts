@@ -491,7 +491,7 @@ describe('taking over an account of somebody else', () => {
       const ada = await nativeSignIn(hers);
       await patch({ require_proven_address: true });
       const { body } = await request(server.url).get('/messages').set(bearer(ada)).expect(403);
-      expect(body.message).toContain(`it is proven that its mailbox is that of ${ADA}`);
+      expect(body.message).toContain(`it is proven that its mailbox belongs to ${ADA}`);
       await prove(ada.id);
       await request(server.url).get('/messages').set(bearer(ada)).expect(200);
     });
