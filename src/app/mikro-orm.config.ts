@@ -88,7 +88,10 @@ setOwnerEntities({ account: Grant, application: Application });
 
 const compiled = import.meta.url.includes('/dist/');
 
-/** Options of the ORM for one database. @param poolSize maximum number of connections */
+/**
+ * Options of the ORM for one database.
+ * @param poolSize maximum number of connections
+ */
 export function ormConfig(url: string, poolSize: number): Options {
   return defineConfig({
     clientUrl: url,

@@ -113,8 +113,8 @@ function unreachable(url: URL, error: unknown, limitMs = TIMEOUT_MS): ApiCommand
 }
 
 /**
- * Sends the request. @throws {ApiCommandError} if credentials are missing, or the server cannot be
- * reached or refuses
+ * Sends the request.
+ * @throws {ApiCommandError} if credentials are missing, or the server cannot be reached or refuses
  */
 async function send(
   request: ApiRequest,

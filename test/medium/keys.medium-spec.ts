@@ -108,7 +108,7 @@ describe('encryption keys', () => {
     await sql.query('delete from sealing_key');
     expect((await ready(await start([nextKey]))).problem).toContain('lacks "old"');
     expect((await ready(await start([newKey('old')]))).problem).toContain(
-      'other bytes under "old"',
+      'different bytes under "old"',
     );
     expect(await ready(await start([nextKey, oldKey]))).toEqual({
       status: 200,

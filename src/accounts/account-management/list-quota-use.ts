@@ -25,7 +25,8 @@ const LIST = `
 
 /**
  * Use on the day of `at` (UTC), at most `limit` entries: quotas that were reached first, then by
- * use. @param reached only quotas that were reached
+ * use.
+ * @param reached only quotas that were reached
  */
 export function listQuotaUse(
   sql: Sql,

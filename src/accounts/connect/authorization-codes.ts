@@ -49,8 +49,8 @@ export class AuthorizationCodes {
   ) {}
 
   /**
-   * Stores the request encrypted, in the caller's transaction. @returns the code; only its hash is
-   * stored
+   * Stores the request encrypted, in the caller's transaction.
+   * @returns the code; only its hash is stored
    */
   async issue(
     em: EntityManager,
@@ -103,7 +103,10 @@ const PRUNE = `
   delete from authorization_code
   where id = any(array(select id from authorization_code where expires_at < $1 limit 1000)) returning 1`;
 
-/** Deletes expired authorization codes, at most 1000 per call. @returns how many it deleted */
+/**
+ * Deletes expired authorization codes, at most 1000 per call.
+ * @returns how many it deleted
+ */
 export async function pruneAuthorizationCodes(sql: Sql, now: Date): Promise<number> {
   return (await sql.query(PRUNE, [now])).length;
 }

@@ -125,7 +125,10 @@ export class ConnectService {
     });
   }
 
-  /** Detects the provider of an address. @throws {ClientCredentialsError} */
+  /**
+   * Detects the provider of an address.
+   * @throws {ClientCredentialsError}
+   */
   async detect(caller: Caller, email: string): Promise<DetectedProvider> {
     const { applicationId } = await this.#authenticate(caller);
     const hosts = [email.slice(email.lastIndexOf('@') + 1)];

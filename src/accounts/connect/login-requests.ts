@@ -126,7 +126,10 @@ export class LoginRequests {
     return { is: 'usable', request, application };
   }
 
-  /** The provider settings that the application has given. @throws {UnsealError} */
+  /**
+   * The provider settings that the application has given.
+   * @throws {UnsealError}
+   */
   settingsOf({ id, settingsSealed }: LoginRequest): Record<string, unknown> {
     return settingsSealed === null || settingsSealed === undefined
       ? {}
@@ -150,8 +153,8 @@ export class LoginRequests {
   }
 
   /**
-   * Records that the provider has accepted an account. @returns `false` if the request has ended in
-   * the meantime
+   * Records that the provider has accepted an account.
+   * @returns `false` if the request has ended in the meantime
    */
   authenticate(id: string, browser: Buffer, credentials: VerifiedCredentials): Promise<boolean> {
     return this.#move(this.database, id, 'authenticated', { pending: credentials, browser });
@@ -159,7 +162,8 @@ export class LoginRequests {
 
   /**
    * Records that the user goes to the provider. An earlier visit to a provider can no longer
-   * return. @returns `false` if the request has ended in the meantime
+   * return.
+   * @returns `false` if the request has ended in the meantime
    */
   leave(id: string, browser: Buffer, oauthState: string, pending: AtProvider): Promise<boolean> {
     return this.#move(this.database, id, 'open', { pending, browser, oauthState });
@@ -193,14 +197,17 @@ export class LoginRequests {
   }
 
   /**
-   * Uses the request up, in the caller's transaction. @returns `false` if the request belongs to
-   * another browser or has already ended
+   * Uses the request up, in the caller's transaction.
+   * @returns `false` if the request belongs to another browser or has already ended
    */
   finish(em: EntityManager, id: string, browser: Buffer): Promise<boolean> {
     return this.#move(sqlOf(em), id, 'finished', { only: browser });
   }
 
-  /** Ends the request without an account. @returns `false` if it had already ended */
+  /**
+   * Ends the request without an account.
+   * @returns `false` if it had already ended
+   */
   end(id: string, state: 'failed' | 'cancelled', reason: string): Promise<boolean> {
     return this.#move(this.database, id, state, { reason });
   }

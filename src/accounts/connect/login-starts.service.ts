@@ -91,7 +91,8 @@ export class LoginStarts {
 
   /**
    * Creates a sign-in that a browser starts itself, at `GET /oauth/authorize`. The caller has
-   * checked all values. @returns the URL of the sign-in page
+   * checked all values.
+   * @returns the URL of the sign-in page
    */
   async authorize(
     application: Application,

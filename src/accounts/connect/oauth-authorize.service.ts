@@ -140,7 +140,10 @@ export class OauthAuthorize {
   }
 }
 
-/** Checks that the application allows the response type and the scopes. @throws {AuthorizeError} */
+/**
+ * Checks that the application allows the response type and the scopes.
+ * @throws {AuthorizeError}
+ */
 function assertPermitted(
   { allowsTokenResponse, allowedScopes }: Application,
   { responseType, scope }: AuthorizeWishes,

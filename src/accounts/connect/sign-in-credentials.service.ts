@@ -100,7 +100,8 @@ export class SignInCredentials {
 
   /**
    * Tries the credentials. Every attempt is counted first, and removed from the count unless the
-   * provider refused it. @throws {DomainError} if the account cannot be connected
+   * provider refused it.
+   * @throws {DomainError} if the account cannot be connected
    */
   async #try(
     visit: Visit,

@@ -108,8 +108,8 @@ export class SignInOauth {
   }
 
   /**
-   * The address of the mailbox: from the provider, else the application's `login_hint`. @returns
-   * the address, or errors for the form
+   * The address of the mailbox: from the provider, else the application's `login_hint`.
+   * @returns the address, or errors for the form
    */
   async #emailOf(
     { request, application }: Visit,

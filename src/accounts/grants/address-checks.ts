@@ -66,7 +66,10 @@ export class AddressChecks {
     while ((await this.run()) === MOST);
   }
 
-  /** Checks up to 20 accounts that are due. @returns the number of accounts it took */
+  /**
+   * Checks up to 20 accounts that are due.
+   * @returns the number of accounts it took
+   */
   async run(): Promise<number> {
     const due = await this.database.query<DueAccount>(TAKE);
     const rest = [...due];

@@ -105,8 +105,8 @@ export class AddressLoopRepository {
   }
 
   /**
-   * Accounts whose mirror contains the mail that was sent for them, at most 100. @param domain
-   * right side of the mails' Message-IDs
+   * Accounts whose mirror contains the mail that was sent for them, at most 100.
+   * @param domain right side of the mails' Message-IDs
    */
   returned(domain: string, now: Date): Promise<ReturnedMail[]> {
     return this.database.query<ReturnedMail>(RETURNED, [domain, now]);

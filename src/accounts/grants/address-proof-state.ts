@@ -63,8 +63,8 @@ export function tellProof(
 }
 
 /**
- * The notification of `account.proof_changed`. @param proof `null` if the address is no longer
- * proven
+ * The notification of `account.proof_changed`.
+ * @param proof `null` if the address is no longer proven
  */
 function proofChange(
   account: { applicationId: string; accountId: string },

@@ -57,8 +57,8 @@ export class AddressProofs {
   }
 
   /**
-   * The proof for an account that had none at sign-in. Also asks the address's domain. @returns
-   * `null` if nothing proves the address so far
+   * The proof for an account that had none at sign-in. Also asks the address's domain.
+   * @returns `null` if nothing proves the address so far
    */
   async later(connector: Connector, account: AcceptedAccount): Promise<AddressProof | null> {
     const integration = await this.#integration(connector, account);

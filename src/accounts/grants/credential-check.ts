@@ -71,8 +71,8 @@ export class CredentialCheck {
   }
 
   /**
-   * The account as the provider reports it. @throws {InvalidInputError} also if there is no valid
-   * address
+   * The account as the provider reports it.
+   * @throws {InvalidInputError} also if there is no valid address
    */
   async #accepted(
     connector: Connector,

@@ -78,7 +78,10 @@ export class GrantsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Grants of the application, oldest first. @param provider only grants of this provider */
+  /**
+   * Grants of the application, oldest first.
+   * @param provider only grants of this provider
+   */
   list(applicationId: string, { limit, offset }: Page, provider?: string): Promise<Grant[]> {
     if (limit === 0) return Promise.resolve([]);
     const where: FilterQuery<Grant> = {

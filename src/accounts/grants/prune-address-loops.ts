@@ -9,8 +9,8 @@ const PRUNE = `
   returning 1`;
 
 /**
- * Deletes records of mails that are too old to prove an address, at most 1000 per call. @returns
- * how many it deleted
+ * Deletes records of mails that are too old to prove an address, at most 1000 per call.
+ * @returns how many it deleted
  */
 export async function pruneAddressLoops(sql: Sql, now: Date): Promise<number> {
   const rows = await sql.query(PRUNE, [new Date(now.getTime() - RETENTION_MS)]);

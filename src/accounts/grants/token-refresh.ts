@@ -114,7 +114,10 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
     return newest && newest.version > versionOf(account) ? withToken(account, newest) : account;
   }
 
-  /** Gets tokens newer than `version`. @throws {ProviderError} */
+  /**
+   * Gets tokens newer than `version`.
+   * @throws {ProviderError}
+   */
   async #advance(accountId: string, version: number): Promise<VersionedTokens> {
     for (;;) {
       const running = this.#running.get(accountId) ?? this.#start(accountId, version);

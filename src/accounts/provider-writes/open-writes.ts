@@ -8,13 +8,17 @@ export interface OpenJob {
   payload: Record<string, unknown>;
 }
 
-/** SQL condition: at least one of the objects has an open write. @param ids SQL expressions */
+/**
+ * SQL condition: at least one of the objects has an open write.
+ * @param ids SQL expressions
+ */
 export const hasOpenWrite = (...ids: string[]): string =>
   `exists (select 1 from provider_job w where w.object_id in (${ids.join(', ')}))`;
 
 /**
  * SQL expression for the earliest time at which the open writes of an object may have ended; `null`
- * if there are none. @param id an SQL expression
+ * if there are none.
+ * @param id an SQL expression
  */
 export const openWritesUntil = (id: string): string => `(
   select max(case when w.state = 1 then now() else greatest(w.run_at, now()) end)

@@ -75,7 +75,7 @@ export const TEXTS = {
   },
   problem: {
     unknown: { title: 'This link does not work', text: 'The link is incomplete or was never valid. Go back to the application and start again.' },
-    used: { title: 'This link has already been used', text: 'Each link works for one sign-in. Go back to the application: if your account is not connected there, start again.' },
+    used: { title: 'This link was already used', text: 'Each link works for one sign-in. Go back to the application: if your account is not connected there, start again.' },
     expired: { title: 'This link has expired', text: 'Go back to the application and start again; you will get a new one.' },
     cookies: { title: 'Start again from the link', text: 'Your browser did not send the cookie that protects this sign-in, or the page was left open for too long. Allow cookies for this site, then open the link again.' },
     elsewhere: { title: 'Continue in the browser you started in', text: 'This sign-in was started in another browser. Open the link again to start here.' },
