@@ -7,7 +7,7 @@ import { sized } from '../support/sized.ts';
 import { startSmtpSink } from '../support/smtp-sink.ts';
 import { TcpProxy, type Verdict } from '../support/tcp-proxy.ts';
 
-const MESSAGES = sized(400, 1_000);
+const MESSAGES = sized(200, 1_000);
 const ACCOUNTS = 40;
 /** Before the content: longer than this machine ever stands still, or a slow start would count as the cut. */
 const PATIENCE_MS = '6000';
