@@ -70,7 +70,7 @@ describe('access tokens of an account', () => {
   const use = (value: string, at = '/account') => request(server.url).get(at).auth(value, '');
   const now = () => Math.floor(clock.now().getTime() / 1000);
 
-  it('are listed oldest first, with everything but the token', async () => {
+  it('are listed oldest first, without the token itself', async () => {
     const second = await made();
     const response = await request(server.url).get(path()).set(application.basic).expect(200);
     expect(response.body).toEqual({
@@ -97,7 +97,7 @@ describe('access tokens of an account', () => {
     expect(body.data).toEqual([expect.objectContaining({ id: second.id })]);
   });
 
-  it('are revoked one by one, at once', async () => {
+  it('are revoked one at a time, with immediate effect', async () => {
     const second = await made();
     const [first] = await list();
     await remove(first?.id ?? '').expect(200, { success: true });
@@ -112,7 +112,7 @@ describe('access tokens of an account', () => {
     expect((await list())[0]).toEqual(before);
   });
 
-  it('are made with a lifetime and narrower scopes, and shown once', async () => {
+  it('can be created with a lifetime and fewer scopes, and are shown only once', async () => {
     const narrow = await made({ expires_in: '3600', scope: ['email.read_only'] });
     expect(narrow.scope).toEqual(['email.read_only']);
     expect(Math.abs((narrow.expires_at ?? 0) - now() - 3600)).toBeLessThan(10);
@@ -127,7 +127,7 @@ describe('access tokens of an account', () => {
     expect(info.scopes).toBe('email.read_only');
   });
 
-  it('are refused with 401 when they have expired', async () => {
+  it('are refused with 401 after they expire', async () => {
     const short = await made({ expires_in: 60 });
     await use(short.access_token).expect(200);
     await clock.pass(61_000);
@@ -136,17 +136,17 @@ describe('access tokens of an account', () => {
   });
 
   it.each([
-    ['a lifetime of seconds', { expires_in: 59 }, 'expires_in: must be between 60'],
-    ['a lifetime that is no number', { expires_in: 'soon' }, 'expires_in: must be an integer'],
+    ['a lifetime of less than 60 seconds', { expires_in: 59 }, 'expires_in: must be between 60'],
+    ['a lifetime that is not a number', { expires_in: 'soon' }, 'expires_in: must be an integer'],
     ['an unknown scope', { scope: ['everything'] }, 'scope: unknown scope "everything"'],
-    ['a switch that is none', { revoke_other_tokens: 'yes' }, 'revoke_other_tokens'],
-  ])('refuse %s and change nothing', async (_, body, words) => {
+    ['a switch that is not a boolean', { revoke_other_tokens: 'yes' }, 'revoke_other_tokens'],
+  ])('cannot be created with %s, and the request changes nothing', async (_, body, words) => {
     const { body: refused } = await make(body).expect(400);
     expect(refused.error.message).toContain(words);
     expect(await list()).toHaveLength(1);
   });
 
-  it('are never given more scopes than the account has', async () => {
+  it('never get more scopes than the account has', async () => {
     await request(server.url)
       .patch(`/connect/grants/${grantId}`)
       .set(application.basic)
@@ -161,7 +161,7 @@ describe('access tokens of an account', () => {
     expect((await made({ scope: ['calendar.read_only'] })).scope).toEqual(['calendar.read_only']);
   });
 
-  it('lose the scopes that their account loses', async () => {
+  it('lose a scope when their account loses it', async () => {
     const narrow = await made({ scope: ['email.send', 'calendar'] });
     await request(server.url)
       .patch(`/connect/grants/${grantId}`)
@@ -172,7 +172,7 @@ describe('access tokens of an account', () => {
     await use(narrow.access_token, '/calendars').expect(403);
   });
 
-  it('of a cancelled account are listed and revoked, but not made', async () => {
+  it('of a cancelled account can be listed and revoked, but not created', async () => {
     await request(server.url)
       .post(`/a/${application.clientId}/accounts/${grantId}/downgrade`)
       .set(application.secretBasic)
@@ -182,7 +182,7 @@ describe('access tokens of an account', () => {
     await remove(first?.id ?? '').expect(200);
   });
 
-  it('of other applications and other accounts are not found', async () => {
+  it('of other applications and other accounts return 404', async () => {
     const stranger = await createApplication(server.app);
     const neighbour = await createAccount(server.app, application, { email: 'bo@sandbox.test' });
     const [first] = await list();
@@ -198,7 +198,7 @@ describe('access tokens of an account', () => {
     await use(token).expect(200);
   });
 
-  it('tell when they were last used, without a statement for each request', async () => {
+  it('show when they were last used, without a database statement for each request', async () => {
     const uses = server.app.get(TokenUses);
     const unused = await made();
     await use(token).expect(200);
@@ -235,7 +235,7 @@ describe('access tokens of an account', () => {
           .expect(200)
       ).body as { access_token: string; expires_at?: number };
 
-    it('keep working, as official clients expect, unless the application says otherwise', async () => {
+    it('keep working by default, and are revoked if the application asks for it', async () => {
       await exchange(await code());
       await signIn();
       await use(token).expect(200);
@@ -250,7 +250,7 @@ describe('access tokens of an account', () => {
       await use(kept.token).expect(200);
     });
 
-    it('are revoked where the request says so, and by a token that is made', async () => {
+    it('are revoked if the sign-in or the creation of a new token asks for it', async () => {
       const again = await signIn({ revoke_other_tokens: true });
       await use(token).expect(401);
       const last = await made({ revoke_other_tokens: true });
@@ -259,13 +259,13 @@ describe('access tokens of an account', () => {
       expect((await list()).map(({ state }) => state)).toEqual(['revoked', 'revoked', 'valid']);
     });
 
-    it('are not touched for other accounts', async () => {
+    it('of other accounts keep working', async () => {
       const neighbour = await createAccount(server.app, application, { email: 'bo@sandbox.test' });
       await signIn({ revoke_other_tokens: true });
       await use(neighbour.token).expect(200);
     });
 
-    it('work as long as the application says, by every way to sign in', async () => {
+    it("expire after the application's token lifetime, whichever way the user signed in", async () => {
       await put({ access_token_expires_in: 600 });
       const isSoon = (expiresAt: number | undefined | null) =>
         expect(Math.abs((expiresAt ?? 0) - now() - 600)).toBeLessThan(20);
@@ -292,7 +292,7 @@ describe('access tokens of an account', () => {
     });
   });
 
-  it('are deleted thirty days after they end, and not before', async () => {
+  it('are deleted thirty days after they expire or are revoked, and not before', async () => {
     const [expired, revoked] = [await made({ expires_in: 60 }), await made()];
     await remove(revoked.id).expect(200);
     await clock.pass(2 * DAY_MS);

@@ -37,7 +37,7 @@ describe('accounts', () => {
   };
   const self = (headers: Record<string, string> = account.bearer) =>
     request(server.url).get('/account').set(headers);
-  /** A second token of the account. */
+  /** Creates a second token for the account. */
   const secondToken = async (): Promise<string> => {
     await request(server.url)
       .post('/connect/integrations')
@@ -52,7 +52,7 @@ describe('accounts', () => {
   };
 
   describe('GET /account', () => {
-    it('shows the account of the token, however it is sent', async () => {
+    it('shows the account of the token, with Bearer and with Basic authorization', async () => {
       const basic = {
         authorization: `Basic ${Buffer.from(`${account.token}:`).toString('base64')}`,
       };
@@ -77,7 +77,7 @@ describe('accounts', () => {
       }
     });
 
-    it('needs no scope, and works while the credentials are out of date', async () => {
+    it('needs no scope, and works while the provider refuses the credentials', async () => {
       const poor = await createAccount(server.app, application, {
         scope: ['contacts'],
         status: 'invalid',
@@ -85,7 +85,7 @@ describe('accounts', () => {
       expect((await self(poor.bearer)).status).toBe(200);
     });
 
-    it('calls the state invalid here and invalid-credentials for the application', async () => {
+    it('shows the state as "invalid" here and as "invalid-credentials" to the application', async () => {
       await refuseCredentials(server, account.id);
       expect((await self()).body.sync_state).toBe('invalid');
       expect((await manage('get', `/${account.id}`)).body.sync_state).toBe('invalid-credentials');
@@ -119,7 +119,7 @@ describe('accounts', () => {
   });
 
   describe('POST /oauth/revoke', () => {
-    it('revokes the token it is called with, and only that', async () => {
+    it('revokes only the token that authorizes the request', async () => {
       const other = await secondToken();
       const basic = {
         authorization: `Basic ${Buffer.from(`${account.token}:`).toString('base64')}`,
@@ -141,7 +141,7 @@ describe('accounts', () => {
   });
 
   describe('/a/{client_id}/accounts', () => {
-    it('lists oldest first, page by page, as a bare array', async () => {
+    it('lists accounts oldest first, page by page, as a bare array', async () => {
       const second = await createAccount(server.app, application);
       await createAccount(server.app, await createApplication(server.app));
       const all = await manage('get');
@@ -197,10 +197,10 @@ describe('accounts', () => {
 
     it.each([
       ['no metadata', {}],
-      ['metadata that is text', { metadata: 'x' }],
+      ['metadata that is a string', { metadata: 'x' }],
       ['values that are numbers', { metadata: { a: 1 } }],
       ['nested values', { metadata: { a: {} } }],
-      ['empty keys', { metadata: { '': 'x' } }],
+      ['an empty key', { metadata: { '': 'x' } }],
       ['null', { metadata: null }],
     ])('refuses %s and changes nothing', async (_, body) => {
       await manage('put', `/${account.id}`, { metadata: { kept: 'yes' } });
@@ -230,7 +230,7 @@ describe('accounts', () => {
       ).toHaveLength(1);
     });
 
-    it('does not make an account healthy by upgrading it', async () => {
+    it('leaves an account with refused credentials invalid when it is upgraded', async () => {
       await refuseCredentials(server, account.id);
       await manage('post', `/${account.id}/downgrade`);
       await manage('post', `/${account.id}/upgrade`);
@@ -260,7 +260,7 @@ describe('accounts', () => {
       expect((await self(stranger.bearer)).status).toBe(200);
     });
 
-    it('describes a token without repeating it', async () => {
+    it('describes a token without showing the token', async () => {
       const reader = await createAccount(server.app, application, {
         scope: ['email.read_only', 'calendar'],
       });
@@ -295,7 +295,7 @@ describe('accounts', () => {
       expect((await manage('get', `/${account.id}`)).status).toBe(404);
     });
 
-    it('keeps applications apart and takes unknown ids for absent ones', async () => {
+    it('answers 404 for accounts of other applications, exactly as for unknown ids', async () => {
       const foreign = await createAccount(server.app, await createApplication(server.app));
       for (const id of [foreign.id, '019aa1b2-0000-7000-8000-000000000001', 'x', '%00']) {
         for (const [method, path, body] of [

@@ -35,7 +35,9 @@ describe('api command', () => {
     await server.close();
   });
 
-  /** Runs the command with the settings of Ada in its environment. */
+  /**
+   * Runs the command as Ada: her token and the application's credentials are in the environment.
+   */
   function api(
     args: string[],
     { input, env = {} }: { input?: string; env?: Record<string, string> } = {},
@@ -62,7 +64,7 @@ describe('api command', () => {
     });
   }
 
-  /** Connects an account. @returns the flag with its token */
+  /** Connects an account. @returns the command-line flag with the account's token */
   async function connect(email: string): Promise<string> {
     const { clientId: client_id, clientSecret: client_secret } = application;
     const authorize = await request(server.url)
@@ -84,13 +86,13 @@ describe('api command', () => {
       send_at: Math.floor(Date.now() / 1000) + 7200,
     });
 
-  it('answers the account of the token as JSON', async () => {
+  it('prints the account of the token as JSON', async () => {
     const { code, stdout, stderr } = await api(['account', 'get']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({ id: ada.id, email_address: ada.email });
   });
 
-  it('sends the body of --body, changes and deletes by id', async () => {
+  it('sends the --body of a request, and changes and deletes objects by id', async () => {
     const created = await api(['outbox', 'post', `--body=${message('First')}`]);
     expect(created.stderr).toBe('');
     const { job_status_id: id } = JSON.parse(created.stdout) as { job_status_id: string };
@@ -109,7 +111,7 @@ describe('api command', () => {
     expect(JSON.parse(stdout)).toMatchObject({ original_data: { subject: 'From a file' } });
   });
 
-  it('passes limit, offset and filters on', async () => {
+  it('passes limit, offset and filters to the API', async () => {
     const two = await api(['outbox', 'get', '--limit=1', '--offset=0']);
     expect(JSON.parse(two.stdout)).toHaveLength(1);
     const refused = await api(['outbox', 'get', '--limit=100000']);
@@ -131,7 +133,7 @@ describe('api command', () => {
     expect(JSON.parse(byFilter.stdout)).toEqual([]);
   });
 
-  it('registers an integration, connects an account and reads its mailbox, also raw', async () => {
+  it('registers an integration, connects an account, and reads its mailbox as JSON and as raw messages', async () => {
     const integration = await api(['integrations', 'post'], {
       input: '{"name":"S","provider":"sandbox","settings":{}}',
     });
@@ -162,7 +164,7 @@ describe('api command', () => {
     ).toContain("This week's menu");
   });
 
-  it('makes, lists and revokes access tokens of an account', async () => {
+  it('creates, lists and revokes access tokens of an account', async () => {
     const made = await api(['grants', 'tokens:make', ada.id, '--body={}']);
     expect(made.stderr).toBe('');
     const { id, access_token: token } = (
@@ -180,7 +182,7 @@ describe('api command', () => {
     expect((await api(['grants', '--help'])).stdout).toContain('tokens:revoke <id> <token_id>');
   });
 
-  it('shows a list as a table with the columns asked for', async () => {
+  it('shows a list as a table with the requested columns', async () => {
     await api(['outbox', 'post', `--body=${message('In a table')}`]);
     const { stdout } = await api([
       'outbox',
@@ -194,12 +196,12 @@ describe('api command', () => {
     expect(one.stdout).toMatch(new RegExp(`│ id +│ ${ada.id} +│`));
   });
 
-  it('uses the application’s own credentials where the endpoint wants them', async () => {
+  it("uses the application's own credentials for endpoints that require them", async () => {
     const { stdout } = await api(['applications', 'get'], { env: { CARILLON_ACCESS_TOKEN: '' } });
     expect(JSON.parse(stdout)).toMatchObject({ application_name: 'Command line' });
   });
 
-  it('takes settings from flags before the environment, and from a config file last', async () => {
+  it('prefers flags to environment variables, and environment variables to the config file', async () => {
     const file = path.join(home, 'settings.json');
     fs.writeFileSync(file, JSON.stringify({ api_url: server.url, access_token: ada.token }));
     const bare = { CARILLON_API_URL: '', CARILLON_ACCESS_TOKEN: '' };
@@ -241,22 +243,22 @@ describe('api command', () => {
       'This method also needs the id of a token',
     ],
     [
-      'an id too many',
+      'one id too many',
       ['events', 'get', 'a', 'b'],
       'Only one id is allowed; separate several ids with commas: a,b',
     ],
     [
-      'a server that is not there',
+      'a server that cannot be reached',
       ['account', 'get', '--api_url=http://127.0.0.1:9'],
       'Cannot reach http://127.0.0.1:9 (',
     ],
     [
-      'an address that is none',
+      'an address that is not an http(s) address',
       ['account', 'get', '--api_url=localhost'],
       'api_url must be an http(s) address',
     ],
     [
-      'a config file that is not there',
+      'a config file that does not exist',
       ['account', 'get', '--config_file=/nope.json'],
       'Cannot read /nope.json: ENOENT',
     ],
@@ -265,13 +267,13 @@ describe('api command', () => {
       ['messages', 'get', '--unread'],
       'Unknown option --unread; filters are written --name=value',
     ],
-  ])('says on standard error what is wrong with %s and ends with 1', async (_, args, text) => {
+  ])('writes what is wrong with %s to standard error and exits with 1', async (_, args, text) => {
     const { code, stdout, stderr } = await api(args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(`Error: ${text}`);
   });
 
-  it('uploads files from paths and downloads them to paths', async () => {
+  it('uploads files from paths and downloads files to paths', async () => {
     const [source, target] = [path.join(home, 'data.bin'), path.join(home, 'copy.bin')];
     const bytes = Buffer.from(Array.from({ length: 70_000 }, (_each, index) => (index * 7) % 256));
     fs.writeFileSync(source, bytes);
@@ -289,7 +291,7 @@ describe('api command', () => {
       stderr: '',
     });
     expect(fs.readFileSync(target).equals(bytes)).toBe(true);
-    // A file that is there is not overwritten.
+    // The command does not overwrite an existing file.
     expect((await api(['files', 'download', id, target])).stderr).toContain('Cannot write');
     expect(await api(['files', 'delete', id])).toMatchObject({ code: 0, stdout: 'null\n' });
     expect((await api(['files', 'download', id, path.join(home, 'none.bin')])).stderr).toContain(
@@ -303,7 +305,7 @@ describe('api command', () => {
     );
   });
 
-  it('downloads the picture of a contact as it downloads files', async () => {
+  it('downloads the picture of a contact in the same way as a file', async () => {
     const bo = await createAccount(server.app, application, {
       mirrored: true,
       settings: { sample_messages: true },

@@ -31,13 +31,13 @@ describe('/a/{client_id}', () => {
   const put = (body: object) =>
     request(server.url).put(path()).set(application.secretBasic).send(body);
 
-  it('shows name, icon and redirect addresses, and nothing secret', async () => {
+  it('shows the name, icon and redirect addresses, and no secret', async () => {
     const response = await get();
     expect(response.status).toBe(200);
     expect(response.body).toEqual(AS_MADE);
   });
 
-  it('changes what is given and keeps the rest, by PUT and by POST', async () => {
+  it('changes only the given fields, by PUT and by POST', async () => {
     const changed = await put({
       redirect_uris: ['https://app.example.test/cb', 'http://localhost:3000/cb'],
     });
@@ -76,19 +76,22 @@ describe('/a/{client_id}', () => {
 
   it.each([
     ['an empty body', {}],
-    ['a switch that is no switch', { allow_response_type_token: 'yes' }],
-    ['a lifetime of seconds', { access_token_expires_in: 59 }],
-    ['a lifetime that is no number', { access_token_expires_in: 'soon' }],
+    ['a switch that is not a boolean', { allow_response_type_token: 'yes' }],
+    ['a lifetime of less than 60 seconds', { access_token_expires_in: 59 }],
+    ['a lifetime that is not a number', { access_token_expires_in: 'soon' }],
     ['an unknown scope', { allowed_scopes: ['everything'] }],
-    ['no scope at all', { allowed_scopes: [] }],
-    ['an empty text of scopes', { allowed_scopes: '' }],
-    ['scopes of another shape', { allowed_scopes: { email: true } }],
+    ['an empty list of scopes', { allowed_scopes: [] }],
+    ['an empty string of scopes', { allowed_scopes: '' }],
+    ['scopes that are neither a list nor a string', { allowed_scopes: { email: true } }],
     ['only unknown fields', { plan: 'standard' }],
     ['an empty name', { application_name: ' ' }],
-    ['a name that is not text', { application_name: 5 }],
-    ['a name with NUL', { application_name: 'a\0b' }],
-    ['an icon that is no address', { icon_url: 'javascript:alert(1)' }],
-    ['a redirect address of another scheme', { redirect_uris: ['ftp://app.example.test'] }],
+    ['a name that is not a string', { application_name: 5 }],
+    ['a name with a NUL character', { application_name: 'a\0b' }],
+    ['an icon that is not a web address', { icon_url: 'javascript:alert(1)' }],
+    [
+      'a redirect address with a scheme other than http(s)',
+      { redirect_uris: ['ftp://app.example.test'] },
+    ],
     ['a redirect address with credentials', { redirect_uris: ['https://u:p@app.example.test'] }],
     ['a redirect address with a fragment', { redirect_uris: ['https://app.example.test/#x'] }],
     ['a body nested a million levels deep', undefined],
@@ -106,7 +109,7 @@ describe('/a/{client_id}', () => {
     expect((await get()).body).toEqual(AS_MADE);
   });
 
-  it('answers 401 with WWW-Authenticate for wrong, missing and foreign credentials', async () => {
+  it('answers 401 with WWW-Authenticate for wrong or missing credentials, and for those of another application', async () => {
     const other = await createApplication(server.app);
     const attempts: Record<string, string>[] = [
       {},
@@ -129,7 +132,7 @@ describe('/a/{client_id}', () => {
     ).toBe(401);
   });
 
-  it('tells its addresses to standard applications, ten times an hour', async () => {
+  it("returns the server's IP addresses to standard applications, ten times an hour", async () => {
     const ask = () =>
       request(server.url).get(`${path()}/ip_addresses`).set(application.secretBasic);
     const first = await ask();
@@ -145,7 +148,7 @@ describe('/a/{client_id}', () => {
     expect(Number(refused.headers['x-ratelimit-reset'])).toBeGreaterThan(0);
   });
 
-  it('refuses addresses to quickstart applications', async () => {
+  it("refuses to return the server's IP addresses to quickstart applications", async () => {
     const quickstart = await createApplication(server.app, { plan: 'quickstart' });
     const response = await request(server.url)
       .get(`/a/${quickstart.clientId}/ip_addresses`)

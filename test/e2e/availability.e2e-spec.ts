@@ -6,7 +6,7 @@ import {
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const UNKNOWN = '019aa1b2-0000-7000-8000-00000000dead';
-/** A Monday, 00:00 UTC. */
+/** Monday, 00:00 UTC. */
 const MONDAY = Date.parse('2030-03-25T00:00:00Z') / 1000;
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
@@ -19,7 +19,7 @@ interface TimeSlot {
   capacity?: object;
 }
 
-describe('when people have time', () => {
+describe('availability', () => {
   let server: TestApp;
   let application: TestApplication;
   let ada: TestAccount;
@@ -54,7 +54,7 @@ describe('when people have time', () => {
     make('/events', { calendar_id, title: 'Secret', when, ...fields }, by);
   const query = (text: string, ...values: unknown[]) =>
     server.app.get(Database).query(text, values);
-  /** Hours since that Monday. */
+  /** Start and end of each slot, in hours since that Monday. */
   const hours = (slots: TimeSlot[]) =>
     slots.map(({ start_time, end_time }) => [
       (start_time - MONDAY) / HOUR,
@@ -74,7 +74,7 @@ describe('when people have time', () => {
       return hours(response.body[0].time_slots);
     };
 
-    it('tells when accounts of the application have no time, and nothing else', async () => {
+    it("returns the busy time slots of the application's accounts, merged and without event details", async () => {
       const own = await calendar();
       const other = await calendar(bo);
       await event(own, timespan(9, 11));
@@ -98,7 +98,7 @@ describe('when people have time', () => {
       ]);
     });
 
-    it('counts invitations in mail once they are accepted', async () => {
+    it('counts an invitation in the mailbox as busy after it is accepted', async () => {
       const emailed = await calendar();
       const answered = (status: string) => ({ participants: [{ email: ada.email, status }] });
       for (const [index, status] of ['yes', 'no', 'maybe', 'noreply'].entries()) {
@@ -121,7 +121,7 @@ describe('when people have time', () => {
       ]);
     });
 
-    it('leaves out what takes no time: cancelled, declined, not busy, without length', async () => {
+    it('leaves out events that are cancelled, declined, not busy or without length', async () => {
       const own = await calendar();
       await event(own, timespan(1, 2), { busy: false });
       await event(own, { time: MONDAY + 3 * HOUR });
@@ -136,7 +136,7 @@ describe('when people have time', () => {
       ]);
     });
 
-    it('counts all-day events in the zone of the calendar, and events that began long ago', async () => {
+    it("counts all-day events in the calendar's time zone, and events that began long before", async () => {
       const own = await calendar(ada, 'America/New_York');
       await event(own, { date: '2030-03-26' });
       await event(own, timespan(-24 * 40, 2));
@@ -146,7 +146,7 @@ describe('when people have time', () => {
       ]);
     });
 
-    it('counts each instance of recurring events, without excluded ones and with changed ones', async () => {
+    it('counts each instance of a recurring event, skips excluded ones, and uses the new time of changed ones', async () => {
       const own = await calendar();
       const series = await event(
         own,
@@ -162,7 +162,7 @@ describe('when people have time', () => {
         },
       );
       await event(own, { date: '2029-03-29' }, { recurrence: { rrule: ['RRULE:FREQ=YEARLY'] } });
-      // The clocks there are put forward on Sunday.
+      // Daylight saving time begins there on Sunday.
       expect(await busy()).toEqual([
         [8, 9],
         [95, 119],
@@ -179,7 +179,7 @@ describe('when people have time', () => {
       expect((await busy())[0]).toEqual([20, 21]);
     });
 
-    it('counts no instance after the end of a recurring event, even of long ones and of several rules', async () => {
+    it('counts no instance after the end of a recurring event, also with long instances or several rules', async () => {
       const own = await calendar();
       const series = (from: number, to: number, ...rrule: string[]) =>
         event(own, timespan(from - 364 * 24, to - 364 * 24), {
@@ -190,7 +190,7 @@ describe('when people have time', () => {
       await series(5, 6, 'RRULE:FREQ=WEEKLY;UNTIL=20290601', 'RRULE:FREQ=MONTHLY;BYDAY=4MO');
       await series(7, 8, 'RRULE:FREQ=WEEKLY;COUNT=52');
       await series(9, 10, 'RRULE:FREQ=WEEKLY;COUNT=53');
-      // Ten days each; the last ones of the second are over by then.
+      // Each instance lasts ten days. The last instances of the second series have ended by Monday.
       await series(-9 * 24 + 11, 24 + 12, 'rrule:freq=weekly;interval=4;until=20300316T110000Z');
       await series(-9 * 24 - 24, 24 - 24, 'RRULE:FREQ=WEEKLY;INTERVAL=4;UNTIL=20300210T000000Z');
       expect(await busy()).toEqual([[0, 36]]);
@@ -202,7 +202,7 @@ describe('when people have time', () => {
       ]);
     });
 
-    it('looks into single calendars, those that cannot be written to too', async () => {
+    it('returns the busy slots of single calendars, also of read-only ones', async () => {
       const first = await calendar();
       const second = await calendar();
       await event(first, timespan(1, 2));
@@ -223,7 +223,7 @@ describe('when people have time', () => {
       ]);
     });
 
-    it('names unknown addresses, which those of other applications are', async () => {
+    it('refuses unknown addresses by name, and treats addresses of other applications as unknown', async () => {
       const mailOnly = await createAccount(server.app, application, { scope: ['email'] });
       const foreign = await calendar(stranger);
       const refused = async (body: object, words: string) => {
@@ -257,7 +257,7 @@ describe('when people have time', () => {
       );
     });
 
-    it('needs a scope for calendars, of which the smallest is enough', async () => {
+    it('accepts any calendar scope, including calendar.free_busy, and no other scope', async () => {
       const withScope = async (scope: string) =>
         createAccount(server.app, application, { scope: [scope] });
       const status = async (by: TestAccount) => (await ask({}, by)).status;
@@ -280,7 +280,7 @@ describe('when people have time', () => {
       return response.body.time_slots;
     };
 
-    it('tells when everybody has time, with buffers, open hours and outsiders', async () => {
+    it('returns when all participants are free, with buffers, open hours and outside participants', async () => {
       await event(await calendar(), timespan(1, 2));
       await event(
         await calendar(bo),
@@ -317,7 +317,7 @@ describe('when people have time', () => {
       expect(await starts({ open_hours: [{ ...open, emails: [bo.email] }] })).toEqual([2, 3]);
     });
 
-    it('returns for a round robin who has time and who is next', async () => {
+    it('returns for a round robin who is free and who is next', async () => {
       const own = await calendar();
       const collection = { event_collection_id: 'support' };
       await event(own, timespan(1, 2), collection);
@@ -335,13 +335,13 @@ describe('when people have time', () => {
       ]);
       const fair = await ask({ emails, round_robin: 'max-fairness', ...collection });
       expect(hours(fair.body.time_slots).map(([start]) => start)).toEqual([0, 1, 4, 5]);
-      // A meeting with one of them in it is that one's, whoever has invited.
+      // A meeting counts for its participant, regardless of which account created it.
       await event(own, timespan(30, 31), { ...collection, participants: [{ email: bo.email }] });
       const later = await ask({ emails, round_robin: 'max-availability', ...collection });
       expect(later.body.order).toEqual([ada.email, bo.email]);
     });
 
-    it('tells of group events that can be joined', async () => {
+    it('includes group events that still have capacity', async () => {
       const own = await calendar();
       const participants = [{ email: 'x@example.test' }];
       const id = await event(own, timespan(1.5, 2.5), { capacity: 2, participants });
@@ -358,7 +358,7 @@ describe('when people have time', () => {
       ]);
     });
 
-    it('refuses senseless and expensive requests, naming the field', async () => {
+    it('refuses invalid and too expensive requests, and names the field', async () => {
       const emails = [ada.email];
       const hour = { emails, days: [0], timezone: 'UTC', start: '9:00', end: '17:00' };
       for (const [field, body] of Object.entries({
@@ -386,7 +386,7 @@ describe('when people have time', () => {
     });
   });
 
-  it('POST /calendars/availability/consecutive tells chains of meetings', async () => {
+  it('POST /calendars/availability/consecutive returns chains of meetings', async () => {
     await event(await calendar(), timespan(1, 2));
     await event(await calendar(bo), timespan(4, 5), {}, bo);
     const question = {
@@ -415,7 +415,7 @@ describe('when people have time', () => {
     expect((await ask({ emails: [] })).status).toBe(400);
   });
 
-  it('GET /resources lists the rooms of the application', async () => {
+  it('GET /resources lists the meeting rooms of the application', async () => {
     const get = (path: string, by: TestAccount) => request(server.url).get(path).set(by.bearer);
     const metadata = { room: true, room_name: 'Aquarium', room_capacity: 8, room_building: 'Main' };
     await query('update "grant" set metadata = $2 where id = $1', bo.id, JSON.stringify(metadata));

@@ -19,28 +19,31 @@ import { addressOf, bodyOf, credentialsOf, idIn } from '../support/hostile-world
 jest.setTimeout(600_000);
 
 const MAX_BODY_BYTES = 200_000;
-/** Paths that are refused before anything is looked for. */
+/** Kinds of ids that are refused before any object is searched for. */
 const UNDECODABLE: readonly string[] = ['broken escape', 'no UTF-8'];
-/** Values that are right by themselves, so that something else becomes wrong. */
+/**
+ * Hostile values that are valid themselves but make another field wrong. The error then names one
+ * of the listed fields.
+ */
 const LEADING_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'POST /a/{client_id}/webhooks state = null': ['callback_url'],
   'POST /send draft_id = long text': ['version'],
   'POST /v2/send draft_id = long text': ['version'],
 };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-describe('bad input', () => {
+describe('every operation', () => {
   let world: AttackedOwners;
   beforeAll(async () => {
     world = await startAttackedOwners({ MAX_BODY_BYTES: String(MAX_BODY_BYTES) });
   });
   afterAll(() => world.close());
 
-  /** Whether a message names the field at `path`, or the one it is in. */
+  /** Whether a message names one of the fields on the way to `path`. */
   const names = (message: string, path: readonly string[]): boolean =>
     path.some((key) => /\D/.test(key) && message.includes(key));
   const unnamed = (answer: Answer): string =>
     `not named: ${answer.status} ${messageOf(answer).slice(0, 200)}`;
-  /** Where the operation would do what it is asked to, if only the rest were right. */
+  /** A path with which the operation would succeed. For DELETE, the id is a random one. */
   const goodPath = (operation: Operation, without?: string) =>
     addressOf(
       operation,
@@ -49,9 +52,9 @@ describe('bad input', () => {
       without,
     );
 
-  /** Answers browsers with pages: `oauth.e2e-spec` attacks it. */
+  /** This path returns HTML pages to browsers. `oauth.e2e-spec` attacks it. */
   const PAGE = '/oauth/authorize';
-  /** Goes on as long as it is told to, with the parameters of the long poll. */
+  /** This path streams until its timeout. The tests of the long poll cover its parameters. */
   const ENDLESS = '/delta/streaming';
 
   const everyOperation = async (
@@ -68,7 +71,7 @@ describe('bad input', () => {
     return found;
   };
 
-  /** For what is of a kind that has got everything before. */
+  /** Hostile values for a field whose kind has already been tried with all of them. */
   const SAMPLE: readonly string[] = sized(
     ['null', 'long text'],
     ['null', 'NUL', 'empty object', 'array of nulls', 'huge number', 'long text'],
@@ -79,13 +82,19 @@ describe('bad input', () => {
     ['empty', 'text', 'NUL', 'repeated 200 times', 'brackets', 'SQL'],
   );
 
-  /** Kinds of fields, by their schemas, and names of parameters that have got every hostile value. */
+  /**
+   * Kinds of fields (by schema) and names of query parameters that have been tried with every
+   * hostile value.
+   */
   const triedFields = new Set<string>();
   const triedParameters = new Set<string>();
   const isFirst = (tried: Set<string>, kind: string): boolean =>
     tried.size !== tried.add(kind).size;
 
-  /** Hostile values of a field: all for the first of its kind, a sample for those at the top of a body after it. */
+  /**
+   * Hostile values for a field: all for the first field of its kind. Later fields of that kind get
+   * a sample if they are at the top of a body, and otherwise none.
+   */
   const valuesFor = ({
     path,
     schema,
@@ -101,7 +110,7 @@ describe('bad input', () => {
     return path.length > 1 ? [] : all.filter(([name]) => SAMPLE.includes(name));
   };
 
-  it('in a field of a body is accepted, or refused by name without any change', async () => {
+  it('accepts a hostile value in a body field, or refuses the value, names the field and changes nothing', async () => {
     const found = await everyOperation(
       async (operation, attack) => {
         const schema = operation.body ?? {};
@@ -133,7 +142,7 @@ describe('bad input', () => {
     expect(found).toEqual({});
   });
 
-  it('instead of a body is refused with 400 or 413', async () => {
+  it('refuses a hostile body with 400 or 413', async () => {
     const found = await everyOperation(
       async (operation, attack) => {
         const path = goodPath(operation);
@@ -154,7 +163,7 @@ describe('bad input', () => {
     expect(found).toEqual({});
   });
 
-  it('in a query is accepted, or refused by name', async () => {
+  it('accepts a hostile query parameter, or refuses the parameter by name', async () => {
     const found = await everyOperation(
       async (operation, attack) => {
         const body = operation.body && JSON.stringify(bodyOf(world.document, operation, world.own));
@@ -178,7 +187,7 @@ describe('bad input', () => {
     expect(found).toEqual({});
   });
 
-  it('instead of an id finds nothing', async () => {
+  it('finds nothing under a hostile id', async () => {
     const found = await everyOperation(async (operation, attack) => {
       const body = operation.body && JSON.stringify(bodyOf(world.document, operation, world.own));
       for (const [kind, id] of Object.entries(HOSTILE_IDS)) {
@@ -190,7 +199,7 @@ describe('bad input', () => {
     expect(found).toEqual({});
   });
 
-  it("instead of the application's id is refused with 401", async () => {
+  it('answers 401 to a hostile client id', async () => {
     const found = await everyOperation(
       async (operation, attack) => {
         for (const [kind, id] of Object.entries(HOSTILE_IDS)) {
@@ -208,7 +217,7 @@ describe('bad input', () => {
   });
 
   it.each(['account', 'application'] as const)(
-    'cannot reach what belongs to another %s: 404 as if it were not there',
+    'answers 404 to the ids of another %s, exactly as to unknown ids',
     async (whose) => {
       const other = whose === 'account' ? world.neighbour : world.stranger;
       const found = await everyOperation(
@@ -227,7 +236,7 @@ describe('bad input', () => {
             messageOf({ text }).replace(id, 'ID').replace(unknown, 'ID');
           if (told(foreign) !== told(absent)) attack.fault('told apart', told(foreign));
         },
-        // Accounts of one application share what is the application's.
+        // Accounts of one application share the objects of the application.
         (operation) =>
           hasId(operation) &&
           (whose === 'application' || operation.security.includes('accessToken')),
@@ -236,7 +245,7 @@ describe('bad input', () => {
     },
   );
 
-  it('cannot name what belongs to others in a body', async () => {
+  it('refuses ids and tokens of other accounts in a body, and changes nothing', async () => {
     const { bearer } = world.own.account;
     const before = await world.adversary.fingerprint();
     for (const { calendar, message, account } of [world.neighbour, world.stranger]) {
@@ -292,13 +301,13 @@ describe('bad input', () => {
     expect(await world.adversary.fingerprint()).toBe(before);
   });
 
-  it('in the method is refused with 405 and says what is supported', async () => {
+  it('refuses other methods with 405, and lists the supported ones', async () => {
     const paths = Map.groupBy(world.document.operations, ({ path }) => path);
     for (const operations of paths.values()) {
       const [operation] = operations;
       if (!operation) continue;
       const path = addressOf(operation, world.own, idIn(operation, world.own));
-      // `/messages/search` is a message's address, too.
+      // `/messages/search` also matches the path of a message.
       const supported = [
         ...new Set(
           world.document.operations
@@ -322,7 +331,7 @@ describe('bad input', () => {
     }
   });
 
-  it('in the credentials is refused: 401, or 403 for an account that was cancelled', async () => {
+  it('refuses wrong credentials with 401, and the token of a cancelled account with 403', async () => {
     const wrong = await wrongCredentials();
     const found = await everyOperation(
       async (operation, attack) => {
@@ -341,7 +350,7 @@ describe('bad input', () => {
     expect(found).toEqual({});
   });
 
-  it('in the credentials of a body is refused with 401', async () => {
+  it('refuses wrong client credentials in a body with 401', async () => {
     const { clientId, clientSecret } = world.own.application;
     const bodies = [
       { client_id: clientId, client_secret: world.stranger.application.clientSecret },
@@ -371,7 +380,7 @@ describe('bad input', () => {
     headers: Record<string, string>;
   }
 
-  /** Credentials an operation refuses, by what is wrong with them. */
+  /** Credentials that an operation refuses, by what is wrong with them. */
   async function wrongCredentials(): Promise<(operation: Operation) => Record<string, Refusal>> {
     const { app } = world.server;
     const token = async (overrides: Parameters<typeof createAccount>[2] = {}) =>
@@ -421,7 +430,7 @@ describe('bad input', () => {
       'secret that was replaced': refused(basic(`${former.clientId}:${former.clientSecret}`)),
       'password and user swapped': refused(basic(`${clientSecret}x:${clientId}`)),
     };
-    // A cancelled account may still revoke its token.
+    // The token of a cancelled account may still be revoked.
     const { 'cancelled account': _, ...revoking } = tokens;
     return ({ security, path }) => ({
       ...nobody,

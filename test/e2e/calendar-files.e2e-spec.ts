@@ -12,12 +12,12 @@ const WEEK = 7 * 86_400;
 const WHEN = { start_time: START, end_time: START + 3600 };
 const SERIES = { rrule: ['RRULE:FREQ=WEEKLY;COUNT=5'], timezone: 'Europe/Berlin' };
 
-/** The VEVENTs of a file, as ical.js reads them. */
+/** The VEVENTs of a calendar file, parsed by ical.js. */
 function eventsIn(text: string): ICAL.Component[] {
   return new ICAL.Component(ICAL.parse(text) as unknown[]).getAllSubcomponents('vevent');
 }
 
-/** The first event of a file, as node-ical reads it. */
+/** The first event of a calendar file, parsed by node-ical. */
 function firstOf(text: string): VEvent {
   const found = Object.values(nodeIcal.sync.parseICS(text)).find(
     (one): one is VEvent => one?.type === 'VEVENT',
@@ -65,7 +65,9 @@ describe('calendar files', () => {
     return body.id;
   }
 
-  /** Changes or cancels one instance of a series by itself, as its calendar would tell. @param nth from 0 */
+  /**
+   * Changes or cancels one instance of a series, as a sync pass would store it. @param nth from 0
+   */
   async function changeInstance(
     id: string,
     nth: number,
@@ -109,7 +111,7 @@ describe('calendar files', () => {
       expect(chosen).toContain('PRODID:-//Me//EN\r\n');
     });
 
-    it('writes an event that is only described in the request, and stores nothing', async () => {
+    it('writes an event that exists only in the request, and stores nothing', async () => {
       const described = { calendar_id: calendarId, title: 'Plan', when: { date: '2030-05-01' } };
       const { body } = await toIcs(described).expect(200);
       expect(firstOf(body.ics)).toMatchObject({
@@ -120,7 +122,7 @@ describe('calendar files', () => {
       expect((await send('get', '/events?title=Plan')).body).toEqual([]);
     });
 
-    it('writes series with what was changed of them, and single instances', async () => {
+    it('writes a series with its changed instances, and a single instance', async () => {
       const id = await create({ recurrence: SERIES });
       await changeInstance(id, 1, 'Moved', 'confirmed');
       await changeInstance(id, 2, 'Off', 'cancelled');
@@ -148,7 +150,7 @@ describe('calendar files', () => {
       expect(single).toContain('RECURRENCE-ID;TZID=Europe/Berlin:20300407T184640');
     });
 
-    it('keeps texts from becoming lines of the file', async () => {
+    it('escapes line breaks in texts, so that a text cannot add lines to the file', async () => {
       const title = 'A\r\nATTENDEE:mailto:eve@example.test\rEND:VEVENT';
       const participants = [{ email: 'bo@sandbox.test', name: 'Bo"\r\nX-EVIL:1' }];
       const { body } = await toIcs({
@@ -167,8 +169,8 @@ describe('calendar files', () => {
     });
 
     it.each([
-      ['neither', {}, 400, 'calendar_id is required; when is required'],
-      ['no time', { calendar_id: 'x' }, 400, 'when is required'],
+      ['a request without an event', {}, 400, 'calendar_id is required; when is required'],
+      ['a described event without a time', { calendar_id: 'x' }, 400, 'when is required'],
       [
         'an unknown calendar',
         { calendar_id: 'x', when: WHEN },
@@ -183,7 +185,7 @@ describe('calendar files', () => {
         'ics_options.method: must be one of',
       ],
       [
-        'a wrong rule',
+        'an invalid recurrence rule',
         { calendar_id: 'x', when: WHEN, recurrence: { rrule: ['RRULE:FREQ=NEVER'] } },
         400,
         'x',
@@ -192,7 +194,7 @@ describe('calendar files', () => {
       expect((await toIcs(body).expect(status)).body.message).toContain(message);
     });
 
-    it("does not show anybody else's event", async () => {
+    it('answers 404 for the event of another application', async () => {
       await toIcs({ event_id: await create({}) }, stranger).expect(404);
     });
   });
@@ -204,7 +206,7 @@ describe('calendar files', () => {
     };
     const read = (path: string) => send('get', path, undefined, null).buffer(true);
 
-    it('shows a calendar to whoever knows its address: series and their changes, and of what is private only when', async () => {
+    it('show a calendar to every client that knows the address, with the details of private events left out', async () => {
       const id = await createCalendar();
       const series = await create({ recurrence: SERIES, title: 'Weekly' }, id);
       await changeInstance(series, 1, 'Moved', 'confirmed');
@@ -230,7 +232,7 @@ describe('calendar files', () => {
       expect(text).not.toMatch(/psst|cellar|Secret|Gone|bo@sandbox|ada@sandbox/);
     });
 
-    it('answers 304 until something changes', async () => {
+    it('answer 304 until something changes', async () => {
       const id = await createCalendar();
       const event = await create({}, id);
       const path = await make(id);
@@ -241,7 +243,7 @@ describe('calendar files', () => {
       expect(text).toContain('SUMMARY:Other');
     });
 
-    it('keeps the name of a calendar from becoming lines of the file', async () => {
+    it('escape line breaks in the name of a calendar, so that the name cannot add lines to the file', async () => {
       const name = 'A\\B; C, D\r\nX-EVIL:1';
       const { body } = await send('post', '/calendars', {
         name,
@@ -253,7 +255,7 @@ describe('calendar files', () => {
       );
     });
 
-    it('writes long calendars whole', async () => {
+    it('contain every event of a long calendar', async () => {
       const id = await createCalendar();
       const first = await create({ when: { time: START }, participants: [] }, id);
       await server.app.get(Database).query(
@@ -269,7 +271,7 @@ describe('calendar files', () => {
       expect(titles.size).toBe(451);
     });
 
-    it('has one address at a time, of which only a hash is kept', async () => {
+    it('have one address at a time, and only its hash is stored', async () => {
       const id = await createCalendar();
       await send('get', `/calendars/${id}/feed`).expect(404);
       const first = await make(id);
@@ -284,11 +286,11 @@ describe('calendar files', () => {
       await read(second).expect(404);
     });
 
-    it('answers whoever guesses addresses with 429, and serves a right address all the same', async () => {
+    it('answer 429 to a client that guesses addresses, and still serve a right address', async () => {
       const path = await make(await createCalendar());
       const guess = () => read(`/feeds/${'x'.repeat(50)}.ics`);
       let status = 404;
-      // Thirty in a minute; the minute of earlier guesses may end in between.
+      // A client has thirty guesses a minute. The current minute may end during this loop.
       for (let tries = 0; tries < 80 && status === 404; tries++) ({ status } = await guess());
       expect(status).toBe(429);
       const { headers } = await guess().expect(429);

@@ -16,7 +16,7 @@ describe('/calendars', () => {
   let ada: TestAccount;
 
   beforeAll(async () => {
-    // Only the API: what a write opens stays open and can be looked at.
+    // Only the API role: provider writes stay queued, so the tests can read their rows.
     server = await startTestApp({ ROLES: 'api' });
     application = await createApplication(server.app);
   });
@@ -44,7 +44,7 @@ describe('/calendars', () => {
     );
 
   describe('POST', () => {
-    it('creates a calendar at once and opens a job for the provider', async () => {
+    it('creates a calendar at once and starts a job for the provider write', async () => {
       const response = await call('post', '/calendars').send({
         name: ' Team ',
         description: 'Ours',
@@ -82,7 +82,7 @@ describe('/calendars', () => {
       expect((await call('get', `/calendars/${stored.id}`)).body).toEqual(stored);
     });
 
-    it('takes what the official client sends: text/plain, empty strings for what is not set', async () => {
+    it('accepts what the official client sends: text/plain, and empty strings for fields without a value', async () => {
       const response = await call('post', '/calendars')
         .type('text/plain')
         .send(
@@ -152,7 +152,7 @@ describe('/calendars', () => {
       expect(response.status).toBe(400);
     });
 
-    it('refuses text that is not well-formed', async () => {
+    it('refuses half of a surrogate pair', async () => {
       const response = await call('post', '/calendars')
         .type('json')
         .send('{"name":"x","metadata":{"k":"half \\ud800"}}');
@@ -160,7 +160,7 @@ describe('/calendars', () => {
       expect(response.body.message).toBe('metadata.k: must not contain half a surrogate pair');
     });
 
-    it('needs the calendar scope, and valid credentials at the provider', async () => {
+    it('needs the calendar scope, and credentials that the provider accepts', async () => {
       const reader = await createAccount(server.app, application, {
         scope: ['calendar.read_only'],
       });
@@ -177,7 +177,7 @@ describe('/calendars', () => {
   });
 
   describe('GET', () => {
-    it('lists the own calendars, oldest first, by pages', async () => {
+    it("lists the account's own calendars, oldest first, page by page", async () => {
       const { id: one } = await create({ name: 'one' });
       const { id: two } = await create({ name: 'two' });
       const { id: three } = await create({ name: 'three' });
@@ -229,7 +229,7 @@ describe('/calendars', () => {
   });
 
   it.each(['get', 'put', 'patch', 'delete'] as const)(
-    '%s answers 404 for what is unknown, malformed or of another account',
+    '%s answers 404 for ids that are unknown, malformed or of another account',
     async (method) => {
       const bo = await createAccount(server.app, application);
       const foreign = await createAccount(server.app, await createApplication(server.app));
@@ -253,7 +253,7 @@ describe('/calendars', () => {
   );
 
   describe.each(['put', 'patch'] as const)('%s', (method) => {
-    it('changes what is sent and keeps the rest', async () => {
+    it('changes the given fields and keeps the rest', async () => {
       const { id } = await create({
         name: 'Team',
         description: 'd',
@@ -278,7 +278,7 @@ describe('/calendars', () => {
       ]);
     });
 
-    it('clears by empty strings and null, and replaces metadata as a whole', async () => {
+    it('clears fields by empty strings and null, and replaces metadata as a whole', async () => {
       const { id } = await create({
         name: 'Team',
         description: 'd',
@@ -336,7 +336,7 @@ describe('/calendars', () => {
     expect(await jobsOf(id)).toHaveLength(2);
   });
 
-  it('deletes with a JSON body as the official client sends it, and the calendar is gone at once', async () => {
+  it('accepts the JSON body that the official client sends with DELETE, and the calendar disappears at once', async () => {
     const { id } = await create();
     const response = await call('delete', `/calendars/${id}`).type('text/plain').send('{}');
     expect(response.status).toBe(200);
@@ -348,7 +348,7 @@ describe('/calendars', () => {
     expect(job.body).toMatchObject({ action: 'delete_calendar', id, object: 'calendar' });
   });
 
-  it('tells subscribers of every change but not of metadata alone', async () => {
+  it('sends a webhook for every change except one of metadata alone', async () => {
     await query(
       `insert into webhook (id, application_id, callback_url, triggers, state, subscribed_at, created_at, updated_at)
        values (gen_random_uuid(), $1, 'http://127.0.0.1:9/', '{calendar.created,calendar.updated,calendar.deleted}', 'active', now(), now(), now())`,

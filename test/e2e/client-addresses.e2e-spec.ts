@@ -27,19 +27,19 @@ describe('the address of a client', () => {
     return body.data.ip as string;
   };
 
-  it('is that of the connection, whatever the client forwards, unless TRUST_PROXY is set', async () => {
+  it('is the address of the connection unless TRUST_PROXY is set, even if the client sends X-Forwarded-For', async () => {
     await start({});
     expect(await addressOfGrant(CLIENT)).toBe('127.0.0.1');
   });
 
-  it('is the last one that a trusted number of proxies has added, not what the client wrote before', async () => {
+  it('is the address that the trusted number of proxies added last, and not one that the client sent', async () => {
     await start({ TRUST_PROXY: '1' });
     expect(await addressOfGrant(`203.0.113.9, ${CLIENT}`)).toBe(CLIENT);
     expect(await addressOfGrant("'; drop table")).toBe('127.0.0.1');
     expect(await addressOfGrant('')).toBe('127.0.0.1');
   });
 
-  it('is the last one that is no trusted proxy, where the proxies are named', async () => {
+  it('is the last address that is not a trusted proxy, if the proxies are listed', async () => {
     await start({ TRUST_PROXY: '127.0.0.0/8,10.0.0.0/8' });
     expect(await addressOfGrant(`203.0.113.9, ${CLIENT}, 10.1.2.3`)).toBe(CLIENT);
     await server.close();
@@ -47,7 +47,7 @@ describe('the address of a client', () => {
     expect(await addressOfGrant(CLIENT)).toBe('127.0.0.1');
   });
 
-  it('decides who is guessing addresses of calendars', async () => {
+  it('identifies the client that guesses feed addresses', async () => {
     await start({ TRUST_PROXY: '1' });
     const guess = (address: string) =>
       request(server.url)
@@ -56,7 +56,7 @@ describe('the address of a client', () => {
     for (let tries = 0; tries < 30; tries++) await guess(CLIENT).expect(404);
     await guess(CLIENT).expect(429);
     await guess('198.51.100.8').expect(404);
-    // One customer has a whole network of IPv6 addresses.
+    // A customer has a whole IPv6 network, so the limit counts per network.
     for (let tries = 0; tries < 30; tries++) await guess(`2001:db8::${tries + 1}`).expect(404);
     await guess('2001:db8::ffff').expect(429);
     await guess('2001:db8:0:1::1').expect(404);

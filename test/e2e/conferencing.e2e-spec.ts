@@ -37,7 +37,7 @@ describe('conferencing', () => {
 
   beforeAll(async () => {
     [server, zoom] = await Promise.all([startTestApp(), ZoomServer.start()]);
-    // Meetings are looked after when a test says so, and by nobody else at the same time.
+    // The upkeep of meetings must run only when a test starts it.
     for (const name of ['meetings', 'meetings without events'])
       server.app.get(SchedulerRegistry, { strict: false }).deleteInterval(name);
   });
@@ -88,7 +88,7 @@ describe('conferencing', () => {
   };
   const read = async ({ id }: { id: string }): Promise<EventView> =>
     (await call('get', `/events/${id}`)).body;
-  /** What becomes of a job, first of all. */
+  /** The status and reason of a job, as soon as its status is no longer `from`. */
   const fate = (id: string, from = 'pending') =>
     until(`job ${id}`, async () => {
       const { body } = await call('get', `/job-statuses/${id}`);
@@ -108,7 +108,7 @@ describe('conferencing', () => {
     expect(answer.status).toBe(200);
     return answer.body as EventView;
   };
-  /** What the calendar's provider has. */
+  /** The event as the calendar's provider stores it. */
   const atProvider = async ({ id }: EventView) => {
     const [row] = await rowsOf<{ data: Record<string, unknown> }>(
       server,
@@ -124,7 +124,7 @@ describe('conferencing', () => {
   const meetings = () => [...zoom.meetings.values()];
 
   describe('services of an application', () => {
-    it('are set up, shown without secrets, listed, replaced and removed', async () => {
+    it('are set up, shown without secrets, listed, replaced and deleted', async () => {
       await setUpLink();
       const shown = await setUpZoom().expect(200);
       expect(shown.body).toMatchObject({
@@ -159,20 +159,20 @@ describe('conferencing', () => {
       ['an unknown kind', 'WebEx', { kind: 'webex', settings: {} }, 400, 'kind'],
       ['Zoom under another name', 'WebEx', { kind: 'zoom', settings: {} }, 400, 'kind: zoom supports Zoom Meeting only'],
       ['no template', 'WebEx', { kind: 'link', settings: {} }, 400, 'settings.url_template'],
-      ['a template without a room', 'WebEx', { kind: 'link', settings: { url_template: 'https://a.test/x' } }, 400, '{room}'],
-      ['a room that is the host', 'WebEx', { kind: 'link', settings: { url_template: 'https://{room}.a.test/x' } }, 400, 'after the host'],
-      ['a room that is the host and nothing behind it', 'WebEx', { kind: 'link', settings: { url_template: 'https://{room}.a.test' } }, 400, 'after the host'],
-      ['a script', 'WebEx', { kind: 'link', settings: { url_template: 'javascript:{room}' } }, 400, 'https'],
+      ['a template without {room}', 'WebEx', { kind: 'link', settings: { url_template: 'https://a.test/x' } }, 400, '{room}'],
+      ['{room} in the host', 'WebEx', { kind: 'link', settings: { url_template: 'https://{room}.a.test/x' } }, 400, 'after the host'],
+      ['{room} in the host and no path after it', 'WebEx', { kind: 'link', settings: { url_template: 'https://{room}.a.test' } }, 400, 'after the host'],
+      ['a javascript: template', 'WebEx', { kind: 'link', settings: { url_template: 'javascript:{room}' } }, 400, 'https'],
       ['unknown settings', 'WebEx', { kind: 'link', settings: { url_template: TEMPLATE, surprise: 1 } }, 400, 'settings'],
       ['Zoom without credentials', 'Zoom Meeting', { kind: 'zoom', settings: {} }, 400, 'settings.account_id'],
-      ['Zoom inside', 'Zoom Meeting', { kind: 'zoom', settings: { account_id: 'a', client_id: 'b', client_secret: 'c', base_url: 'https://169.254.169.254' } }, 400, 'public'],
+      ['a Zoom address in the private network', 'Zoom Meeting', { kind: 'zoom', settings: { account_id: 'a', client_id: 'b', client_secret: 'c', base_url: 'https://169.254.169.254' } }, 400, 'public'],
     ])('are not stored with %s', async (_, provider, body, status, words) => {
       const refused = await setUp({ provider, ...body });
       expect([refused.status, refused.body.message]).toEqual([status, expect.stringContaining(words)]);
       expect((await services('get')).body).toEqual([]);
     }); // prettier-ignore
 
-    it('are verified first: refused credentials are a 400, no answer is a 503', async () => {
+    it('are verified first, with 400 if Zoom refuses the credentials and 503 if Zoom does not respond', async () => {
       const refused = await setUpZoom({ client_secret: 'wrong-secret' });
       expect([refused.status, refused.body.message]).toEqual([
         400,
@@ -183,7 +183,7 @@ describe('conferencing', () => {
       await setUpZoom().expect(503);
     });
 
-    it("can be managed by the application's owner only", async () => {
+    it('can be managed only with the credentials of their application', async () => {
       const other = await createApplication(server.app);
       await setUpLink();
       await services('get', '', other).expect(401);
@@ -194,8 +194,8 @@ describe('conferencing', () => {
     });
   });
 
-  describe('a meeting that is a link', () => {
-    it('has an address without spaces, quotes and line breaks, whatever the template has', async () => {
+  describe('a meeting of kind "link"', () => {
+    it('has a template address without spaces, quotes and line breaks', async () => {
       const template = 'https://Meet.example.test/a b"\n<c>/{room}?x=1#ä';
       const shown = await setUp({
         provider: 'Google Meet',
@@ -207,7 +207,7 @@ describe('conferencing', () => {
       );
     });
 
-    it('gets an unguessable room, told by webhook and written on to the calendar', async () => {
+    it("gets an unguessable room, sends a webhook, and is written to the provider's calendar", async () => {
       await setUpLink();
       await subscribe(server, application, ['event.updated']);
       const event = await successful(await create('Google Meet'));
@@ -232,7 +232,7 @@ describe('conferencing', () => {
       expect(other.conferencing?.details?.url).not.toBe(event.conferencing?.details?.url);
     });
 
-    it('keeps its address through every change, even when clients send back what they have read', async () => {
+    it('keeps its address after every change, even when clients send back what they have read', async () => {
       await setUpLink();
       const event = await successful(await create('Google Meet'));
       for (const body of [
@@ -251,7 +251,7 @@ describe('conferencing', () => {
       expect(kept).toEqual([{ released: false }]);
     });
 
-    it('is made for an event that asks for one later', async () => {
+    it('is created for an event that asks for one later', async () => {
       await setUpLink();
       const plain = await post({
         provider: 'WebEx',
@@ -269,7 +269,7 @@ describe('conferencing', () => {
   });
 
   describe('a Zoom meeting', () => {
-    it('is made as the event is, with the settings asked for', async () => {
+    it("is created with the event's title and time and the requested settings", async () => {
       await setUpZoom().expect(200);
       const settings = {
         password: 'Pw_1',
@@ -299,7 +299,7 @@ describe('conferencing', () => {
       expect(zoom.countOf('POST /oauth/token')).toBe(1);
     });
 
-    it('follows the title, the time and the settings of its event, and goes with it', async () => {
+    it('follows the title, time and settings of its event, and is deleted with the event', async () => {
       await setUpZoom().expect(200);
       const event = await successful(await create('Zoom Meeting'));
       const moved = await successful(
@@ -332,14 +332,14 @@ describe('conferencing', () => {
     it.each([
       ['recurs', { recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=3'], timezone: 'UTC' } }],
       ['lasts all day', { when: { date: '2030-03-17' } }],
-    ])('has one address and no time for an event that %s', async (_, fields) => {
+    ])('has one address and no start time for an event that %s', async (_, fields) => {
       await setUpZoom({ user: '{email}' }).expect(200);
       await successful(await create('Zoom Meeting', {}, fields));
       expect(meetings()).toMatchObject([{ type: 3, user: ada.email }]);
       expect(meetings()[0]).not.toHaveProperty('start_time');
     });
 
-    it('is never made in the name of an address that is not proven', async () => {
+    it('is never created for an address that is not proven to belong to the account', async () => {
       await setUpZoom({ user: '{email}' }).expect(200);
       await rowsOf(server, 'update "grant" set proof = null where id = $1', [ada.id]);
       const event = await create('Zoom Meeting');
@@ -353,19 +353,19 @@ describe('conferencing', () => {
       expect(zoom.countOf(POST_MEETING)).toBe(0);
     });
 
-    it('is not made twice when the answer to making it was lost', async () => {
+    it('is not created twice when the response to its creation is lost', async () => {
       await setUpZoom().expect(200);
       zoom.loseAnswer(POST_MEETING);
       const event = await create('Zoom Meeting');
       expect(await fate(event.job_status_id)).toMatchObject({ status: 'delayed' });
-      // The event itself has not waited for it.
+      // The provider write of the event did not wait for the meeting.
       expect(await atProvider(event)).toMatchObject({ title: 'Review', conferencing: null });
       expect(await hasten(event.job_status_id)).toMatchObject({ status: 'successful' });
       expect([zoom.countOf(POST_MEETING), meetings().length]).toEqual([1, 1]);
       expect((await read(event)).conferencing?.details?.url).toContain(String(meetings()[0]?.id));
     });
 
-    it('that Zoom refuses fails the job with its words, keeps the event, and is made by a later change', async () => {
+    it("fails the job with Zoom's error text if Zoom refuses it, and is created by a later change", async () => {
       await setUpZoom().expect(200);
       const event = await create('Zoom Meeting', { settings: { bad: true } });
       expect(await fate(event.job_status_id)).toMatchObject({
@@ -384,7 +384,7 @@ describe('conferencing', () => {
       expect(meetings()).toHaveLength(1);
     });
 
-    it('waits for credentials the owner has to mend, and leaves the account alone', async () => {
+    it('is delayed until the owner corrects refused Zoom credentials, while the account keeps running', async () => {
       await setUpZoom().expect(200);
       zoom.secret = 'rotated';
       zoom.expireTokens();
@@ -401,7 +401,7 @@ describe('conferencing', () => {
       expect((await services('get')).body[0].last_error).toBeNull();
     });
 
-    it('is made with another token when the first has expired', async () => {
+    it('is created with a new Zoom token when the first has expired', async () => {
       await setUpZoom().expect(200);
       zoom.expireTokens();
       await successful(await create('Zoom Meeting'));
@@ -413,14 +413,14 @@ describe('conferencing', () => {
       [500, {}, 'delayed'],
       [404, { code: 1001, message: 'User does not exist: me.' }, 'failed'],
       [200, { nothing: 'of use' }, 'delayed'],
-    ])('after an answer %s %j is %s', async (status, body, expected) => {
+    ])('is, after the response %s %j from Zoom, %s', async (status, body, expected) => {
       await setUpZoom().expect(200);
       zoom.refuse(POST_MEETING, status, body);
       const event = await create('Zoom Meeting');
       expect((await fate(event.job_status_id)).status).toBe(expected);
     });
 
-    it('is shown without characters that no table, address or calendar can hold', async () => {
+    it('is shown without characters that are not allowed in the database, in addresses or in calendars', async () => {
       await setUpZoom().expect(200);
       zoom.refuse(POST_MEETING, 201, {
         id: '1\0',
@@ -437,7 +437,7 @@ describe('conferencing', () => {
       });
     });
 
-    it('is made anew when somebody has deleted it at Zoom and the event changes', async () => {
+    it('is created again if a person deleted it at Zoom and the event then changes', async () => {
       await setUpZoom().expect(200);
       const event = await successful(await create('Zoom Meeting'));
       zoom.meetings.clear();
@@ -446,7 +446,7 @@ describe('conferencing', () => {
       expect(moved.conferencing?.details?.url).toContain(String(meetings()[0]?.id));
     });
 
-    it('is deleted when other details take its place, or its calendar goes', async () => {
+    it('is deleted when the event gets other meeting details, and when its calendar is deleted', async () => {
       await setUpZoom().expect(200);
       const first = await successful(await create('Zoom Meeting'));
       const second = await successful(await create('Zoom Meeting'));
@@ -469,7 +469,7 @@ describe('conferencing', () => {
       expect(meetings()).toEqual([]);
     });
 
-    it('follows an event that was changed in the calendar itself', async () => {
+    it("follows an event that was changed at the calendar's provider", async () => {
       await setUpZoom().expect(200);
       const event = await successful(await create('Zoom Meeting'));
       await rowsOf(
@@ -483,7 +483,7 @@ describe('conferencing', () => {
       expect(zoom.countOf('PATCH')).toBe(1);
     });
 
-    it('that cannot follow its event is not tried again until the event changes again', async () => {
+    it('is not updated again after a failed update until its event changes again', async () => {
       await setUpZoom().expect(200);
       const event = await successful(await create('Zoom Meeting'));
       const changedElsewhere = () =>
@@ -500,7 +500,7 @@ describe('conferencing', () => {
       await changedElsewhere();
       await lookAfter();
       expect(zoom.countOf('PATCH')).toBe(2);
-      // Of another kind by now: what Zoom made is nothing to ask it for.
+      // The provider is now of kind "link", so there is nothing to update at Zoom.
       await setUpLink('Zoom Meeting');
       await changedElsewhere();
       await lookAfter();
@@ -512,7 +512,7 @@ describe('conferencing', () => {
       expect((await read(event)).conferencing).toEqual(event.conferencing);
     });
 
-    it('is updated even when another meeting cannot be', async () => {
+    it('is updated even if the update of another meeting fails', async () => {
       await setUpZoom().expect(200);
       const [broken, other] = [
         await successful(await create('Zoom Meeting')),
@@ -528,7 +528,7 @@ describe('conferencing', () => {
       expect(meetings().map(({ topic }) => topic)).toContain('New');
     });
 
-    it('of a service that was removed since fails the job', async () => {
+    it('fails its job if its service was deleted in the meantime', async () => {
       const { id } = (await setUpZoom().expect(200)).body as { id: string };
       zoom.refuse(POST_MEETING, 500, {});
       const event = await create('Zoom Meeting');
@@ -542,15 +542,15 @@ describe('conferencing', () => {
   });
 
   it.each([
-    ['both', { provider: 'Google Meet', details: { url: 'https://x.test' }, autocreate: {} }, 'cannot be used together'],
-    ['neither', { provider: 'Google Meet' }, 'details or autocreate is required'],
-    ['a provider nobody has set up', { provider: 'WebEx', autocreate: {} }, 'no conferencing service is set up for WebEx'],
-    ['a name that is none', { provider: 'Jitsi', autocreate: {} }, 'must be one of Zoom Meeting'],
-    ['settings of a link', { provider: 'Google Meet', autocreate: { settings: { password: 'x' } } }, 'no settings'],
+    ['both details and autocreate', { provider: 'Google Meet', details: { url: 'https://x.test' }, autocreate: {} }, 'cannot be used together'],
+    ['neither details nor autocreate', { provider: 'Google Meet' }, 'details or autocreate is required'],
+    ['a provider that has not been set up', { provider: 'WebEx', autocreate: {} }, 'no conferencing service is set up for WebEx'],
+    ['an unknown provider name', { provider: 'Jitsi', autocreate: {} }, 'must be one of Zoom Meeting'],
+    ['settings for a meeting of kind "link"', { provider: 'Google Meet', autocreate: { settings: { password: 'x' } } }, 'no settings'],
     ['a long password', { provider: 'Zoom Meeting', autocreate: { settings: { password: 'x'.repeat(11) } } }, 'autocreate.settings.password'],
     ['nested settings', { provider: 'Zoom Meeting', autocreate: { settings: { settings: { a: { b: 1 } } } } }, 'autocreate.settings.settings.a'],
-    ['settings that are text', { provider: 'Zoom Meeting', autocreate: { settings: 'x' } }, 'autocreate.settings'],
-    ['settings without end', { provider: 'Zoom Meeting', autocreate: { settings: { x: 'y'.repeat(9000) } } }, 'autocreate.settings'],
+    ['settings that are a string', { provider: 'Zoom Meeting', autocreate: { settings: 'x' } }, 'autocreate.settings'],
+    ['settings that are too long', { provider: 'Zoom Meeting', autocreate: { settings: { x: 'y'.repeat(9000) } } }, 'autocreate.settings'],
   ])('refuses an event with %s', async (_, conferencing, words) => {
     await setUpLink();
     await setUpZoom().expect(200);

@@ -42,7 +42,7 @@ describe('native authentication', () => {
         .set(application.secretBasic)
     ).body as { id: string }[];
 
-  it('gives a code for credentials and an account for the code', async () => {
+  it('returns a code for credentials, and an account for the code', async () => {
     const authorized = await authorize({ scopes: 'email.modify, calendar' });
     expect(authorized.status).toBe(200);
     expect(authorized.body).toEqual({ code: expect.stringMatching(/^[0-9a-z]{40}$/) });
@@ -75,7 +75,7 @@ describe('native authentication', () => {
     expect(info.body.scopes).toBe('email.modify,calendar');
   });
 
-  it('accepts `email`, a list of scopes, JSON as text and any Authorization header', async () => {
+  it('accepts `email`, a list of scopes, JSON sent as text/plain, and any Authorization header', async () => {
     const response = await request(server.url)
       .post('/connect/authorize')
       .set('authorization', 'Basic bm9ib2R5Og==')
@@ -93,7 +93,7 @@ describe('native authentication', () => {
     expect((await exchange(response.body.code)).body.email_address).toBe('bo@sandbox.test');
   });
 
-  it('keeps the code as a hash and the request sealed', async () => {
+  it('stores the code as a hash and the request encrypted', async () => {
     const code = await codeFor();
     const rows = await rowsOf(
       server,
@@ -105,7 +105,7 @@ describe('native authentication', () => {
     expect(rows[0]?.['text']).not.toMatch(/p4ssw0rd|ada@/);
   });
 
-  it('accepts a code once', async () => {
+  it('accepts each code only once', async () => {
     const code = await codeFor();
     const answers = await Promise.all(Array.from({ length: 4 }, () => exchange(code)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -133,7 +133,7 @@ describe('native authentication', () => {
     ).toHaveLength(1);
   });
 
-  it('refuses a wrong secret with 401 and keeps the code', async () => {
+  it('refuses a wrong client secret with 401, and the code stays valid', async () => {
     const code = await codeFor();
     const other = await createApplication(server.app);
     for (const change of [
@@ -159,7 +159,7 @@ describe('native authentication', () => {
     ['an unknown client id', { client_id: 'nobody' }, 401, 'Could not verify'],
     ['no name', { name: undefined }, 400, 'name is required'],
     ['no address', { email_address: undefined }, 400, 'email_address is required'],
-    ['an address that is none', { email_address: 'ada' }, 400, 'email_address'],
+    ['an address without a domain', { email_address: 'ada' }, 400, 'email_address'],
     ['no provider', { provider: undefined }, 400, 'provider is required'],
     [
       'an unknown provider',
@@ -167,7 +167,7 @@ describe('native authentication', () => {
       400,
       'supported: sandbox, imap, nylas, gmail, yahoo',
     ],
-    ['a name of an integration', { provider: 'google' }, 400, 'supported: sandbox'],
+    ['the provider name of an integration', { provider: 'google' }, 400, 'supported: sandbox'],
     [
       'tokens of another application',
       { provider: 'gmail', settings: { google_refresh_token: 'p4ssw0rd-of-ada' } },
@@ -175,7 +175,7 @@ describe('native authentication', () => {
       'settings.google_refresh_token: tokens',
     ],
     ['Exchange without IMAP', { provider: 'exchange' }, 400, 'settings.imap_host'],
-    ['graph', { provider: 'graph' }, 400, 'provider: graph'],
+    ['the unsupported provider graph', { provider: 'graph' }, 400, 'provider: graph'],
     [
       'a preset without a password',
       { provider: 'yahoo', settings: {} },
@@ -183,13 +183,13 @@ describe('native authentication', () => {
       'settings.password: is required',
     ],
     [
-      'a port that is none',
+      'a port out of range',
       { provider: 'imap', settings: { imap_port: 70_000, password: 'p4ssw0rd-of-ada' } },
       400,
       'settings.imap_port',
     ],
     [
-      'a host that is an address of a page',
+      'a web address instead of a host name',
       {
         provider: 'imap',
         settings: { imap_host: 'https://imap.example.test/', password: 'p4ssw0rd-of-ada' },
@@ -217,16 +217,16 @@ describe('native authentication', () => {
       'scopes: email',
     ],
     ['an unknown scope', { scopes: 'email,everything' }, 400, 'everything'],
-    ['settings that are text', { settings: 'x' }, 400, 'settings'],
+    ['settings that are a string', { settings: 'x' }, 400, 'settings'],
     ['a setting of the wrong type', { settings: { password: 1 } }, 400, 'settings.password'],
-    ['refused credentials', { settings: { password: 'wrong' } }, 400, '535'],
+    ['credentials that the provider refuses', { settings: { password: 'wrong' } }, 400, '535'],
     [
       'an unknown account to authenticate again',
       { reauth_account_id: 'x' },
       400,
       'reauth_account_id',
     ],
-  ])('refuses %s and gives no code', async (_, change, status, words) => {
+  ])('refuses %s and returns no code', async (_, change, status, words) => {
     const response = await authorize(change);
     expect(response.status).toBe(status);
     expect(response.body.message).toContain(words);
@@ -239,13 +239,13 @@ describe('native authentication', () => {
     ).toEqual([]);
   });
 
-  it("returns the provider's own words when it refuses the credentials", async () => {
+  it('returns the error text of a provider that refuses the credentials', async () => {
     const response = await authorize({ settings: { password: 'wrong' } });
     expect(response.body.server_error).toContain('535 5.7.8');
     expect(response.text).not.toContain('p4ssw0rd');
   });
 
-  it('authenticates an account again, and only that one', async () => {
+  it('authenticates only the named account again', async () => {
     const ada = await createAccount(server.app, application, {
       email: 'ada@sandbox.test',
       status: 'invalid',
@@ -256,7 +256,8 @@ describe('native authentication', () => {
     const foreign = await createAccount(server.app, await createApplication(server.app), {
       email: 'ada@sandbox.test',
     });
-    // Anybody may ask who knows the client id: what is there is not told apart from what is not.
+    // Every client that knows the client id may ask. The response must not reveal whether the
+    // account exists.
     for (const id of [foreign.id, 'nonsense'])
       expect((await authorize({ reauth_account_id: id })).body).toEqual(another.body);
     expect(another.text).not.toContain(bo.email);
@@ -271,7 +272,7 @@ describe('native authentication', () => {
     expect((await accounts()).map(({ id }) => id)).toEqual([bo.id]);
   });
 
-  it('refuses a second account of a quickstart application; the code stays good', async () => {
+  it('refuses a second account to a quickstart application, and the code stays valid', async () => {
     application = await createApplication(server.app, { plan: 'quickstart' });
     const first = await exchange(await codeFor());
     const code = await codeFor({ email_address: 'bo@sandbox.test' });
@@ -286,7 +287,7 @@ describe('native authentication', () => {
     expect((await exchange(code)).status).toBe(200);
   });
 
-  it('lets one of two simultaneous exchanges win in a quickstart application', async () => {
+  it('accepts only one of two simultaneous exchanges in a quickstart application', async () => {
     application = await createApplication(server.app, { plan: 'quickstart' });
     const codes = [await codeFor(), await codeFor({ email_address: 'bo@sandbox.test' })];
     const answers = await Promise.all(codes.map((code) => exchange(code)));

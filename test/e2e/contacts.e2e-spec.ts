@@ -26,7 +26,7 @@ interface Contact {
 describe('/contacts', () => {
   let server: TestApp;
   let application: TestApplication;
-  /** Their address book begins with the samples. */
+  /** The address book of this account begins with the samples. */
   let sampled: TestAccount;
 
   beforeAll(async () => {
@@ -79,7 +79,7 @@ describe('/contacts', () => {
     if (!account) throw new Error('no such account');
     return account;
   };
-  /** Has the worker look at the address book now. */
+  /** Runs a sync pass over the address book and waits for its end. */
   const look = async (by: TestAccount) => {
     await until('the end of the look before', async () => {
       const text = `update sync_job set contacts_at = 'epoch', run_at = now() where account_id = $1 and state = 0 returning 1`;
@@ -94,7 +94,7 @@ describe('/contacts', () => {
   const book = (by: TestAccount): Promise<Contact[]> =>
     ok('get', '/contacts?source=address_book', by);
 
-  it('shows a contact at once as it was sent, writes it to the provider, and sends a webhook', async () => {
+  it('shows a contact at once as it was sent, writes it to the provider and sends a webhook', async () => {
     const ada = await connect();
     const sent = {
       given_name: ' Ada ', middle_name: 'King', surname: 'Lovelace', suffix: 'Jr.', nickname: 'A', birthday: '1815-12-10',
@@ -151,7 +151,7 @@ describe('/contacts', () => {
     expect(await notified(ada)).toEqual(['contact.created', 'contact.updated', 'contact.deleted']);
   });
 
-  it('begins with the samples of the sandbox: groups, and a picture of one', async () => {
+  it('begins with the samples of the sandbox, with groups and one picture', async () => {
     await until('the samples', async () => (await book(sampled)).length === 3);
     expect(await notified(sampled)).toEqual([]);
     const groups = await ok('get', '/contacts/groups', sampled);
@@ -187,7 +187,7 @@ describe('/contacts', () => {
     expect((await call('get', `/contacts/${mia.id}/picture`, sampled)).status).toBe(404);
   }); // prettier-ignore
 
-  it('finds by every filter, alone and together, and pages, counts and gives ids', async () => {
+  it('finds contacts by every filter, alone and combined, and returns pages, counts and ids', async () => {
     const by = await connect();
     const address = (country: string, state: string) => [
       { type: 'home', format: 'structured', street_address: 'Main St 1', city: 'C', postal_code: 'AB 1', state, country },
@@ -243,7 +243,7 @@ describe('/contacts', () => {
     [{ groups: [{ path: ' / ' }] }, /^groups\.0: must be the id of a group/],
     [{ group: 'nope' }, 'group: there is no group nope'],
     [{ notes: 'nul \0' }, /NUL/],
-  ])('refuses what is wrong, naming the field (%#)', async (body, message) => {
+  ])('refuses wrong fields by name (%#)', async (body, message) => {
     const response = await call('post', '/contacts', sampled).send(body);
     expect(response.status).toBe(400);
     expect(response.body).toMatchObject({ type: 'invalid_request_error' });
@@ -261,7 +261,7 @@ describe('/contacts', () => {
     );
   });
 
-  it('keeps to its account and its scopes', async () => {
+  it('shows only contacts of the account, and only with a contacts scope', async () => {
     const by = await connect();
     const { id } = await ok('post', '/contacts', by, { surname: 'Mine' });
     const stranger = await connect();
@@ -281,7 +281,7 @@ describe('/contacts', () => {
     expect((await call('post', '/contacts', invalid).send({})).status).toBe(403);
   });
 
-  it('follows changes by others in the address book, and sends webhooks about them', async () => {
+  it('follows changes that others make in the address book, and sends webhooks for those changes', async () => {
     const by = await connect();
     await look(by);
     const account = await remote(by);
@@ -301,7 +301,7 @@ describe('/contacts', () => {
     expect(await notified(by)).toEqual(['contact.created', 'contact.updated', 'contact.deleted']);
   });
 
-  it('loses neither its own changes nor those of others at the same time', async () => {
+  it('merges its own changes with simultaneous changes by others', async () => {
     const by = await connect();
     const contact = await ok('post', '/contacts', by, { surname: 'Base', emails: [{ email: 'a@example.test' }] });
     await outcome(by, contact);
@@ -321,7 +321,7 @@ describe('/contacts', () => {
     expect(await book(by)).toMatchObject([{ surname: 'Both' }]);
   }); // prettier-ignore
 
-  it('reverts a change that the provider refuses', async () => {
+  it('reverts a change that the provider rejects', async () => {
     const by = await connect();
     const refused = await ok('post', '/contacts', by, { surname: '[sandbox:rejected]' });
     expect(await outcome(by, refused)).toMatchObject({ status: 'failed', reason: '400 The contacts server rejects this content' });
@@ -338,7 +338,7 @@ describe('/contacts', () => {
     expect((await call('get', `/contacts/${kept.id}`, by)).status).toBe(200);
   }); // prettier-ignore
 
-  it('ends many changes in one state, and deletes a contact that is still being created', async () => {
+  it('applies concurrent changes in one order everywhere, and deletes a contact that is still being created', async () => {
     const by = await connect();
     const contact = await ok('post', '/contacts', by, { surname: 'v0' });
     const all = await Promise.all(
@@ -369,7 +369,7 @@ describe('/contacts', () => {
     }; // prettier-ignore
     const inbox = (by: TestAccount) => ok('get', '/contacts?source=inbox', by);
 
-    it('has the people of messages by the best name seen, and not machines; it is read-only', async () => {
+    it('contains the people of messages under the best name seen, leaves out machines, and is read-only', async () => {
       const by = await connect();
       await until('the first look', async () => {
         const text = `select 1 from sync_job where account_id = $1 and current_since is not null`;

@@ -56,7 +56,7 @@ describe('/delta', () => {
     ok<{ id: string }>('post', '/calendars', { name }, by);
 
   describe('GET', () => {
-    it('returns each kind of object as its own endpoint shows it, and deleted ones without attributes', async () => {
+    it('returns each object as its own endpoint shows it, and deleted objects without attributes', async () => {
       ada = await createAccount(server.app, application, { mirrored: true });
       await until(
         'the folders',
@@ -103,7 +103,7 @@ describe('/delta', () => {
       expect(gone.some(({ attributes }) => attributes)).toBe(false);
     });
 
-    it('returns a deleted draft once, with the changes of its files and its thread', async () => {
+    it('returns a deleted draft once, with the changes to its files and its thread', async () => {
       ada = await createAccount(server.app, application, { mirrored: true });
       const folders = () => ok<string[]>('get', '/folders?view=ids');
       await until('the folders', async () => (await folders()).length > 0);
@@ -136,13 +136,13 @@ describe('/delta', () => {
       expect(deleted).toEqual(['draft delete', 'draft delete', 'file modify', 'thread modify']);
       await until('it to be gone at the provider', async () => {
         const jobs = await ok<{ status: string }[]>('get', '/job-statuses');
-        // What was deleted before anybody had stored it is not stored any more.
+        // A draft that was deleted before the provider stored it is never stored there.
         return jobs.every(({ status }) => ['successful', 'cancelled'].includes(status));
       });
       expect((await told(end))[0].filter((change) => change !== 'thread modify')).toEqual([]);
     });
 
-    it('reads on from cursor to cursor, page by page, and stays where nothing has changed', async () => {
+    it('continues from cursor to cursor, page by page, and keeps the cursor if nothing has changed', async () => {
       const start = await latest();
       expect(await since(start)).toEqual({ cursor_start: start, cursor_end: start, deltas: [] });
       const ids: string[] = [];
@@ -172,11 +172,11 @@ describe('/delta', () => {
       await ok('delete', `/calendars/${dropped.id}`);
       const all = await since(start);
       expect(told(all)).toEqual(['calendar create', 'calendar delete']);
-      // Whoever stops after the first of them is told of the second.
+      // A client that stops after the first delta still receives the second.
       expect(told(await since(all.deltas[0]?.cursor ?? ''))).toContain('calendar delete');
     });
 
-    it('accepts types in every spelling, and names wrong ones', async () => {
+    it('accepts types in every spelling, and refuses unknown types by name', async () => {
       const { id: calendarId } = await calendar('Work');
       const when = { start_time: 1_900_000_000, end_time: 1_900_003_600 };
       await ok('post', '/events', { calendar_id: calendarId, title: 'Lunch', when });
@@ -208,7 +208,7 @@ describe('/delta', () => {
       }
     });
 
-    it('returns only objects of the account that its scopes allow', async () => {
+    it('returns only objects of the account that the scopes allow', async () => {
       const bo = await createAccount(server.app, application, { scope: ['calendar.read_only'] });
       const sam = await createAccount(server.app, application, { scope: ['email.send'] });
       await calendar('Work');
@@ -224,7 +224,7 @@ describe('/delta', () => {
       expect((await api('get', '/delta?cursor=0', undefined, sam)).status).toBe(403);
     });
 
-    it('gives cursors for times, and reports cursors that are too old', async () => {
+    it('returns cursors for points in time, and reports cursors that are too old', async () => {
       const start = await latest();
       await calendar('Work');
       const now = Math.floor(Date.now() / 1000);
@@ -248,7 +248,7 @@ describe('/delta', () => {
   const idle = () => until('nobody to wait', async () => waiting() === 0);
 
   describe('GET /longpoll', () => {
-    it('answers when something happens, and at the end of its time with the same cursor', async () => {
+    it('returns as soon as something changes, or after its timeout with the same cursor', async () => {
       const cursor = await latest();
       const empty = await ok<Deltas>('get', `/delta/longpoll?cursor=${cursor}&timeout=0`);
       expect(empty).toEqual({ cursor_start: cursor, cursor_end: cursor, deltas: [] });
@@ -264,7 +264,7 @@ describe('/delta', () => {
       await idle();
     });
 
-    it('lets ten requests of an account wait, and frees their places when they leave', async () => {
+    it('allows ten waiting requests per account, and frees a slot when a client disconnects', async () => {
       const cursor = await latest();
       const control = new AbortController();
       const poll = (signal?: AbortSignal) =>
@@ -313,7 +313,7 @@ describe('/delta', () => {
       };
     }
 
-    it('sends its headers at once, then past and new changes with heartbeats in between', async () => {
+    it('sends its headers at once, then past and new changes, with heartbeats in between', async () => {
       const start = await latest();
       const first = await calendar('first');
       const stream = await open(start);
@@ -328,7 +328,7 @@ describe('/delta', () => {
       await until('two more beats', async () => stream.beats() >= beats + 2);
       stream.close();
       await idle();
-      // Whoever comes back goes on from the last delta.
+      // A client that reconnects continues after the last delta that it received.
       const again = await open(stream.deltas()[0]?.cursor ?? '');
       await until('the second again', async () => again.deltas().length > 0);
       again.close();
@@ -337,7 +337,7 @@ describe('/delta', () => {
       expect(again.deltas().map(({ id }) => id)).toEqual([second.id]);
     });
 
-    it('ends after its time, and allows ten open streams per account', async () => {
+    it('ends after its timeout, and allows ten open streams per account', async () => {
       const cursor = await latest();
       const streams = await Promise.all(
         Array.from({ length: 10 }, () => open(cursor, '&timeout=60')),
@@ -351,7 +351,7 @@ describe('/delta', () => {
       await idle();
     });
 
-    it('sends nothing more when the token is revoked while it is open', async () => {
+    it('sends nothing more after the token is revoked', async () => {
       const stream = await open(await latest());
       await request(server.url)
         .post(`/a/${application.clientId}/accounts/${ada.id}/revoke-all`)
@@ -363,7 +363,7 @@ describe('/delta', () => {
       expect(stream.deltas()).toEqual([]);
     });
 
-    it('streams a long log completely, piece by piece', async () => {
+    it('streams a long change log completely, in parts', async () => {
       await fill(ada.id, 3_000);
       const stream = await open('0');
       await until('all of it', async () => stream.deltas().length === 3_000);
@@ -372,7 +372,7 @@ describe('/delta', () => {
       await idle();
     });
 
-    it('ends in order when the server stops, even for a client that does not read', async () => {
+    it('closes its streams when the server stops, even for a client that does not read', async () => {
       const other = await startTestApp({ ROLES: 'api' });
       const by = await createAccount(other.app, await createApplication(other.app));
       await other.app.get(Database).query(
@@ -399,7 +399,7 @@ describe('/delta', () => {
     });
   });
 
-  /** Changes of objects that are not there. */
+  /** Inserts changes of objects that do not exist. */
   async function fill(accountId: string, count: number): Promise<void> {
     await server.app.get(Database).query(
       `insert into change (account_id, object, object_id, event)

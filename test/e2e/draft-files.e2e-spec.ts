@@ -78,7 +78,7 @@ describe('drafts with files', () => {
   const encoded = (text: string) => Buffer.from(text).toString('base64');
   const textOf = async (id: string) => (await api('get', `/files/${id}/download`).buffer()).text;
   const filesOf = (draft: Draft) => draft.files.map(({ filename }) => filename);
-  /** Waits until the mirror has looked at the mailbox once more. */
+  /** Waits until a sync pass has read the mailbox once more. */
   async function looked(subject: string) {
     await deliver(server, ada, [`Subject: ${subject}`, '', 'x']);
     await until('a look', async () => {
@@ -87,7 +87,7 @@ describe('drafts with files', () => {
     });
   }
 
-  it('carry uploads to the provider, each as often as it is named, and keep them until they are replaced', async () => {
+  it('are written to the provider with their uploads, which are kept until they are replaced', async () => {
     const [one, two] = [
       await upload('first file', 'one.txt'),
       await upload('second file', 'two.txt'),
@@ -120,7 +120,7 @@ describe('drafts with files', () => {
     expect(mime).toContain(encoded('first file'));
     expect(mime).toContain(encoded('second file'));
     await looked('L1');
-    // Our own draft comes back: nothing is there twice.
+    // The sync pass reads our own draft back and must not store it twice.
     expect(await ok<Draft[]>('get', '/drafts?subject=D1')).toMatchObject([
       { id: draft.id, files: draft.files },
     ]);
@@ -166,7 +166,7 @@ describe('drafts with files', () => {
     expect(left).toEqual([]);
   });
 
-  it('show uploads that their text refers to inline', async () => {
+  it('show uploads inline if their text refers to them', async () => {
     const image = await upload('an image', 'image.png');
     const body = `<p><img src="cid:${image.id}"></p>`;
     const draft = await ok('post', '/drafts', { subject: 'Inline', body, file_ids: [image.id] });
@@ -175,7 +175,7 @@ describe('drafts with files', () => {
     expect((await atProvider('Inline'))[0]).toContain(`Content-ID: <${image.id}>`);
   });
 
-  it('refuse unknown files and too many bytes', async () => {
+  it('are refused with unknown files or too many bytes', async () => {
     const foreign = await upload('x', 'x.txt', bo);
     for (const id of [UNKNOWN, 'none', foreign.id, '\0']) {
       const response = await api('post', '/drafts', { file_ids: [id] });
@@ -201,7 +201,7 @@ describe('drafts with files', () => {
     expect((await api('delete', `/drafts/${draft.id}`, { version: 0 })).status).toBe(200);
   });
 
-  it('of other mail programs keep what they carry when they are changed, and can lose it', async () => {
+  it('of other mail programs keep their files when they are changed, until the files are removed', async () => {
     const part = (name: string, text: string) =>
       `--b\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename="${name}"\r\n\r\n${text}\r\n`;
     const mime = Buffer.from(
@@ -254,7 +254,7 @@ describe('drafts with files', () => {
     ).toHaveLength(1);
   });
 
-  it('keep an attachment of a message that is deleted', async () => {
+  it('keep an attachment when its message is deleted', async () => {
     await deliver(server, ada, [
       'Subject: Source', 'Content-Type: text/plain; name="source.txt"',
       'Content-Disposition: attachment; filename="source.txt"', '', 'Good day.',

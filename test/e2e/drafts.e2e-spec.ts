@@ -73,7 +73,7 @@ describe('/drafts', () => {
     return replica.inFolder('drafts').map((draft) => String(mimeOf(draft)));
   }
 
-  it('creates, changes and deletes, here at once and then at the provider', async () => {
+  it('creates, changes and deletes a draft, here at once and then at the provider', async () => {
     const draft = await ok('post', '/drafts', {
       to: [BO], cc: [], bcc: [{ email: 'hidden@example.test' }], from: [], reply_to: [], date: null, events: [],
       labels: [], file_ids: [], subject: 'Grüße', body: '<p>Hello Bo</p>', metadata: { team: 'sales' },
@@ -118,7 +118,7 @@ describe('/drafts', () => {
     );
   });
 
-  it('needs the present version', async () => {
+  it('requires the current version to change or delete a draft', async () => {
     const { id } = await ok('post', '/drafts', {});
     for (const [method, body, status] of [
       ['put', {}, 400],
@@ -136,7 +136,7 @@ describe('/drafts', () => {
       ]);
   });
 
-  it('lets one of several changes of a version through', async () => {
+  it('accepts only one of several simultaneous changes to the same version', async () => {
     const draft = await ok('post', '/drafts', { subject: 'v0' });
     const responses = await Promise.all(
       [1, 2, 3, 4].map((n) =>
@@ -151,7 +151,7 @@ describe('/drafts', () => {
     expect(await atProvider()).toEqual([expect.stringContaining(`Subject: ${winner.subject}`)]);
   });
 
-  it('leaves one draft at the provider, however fast it is changed', async () => {
+  it('leaves one draft at the provider, even if the draft changes many times in quick succession', async () => {
     const draft = await ok('post', '/drafts', { subject: 'v0' });
     const jobs = [draft];
     for (let version = 0; version < 6; version++)
@@ -163,7 +163,7 @@ describe('/drafts', () => {
     expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id, version: 6, subject: 'v6' }]);
   });
 
-  it('leaves one draft at the provider even when it is changed after an answer was lost', async () => {
+  it('leaves one draft at the provider, even if the response to the first provider write was lost and the draft then changes', async () => {
     const registry = server.app.get(ConnectorRegistry);
     const mailbox = registry.requireMailbox('sandbox');
     const save = mailbox.saveDraft.bind(mailbox);
@@ -191,7 +191,10 @@ describe('/drafts', () => {
     }
   });
 
-  /** Holds the next look that lists a draft, between the answer of the provider and the mirror. */
+  /**
+   * Pauses the next sync pass that lists a draft, after the provider's response and before the
+   * mirror stores the list.
+   */
   function holdLook() {
     const mail = server.app.get(ConnectorRegistry).requireMail('sandbox');
     const list = mail.listChanges.bind(mail);
@@ -203,7 +206,7 @@ describe('/drafts', () => {
     let looks = 0;
     mail.listChanges = async (...parameters) => {
       if (looks > 0) {
-        // The look before this one has been stored.
+        // The paused sync pass has been stored.
         stored.resolve(undefined);
         return list(...parameters);
       }
@@ -230,7 +233,7 @@ describe('/drafts', () => {
     ]);
 
   it.each(['changed', 'deleted'])(
-    'does not show a version that the mailbox listed just before the draft was %s',
+    'does not show an old version that a sync pass read just before the draft was %s',
     async (how) => {
       const look = holdLook();
       try {
@@ -255,7 +258,7 @@ describe('/drafts', () => {
     },
   );
 
-  it('does not show a version beside the one that is replacing it', async () => {
+  it('does not show an old version next to the new one that is being written to the provider', async () => {
     const mailbox = server.app.get(ConnectorRegistry).requireMailbox('sandbox');
     const save = mailbox.saveDraft.bind(mailbox);
     const [saving, goOn] = [Promise.withResolvers(), Promise.withResolvers()];
@@ -285,7 +288,7 @@ describe('/drafts', () => {
     }
   });
 
-  it('creates replies in the threads of their messages', async () => {
+  it('creates a reply in the thread of its message', async () => {
     const header = await deliver(server, ada, ['Subject: Lunch?', '', 'x']);
     const [message] = await until('the message', async () => {
       const found = await ok<Draft[]>('get', '/messages');
@@ -323,7 +326,7 @@ describe('/drafts', () => {
     }
   });
 
-  it('shows drafts of other mail programs, which can be changed', async () => {
+  it('shows drafts of other mail programs, and lets clients change them', async () => {
     const mailbox = server.app.get(ConnectorRegistry).requireMailbox('sandbox');
     const account = await connected();
     const { mime, messageIdHeader } = outgoing(account, ['bo@example.test'], {
@@ -339,7 +342,7 @@ describe('/drafts', () => {
     expect(await atProvider()).toEqual([expect.stringContaining('Subject: From here')]);
   });
 
-  it('keeps a draft that the provider refuses to store, and restores one that it refuses to delete', async () => {
+  it('keeps a draft that the provider refuses to store, and restores a draft that the provider refuses to delete', async () => {
     const draft = await ok('post', '/drafts', { subject: '[sandbox:rejected]' });
     expect(await outcome(draft.job_status_id)).toMatchObject({ status: 'failed', object: 'draft' });
     expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id }]);

@@ -14,7 +14,7 @@ import { createWebhook } from '../support/webhook-fixture.ts';
 
 const at = (text: string) => Date.parse(text) / 1000;
 const HOUR = 3600;
-/** Mondays at nine in Berlin, over the night when its clocks go forward. */
+/** Mondays at nine in Berlin, before and after the start of daylight saving time. */
 const WEEKLY = {
   title: 'weekly',
   location: 'Room 1',
@@ -75,7 +75,7 @@ describe('single instances of recurring events', () => {
     expect(await done(answer.job_status_id)).toMatchObject({ status: 'successful' });
     return answer;
   };
-  /** What the sandbox has of the instances of a series. */
+  /** The changed instances of a series that the sandbox stores. */
   const atProvider = (id: string) =>
     query<{ start: string; title: string | null; status: string }>(
       `select data ->> 'start' as start, data ->> 'title' as title, data ->> 'status' as status from sandbox_event
@@ -90,7 +90,7 @@ describe('single instances of recurring events', () => {
     return rows.map(({ type }) => type).filter((type) => type.startsWith('event.'));
   };
 
-  it('changes one instance by its virtual id, which keeps its place and inherits unchanged fields from the series', async () => {
+  it('changes one instance by its virtual id, keeps its position in the series and inherits the other fields', async () => {
     const weekly = await written(await create(WEEKLY));
     const id = `${weekly.id}_20300401T070000Z`;
     const start = at('2030-04-01T12:00:00Z');
@@ -118,7 +118,7 @@ describe('single instances of recurring events', () => {
     expect(await expanded()).toEqual([
       'weekly 03-18T08:00', 'weekly 03-25T08:00', 'moved 04-01T12:00', 'weekly 04-08T07:00', 'weekly 04-15T07:00',
     ]); // prettier-ignore
-    // Both ids mean it, and writes by either are of the same.
+    // The virtual id and the id of the stored event both name the instance.
     const again = await written(await ok('patch', `/events/${id}`, { title: 'again' }));
     expect(again.id).toBe(changed.id);
     await written(await ok('post', `/events/${changed.id}`, { location: 'Room 2' }));
@@ -131,12 +131,12 @@ describe('single instances of recurring events', () => {
     });
     expect(await atProvider(weekly.id)).toHaveLength(1);
     expect(await told(changed.id)).toEqual(['event.created', 'event.updated', 'event.updated']);
-    // The others still are what the series says.
+    // The other instances still follow the series.
     await written(await ok('put', `/events/${weekly.id}`, { title: 'renamed' }));
     expect(await expanded('&title=renamed')).toHaveLength(4);
   });
 
-  it('deletes one instance, which is left out of the expanded list and shown as cancelled in the plain one', async () => {
+  it('deletes one instance, which disappears from the expanded list and is cancelled in the plain list', async () => {
     const weekly = await written(await create(WEEKLY));
     const id = `${weekly.id}_20300325T080000Z`;
     const { job_status_id } = await ok('delete', `/events/${id}`);
@@ -155,7 +155,7 @@ describe('single instances of recurring events', () => {
     expect(await told(gone.id)).toEqual(['event.deleted']);
     expect((await call('put', `/events/${id}`, { title: 'x' })).status).toBe(409);
     await written(await ok('delete', `/events/${id}`));
-    // One that was changed before.
+    // This instance was changed before it is deleted.
     const moved = await ok('put', `/events/${weekly.id}_20300408T070000Z`, { title: 'moved' });
     await written(await ok('delete', `/events/${moved.id}`));
     expect(await expanded()).toHaveLength(3);
@@ -166,7 +166,7 @@ describe('single instances of recurring events', () => {
     ]);
   });
 
-  it('writes instances of a new series to the provider after the series itself', async () => {
+  it('writes the instances of a new series to the provider after the series itself', async () => {
     const weekly = await create(WEEKLY);
     const changed = await ok('put', `/events/${weekly.id}_20300318T080000Z`, { title: 'first' });
     const removed = await ok('delete', `/events/${weekly.id}_20300325T080000Z`);
@@ -178,7 +178,7 @@ describe('single instances of recurring events', () => {
     ]);
   });
 
-  it('stores simultaneous changes of an instance as one event', async () => {
+  it('stores simultaneous changes of one instance as one event', async () => {
     const weekly = await create(WEEKLY);
     const id = `${weekly.id}_20300401T070000Z`;
     const answers = await Promise.all(
@@ -208,7 +208,7 @@ describe('single instances of recurring events', () => {
     expect((await call('put', `/events/${daily.id}_20300331T000000Z`, { title: 'x' })).status).toBe(200);
   }); // prettier-ignore
 
-  it('cancels changed instances that the moved series no longer has, with webhooks, and keeps the others', async () => {
+  it('cancels changed instances that a shortened series no longer contains, sends webhooks, and keeps the others', async () => {
     const weekly = await written(await create(WEEKLY));
     const first = await written(
       await ok('put', `/events/${weekly.id}_20300325T080000Z`, { title: 'first' }),
@@ -232,7 +232,7 @@ describe('single instances of recurring events', () => {
       ['event.created'],
     ]);
     expect((await atProvider(weekly.id)).map(({ title }) => title)).toEqual(['first']);
-    // There again, it is what the series says.
+    // When the series contains the instance again, it has the fields of the series.
     await written(await ok('put', `/events/${weekly.id}`, { recurrence: WEEKLY.recurrence }));
     expect(await expanded()).toHaveLength(5);
     expect(await ok('get', `/events/${weekly.id}_20300415T070000Z`)).toMatchObject({
@@ -241,7 +241,7 @@ describe('single instances of recurring events', () => {
     });
   });
 
-  it('brings back a deleted instance when its EXDATE is taken away', async () => {
+  it('restores a deleted instance when its EXDATE is removed', async () => {
     const rrule = ['RRULE:FREQ=WEEKLY;COUNT=5', 'EXDATE:20300325T080000Z'];
     const weekly = await create(WEEKLY);
     await ok('delete', `/events/${weekly.id}_20300325T080000Z`);
@@ -251,7 +251,7 @@ describe('single instances of recurring events', () => {
     expect(await expanded()).toHaveLength(5);
   });
 
-  it('deletes the changed instances with their series', async () => {
+  it('deletes the changed instances together with their series', async () => {
     const weekly = await written(await create(WEEKLY));
     const changed = await written(
       await ok('put', `/events/${weekly.id}_20300325T080000Z`, { title: 'x' }),
@@ -269,7 +269,7 @@ describe('single instances of recurring events', () => {
     ).toBe(404);
   });
 
-  it('stores nothing when a write leaves an instance as its series has it', async () => {
+  it('stores nothing when an update leaves an instance the same as in its series', async () => {
     const weekly = await create(WEEKLY);
     const id = `${weekly.id}_20300325T080000Z`;
     const { participants, ...rest } = await ok('get', `/events/${id}`);
@@ -319,7 +319,7 @@ describe('single instances of recurring events', () => {
     expect((await call('put', `/events/${id}`, { title: 'x' })).status).toBe(404);
   });
 
-  it('finds an instance by its id as a filter, changed or not, among the other filters', async () => {
+  it('finds an instance, changed or not, by the filter event_id combined with other filters', async () => {
     const weekly = await create(WEEKLY);
     const ids = [`${weekly.id}_20300401T070000Z`, `${weekly.id}_20300408T070000Z`];
     const changed = await ok('put', `/events/${ids[0]}`, { title: 'changed' });
@@ -334,7 +334,7 @@ describe('single instances of recurring events', () => {
       expect(await found(`event_id=${weekly.id}_${stamp}`)).toEqual([]);
   });
 
-  it('lists other series when one from elsewhere has too many instances', async () => {
+  it('still lists other series when a series from another calendar program has too many instances', async () => {
     const wild = await create({ ...WEEKLY, title: 'wild' });
     await query(
       `update event set recurrence = '{"rrule":["RRULE:FREQ=SECONDLY"],"timezone":"UTC"}' where id = $1`,
@@ -351,7 +351,7 @@ describe('single instances of recurring events', () => {
       ).toBe(404);
   });
 
-  it('shows an instance again that its provider would not delete', async () => {
+  it('shows an instance again if the provider refuses to delete it', async () => {
     const title = '[sandbox:delete-rejected]';
     const weekly = await written(await create({ ...WEEKLY, title }));
     const port = server.app.get(ConnectorRegistry).requireCalendar('sandbox');

@@ -36,7 +36,7 @@ describe('/events', () => {
   let calendar: string;
 
   beforeAll(async () => {
-    // Only the API: what a write opens stays open and can be looked at.
+    // Only the API role: provider writes stay queued, so the tests can read their rows.
     server = await startTestApp({ ROLES: 'api' });
     application = await createApplication(server.app, { features: ['sms'] });
   });
@@ -81,7 +81,7 @@ describe('/events', () => {
   };
 
   describe('POST', () => {
-    it('creates an event at once and opens a job for the provider', async () => {
+    it('creates an event at once and starts a job for the provider write', async () => {
       const response = await call('post', '/events').send({
         calendar_id: calendar,
         title: 'Review',
@@ -208,13 +208,13 @@ describe('/events', () => {
         { start_date: '2030-02-28', end_date: '2030-02-28' },
         { object: 'date', date: '2030-02-28' },
       ],
-    ])('takes when %j', async (when, expected) => {
+    ])('accepts when = %j', async (when, expected) => {
       const event = await create({ when });
       expect(event['when']).toEqual(expected);
       expect((await call('get', `/events/${event.id}`)).body.when).toEqual(expected);
     });
 
-    it('puts all-day events where the calendar is', async () => {
+    it('stores all-day events in the time zone of the calendar', async () => {
       calendar = await createCalendar({ name: 'Berlin', timezone: 'Europe/Berlin' });
       const { id } = await create({ when: { date: '2030-07-15' } });
       const [event] = await query('select starts_at, ends_at from event where id = $1', id);
@@ -224,7 +224,7 @@ describe('/events', () => {
       });
     });
 
-    it('stores a recurring event once, in the zone of the calendar', async () => {
+    it('stores a recurring event once, in the time zone of the calendar', async () => {
       calendar = await createCalendar({ name: 'Berlin', timezone: 'Europe/Berlin' });
       const rrule = ['RRULE:FREQ=WEEKLY;BYDAY=MO', 'EXDATE:20300101T000000Z'];
       const event = await create({ recurrence: { rrule } });
@@ -431,7 +431,7 @@ describe('/events', () => {
       expect(response.body.missing_fields).toEqual(['calendar_id', 'when']);
     });
 
-    it('does not know calendars of other accounts', async () => {
+    it('refuses calendars of other accounts', async () => {
       const bo = await createAccount(server.app, application);
       const foreign = await createCalendar({ name: 'Bo' }, bo);
       const response = await call('post', '/events').send({ calendar_id: foreign, when: WHEN });
@@ -448,7 +448,7 @@ describe('/events', () => {
       );
     });
 
-    it('takes true and false for notify_participants, and nothing else', async () => {
+    it('accepts only true and false for notify_participants', async () => {
       const taken = await call('post', '/events?notify_participants=false').send({
         calendar_id: calendar,
         when: WHEN,
@@ -461,7 +461,7 @@ describe('/events', () => {
       expect(nonsense.status).toBe(400);
     });
 
-    it('needs the calendar scope, and valid credentials at the provider', async () => {
+    it('needs the calendar scope, and credentials that the provider accepts', async () => {
       const body = { calendar_id: calendar, when: WHEN };
       const reader = await createAccount(server.app, application, {
         scope: ['calendar.read_only'],
@@ -477,7 +477,7 @@ describe('/events', () => {
   });
 
   describe('notifications', () => {
-    it('are planned with the event, and the response lists them', async () => {
+    it('are scheduled with the event, and the response lists them', async () => {
       const start = Math.floor(Date.now() / 1000) + 3600;
       const event = await create({
         when: { time: start },
@@ -529,12 +529,12 @@ describe('/events', () => {
       ]);
     });
 
-    it('are absent when there are none, because the official client would send an empty list back as a removal', async () => {
+    it('are left out of an event without notifications, because the official client would send an empty list back and remove them', async () => {
       const { id } = await create();
       expect((await call('get', `/events/${id}`)).body).not.toHaveProperty('notifications');
     });
 
-    it('keep their reminders when they are sent back unchanged, and move with the event', async () => {
+    it('keep their reminders when they are sent back unchanged, and are rescheduled with the event', async () => {
       const event = await create({ participants: [BO], notifications: [EMAIL] });
       const before = (await stateOf(event.id)).reminders;
       const same = await call('put', `/events/${event.id}`).send({
@@ -549,7 +549,7 @@ describe('/events', () => {
       ]);
     });
 
-    it('are removed by an empty list, with the event and with its calendar', async () => {
+    it('are cancelled by an empty list, and when their event or calendar is deleted', async () => {
       const removed = await create({ participants: [BO], notifications: [EMAIL] });
       const answer = await call('put', `/events/${removed.id}`).send({ notifications: [] });
       expect(answer.body).not.toHaveProperty('notifications');
@@ -563,7 +563,7 @@ describe('/events', () => {
       expect(await query('select id from reminder_job where account_id = $1', ada.id)).toEqual([]);
     });
 
-    it('are cancelled for a participant who is taken off the event', async () => {
+    it('are cancelled for a participant who is removed from the event', async () => {
       const cy = { email: 'cy@example.test' };
       const { id } = await create({ participants: [BO, cy], notifications: [EMAIL] });
       await call('put', `/events/${id}`).send({ participants: [cy] });
@@ -579,7 +579,7 @@ describe('/events', () => {
       expect(nobody.status).toBe(400);
     });
 
-    it('are refused for a recurring event, but removing none is no change', async () => {
+    it('are refused for a recurring event, which accepts an empty list', async () => {
       const { id } = await create({ recurrence: { rrule: ['RRULE:FREQ=DAILY'] } });
       const before = await stateOf(id);
       const refused = await call('put', `/events/${id}`).send({ notifications: [HOOK] });
@@ -598,7 +598,7 @@ describe('/events', () => {
       expect(recurring.status).toBe(400);
     });
 
-    it('need the scope to send and, for sms, the feature', async () => {
+    it('need a scope that allows sending and, for sms, the feature "sms"', async () => {
       const { id: standard } = application;
       const silent = await createAccount(server.app, application, { scope: ['calendar'] });
       const theirs = await createCalendar({ name: 'x' }, silent);
@@ -637,7 +637,7 @@ describe('/events', () => {
   });
 
   describe('GET', () => {
-    it('lists by start, by pages, ids or count', async () => {
+    it('lists events by start, in pages, as ids or as a count', async () => {
       const later = await create({ title: 'later', when: { time: START + 10 } });
       const sooner = await create({ title: 'sooner', when: { time: START } });
       const day = await create({ title: 'day', when: { date: '2000-01-01' } });
@@ -650,7 +650,7 @@ describe('/events', () => {
       });
     });
 
-    it('filters by everything, all filters together', async () => {
+    it('filters by each field and by all filters together', async () => {
       const second = await createCalendar({ name: 'second' });
       const a = await create({
         title: 'Alpha 100%',
@@ -711,7 +711,7 @@ describe('/events', () => {
         expect([filter, await titles(filter)]).toEqual([filter, expected]);
     });
 
-    it('lists instances in the place of recurring events, paged among the others by start', async () => {
+    it('lists the instances of recurring events among the other events, ordered by start and in pages', async () => {
       const at = (text: string) => Date.parse(text) / 1000;
       const weekly = await create({
         title: 'weekly',
@@ -740,7 +740,7 @@ describe('/events', () => {
       ).toEqual([
         'daily 2030-03-30',
         'daily 2030-03-31',
-        // Clocks in Berlin have gone forward since the first one.
+        // Daylight saving time in Berlin began after the first instance.
         'weekly 2030-04-01T07:00:00.000Z',
         'single ',
         'weekly 2030-04-15T07:00:00.000Z',
@@ -767,7 +767,7 @@ describe('/events', () => {
         (await call('get', `/events/${ids[2]}`, await createAccount(server.app, application)))
           .status,
       ).toBe(404);
-      // Without bounds: a year from now, and endless rules end there.
+      // Without bounds, instances are listed for one year from now, which is before these events.
       expect((await call('get', '/events?expand_recurring=true&view=count')).body).toEqual({
         count: 1,
       });
@@ -811,7 +811,7 @@ describe('/events', () => {
       ]);
     });
 
-    it('compares times of change by the whole seconds it shows', async () => {
+    it('compares the time of a change in whole seconds, as the API shows it', async () => {
       const { id } = await create({ title: 'x' });
       const { updated_at: at } = (await call('get', `/events/${id}`)).body;
       expect(await titles(`updated_at_after=${at}`)).toEqual([]);
@@ -852,7 +852,7 @@ describe('/events', () => {
     ['post', ''],
     ['delete', ''],
   ] as [Method, string][])(
-    '%s {id}%s answers 404 for what is unknown, malformed or of another account',
+    '%s {id}%s answers 404 for ids that are unknown, malformed or of another account',
     async (method, rest) => {
       const bo = await createAccount(server.app, application);
       const theirs = await createCalendar({ name: 'Bo' }, bo);
@@ -869,7 +869,7 @@ describe('/events', () => {
   );
 
   describe.each(['put', 'patch', 'post'] as const)('%s {id}', (method) => {
-    it('changes what is sent and keeps the rest', async () => {
+    it('changes the given fields and keeps the rest', async () => {
       const {
         id,
         job_status_id: first,
@@ -915,7 +915,7 @@ describe('/events', () => {
     });
   });
 
-  it('takes back what the official client sends after reading', async () => {
+  it('accepts what the official client sends back after reading an event', async () => {
     const created = await create({
       title: 'a',
       participants: [
@@ -923,7 +923,7 @@ describe('/events', () => {
         { email: 'cy@example.test', status: 'no' },
       ],
     });
-    // As nylas 6.11 writes it: null texts as "", participants without status, text/plain.
+    // As nylas 6.11 sends the event: null texts as "", participants without a status, text/plain.
     const echo = {
       calendar_id: calendar,
       event_collection_id: '',
@@ -960,7 +960,7 @@ describe('/events', () => {
     });
   });
 
-  it('refuses every change of a read_only event or in a read_only calendar', async () => {
+  it('refuses every change to a read_only event and in a read_only calendar', async () => {
     const locked = await create({ read_only: true });
     expect(locked['read_only']).toBe(true);
     const open = await create();
@@ -979,7 +979,7 @@ describe('/events', () => {
     }
   });
 
-  it('keeps a cancelled event readable and listed on request, and refuses changes but not deletion', async () => {
+  it('still returns a cancelled event, lists it on request, and accepts a deletion but no change', async () => {
     const { id } = await create({ title: 'gone' });
     const response = await call('delete', `/events/${id}`).type('text/plain').send('{}');
     expect(response.status).toBe(200);
@@ -997,7 +997,7 @@ describe('/events', () => {
     expect(changes.map(({ event }) => event)).toEqual(['create', 'delete']);
   });
 
-  it('sends webhooks for every change, but not for metadata alone or for no change', async () => {
+  it('sends a webhook for every change except one of metadata alone or one that changes nothing', async () => {
     await query(
       `insert into webhook (id, application_id, callback_url, triggers, state, subscribed_at, created_at, updated_at)
        values (gen_random_uuid(), $1, 'http://127.0.0.1:9/', '{event.created,event.updated,event.deleted}', 'active', now(), now(), now())`,
@@ -1033,7 +1033,7 @@ describe('/events', () => {
     expect((await call('get', `/events/${other.id}`)).status).toBe(404);
   });
 
-  it('moves all-day events and their reminders when the calendar changes its zone', async () => {
+  it('moves all-day events and their reminders when the time zone of the calendar changes', async () => {
     const { id } = await create({ when: { date: '2030-07-15' }, notifications: [HOOK] });
     const timed = await create({ when: WHEN });
     await call('put', `/calendars/${calendar}`).send({ timezone: 'America/New_York' });
@@ -1049,7 +1049,7 @@ describe('/events', () => {
     expect(other).toEqual({ starts_at: new Date(START * 1000) });
   });
 
-  it('loses no change when many arrive at once', async () => {
+  it('keeps every change when many arrive at once', async () => {
     const { id } = await create({ title: 'a' });
     const fields = ['title', 'description', 'location', 'customer_event_id', 'event_collection_id'];
     const responses = await Promise.all(
@@ -1060,7 +1060,7 @@ describe('/events', () => {
     expect(fields.map((field) => event[field])).toEqual(fields.map(() => 'changed'));
   });
 
-  it('creates no event in a calendar that is being deleted, and leaves none behind', async () => {
+  it('leaves no event behind when events are created while their calendar is deleted', async () => {
     const attempts = Array.from({ length: 6 }, () =>
       call('post', '/events').send({ calendar_id: calendar, when: WHEN }),
     );

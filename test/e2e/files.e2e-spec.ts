@@ -52,7 +52,7 @@ describe('/files', () => {
   const get = (path: string, by = ada) => request(server.url).get(path).set(by.bearer);
   const idOf = (filename: string) => files.find((file) => file.filename === filename)?.id ?? '';
 
-  it('lists, counts, filters and reads attachments', async () => {
+  it('lists, counts and filters attachments, and returns each by its id', async () => {
     const [message] = (await get('/messages')).body;
     expect(files[1]).toEqual({
       id: expect.any(String), object: 'file', account_id: ada.id, content_type: 'application/x-data',
@@ -68,7 +68,7 @@ describe('/files', () => {
     expect((await get('/files?message_id=none&view=count')).body).toEqual({ count: 0 });
   });
 
-  it("returns the bytes unchanged, under the file's name", async () => {
+  it('returns the bytes unchanged, with the name of the file', async () => {
     const data = await get(`/files/${idOf('data.bin')}/download`).buffer().parse((response, done) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -91,7 +91,7 @@ describe('/files', () => {
     expect((await get(`/files/${idOf('data.bin')}/download`, bo)).status).toBe(404);
   });
 
-  /** The provider's stream, which the test feeds. */
+  /** Replaces the provider's stream with the test's own. */
   function openWith(stream: Readable | ProviderError) {
     const mail = server.app.get(ConnectorRegistry).requireMail('sandbox');
     jest
@@ -106,7 +106,7 @@ describe('/files', () => {
       ...(signal ? { signal } : {}),
     });
 
-  it('reports that the provider cannot give the file', async () => {
+  it('answers 503 or 404 when the provider cannot return the file', async () => {
     const path = `/files/${idOf('data.bin')}/download`;
     openWith(new ProviderError('temporary', 'NO try again later'));
     expect((await get(path)).status).toBe(503);
@@ -114,7 +114,7 @@ describe('/files', () => {
     expect((await get(path)).status).toBe(404);
   });
 
-  it('breaks off the response when the provider breaks off, so that no client takes it for complete', async () => {
+  it("aborts the response when the provider's stream breaks, so that no client takes the part for the whole file", async () => {
     let reads = 0;
     openWith(
       new Readable({
@@ -125,13 +125,13 @@ describe('/files', () => {
         },
       }),
     );
-    // Where it breaks decides which of the two fails.
+    // Depending on when the stream breaks, either the request or the reading of its body fails.
     await expect(download().then((response) => response.arrayBuffer())).rejects.toThrow(
       /terminated|fetch failed/,
     );
   });
 
-  it('ends the stream of the provider when the client leaves, and reads no faster than the client does', async () => {
+  it("closes the provider's stream when the client disconnects, and reads no faster than the client", async () => {
     let read = 0;
     const stream = new Readable({
       read() {

@@ -108,7 +108,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect((await api('get', `${path}/${UNKNOWN}`)).status).toBe(404);
   });
 
-  it('creates, renames and deletes, here at once and then at the provider', async () => {
+  it('creates, renames and deletes a folder, here at once and then at the provider', async () => {
     const created = await ok('post', path, { display_name: ' Projects ' });
     expect(created).toMatchObject({ object: unit, name: null, display_name: 'Projects' });
     const child = await ok('post', path, { name: 'Projects/2026' });
@@ -135,7 +135,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     ).toHaveLength(standard);
   });
 
-  it('makes fast changes in their order', async () => {
+  it('applies quick successive changes in their order', async () => {
     const created = await ok('post', path, { display_name: 'First' });
     const renamed = await ok('put', `${path}/${created.id}`, { display_name: 'Second' });
     const next = await ok('post', path, { display_name: 'First' });
@@ -154,7 +154,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect(rows.every(({ provider_id: id }) => id !== null)).toBe(true);
   });
 
-  it('creates one folder of a name, even for simultaneous requests', async () => {
+  it('creates one folder per name, ignoring case, even for simultaneous requests', async () => {
     const responses = await Promise.all(
       ['Twin', 'twin', 'TWIN'].map((name) => api('post', path, { display_name: name })),
     );
@@ -164,7 +164,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect(await own()).toHaveLength(1);
   });
 
-  it('shows what another client creates, renames and deletes', async () => {
+  it('shows folders that another mail program creates, renames and deletes', async () => {
     const connected = await server.app.get(ProviderAccounts).find(ada.id);
     if (!connected) throw new Error('no such account');
     const mailbox = server.app.get(ConnectorRegistry).requireMailbox('sandbox');
@@ -176,7 +176,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     await until('its end', async () => (await own()).length === 0);
   });
 
-  it('moves messages into a folder that is not at the provider yet', async () => {
+  it('moves messages into a folder that the provider has not created yet', async () => {
     const header = await deliver(server, ada, ['Subject: x', '', 'x']);
     const [message] = await until('the message', async () => {
       const found = await ok<{ id: string }[]>('get', '/messages');
@@ -195,7 +195,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect(await ok('get', '/messages?view=ids')).toEqual([message?.id]);
   });
 
-  it('deletes a folder only after its messages were moved out', async () => {
+  it('deletes a folder only after its messages have been moved out', async () => {
     const header = await deliver(server, ada, ['Subject: x', '', 'x']);
     const [message] = await until('the message', async () => {
       const found = await ok<{ id: string }[]>('get', '/messages');
@@ -219,7 +219,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect(await ok('get', '/messages?view=ids')).toEqual([message?.id]);
   });
 
-  it('refuses what is wrong, and changes nothing', async () => {
+  it('refuses wrong names and standard folders, and changes nothing', async () => {
     const folders = await ok<Folder[]>('get', path);
     const inbox = folders.find(({ name }) => name === 'inbox')?.id;
     const before = await ok('post', path, { display_name: 'Mine' });
@@ -253,7 +253,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect(await own()).toEqual(['Mine']);
   });
 
-  it('names the endpoint for labels or folders that the account has', async () => {
+  it('names the right endpoint when an account has labels instead of folders, or folders instead of labels', async () => {
     const other = unit === 'folder' ? '/labels' : '/folders';
     for (const [method, address] of [
       ['get', other],
@@ -271,7 +271,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     }
   });
 
-  it('needs a scope that allows it, and credentials that are accepted', async () => {
+  it('needs a scope that allows the change, and credentials that the provider accepts', async () => {
     const reader = await account({ scope: ['email.read_only'] as never });
     expect((await api('get', path, undefined, reader)).status).toBe(200);
     expect((await api('post', path, { display_name: 'x' }, reader)).status).toBe(403);
@@ -281,8 +281,8 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect((await api('post', path, { display_name: 'x' })).status).toBe(403);
   });
 
-  describe('what the provider refuses', () => {
-    it('to create is not there any more', async () => {
+  describe('when the provider rejects a change', () => {
+    it('removes a folder that could not be created', async () => {
       const { job_status_id: job, id } = await ok('post', path, {
         display_name: '[sandbox:rejected]',
       });
@@ -293,7 +293,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
       expect((await api('get', `${path}/${id}`)).status).toBe(404);
     });
 
-    it('to rename has its old name, unless there is a newer one', async () => {
+    it('restores the old name of a folder, unless a newer rename succeeds', async () => {
       const folder = await ok('post', path, { display_name: 'Good' });
       await done(folder);
       const first = await ok('put', `${path}/${folder.id}`, { display_name: '[sandbox:rejected]' });
@@ -304,7 +304,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
       expect(await ownAtProvider()).toEqual(['Better']);
     });
 
-    it('to delete is there again', async () => {
+    it('shows a folder again that could not be deleted', async () => {
       const folder = await ok('post', path, { display_name: '[sandbox:delete-rejected]' });
       await done(folder);
       const removal = await ok('delete', `${path}/${folder.id}`);

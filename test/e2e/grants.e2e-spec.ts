@@ -37,13 +37,13 @@ describe('/connect/grants', () => {
     };
   const account = (token: string) =>
     request(server.url).get('/account').set('authorization', `Bearer ${token}`);
-  /** What a token may be used for, as the guard sees it. */
+  /** The scopes of a token, as the access guard reads them. */
   const scopesOf = async (token: string) =>
     (await server.app.get(Credentials).accountByToken(token))?.scopes;
   const grants = async () => (await call('get')).body.data as { id: string }[];
 
   describe('POST', () => {
-    it('connects an account and shows its token this once', async () => {
+    it('connects an account and shows its token only in this response', async () => {
       const before = Math.floor(Date.now() / 1000) - 1;
       const response = await call('post', '', {
         ...ADA,
@@ -77,7 +77,7 @@ describe('/connect/grants', () => {
       expect((await call('get', `/${id}`)).body).toEqual({ success: true, data: { id, ...rest } });
     });
 
-    it('schedules the first sync and tells subscribers', async () => {
+    it('schedules the first sync pass and sends webhooks', async () => {
       await subscribe(server, application, ['account.connected', 'account.running']);
       const { id } = await connect();
       expect(
@@ -91,7 +91,7 @@ describe('/connect/grants', () => {
       expect(events.map(({ type }) => type)).toEqual(['account.connected', 'account.running']);
     });
 
-    it('keeps credentials sealed and never answers them', async () => {
+    it('stores credentials encrypted and never returns them', async () => {
       const { id, access_token: token } = await connect();
       const answers = [
         await call('get'),
@@ -111,7 +111,7 @@ describe('/connect/grants', () => {
       expect(row?.['text']).not.toContain('p4ssw0rd');
     });
 
-    it('authenticates the same account again: same id, new token, old token still good', async () => {
+    it('authenticates an account again: the id stays, a new token is added, and the old token stays valid', async () => {
       const first = await connect({ metadata: { a: 1 }, state: 's' });
       await refuseCredentials(server, first.id);
       const again = await call('post', '', { ...ADA, settings: { email: 'ADA@sandbox.TEST' } });
@@ -128,7 +128,7 @@ describe('/connect/grants', () => {
       expect(await grants()).toHaveLength(1);
     });
 
-    it('makes one grant of simultaneous connections of the same account', async () => {
+    it('creates one grant for simultaneous connections of the same account', async () => {
       const ids = (await Promise.all(Array.from({ length: 5 }, () => connect()))).map(
         ({ id }) => id,
       );
@@ -150,7 +150,7 @@ describe('/connect/grants', () => {
       expect(await grants()).toEqual([]);
     });
 
-    it('needs an integration of the provider', async () => {
+    it('needs an integration for the provider', async () => {
       const bare = await createApplication(server.app);
       const response = await call('post', '', ADA, bare.basic);
       expect(response.status).toBe(400);
@@ -160,7 +160,7 @@ describe('/connect/grants', () => {
       });
     });
 
-    it('names a provider that has no connector in this version', async () => {
+    it('refuses a provider without a connector by name', async () => {
       await request(server.url)
         .post('/connect/integrations')
         .set(application.basic)
@@ -181,9 +181,9 @@ describe('/connect/grants', () => {
       ['no provider', { provider: undefined }, 'provider is required'],
       ['an unknown provider', { provider: 'fax' }, 'sandbox, google'],
       ['no settings', { settings: undefined }, 'settings is required'],
-      ['settings that are text', { settings: 'x' }, 'settings'],
+      ['settings that are a string', { settings: 'x' }, 'settings'],
       ['no address', { settings: { password: 'x' } }, 'settings.email'],
-      ['an address that is none', { settings: { email: 'nobody' } }, 'settings.email'],
+      ['an address without a domain', { settings: { email: 'nobody' } }, 'settings.email'],
       [
         'a setting of the wrong type',
         { settings: { ...ADA.settings, password: 5 } },
@@ -214,7 +214,7 @@ describe('/connect/grants', () => {
     });
   });
 
-  describe('of a quickstart application', () => {
+  describe('for a quickstart application', () => {
     beforeEach(async () => {
       application = await createApplication(server.app, { plan: 'quickstart' });
       await registerSandbox(server, application);
@@ -234,7 +234,7 @@ describe('/connect/grants', () => {
       expect((await call('post', '', { ...ADA, ...bo })).status).toBe(200);
     });
 
-    it('lets one of several simultaneous connections of different accounts win', async () => {
+    it('connects only one of several accounts that are connected simultaneously', async () => {
       const answers = await Promise.all(
         Array.from({ length: 6 }, (_, index) =>
           call('post', '', { ...ADA, settings: { email: `user-${index}@sandbox.test` } }),
@@ -247,7 +247,7 @@ describe('/connect/grants', () => {
   });
 
   describe('GET', () => {
-    it('lists oldest first, by page and provider', async () => {
+    it('lists grants oldest first, in pages and by provider', async () => {
       const ids: string[] = [];
       for (const name of ['a', 'b', 'c']) {
         ids.push((await connect({ settings: { email: `${name}@sandbox.test` } })).id);
@@ -265,7 +265,7 @@ describe('/connect/grants', () => {
   });
 
   describe('PATCH', () => {
-    it('replaces metadata and leaves the rest alone', async () => {
+    it('replaces metadata and keeps the other fields', async () => {
       const { id } = await connect({ metadata: { a: 1, b: true }, scope: ['email'] });
       const response = await call('patch', `/${id}`, {
         metadata: { c: 'x' },
@@ -287,7 +287,7 @@ describe('/connect/grants', () => {
       expect((await call('patch', `/${id}`, {})).body.data.metadata).toEqual({ c: 'x' });
     });
 
-    it('narrows scopes at once', async () => {
+    it('narrows scopes immediately', async () => {
       const { id, access_token: token } = await connect({ scope: ['email', 'calendar'] });
       expect(await scopesOf(token)).toEqual(['email', 'calendar']);
       const response = await call('patch', `/${id}`, { scope: ['email.read_only'] });
@@ -298,7 +298,7 @@ describe('/connect/grants', () => {
       expect(await scopesOf(token)).toEqual(['email.read_only']);
     });
 
-    it('makes the grant invalid when scopes are widened, and gives them only after a new authentication', async () => {
+    it('makes the grant invalid when scopes are added, and grants the new scopes only after a new authentication', async () => {
       const { id, access_token: token } = await connect({ scope: ['email.read_only'] });
       const widened = await call('patch', `/${id}`, { scope: ['email.read_only', 'calendar'] });
       expect(widened.body.data).toMatchObject({
@@ -314,7 +314,7 @@ describe('/connect/grants', () => {
       expect(await scopesOf(token)).toEqual(['email.read_only', 'calendar']);
     });
 
-    it('makes the grant valid again when the wish for more scopes is taken back', async () => {
+    it('makes the grant valid again when the request for more scopes is withdrawn', async () => {
       const { id } = await connect({ scope: ['email.read_only'] });
       expect((await call('patch', `/${id}`, { scope: null })).body.data.grant_status).toBe(
         'invalid',
@@ -327,7 +327,7 @@ describe('/connect/grants', () => {
       });
     });
 
-    it('does not make a grant valid by scopes when its credentials are what is wrong', async () => {
+    it('keeps a grant with refused credentials invalid when its scopes change', async () => {
       const { id } = await connect({ scope: ['email', 'calendar'] });
       await refuseCredentials(server, id);
       expect((await call('patch', `/${id}`, { scope: ['email'] })).body.data.grant_status).toBe(
@@ -335,7 +335,7 @@ describe('/connect/grants', () => {
       );
     });
 
-    it('inherits the scopes of the integration, as far as the user has agreed to them', async () => {
+    it('uses the scopes of the integration, limited to those that the user has agreed to', async () => {
       await request(server.url)
         .patch('/connect/integrations/sandbox')
         .set(application.basic)
@@ -355,7 +355,7 @@ describe('/connect/grants', () => {
       expect(await scopesOf(token)).toBeNull();
     });
 
-    it('verifies new settings and takes them for a new authentication', async () => {
+    it('verifies new credentials, and treats them as a new authentication', async () => {
       const { id } = await connect({ scope: ['email'] });
       await refuseCredentials(server, id);
       const refused = await call('patch', `/${id}`, {
@@ -377,7 +377,7 @@ describe('/connect/grants', () => {
       });
     });
 
-    it('gives no scopes for settings without credentials, because no user has agreed to them', async () => {
+    it('adds no scopes for settings without credentials, because no user has agreed to them', async () => {
       const { id, access_token: token } = await connect({ scope: ['email.read_only'] });
       const wider = await call('patch', `/${id}`, {
         settings: { sent_copies: true },
@@ -392,7 +392,7 @@ describe('/connect/grants', () => {
       expect(await scopesOf(token)).toEqual(['email']);
     });
 
-    it('makes a grant valid by other settings when its settings are what was wrong', async () => {
+    it('makes an invalid grant valid when changed settings pass verification', async () => {
       const { id } = await connect({ scope: ['email'] });
       await refuseCredentials(server, id);
       const mended = await call('patch', `/${id}`, { settings: { sent_copies: false } });
@@ -400,7 +400,7 @@ describe('/connect/grants', () => {
     });
 
     it.each([
-      ['metadata that is text', { metadata: 'x' }],
+      ['metadata that is a string', { metadata: 'x' }],
       ['nested metadata', { metadata: { a: [1] } }],
       ['an unknown scope', { scope: ['email', 'nothing'] }],
       ['settings that are a list', { settings: [1] }],
@@ -414,7 +414,7 @@ describe('/connect/grants', () => {
   });
 
   describe('DELETE', () => {
-    it('revokes the tokens and takes everything of the account with it', async () => {
+    it('revokes the tokens and deletes all rows of the account', async () => {
       const { id, access_token: token } = await connect();
       const job = '019aa1b2-0000-7000-8000-0000000000ff';
       await rowsOf(
@@ -444,7 +444,7 @@ describe('/connect/grants', () => {
   });
 
   describe('/sync', () => {
-    it('schedules the sync now and answers the bare grant, by POST and GET', async () => {
+    it('schedules a sync pass now and returns the grant without an envelope, by POST and GET', async () => {
       const { id } = await connect();
       for (const method of ['post', 'get'] as const) {
         await rowsOf(
@@ -465,7 +465,7 @@ describe('/connect/grants', () => {
     });
   });
 
-  it('keeps applications apart and takes unknown ids for absent ones', async () => {
+  it('answers 404 for grants of other applications, exactly as for unknown ids', async () => {
     const { id } = await connect();
     const other = await createApplication(server.app);
     const foreign = await createAccount(server.app, other);
@@ -500,7 +500,7 @@ describe('/connect/grants', () => {
     );
   });
 
-  it('needs client id and client secret', async () => {
+  it('needs the client id and the client secret', async () => {
     const { access_token: token } = await connect();
     for (const headers of [{}, application.secretBasic, { authorization: `Bearer ${token}` }]) {
       expect((await call('get', '', undefined, headers as Record<string, string>)).status).toBe(

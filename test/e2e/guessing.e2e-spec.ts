@@ -11,11 +11,11 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 const REDIRECT = 'https://app.example.test/callback';
 const MINUTES_15 = 15 * 60_000;
 let clients = 0;
-/** The address of a client that nobody had before. */
+/** A client address that no other test uses. */
 const newClient = () => `198.51.100.${++clients}`;
 const from = (address: string) => ({ 'x-forwarded-for': address });
 
-describe('guessing', () => {
+describe('limits on guessing', () => {
   const clock = new TestClock();
   let server: TestApp;
   let application: TestApplication;
@@ -64,7 +64,7 @@ describe('guessing', () => {
   };
 
   describe('passwords of an account', () => {
-    it('is stopped after ten wrong ones of a client, counted over pages and native sign-ins', async () => {
+    it('stop a client after ten wrong passwords, counted over pages and native sign-ins together', async () => {
       const mallory = newClient();
       for (let guess = 0; guess < 5; guess++) await native(mallory, 'wrong').expect(400);
       for (let guess = 0; guess < 5; guess++)
@@ -80,13 +80,13 @@ describe('guessing', () => {
       expect(browser.error('password')).toContain('Too many wrong passwords');
     });
 
-    it("does not lock the account's owner out, who is another client", async () => {
+    it("do not lock out the account's owner at another client address", async () => {
       await guessTen(newClient());
       await native(newClient(), 'right').expect(200);
       expect((await page(newClient(), 'right')).page.status).toBe(303);
     });
 
-    it('is counted anew after a quarter of an hour', async () => {
+    it('start again after a quarter of an hour', async () => {
       const mallory = newClient();
       await guessTen(mallory);
       await native(mallory, 'right').expect(429);
@@ -94,7 +94,7 @@ describe('guessing', () => {
       await native(mallory, 'right').expect(200);
     });
 
-    it('leaves other accounts and other applications alone', async () => {
+    it('do not affect other accounts and other applications', async () => {
       const mallory = newClient();
       await guessTen(mallory);
       await native(mallory, 'right', 'bo@sandbox.test').expect(200);
@@ -102,12 +102,12 @@ describe('guessing', () => {
       await native(mallory, 'right').expect(200);
     });
 
-    it('does not count right ones', async () => {
+    it('do not count right passwords', async () => {
       const client = newClient();
       for (let time = 0; time < 25; time++) await native(client, 'right').expect(200);
     });
 
-    it('stops simultaneous attempts as well', async () => {
+    it('also apply to simultaneous attempts', async () => {
       const mallory = newClient();
       const statuses = await Promise.all(
         Array.from({ length: 15 }, async () => (await native(mallory, 'wrong')).status),
@@ -115,7 +115,7 @@ describe('guessing', () => {
       expect(statuses.filter((status) => status === 400)).toHaveLength(10);
     });
 
-    it('is counted for the user names at its servers, too', async () => {
+    it('also count by the user name at the mail servers', async () => {
       const mallory = newClient();
       const guess = (email: string, username: string) =>
         native(mallory, 'wrong', email, {
@@ -125,7 +125,7 @@ describe('guessing', () => {
       await guess('x10@sandbox.test', 'ADA').expect(429);
     });
 
-    it('is counted by all processes together', async () => {
+    it('count the attempts at all processes together', async () => {
       const mallory = newClient();
       await guessTen(mallory);
       const config = server.app.get<AppConfig>(APP_CONFIG);
@@ -141,12 +141,12 @@ describe('guessing', () => {
       expect(await other.during({ ...attempt, client: newClient() }, async () => 'in')).toBe('in');
     });
 
-    it('is stopped after a hundred of all clients together', async () => {
+    it('stop everyone after a hundred wrong passwords from all clients together', async () => {
       for (let client = 0; client < 10; client++) await guessTen(newClient());
       await native(newClient(), 'right').expect(429);
     });
 
-    it('is not limited by the address of an application that proves itself', async () => {
+    it('do not count by client address for an application that sends its client secret', async () => {
       const own = { client_secret: application.clientSecret };
       const backend = newClient();
       for (let guess = 0; guess < 25; guess++)
@@ -181,7 +181,7 @@ describe('guessing', () => {
       };
     };
 
-    it('is answered with 429 after twenty wrong ones, wherever they were tried', async () => {
+    it('answer 429 after twenty wrong ones, at any endpoint', async () => {
       const mallory = newClient();
       const tries = Object.values(wrongOnes(mallory));
       for (let guess = 0; guess < 20; guess++) await tries[guess % tries.length]?.().expect(401);
@@ -189,11 +189,11 @@ describe('guessing', () => {
         const { headers } = await guess().expect(429);
         expect(Number(headers['retry-after'])).toBeGreaterThan(0);
       }
-      // Passwords are tried from there no more, either.
+      // The client cannot try passwords any more either.
       await native(mallory, 'right').expect(429);
     });
 
-    it('never refuses a right one, also from the same address', async () => {
+    it('never refuse a right secret, even from the same address', async () => {
       const shared = newClient();
       const guess = wrongOnes(shared)['GET /connect/grants'];
       for (let time = 0; time < 25; time++) await guess?.();
@@ -217,14 +217,14 @@ describe('guessing', () => {
         .expect(200);
     });
 
-    it('cannot be distinguished from giving none, which does not count', async () => {
+    it('do not count requests without a secret', async () => {
       const client = newClient();
       for (let time = 0; time < 25; time++)
         await request(server.url).get('/connect/grants').set(from(client)).expect(401);
     });
   });
 
-  it('leaves nothing behind once the time is over', async () => {
+  it('leave no row behind after their time is over', async () => {
     await guessTen(newClient());
     clock.advance(MINUTES_15 + 1000);
     const sql = server.app.get(Database);
@@ -232,7 +232,7 @@ describe('guessing', () => {
     expect(await rowsOf(server, 'select 1 from failed_attempt')).toEqual([]);
   });
 
-  it('keeps neither addresses nor names', async () => {
+  it('store neither addresses nor names', async () => {
     await guessTen('203.0.113.77');
     const rows = await rowsOf<{ text: string }>(
       server,
@@ -242,8 +242,8 @@ describe('guessing', () => {
     expect(JSON.stringify(rows)).not.toMatch(/203\.0|sandbox/);
   });
 
-  describe('giving a token up', () => {
-    it('works for an account that has been cancelled, and for nothing else of it', async () => {
+  describe('revoking a token', () => {
+    it('works for a cancelled account, which can do nothing else', async () => {
       const account = await createAccount(server.app, application, {
         email: 'gone@sandbox.test',
         billingState: 'cancelled',

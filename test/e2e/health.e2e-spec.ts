@@ -18,12 +18,12 @@ describe('health', () => {
     return { status, told: body.status as string, failed: checks.filter(({ ok }) => !ok) };
   };
 
-  it('is alive without credentials and says nothing else', async () => {
+  it('is alive without credentials, and reports nothing else', async () => {
     const { status, body } = await request(server.url).get('/health/live');
     expect([status, body]).toEqual([200, { status: 'alive' }]);
   });
 
-  it('is ready when the database answers and the schema is up to date', async () => {
+  it('is ready when the database responds and the schema is up to date', async () => {
     const { status, body } = await ready();
     expect(status).toBe(200);
     expect(body.status).toBe('ready');
@@ -36,7 +36,7 @@ describe('health', () => {
     );
   });
 
-  it('is not ready, but alive, while a check of any room fails', async () => {
+  it('is not ready, but alive, while the check of any module fails', async () => {
     const readiness = server.app.get(Readiness);
     readiness.register('kitchen', () => 'has no water');
     expect(await failed()).toEqual({
@@ -49,7 +49,7 @@ describe('health', () => {
     expect((await ready()).status).toBe(200);
   });
 
-  it('is not ready while it stops', async () => {
+  it('is not ready while the process stops', async () => {
     server.app.get(Draining).begin();
     expect(await failed()).toMatchObject({
       status: 503,
@@ -63,7 +63,7 @@ describe('health', () => {
     expect(await failed()).toMatchObject({ status: 503, failed: [{ name: 'schema' }] });
   });
 
-  it('is not ready, but alive, when the database is gone, and does not tell where it was', async () => {
+  it("is not ready, but alive, when the database is lost, and does not reveal the database's address", async () => {
     await server.database.drop();
     const { status, text } = await ready();
     expect(status).toBe(503);
@@ -71,7 +71,7 @@ describe('health', () => {
     expect((await request(server.url).get('/health/live')).status).toBe(200);
   });
 
-  it('says which methods there are', async () => {
+  it('refuses other methods with 405', async () => {
     expect((await request(server.url).post('/health/live')).status).toBe(405);
   });
 });

@@ -10,12 +10,12 @@ import {
 } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-/** Whatever works without the clock and `setTimeout`. */
+/** The timer functions that stay real: all except the clock and `setTimeout`. */
 const NOT_TIMEOUTS = [
   'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval',
 ] as const; // prettier-ignore
 
-describe('HTTP manners', () => {
+describe('the HTTP interface', () => {
   let server: TestApp;
   let application: TestApplication;
   let ada: TestAccount;
@@ -37,7 +37,7 @@ describe('HTTP manners', () => {
     expect(response.headers['x-request-id']).toBe('abc-1');
   });
 
-  it('makes a request id when none or an invalid one was given', async () => {
+  it('generates a request id if the client sent none or an invalid one', async () => {
     const none = await client().get('/account').set(ada.bearer);
     expect(none.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     const strange = await client().get('/account').set('X-Request-Id', 'a b"c').set(ada.bearer);
@@ -45,7 +45,7 @@ describe('HTTP manners', () => {
   });
 
   it.each(['/account', '/messages', '/calendars', '/events', '/v2/outbox', '/job-statuses'])(
-    'refuses %s without, with wrong and with malformed credentials: flat 401 and a challenge',
+    'refuses %s without credentials and with wrong or malformed ones: flat 401 and a challenge',
     async (path) => {
       const refused = [
         client().get(path),
@@ -83,7 +83,7 @@ describe('HTTP manners', () => {
     await client().get('/account').set('Authorization', `basic ${encoded}`).expect(200);
   });
 
-  it('answers on the integrations address with the envelope', async () => {
+  it('returns errors in an envelope on the integrations address', async () => {
     const response = await client().get('/connect/integrations').set('X-Request-Id', 'r1');
     expect(response.status).toBe(401);
     expect(response.headers['www-authenticate']).toMatch(/^Basic/);
@@ -99,7 +99,7 @@ describe('HTTP manners', () => {
     ['POST', '/job-statuses/1', 'GET'],
     ['DELETE', '/v2/outbox', 'GET, POST'],
     ['DELETE', '/connect/integrations', 'GET, POST'],
-  ])('answers %s %s with 405 and what is allowed', async (method, path, allowed) => {
+  ])('answers %s %s with 405 and lists the allowed methods', async (method, path, allowed) => {
     const response = await client()[method.toLowerCase() as 'patch'](path).set(ada.bearer);
     expect(response.status).toBe(405);
     expect(response.headers['allow']?.split(', ')).toEqual(
@@ -107,7 +107,7 @@ describe('HTTP manners', () => {
     );
   });
 
-  it('takes a trailing slash', async () => {
+  it('accepts a trailing slash', async () => {
     await client().get('/job-statuses/').set(ada.bearer).expect(200);
   });
 
@@ -125,22 +125,22 @@ describe('HTTP manners', () => {
   });
 
   it.each(['/Account', '/MESSAGES', '/CONNECT/grants', '/connect/GRANTS', '/Health/live'])(
-    'knows no path in other letters: %s',
+    'matches paths by case: %s is unknown',
     async (path) => {
       await client().get(path).set(ada.bearer).expect(404);
     },
   );
 
-  it('ignores query parameters it does not know', async () => {
+  it('ignores unknown query parameters', async () => {
     await client().get('/job-statuses?includeTypes=message&limit=1000').set(ada.bearer).expect(200);
   });
 
-  it('answers a path that cannot be decoded without a server error', async () => {
+  it('answers 400 for a path that cannot be decoded', async () => {
     const response = await client().get('/job-statuses/%E0%A4%A').set(ada.bearer);
     expect(response.status).toBe(400);
   });
 
-  it('gives a request id even when a body is refused unread', async () => {
+  it('returns the request id even if it refuses the body before parsing', async () => {
     const flat = await client()
       .post('/calendars')
       .set('X-Request-Id', 'abc-2')
@@ -159,7 +159,7 @@ describe('HTTP manners', () => {
     });
   });
 
-  it('refuses more values than a schema should look at, by the name of the field', async () => {
+  it('refuses a field with too many values by name, before checking its schema', async () => {
     const to = `[${'0,'.repeat(200_000)}0]`;
     const response = await client()
       .post('/v2/outbox')
@@ -191,10 +191,10 @@ describe('HTTP manners', () => {
     expect(response.headers['cache-control']).toBe('no-store');
   });
 
-  /** Stops the clock of the limits: what is asked then is asked within one second. */
+  /** Stops the clock of the rate limits, so that all requests fall into the same second. */
   const withinOneSecond = () => jest.useFakeTimers({ doNotFake: [...NOT_TIMEOUTS] });
 
-  it('limits requests per second and says when to come back', async () => {
+  it('limits requests per second, and reports when to retry', async () => {
     const limited = await startTestApp({ ROLES: 'api', RATE_LIMIT_ACCOUNT: '3' });
     try {
       const account = await createAccount(limited.app, await createApplication(limited.app));
@@ -212,7 +212,7 @@ describe('HTTP manners', () => {
         message: 'Too many requests',
         type: 'invalid_request_error',
       });
-      // Another endpoint has its own budget.
+      // Another endpoint has its own limit.
       await request(limited.url).get('/account').set(account.bearer).expect(200);
       jest.advanceTimersByTime(1_000);
       await request(limited.url).get('/job-statuses').set(account.bearer).expect(200);
@@ -222,7 +222,7 @@ describe('HTTP manners', () => {
     }
   });
 
-  it('counts requests that only name an application for the address of the client, not for the application', async () => {
+  it("counts requests with only a client id against the client's address, not against the application", async () => {
     const limited = await startTestApp({
       ROLES: 'api',
       RATE_LIMIT_APPLICATION: '3',
@@ -251,7 +251,7 @@ describe('HTTP manners', () => {
     }
   });
 
-  it('serves only health in a worker, and only its surface where SERVE says so', async () => {
+  it('serves only health checks in a worker, and only the API that SERVE selects', async () => {
     const worker = await startTestApp({ ROLES: 'worker' });
     const main = await startTestApp({ ROLES: 'api', SERVE: 'main' });
     try {
@@ -267,7 +267,7 @@ describe('HTTP manners', () => {
     }
   });
 
-  it("refuses an application at the other region's address and names its own", async () => {
+  it("refuses an application at the other region's address, and names the application's own region", async () => {
     const regional = await startTestApp({
       INTEGRATIONS_URL_US: 'https://us.example.test',
       INTEGRATIONS_URL_EU: 'https://eu.example.test',

@@ -33,7 +33,7 @@ describe('/connect/integrations', () => {
   };
   const list = async () => (await call('get')).body.data as { id: string; provider: string }[];
 
-  it('creates one and answers it in the envelope, without the secret', async () => {
+  it('creates an integration and returns it in the envelope, without the secret', async () => {
     const response = await call('post', '', GOOGLE);
     expect(response.status).toBe(200);
     expect(response.body).toEqual({
@@ -51,7 +51,7 @@ describe('/connect/integrations', () => {
     });
   });
 
-  it('never shows the client secret, on any answer', async () => {
+  it('never returns the client secret', async () => {
     const answers = [
       await call('post', '', GOOGLE),
       await call('post', '', GOOGLE),
@@ -63,7 +63,7 @@ describe('/connect/integrations', () => {
     for (const answer of answers) expect(answer.text).not.toContain('very-secret-value');
   });
 
-  it('accepts a minimal sandbox integration, numbers as text and JSON under any content type', async () => {
+  it('accepts a minimal sandbox integration, numbers as strings, and JSON under any content type', async () => {
     const minimal = await call('post', '', { name: 'S', provider: 'sandbox' });
     expect(minimal.body.data).toMatchObject({
       settings: {},
@@ -79,7 +79,7 @@ describe('/connect/integrations', () => {
     expect(text.body.data).toMatchObject({ expires_in: 120, scope: [] });
   });
 
-  it('reads, changes and deletes by provider and by id', async () => {
+  it('reads, changes and deletes an integration by provider and by id', async () => {
     const { id } = (await call('post', '', GOOGLE)).body.data;
     expect((await call('get', '/google')).body).toEqual((await call('get', `/${id}`)).body);
     const changed = await call('patch', `/${id}`, {
@@ -104,7 +104,7 @@ describe('/connect/integrations', () => {
     expect((await call('post', '', GOOGLE)).status).toBe(200);
   });
 
-  it('lists with limit and offset, 10 by default', async () => {
+  it('lists integrations with limit and offset, 10 by default', async () => {
     for (const provider of ['sandbox', 'imap'])
       await call('post', '', { name: provider, provider });
     await call('post', '', GOOGLE);
@@ -128,7 +128,7 @@ describe('/connect/integrations', () => {
     }
   });
 
-  it('refuses a second one for the provider with 409', async () => {
+  it('refuses a second integration for the same provider with 409', async () => {
     await call('post', '', GOOGLE);
     const second = await call('post', '', { ...GOOGLE, name: 'Another' });
     expect(second.status).toBe(409);
@@ -140,7 +140,7 @@ describe('/connect/integrations', () => {
     expect(await list()).toHaveLength(1);
   });
 
-  it('lets one of several simultaneous creations win', async () => {
+  it('creates only one of several simultaneous integrations', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => call('post', '', GOOGLE)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(5);
@@ -172,11 +172,15 @@ describe('/connect/integrations', () => {
     ],
     ['a lifetime of 60 seconds', { expires_in: 60 }, 'expires_in'],
     ['a lifetime of ten years', { expires_in: 315_360_000 }, 'expires_in'],
-    ['a lifetime in words', { expires_in: 'soon' }, 'expires_in'],
+    ['a lifetime that is not a number', { expires_in: 'soon' }, 'expires_in'],
     ['an unknown scope', { scope: ['email', 'everything'] }, 'everything'],
-    ['a redirect address that is none', { redirect_uris: ['not a url'] }, 'redirect_uris.0'],
     [
-      'a redirect address of another scheme',
+      'a redirect address that is not a web address',
+      { redirect_uris: ['not a url'] },
+      'redirect_uris.0',
+    ],
+    [
+      'a redirect address with a scheme other than http(s)',
       { redirect_uris: ['javascript:alert(1)'] },
       'redirect_uris.0',
     ],
@@ -191,14 +195,14 @@ describe('/connect/integrations', () => {
     expect(await list()).toEqual([]);
   });
 
-  it('accepts lifetimes just inside the bounds', async () => {
+  it('accepts the shortest and the longest allowed lifetime', async () => {
     expect((await call('post', '', { ...GOOGLE, expires_in: 61 })).body.data.expires_in).toBe(61);
     expect((await call('patch', '/google', { expires_in: 315_359_999 })).body.data.expires_in).toBe(
       315_359_999,
     );
   });
 
-  it('refuses to empty settings the provider needs', async () => {
+  it('refuses to empty settings that the provider needs', async () => {
     await call('post', '', GOOGLE);
     const response = await call('patch', '/google', { name: 'x', settings: { client_secret: '' } });
     expect(response.status).toBe(400);
@@ -215,7 +219,7 @@ describe('/connect/integrations', () => {
     };
     const imap = { ...GOOGLE, name: 'Mail', provider: 'imap', settings };
 
-    it('keeps the issuer and the servers, and shows them without the secret', async () => {
+    it('stores the issuer and the servers, and shows them without the secret', async () => {
       const created = await call('post', '', imap);
       const { client_secret: _, ...shown } = settings;
       expect(created.body.data.settings).toEqual({
@@ -229,7 +233,7 @@ describe('/connect/integrations', () => {
       expect(changed.body.data.settings).toMatchObject({ smtp_port: 465, smtp_files_sent: true });
     });
 
-    it('sends the secret to no other server than the one it was given for', async () => {
+    it('requires the secret again when the issuer or an endpoint changes, so that no other server receives it', async () => {
       await call('post', '', imap);
       const other = { issuer: 'https://evil.example' };
       const refused = await call('patch', '/imap', { settings: other });
@@ -253,13 +257,13 @@ describe('/connect/integrations', () => {
       expect((await call('patch', '/imap', { settings: anew })).status).toBe(200);
     });
 
-    it('goes back to passwords when the settings are emptied', async () => {
+    it('returns to passwords when the settings are emptied', async () => {
       await call('post', '', imap);
       const nothing = { client_id: '', issuer: '', imap_host: '', smtp_host: '' };
       expect((await call('patch', '/imap', { settings: nothing })).body.data.settings).toEqual({});
     });
 
-    it('takes an issuer without TLS only on a host that is allowed', async () => {
+    it('accepts an issuer without TLS only on an allowed host', async () => {
       const created = await call('post', '', {
         ...imap,
         settings: { ...settings, issuer: 'http://127.0.0.1:4000' },
@@ -305,16 +309,20 @@ describe('/connect/integrations', () => {
         { issuer: 'https://10.0.0.1' },
         'settings.issuer must have a public',
       ],
-      ['an issuer that is no address', { issuer: 'login' }, 'settings.issuer must be an https'],
       [
-        'a host that is an address',
+        'an issuer that is not a web address',
+        { issuer: 'login' },
+        'settings.issuer must be an https',
+      ],
+      [
+        'a web address instead of a host name',
         { imap_host: 'imaps://imap.example.test' },
         'settings.imap_host',
       ],
-      ['a port that is none', { imap_port: 70_000 }, 'settings.imap_port'],
+      ['a port out of range', { imap_port: 70_000 }, 'settings.imap_port'],
       ['an unknown security', { smtp_security: 'ssl' }, 'settings.smtp_security'],
       [
-        'an unknown way to authenticate',
+        'an unknown authentication method',
         { token_endpoint_auth_method: 'x' },
         'token_endpoint_auth_method',
       ],
@@ -325,7 +333,7 @@ describe('/connect/integrations', () => {
       expect(await list()).toEqual([]);
     });
 
-    it('refuses them for other providers', async () => {
+    it('refuses these settings for other providers', async () => {
       const response = await call('post', '', {
         ...GOOGLE,
         settings: { ...GOOGLE.settings, issuer: settings.issuer },
@@ -337,7 +345,7 @@ describe('/connect/integrations', () => {
     });
   });
 
-  it('refuses broken JSON, JSON that is no object and methods that do not exist', async () => {
+  it('refuses broken JSON, JSON that is not an object, and unsupported methods', async () => {
     const send = (text: string) =>
       request(server.url)
         .post('/connect/integrations')
@@ -368,7 +376,7 @@ describe('/connect/integrations', () => {
     expect((await call('get', '/google')).body.data.name).toBe('Google');
   });
 
-  it('answers 404 for keys that are no provider and no id', async () => {
+  it('answers 404 for keys that are neither a provider nor an id', async () => {
     for (const key of [
       'nope',
       '1',
@@ -385,7 +393,7 @@ describe('/connect/integrations', () => {
     }
   });
 
-  it('needs client id and client secret', async () => {
+  it('needs the client id and the client secret', async () => {
     const basic = (text: string) => ({
       authorization: `Basic ${Buffer.from(text).toString('base64')}`,
     });

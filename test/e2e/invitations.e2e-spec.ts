@@ -31,13 +31,13 @@ interface Invitation {
   job_status_id: string;
 }
 
-/** A scheduling message as two independent readers understand it. */
+/** A scheduling message, parsed by two independent libraries. */
 interface ReadMail {
   subject: string | undefined;
   to: string[];
   mail: Email;
   method: unknown;
-  /** node-ical's and ical.js' view of the first event. */
+  /** The first event, parsed by node-ical and by ical.js. */
   first: VEvent;
   event: ICAL.Component;
   events: ICAL.Component[];
@@ -49,7 +49,7 @@ async function readMail(mime: Buffer): Promise<ReadMail> {
   const raw = String(mime);
   const ics = mail.attachments.find(({ filename }) => filename === 'invite.ics');
   expect(ics?.mimeType).toBe('application/ics');
-  // The parser changes line ends.
+  // The mail parser changes line ends, so the file is decoded from the raw message.
   const encoded = /filename=invite\.ics[^]*?\r\n\r\n([A-Za-z0-9+/=\r\n]+)/.exec(raw)?.[1] ?? '';
   const text = Buffer.from(encoded, 'base64').toString();
   const root = new ICAL.Component(ICAL.parse(text) as unknown[]);
@@ -121,7 +121,7 @@ describe('notify_participants', () => {
   const remove = (id: string) =>
     send('delete', `/events/${id}?notify_participants=true`).expect(200);
 
-  /** Once each has reached its end. */
+  /** The invitations of an event, as soon as none of them is pending or delayed. */
   async function invitations(id: string, count: number): Promise<Invitation[]> {
     return until(`${count} invitations`, async () => {
       const { body } = await send('get', `/events/${id}/invitations`).expect(200);
@@ -132,7 +132,7 @@ describe('notify_participants', () => {
     });
   }
 
-  /** What an address has received about an event, in order. */
+  /** The messages that an address has received about an event, oldest first. */
   async function inbox(address: string, id: string): Promise<ReadMail[]> {
     const rows = await server.app.get(Database).query<{ mime: Buffer }>(
       `select s.mime from sandbox_message s
@@ -146,7 +146,7 @@ describe('notify_participants', () => {
     return Promise.all(rows.map(({ mime }) => readMail(mime)));
   }
 
-  it('invites each participant once, from the account', async () => {
+  it("invites each participant once, from the account's address", async () => {
     const { id } = await create({
       participants: [BO, CY, { email: 'ADA@sandbox.test', status: 'yes' }],
       location: 'Room 1',
@@ -199,7 +199,7 @@ describe('notify_participants', () => {
     const attendee = mail?.event.getAllProperties('attendee')[0];
     expect(attendee?.getFirstParameter('rsvp')).toBe('TRUE');
     expect(attendee?.getFirstParameter('role')).toBe('REQ-PARTICIPANT');
-    // The mail is a job like any other, but not one of the outbox' own.
+    // The invitation has a job like any other message, but it is not listed in the outbox.
     const { body: job } = await send(
       'get',
       `/job-statuses/${told[0]?.job_status_id}?view=expanded`,
@@ -213,7 +213,7 @@ describe('notify_participants', () => {
     await send('get', `/v2/outbox/${told[0]?.job_status_id}`).expect(404);
   });
 
-  it('informs remaining, new and removed participants of a change, with a higher SEQUENCE', async () => {
+  it('notifies remaining, new and removed participants of a change, with a higher SEQUENCE', async () => {
     const { id } = await create({ participants: [BO, CY] });
     await invitations(id, 2);
     const di = { email: 'di@sandbox.test', name: 'Di' };
@@ -247,7 +247,7 @@ describe('notify_participants', () => {
     expect(bo?.first.uid).toBe(cy?.first.uid);
   });
 
-  it('cancels once when the event is deleted', async () => {
+  it('sends one cancellation when the event is deleted', async () => {
     const { id } = await create({});
     await invitations(id, 1);
     await remove(id);
@@ -262,7 +262,7 @@ describe('notify_participants', () => {
     expect(await invitations(id, 2)).toHaveLength(2);
   });
 
-  it('sends nothing for changes that participants do not see, and counts their revisions', async () => {
+  it('sends nothing for changes that participants do not see, but counts them in SEQUENCE', async () => {
     const { id } = await create({});
     await invitations(id, 1);
     await change(id, { metadata: { team: 'sales' }, busy: false });
@@ -274,7 +274,7 @@ describe('notify_participants', () => {
     ]);
   });
 
-  it('shows hidden participants only themselves', async () => {
+  it('shows each hidden participant only their own address', async () => {
     const { id } = await create({ participants: [BO, CY], hide_participants: true });
     const told = await invitations(id, 2);
     expect(new Set(told.map(({ job_status_id }) => job_status_id)).size).toBe(2);
@@ -285,7 +285,7 @@ describe('notify_participants', () => {
     }
   });
 
-  it('sends whole series, with their rules, exceptions and time zone', async () => {
+  it('sends a whole series with its rules, exceptions and time zone', async () => {
     const recurrence = {
       rrule: ['RRULE:FREQ=WEEKLY;COUNT=6', 'EXDATE:20300324T184640'],
       timezone: 'Europe/Berlin',
@@ -301,7 +301,7 @@ describe('notify_participants', () => {
     expect(mail?.mail.text).toContain('Repeats: every week');
   });
 
-  it('sends single instances of a series with their RECURRENCE-ID', async () => {
+  it('sends a single instance of a series with its RECURRENCE-ID', async () => {
     const recurrence = { rrule: ['RRULE:FREQ=WEEKLY;COUNT=4'], timezone: 'Europe/Berlin' };
     const { id } = await create({ recurrence });
     await invitations(id, 1);
@@ -326,7 +326,7 @@ describe('notify_participants', () => {
     expect(cancelled?.event.getFirstProperty('recurrence-id')?.toICALString()).toBe(recurrenceId);
   });
 
-  it('sends nothing when the change cannot be written to the calendar, and reports that', async () => {
+  it('sends nothing when the change cannot be written to the calendar, and reports the reason', async () => {
     const { id } = await create({ title: '[sandbox:rejected] Review' });
     expect(await invitations(id, 1)).toMatchObject([
       {
@@ -339,7 +339,7 @@ describe('notify_participants', () => {
     expect(await inbox(BO.email, id)).toEqual([]);
   });
 
-  it('informs a removed participant even when the event is deleted before the change is in the calendar', async () => {
+  it('notifies a removed participant even if the event is deleted before the change reaches the calendar', async () => {
     const { id } = await create({ participants: [BO, CY] });
     await invitations(id, 2);
     const { body } = await change(id, {
@@ -363,7 +363,7 @@ describe('notify_participants', () => {
     expect(await inbox(BO.email, id)).toMatchObject([{ method: 'REQUEST' }, { method: 'CANCEL' }]);
   });
 
-  it("sends nothing for somebody else's event", async () => {
+  it('sends nothing for an event with another organizer', async () => {
     const { id } = await create({}, '');
     await server.app
       .get(Database)
@@ -373,7 +373,7 @@ describe('notify_participants', () => {
     expect((await send('get', `/events/${id}/invitations`)).body).toEqual([]);
   });
 
-  it('refuses accounts that cannot send mail or must not, before anything is stored', async () => {
+  it('refuses accounts without a sending scope or without mail, and stores nothing', async () => {
     const cannot = await createAccount(server.app, application, { scope: ['calendar'] });
     const calendar = await createCalendar(cannot);
     const body = { calendar_id: calendar, when: WHEN, participants: [BO] };

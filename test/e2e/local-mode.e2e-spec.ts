@@ -11,10 +11,13 @@ import { until } from '../support/until.ts';
 import { runScript, type RunningScript, startScript } from '../support/npm-script.ts';
 
 const LISTENS = /is listening on/;
-/** Several processes one after the other, some of which make a database; `until` may wait in between. */
+/**
+ * Enough for several processes one after the other, some of which create a database, and for the
+ * waits of `until`.
+ */
 const PATIENCE_MS = 300_000;
 
-/** Runs shell lines as somebody pastes them. */
+/** Runs shell lines as a user would paste them. */
 async function paste(lines: string): Promise<string> {
   const { stdout } = await promisify(execFile)('bash', ['-ec', lines], {
     env: { PATH: process.env['PATH'], HOME: os.tmpdir() },
@@ -51,14 +54,14 @@ describe('npm start', () => {
     running?.child.kill(signal);
     return (await running?.ended)?.code;
   }
-  /** Number of the embedded server's process. */
+  /** Process id of the embedded PostgreSQL server. */
   const databasePid = (): number =>
     Number(
       fs.readFileSync(path.join(folder, 'data/postgres/postmaster.pid'), 'utf8').split('\n')[0],
     );
 
   it(
-    'prints tokens, a client id and lines to paste the first time, and they are true',
+    'prints tokens, a client id and commands on the first start, and the commands work',
     async () => {
       await start();
       const welcome = (await running?.printed('npx api integrations get')) ?? '';
@@ -67,7 +70,8 @@ describe('npm start', () => {
       const curl = (line: string): string =>
         line.replace(/^curl /, 'curl --silent --fail-with-body ');
       const lines = pasted.map(curl).join('\n');
-      // The mailbox is fetched in the background, in well under a second; a person is not as fast.
+      // The worker reads the mailbox in the background in well under a second, but the pasted lines
+      // can be faster than that.
       const out = await until('the messages of Ada', async () => {
         const answers = await paste(lines);
         return answers.includes('"subject":"Welcome to your sandbox mailbox"') && answers;
@@ -96,7 +100,7 @@ describe('npm start', () => {
   );
 
   it(
-    'keeps the data and shows no secret the second time',
+    'keeps the data and shows no secret on the second start',
     async () => {
       await start();
       const welcome = (await running?.printed('Or start afresh')) ?? '';
@@ -112,7 +116,7 @@ describe('npm start', () => {
   );
 
   it(
-    'makes no demo application and shows no tokens when NODE_ENV is production',
+    'creates no demo application and shows no tokens when NODE_ENV is production',
     async () => {
       const own = {
         NODE_ENV: 'production',
@@ -134,7 +138,7 @@ describe('npm start', () => {
   );
 
   it(
-    'refuses a folder that another one uses, and a port that is taken, before it starts anything',
+    'refuses a folder that another Carillon uses and a port that is taken, before it starts anything',
     async () => {
       await start();
       const folderTaken = await runScript('start', [], { ...environment, PORT: otherPort });
@@ -167,7 +171,7 @@ describe('npm start', () => {
   );
 
   it(
-    'uses the server of DATABASE_URL, names the command when its schema is behind, and makes no demo data',
+    'uses the server of DATABASE_URL, names the migration command if the schema is behind, and creates no demo data',
     async () => {
       const server = await startEmbeddedPostgres({ settings: { fsync: 'off' } });
       const own = {
@@ -214,7 +218,7 @@ describe('npm start', () => {
       'Cannot use the database of DATABASE_URL: connect ECONNREFUSED',
     ],
   ])(
-    'says what is wrong with %j and ends with 1',
+    'reports what is wrong with %j and exits with 1',
     async (wrong, message) => {
       const { code, output } = await runScript('start', [], {
         ...environment,
@@ -234,7 +238,7 @@ describe('npm start', () => {
 
 describe('npm run demo', () => {
   it(
-    'verifies the whole main job and ends with 0',
+    'runs and verifies the whole demo and exits with 0',
     async () => {
       const { code, output } = await runScript('demo', [], {});
       expect(output).toMatch(/All \d+ checks of 18 steps are true/);

@@ -4,7 +4,7 @@ import { registerSandbox } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-/** What the end of a suite says of its log: the text of its error. */
+/** The error text with which the end of a suite reports the log, or an empty string. */
 async function closing(server: TestApp): Promise<string> {
   return server.close().then(
     () => '',
@@ -12,7 +12,7 @@ async function closing(server: TestApp): Promise<string> {
   );
 }
 
-describe('a suite with an application of its own', () => {
+describe('a suite with its own application', () => {
   let server: TestApp;
   let application: TestApplication;
 
@@ -42,21 +42,21 @@ describe('a suite with an application of its own', () => {
     return body.data as { access_token: string };
   };
 
-  it('passes when its requests were logged and no secret was', async () => {
+  it('passes if its requests were logged without secrets', async () => {
     await connect();
     expect(await closing(server)).toBe('');
   });
 
   it.each<[string, () => Promise<string> | string]>([
     [
-      'the access token of an account that the test made',
+      'the access token of an account that the test created',
       async () => (await createAccount(server.app, application)).token,
     ],
-    ['an access token in an answer', async () => (await connect()).access_token],
+    ['an access token in a response', async () => (await connect()).access_token],
     ['a password in a request', async () => (await connect()) && 'mailbox-p4ss"word'],
     ['the client secret', () => application.clientSecret],
     [
-      'the credentials of a request as they were sent',
+      'an encoded Authorization header',
       async () => {
         await connect();
         return application.basic['authorization']?.split(' ')[1] ?? '';
@@ -77,7 +77,7 @@ describe('a suite with an application of its own', () => {
       },
     ],
   ])(
-    'fails at its end when %s was logged, and names the line and not the secret',
+    'fails at its end if %s was logged, and prints the line without the secret',
     async (_, leak) => {
       const value = await leak();
       expect(value.length).toBeGreaterThan(8);

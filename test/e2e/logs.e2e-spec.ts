@@ -64,7 +64,10 @@ describe('logs', () => {
     await seed.close();
   });
 
-  /** Everything secret goes through the server, in requests that succeed, that are refused and that fail inside. */
+  /**
+   * Sends every kind of secret to the server, in requests that succeed, are refused, and fail
+   * internally.
+   */
   async function use(): Promise<string[]> {
     const { basic, secretBasic, clientId } = application;
     const client = request(server.url);
@@ -122,7 +125,7 @@ describe('logs', () => {
     return [token, ...links];
   }
 
-  /** Somebody signs in on the pages. @returns what is in their links */
+  /** Signs a user in on the pages. @returns the secrets in the links and cookies */
   async function signIn(): Promise<string[]> {
     const redirect_uri = `https://app.example.test/${WORDS.path}`;
     const { body } = await request(server.url)
@@ -149,7 +152,7 @@ describe('logs', () => {
       .get('/oauth/token')
       .query({ client_id: application.clientId, client_secret, code })
       .expect(200);
-    // What is refused, for its code, its shape or its servers, leaves no more.
+    // Refused requests must not log secrets either.
     const refused = request(server.url);
     await refused
       .get('/oauth/token')
@@ -179,12 +182,12 @@ describe('logs', () => {
     return [link.searchParams.get('id') ?? '', code, ...browser.cookies.values()];
   }
 
-  it('hold no secret, no address of a person and no word of a message', () => {
+  it("contain no secret, no person's address and no word of a message", () => {
     const text = server.output();
     expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
   });
 
-  it('record every request, even one whose body was refused', () => {
+  it('contain every request, even one with a refused body', () => {
     const requests = lines.flatMap(({ req, res }) =>
       req && res ? [`${req.method} ${req.path} ${res.status}`] : [],
     );
@@ -198,7 +201,7 @@ describe('logs', () => {
     );
   });
 
-  it('record internal failures under the request id that the client has', () => {
+  it('contain internal failures under the request id that the client received', () => {
     const failure = lines.find(({ req, err }) => req?.id === 'failing' && err?.code !== undefined);
     expect(failure).toMatchObject({
       level: 50,

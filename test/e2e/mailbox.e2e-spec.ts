@@ -54,14 +54,14 @@ describe('a mailbox, from connection to reply', () => {
     ]);
   });
 
-  it('starts empty when it is asked to', async () => {
+  it('starts empty if the settings ask for no sample messages', async () => {
     const quiet = await connect('quiet@sandbox.test', { sample_messages: false });
     const calendars = () => request(server.url).get('/calendars').set(quiet.bearer);
     await until('the first sync', async () => (await calendars()).body.length === 1);
     expect(await messages(quiet)).toEqual([]);
   });
 
-  it('shows what was sent, with the ids that were promised, and what arrived, and keeps the thread', async () => {
+  it('shows sent messages with the announced ids, shows received messages, and keeps the thread', async () => {
     const [bo, cy] = [
       await connect('bo@sandbox.test', { sample_messages: false }),
       await connect('cy@sandbox.test', { sample_messages: false }),
@@ -106,7 +106,7 @@ describe('a mailbox, from connection to reply', () => {
     expect(thread.map(({ folder }) => folder.name).sort()).toEqual(['inbox', 'sent']);
   });
 
-  it('mirrors each message once, however fast they come', async () => {
+  it('stores each message once, even if many arrive at once', async () => {
     const [from, to] = [
       await connect('from@sandbox.test', { sample_messages: false }),
       await connect('to@sandbox.test', { sample_messages: false }),

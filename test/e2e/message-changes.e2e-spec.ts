@@ -38,7 +38,7 @@ describe('PUT /messages/{id}', () => {
         : (job as { status: string; reason?: string; action: string });
     });
 
-  /** A mirrored account with one message. */
+  /** Creates a mirrored account with one message. */
   async function mailbox(subject = 'Hello', overrides: Parameters<typeof createAccount>[2] = {}) {
     const account = await createAccount(server.app, application, { mirrored: true, ...overrides });
     const header = await deliver(server, account, [`Subject: ${subject}`, '', 'Good day.']);
@@ -64,7 +64,7 @@ describe('PUT /messages/{id}', () => {
       )
     )[0]?.id ?? '';
 
-  it('shows the change at once, writes it to the provider, and keeps it', async () => {
+  it('shows the change at once, writes it to the provider, and keeps it after the next sync pass', async () => {
     const { account, header, id } = await mailbox();
     const archive = await folderId(account, 'archive');
     const response = await put(account, id, { unread: false, starred: true, folder_id: archive });
@@ -94,7 +94,7 @@ describe('PUT /messages/{id}', () => {
     expect(await get(account, `/messages?in=archive&view=ids`)).toEqual([id]);
   });
 
-  it('changes nothing that is not sent, also by PATCH and by older names of fields', async () => {
+  it('changes only the given fields, also by PATCH and by older field names', async () => {
     const { account, id } = await mailbox();
     const trash = await folderId(account, 'trash');
     const response = await request(server.url)
@@ -111,7 +111,7 @@ describe('PUT /messages/{id}', () => {
     });
   });
 
-  it('keeps metadata here, and sends no webhook for it', async () => {
+  it('stores metadata only here, and sends no webhook for metadata', async () => {
     const { account, id } = await mailbox();
     const response = await put(account, id, { metadata: { team: 'sales' } });
     expect(response.body).toMatchObject({ metadata: { team: 'sales' }, unread: true });
@@ -137,7 +137,7 @@ describe('PUT /messages/{id}', () => {
     });
   });
 
-  it('moves nothing back when the folder it was read with is sent along', async () => {
+  it('does not move a message back if the client sends the folder that it had read', async () => {
     const { account, header, id } = await mailbox();
     const inbox = await folderId(account, 'inbox');
     const replica = await replicaOf(account);
@@ -163,7 +163,7 @@ describe('PUT /messages/{id}', () => {
     const names = (message: { labels: { name: string }[] }) =>
       message.labels.map(({ name }) => name).sort();
 
-    it('follow the rules of folders', async () => {
+    it('follow the same rules as folders', async () => {
       const { account, header, id } = await labelled();
       const ids = async (...wanted: string[]) =>
         Promise.all(wanted.map((name) => folderId(account, name)));
@@ -195,7 +195,7 @@ describe('PUT /messages/{id}', () => {
       }
     });
 
-    it('are refused where they cannot be', async () => {
+    it('are refused in combinations that do not exist', async () => {
       const { account, id } = await labelled();
       const [trash, spam, drafts, all] = await Promise.all(
         ['trash', 'spam', 'drafts', 'all'].map((name) => folderId(account, name)),
@@ -213,7 +213,7 @@ describe('PUT /messages/{id}', () => {
     });
   });
 
-  it('refuses what is wrong by name, and changes nothing', async () => {
+  it('refuses wrong fields by name, and changes nothing', async () => {
     const { account, id } = await mailbox();
     const stranger = await createAccount(server.app, application);
     const drafts = await folderId(account, 'drafts');
@@ -242,7 +242,7 @@ describe('PUT /messages/{id}', () => {
     expect(await get(account, '/job-statuses')).toEqual([]);
   });
 
-  it('needs a scope that allows it, and credentials that are accepted', async () => {
+  it('needs a scope that allows the change, and credentials that the provider accepts', async () => {
     const scoped = async (scope: string[], body: object) => {
       const { account, id } = await mailbox('Scoped', { scope: scope as never });
       return (
@@ -265,8 +265,8 @@ describe('PUT /messages/{id}', () => {
     expect((await put(account, id, { unread: false })).status).toBe(403);
   });
 
-  describe('a change the provider refuses', () => {
-    it('is taken back, and its job says why', async () => {
+  describe('a change that the provider rejects', () => {
+    it('is reverted, and its job reports the reason', async () => {
       const { account, id } = await mailbox('[sandbox:rejected] Stubborn');
       const before = await get(account, `/messages/${id}`);
       const archive = await folderId(account, 'archive');
@@ -279,7 +279,7 @@ describe('PUT /messages/{id}', () => {
       expect(await get(account, `/messages/${id}`)).toEqual(before);
     });
 
-    it('is not taken back where somebody has changed it since', async () => {
+    it('is not reverted where a later change has replaced it', async () => {
       const { account, id } = await mailbox('[sandbox:rejected+1] Stubborn once');
       const [first, second] = [
         await put(account, id, { unread: false, starred: true }),
@@ -295,7 +295,7 @@ describe('PUT /messages/{id}', () => {
       });
     });
 
-    it('twice leaves the message as it was in the beginning', async () => {
+    it('twice leaves the message in its original state', async () => {
       const { account, id } = await mailbox('[sandbox:rejected] Stubborn for ever');
       const first = await put(account, id, { starred: true });
       const second = await put(account, id, { starred: true });
@@ -305,7 +305,7 @@ describe('PUT /messages/{id}', () => {
     });
   });
 
-  it('ends in the same state here and at the provider when many change the message at once', async () => {
+  it('ends in the same state here and at the provider after many simultaneous changes', async () => {
     const { account, header, id } = await mailbox();
     const [archive, inbox] = [await folderId(account, 'archive'), await folderId(account, 'inbox')];
     const responses = await Promise.all(

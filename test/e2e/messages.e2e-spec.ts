@@ -19,7 +19,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const UNKNOWN = '019aa1b2-0000-7000-8000-00000000dead';
 
-/** A message to be put into a mailbox. */
+/** A message to store in a mailbox. */
 interface Seed {
   subject: string;
   from?: string;
@@ -27,7 +27,7 @@ interface Seed {
   cc?: string;
   bcc?: string;
   headers?: string[];
-  /** Content headers, empty line, content. */
+  /** Content headers, an empty line, and the content. */
   content?: string[];
 }
 
@@ -89,7 +89,7 @@ describe('/messages', () => {
       );
   }
 
-  /** An account with these messages, mirrored, one hour apart, the first the oldest. */
+  /** Creates a mirrored account with these messages, one hour apart and the oldest first. */
   async function mailbox(
     seeds: readonly Seed[],
     overrides: Parameters<typeof createAccount>[2] = {},
@@ -114,7 +114,7 @@ describe('/messages', () => {
 
   const at = (hour: number) => 1_700_000_000 + hour * 3600;
 
-  describe('shape', () => {
+  describe('the returned message', () => {
     const seed: Seed = {
       subject: 'Grüße',
       from: 'Bo Tanaka <Bo@Example.test>',
@@ -137,7 +137,7 @@ describe('/messages', () => {
       ],
     };
 
-    it('is that of a message on an account with folders', async () => {
+    it('has a folder on an account with folders', async () => {
       ada = await mailbox([seed]);
       const response = await get('/messages');
       expect(response.status).toBe(200);
@@ -203,7 +203,7 @@ describe('/messages', () => {
       ]);
     });
 
-    it('has a folder of null when the message is in none', async () => {
+    it('has a folder of null if the message is in no folder', async () => {
       ada = await mailbox([seed]);
       await query(
         `delete from message_folder where message_id in (select id from message where account_id = $1)`,
@@ -260,7 +260,7 @@ describe('/messages', () => {
          where message_id = (select id from message where account_id = $1 and subject = 'fourth')`,
         ada.id,
       );
-      // Somebody else's mailbox with the same content must never show.
+      // A mailbox of another account with the same content, which must never be listed.
       await mailbox([{ subject: 'first', from: 'bo@x.test' }]);
     });
 
@@ -325,21 +325,21 @@ describe('/messages', () => {
         },
         ['second'],
       ], // prettier-ignore
-    ])('%j', async (parameters, subjects) => {
+    ])('return the right messages for %j', async (parameters, subjects) => {
       expect(await list(parameters)).toEqual(subjects);
       const { body } = await get('/messages').query({ ...parameters, view: 'count' });
-      // The page is ignored.
+      // A count ignores limit and offset.
       const whole = 'limit' in parameters || 'offset' in parameters ? await list({}) : subjects;
       expect(body).toEqual({ count: whole.length });
     });
 
-    it('finds a folder by its id, and messages by their thread', async () => {
+    it('find messages by the id of their folder or thread', async () => {
       const [fourth] = (await get('/messages').query({ subject: 'fourth' })).body;
       expect(await list({ in: fourth.folder.id })).toEqual(['fourth']);
       expect(await list({ thread_id: fourth.thread_id })).toEqual(['fourth']);
     });
 
-    it('counts, ignoring the page, and lists ids', async () => {
+    it('count messages regardless of limit and offset, and list ids', async () => {
       expect((await get('/messages?view=count&limit=1&offset=1')).body).toEqual({ count: 4 });
       expect((await get('/messages?view=count&unread=false')).body).toEqual({ count: 1 });
       const all = (await get('/messages')).body as { id: string }[];
@@ -348,7 +348,7 @@ describe('/messages', () => {
       );
     });
 
-    it('shows drafts only to those who ask for their folder', async () => {
+    it('include drafts only for requests that name the drafts folder', async () => {
       const mine = await mailbox(SUBJECTS.map((subject) => ({ subject })));
       await query(
         `with d as (update message set draft = true where account_id = $1 and subject = 'third' returning id)
@@ -411,13 +411,13 @@ describe('/messages', () => {
         { metadata_search: 'some' },
         'metadata_search: Invalid option: expected one of "any"|"all"|"none"',
       ],
-    ])('refuses %j', async (parameters, message) => {
+    ])('refuse %j', async (parameters, message) => {
       const response = await get('/messages').query(parameters);
       expect(response.status).toBe(400);
       expect(response.body).toEqual({ message, type: 'invalid_request_error' });
     });
 
-    it('accepts the latest possible time', async () => {
+    it('accept the latest possible time', async () => {
       expect(await list({ received_before: 253_402_300_799 })).toHaveLength(4);
       expect(await list({ received_after: 253_402_300_799 })).toEqual([]);
     });
@@ -429,14 +429,14 @@ describe('/messages', () => {
     });
     const ids = async () => (await get('/messages?view=ids')).body as string[];
 
-    it('answers several messages in the order of their ids', async () => {
+    it('returns several messages in the order of the given ids', async () => {
       const [two = '', one = ''] = await ids();
       const response = await get(`/messages/${one},${two}?offset=0&limit=100`);
       expect(response.body.map(({ id }: { id: string }) => id)).toEqual([one, two]);
       expect((await get(`/messages/${one},`)).body).toHaveLength(1);
     });
 
-    it('answers 404 when one of several does not exist, and 400 when they are too many', async () => {
+    it('answers 404 if one of several messages does not exist, and 400 for too many ids', async () => {
       const [one = ''] = await ids();
       const missing = await get(`/messages/${one},${UNKNOWN}`);
       expect(missing.status).toBe(404);
@@ -484,7 +484,7 @@ describe('/messages', () => {
       }
     });
 
-    it('answers 404 for MIME that is gone, and 403 when the provider refuses the account', async () => {
+    it('answers 404 for the MIME of a deleted message, and 403 if the provider refuses the credentials', async () => {
       const mine = await mailbox([{ subject: 'gone' }]);
       const [id = ''] = (await get('/messages?view=ids', mine)).body as string[];
       const raw = () => get(`/messages/${id}`, mine).set('Accept', 'message/rfc822');
@@ -556,7 +556,7 @@ describe('/messages', () => {
       expect(wrong.status).toBe(401);
     });
 
-    it('lets an account whose credentials have become invalid read what is there', async () => {
+    it('lets an account with refused credentials read what is stored', async () => {
       const account = await createAccount(server.app, application, { status: 'invalid' });
       expect((await get('/messages', account)).status).toBe(200);
     });

@@ -52,7 +52,7 @@ describe('/neural', () => {
   });
   afterAll(() => server.close());
 
-  it('is refused where it is not enabled, and for messages and files of others', async () => {
+  it('refuses accounts without the feature, and messages and files of other accounts', async () => {
     for (const path of CALLS) {
       const body = { message_id: [idOf('Files')] };
       const refused = await call('put', `/neural/${path}`, body, off);
@@ -94,7 +94,7 @@ describe('/neural', () => {
     expect(answer.body.message).toContain(field);
   });
 
-  it('answers messages in the order that was asked for, each as it is read', async () => {
+  it('returns messages in the requested order, each with its analysis', async () => {
     const ids = [idOf('The week'), idOf('Files'), idOf('The week')];
     const { body } = await call('put', '/neural/conversation', { message_id: ids });
     expect(body.map((each: { conversation: string }) => each.conversation)).toEqual([
@@ -109,7 +109,7 @@ describe('/neural', () => {
     expect(message).toEqual((await call('get', `/messages/${idOf('Files')}`)).body);
   });
 
-  it('reads PDF files: pages with text, and pages that are images', async () => {
+  it('reads PDF files with text pages and with image pages', async () => {
     const { body } = await call('put', '/neural/ocr', { file_id: fileOf('scan.pdf') });
     expect(body).toMatchObject({
       filename: 'scan.pdf',
@@ -125,7 +125,7 @@ describe('/neural', () => {
     ).toBe(400);
   });
 
-  it('refuses files that are no images, and images that are too large', async () => {
+  it('refuses files that are not images, and images that are too large', async () => {
     const refused = await call('put', '/neural/ocr', { file_id: fileOf('notes.txt') });
     expect([refused.status, refused.body.message]).toEqual([
       400,
@@ -138,7 +138,7 @@ describe('/neural', () => {
     ]);
   });
 
-  it('stores feedback, and follows that on categories', async () => {
+  it('stores feedback, and applies feedback about categories', async () => {
     const [id, other] = [idOf('The week'), idOf('Files')];
     const categorize = async () =>
       (await call('put', '/neural/categorize', { message_id: [id] })).body[0].categorizer;

@@ -63,7 +63,7 @@ describe('/oauth', () => {
     ).body as unknown[];
 
   describe('authorize', () => {
-    it('leads to the sign-in and back with a code and the state, and connects nothing by itself', async () => {
+    it('leads to the sign-in and back with a code and the state, and connects no account by itself', async () => {
       const back = await signIn({ scopes: 'email.send,calendar', login_hint: 'ada@sandbox.test' });
       expect(back.origin + back.pathname).toBe(REDIRECT);
       expect(Object.fromEntries(back.searchParams)).toEqual({
@@ -73,7 +73,7 @@ describe('/oauth', () => {
       expect(await accounts()).toEqual([]);
     });
 
-    it('gives the token itself behind # when asked to, where the application allows it', async () => {
+    it('returns the token itself behind # if requested, and if the application allows it', async () => {
       await change({ allow_response_type_token: true });
       const back = await signIn({ response_type: 'token' });
       expect(back.search).toBe('');
@@ -92,7 +92,7 @@ describe('/oauth', () => {
         .expect(200);
     });
 
-    it('limits the token to the scopes that were agreed to, also when the integration is widened before the code is used', async () => {
+    it('limits the token to the agreed scopes, even if the integration gets more scopes before the code is used', async () => {
       await registerSandbox(server, application, { scope: ['calendar.read_only'] });
       const code = await codeFor();
       await request(server.url)
@@ -122,18 +122,18 @@ describe('/oauth', () => {
       ['the registered one with a path', { redirect_uri: `${REDIRECT}/../../x` }, 'not set up'],
       ['the registered one with a query', { redirect_uri: `${REDIRECT}?a=b` }, 'not set up'],
       [
-        'the registered one in other letters',
+        'the registered one in another case',
         { redirect_uri: REDIRECT.toUpperCase() },
         'not set up',
       ],
       [
-        'one with user information',
+        'an address with user information',
         { redirect_uri: 'https://app.example.test@evil.example/' },
         'not set up',
       ],
-      ['a script', { redirect_uri: 'javascript:alert(1)' }, 'not set up'],
+      ['a javascript: address', { redirect_uri: 'javascript:alert(1)' }, 'not set up'],
     ])(
-      'shows a page without a redirect for %s, even when errors are to be redirected',
+      'shows a page without a redirect for %s, even with redirect_on_error',
       async (_, change, words) => {
         await authorize({ ...change, redirect_on_error: 'true' });
         expect(browser.page.status).toBe(400);
@@ -143,7 +143,7 @@ describe('/oauth', () => {
       },
     );
 
-    it("takes the addresses of the application's integrations, and of no other application", async () => {
+    it("accepts the redirect addresses of the application's integrations, and of no other application", async () => {
       const own = 'https://integration.example.test/cb';
       await registerSandbox(server, application, { redirect_uris: [own] });
       expect((await authorize({ redirect_uri: own })).status).toBe(302);
@@ -155,13 +155,13 @@ describe('/oauth', () => {
     it.each([
       ['an unknown response type', { response_type: 'id_token' }, 'unsupported_response_type'],
       ['an unknown scope', { scopes: 'email,everything' }, 'invalid_scope'],
-      ['a provider nobody has heard of', { provider: 'nowhere' }, 'invalid_request'],
-      ['a name that every object has', { provider: 'constructor' }, 'invalid_request'],
+      ['an unknown provider', { provider: 'nowhere' }, 'invalid_request'],
+      ['a provider named like a built-in property', { provider: 'constructor' }, 'invalid_request'],
       ['a state that is too long', { state: 's'.repeat(256) }, 'invalid_request'],
       ['a state with a line break', { state: 'a\r\nX: y' }, 'invalid_request'],
-      ['an address that is none', { login_hint: '<ada>' }, 'invalid_request'],
+      ['an invalid address', { login_hint: '<ada>' }, 'invalid_request'],
     ])(
-      'shows %s on a page, or redirects it when the application wants errors',
+      'shows %s on a page, or redirects with the error if the application asks for it',
       async (_, change, error) => {
         await authorize(change);
         expect(browser.page.status).toBe(400);
@@ -180,7 +180,7 @@ describe('/oauth', () => {
       },
     );
 
-    it('begins with the hint as clients send it: with a plus that nobody has escaped, or empty', async () => {
+    it('accepts a login hint with an unescaped plus, and an empty one', async () => {
       const address = `/oauth/authorize?client_id=${application.clientId}&response_type=code&redirect_uri=${REDIRECT}&provider=sandbox`;
       await browser.get(`${address}&login_hint=ada+work@sandbox.test`);
       await browser.get(browser.page.location ?? '');
@@ -189,7 +189,7 @@ describe('/oauth', () => {
       expect(browser.page.status).toBe(302);
     });
 
-    it('begins no sign-in with a redirect address that is registered for another provider', async () => {
+    it('refuses a redirect address that is registered for another provider', async () => {
       const other = 'https://app.example.test/other';
       await registerSandbox(server, application, { provider: 'imap', redirect_uris: [other] });
       await registerSandbox(server, application);
@@ -202,7 +202,7 @@ describe('/oauth', () => {
       expect((await authorize({ client_id: 'a\0b' })).status).toBe(400);
     });
 
-    it('refuses parameters that are given twice', async () => {
+    it('refuses repeated parameters', async () => {
       const query = new URLSearchParams({
         client_id: application.clientId,
         redirect_uri: REDIRECT,
@@ -213,14 +213,14 @@ describe('/oauth', () => {
       expect(browser.page.location).toBeNull();
     });
 
-    it('needs nothing but the application and the address', async () => {
+    it('needs only the client id and the redirect address', async () => {
       await authorize({ response_type: null, state: null, provider: null });
       expect(browser.page.status).toBe(302);
       await browser.get(browser.page.location ?? '');
       expect(browser.page.status).toBe(200);
     });
 
-    it('tells the application when the user leaves', async () => {
+    it('redirects to the application with access_denied when the user cancels', async () => {
       const { location } = await authorize();
       await browser.get((location ?? '').replace('/login?', '/login/cancel?'));
       await browser.submit('cancel');
@@ -247,15 +247,15 @@ describe('/oauth', () => {
       ['a form', (values: object) => client().post('/oauth/token').type('form').send(values)],
       ['JSON', (values: object) => client().post('/oauth/token').send(values)],
       [
-        'JSON that says it is a form',
+        'JSON declared as a form',
         (values: object) => client().post('/oauth/token').type('form').send(JSON.stringify(values)),
       ],
       [
-        'JSON that says it is text',
+        'JSON declared as text',
         (values: object) =>
           client().post('/oauth/token').type('text/plain').send(JSON.stringify(values)),
       ],
-    ])('is given for a code, asked for by %s', async (_, exchange) => {
+    ])('is returned for a code, requested by %s', async (_, exchange) => {
       const code = await codeFor();
       const { body, headers } = await exchange(token(code)).expect(200);
       expect(body).toEqual(view);
@@ -264,7 +264,7 @@ describe('/oauth', () => {
       expect(await accounts()).toHaveLength(1);
     });
 
-    it('is given once for a code, of many at once', async () => {
+    it('is returned only once for a code, even for simultaneous requests', async () => {
       const code = await codeFor();
       const answers = await Promise.all(
         Array.from({ length: 4 }, () => client().get('/oauth/token').query(token(code))),
@@ -274,7 +274,7 @@ describe('/oauth', () => {
       ]);
     });
 
-    it('is given for ten minutes', async () => {
+    it('is refused for a code older than ten minutes', async () => {
       const code = await codeFor();
       clock.advance(10 * 60_000);
       await client().get('/oauth/token').query(token(code)).expect(400);
@@ -283,12 +283,12 @@ describe('/oauth', () => {
 
     it.each([
       ['no code', { code: undefined }, 400],
-      ['a code that is none', { code: 'nonsense' }, 400],
+      ['an invalid code', { code: 'nonsense' }, 400],
       ['another grant type', { grant_type: 'password' }, 400],
       ['a wrong secret', { client_secret: 'wrong' }, 401],
       ['an unknown application', { client_id: 'wrong' }, 401],
       ['NUL characters', { code: 'a\0b' }, 400],
-    ])('is refused for %s, as JSON', async (_, change, status) => {
+    ])('is refused for %s, with JSON', async (_, change, status) => {
       const code = await codeFor();
       for (const answer of [
         await client().get('/oauth/token').query(token(code, change)),
@@ -304,7 +304,7 @@ describe('/oauth', () => {
       await client().get('/oauth/token').query(token(code)).expect(200);
     });
 
-    it("is refused for another application's code, which stays good", async () => {
+    it("is refused for another application's code, which stays valid", async () => {
       const code = await codeFor();
       const other = await createApplication(server.app);
       const stolen = token(code, { client_id: other.clientId, client_secret: other.clientSecret });

@@ -27,7 +27,7 @@ interface Operation {
   >;
 }
 
-/** One handler of a controller, as Nest's metadata describe it. */
+/** A handler of a controller, read from Nest's metadata. */
 interface Handler {
   name: string;
   isPublic: boolean;
@@ -79,18 +79,18 @@ describe('OpenAPI document', () => {
   });
   afterAll(() => server.close());
 
-  /** Names of the operations that break a rule. */
+  /** The names of the operations that break a rule. */
   const breaking = (rule: (operation: Operation, name: string) => boolean): string[] =>
     operations.filter(([name, operation]) => !rule(operation, name)).map(([name]) => name);
 
-  it('is committed as it is served', async () => {
+  it('is the same in the repository and at /openapi.json', async () => {
     const text = openApiText(createOpenApiDocument(server.app));
     expect(fs.readFileSync('openapi.json', 'utf8') === text).toBe(true);
     const { body } = await request(server.url).get('/openapi.json').expect(200);
     expect(body).toEqual(JSON.parse(text));
   });
 
-  it('is shown at /docs by a page that keeps no tokens in the browser', async () => {
+  it('is shown at /docs by a page that stores no tokens in the browser', async () => {
     const script = await request(server.url).get('/docs/swagger-ui-init.js').expect(200);
     expect(script.text).toMatch(/"persistAuthorization": false/);
   });
@@ -100,7 +100,7 @@ describe('OpenAPI document', () => {
     expect(page.text).toContain('Carillon API');
   });
 
-  it('marks every operation that needs no credentials', () => {
+  it('gives every operation either a credential check or the mark that it is public', () => {
     const handlers = handlersOf(server);
     expect(handlers.length).toBeGreaterThan(10);
     expect(
@@ -108,13 +108,13 @@ describe('OpenAPI document', () => {
     ).toEqual([]);
   });
 
-  it('gives every operation a tag, a summary and the shape of its answer', () => {
+  it('gives every operation a tag, a summary and the schema of its response', () => {
     expect(breaking(({ tags }) => tags?.length === 1)).toEqual([]);
     expect(breaking(({ summary }) => Boolean(summary))).toEqual([]);
     const describesAnswer = ({ responses }: Operation): boolean =>
       Object.entries(responses).some(
         ([status, { content }]) =>
-          // Where browsers are sent on, there is nothing else to be described.
+          // A redirect has no body to describe.
           status === '302' ||
           (status.startsWith('2') &&
             Object.values(content ?? {}).some(({ schema }) => schema !== undefined)),
@@ -122,13 +122,13 @@ describe('OpenAPI document', () => {
     expect(breaking(describesAnswer)).toEqual([]);
   });
 
-  it('describes every response, each error included', () => {
+  it('describes every response, including each error', () => {
     expect(
       breaking(({ responses }) => Object.values(responses).every(({ description }) => description)),
     ).toEqual([]);
   });
 
-  it('names the headers that belong to an answer of the outbox', () => {
+  it('names the headers of the responses of the outbox', () => {
     const named = (name: string, status: string) =>
       Object.keys(operations.find(([one]) => one === name)?.[1].responses[status]?.headers ?? {});
     expect(named('POST /v2/outbox', '202')).toEqual(['ETag', 'Idempotent-Replayed']);
@@ -136,7 +136,7 @@ describe('OpenAPI document', () => {
       expect(named(`${verb} /v2/outbox/{job_status_id}`, '200')).toEqual(['ETag']);
   });
 
-  it('describes every body, with an example', () => {
+  it('describes every request body, with an example', () => {
     const document = createOpenApiDocument(server.app);
     const resolve = (schema: object | undefined): Record<string, unknown> => {
       const reference = (schema as { $ref?: string } | undefined)?.$ref;
@@ -154,13 +154,13 @@ describe('OpenAPI document', () => {
     ).toEqual([]);
   });
 
-  it('describes every parameter of a path and a query', () => {
+  it('describes every path and query parameter', () => {
     expect(
       breaking(({ parameters = [] }) => parameters.every(({ schema }) => schema !== undefined)),
     ).toEqual([]);
   });
 
-  it('names the credentials of every operation that needs some', () => {
+  it('names the credentials of every operation that needs credentials', () => {
     const schemes = createOpenApiDocument(server.app).components?.securitySchemes ?? {};
     const known = ({ security = [] }: Operation): boolean =>
       security.flatMap((choice) => Object.keys(choice)).every((name) => name in schemes);
