@@ -140,7 +140,7 @@ export async function inspectFolder(
   // Servers do not report messages that arrived and were removed in between. The mirror may know
   // such a message all the same, if Carillon stored it.
   const isShort = came < Math.max(folder.uidNext - state.next, 0);
-  if (isShort || (!seen.vanishedTold && folder.messages - came !== state.count))
+  if (isShort || (!seen.vanishedReported && folder.messages - came !== state.count))
     await giveRemovals(client, state, folder, result);
   return {
     ...state,
@@ -157,7 +157,7 @@ interface Seen {
   modseq: string | null;
   scan: FolderState['scan'];
   /** Whether the server reported the removed messages (VANISHED, RFC 7162). */
-  vanishedTold: boolean;
+  vanishedReported: boolean;
 }
 
 /** Returns messages whose flags changed. */
@@ -167,15 +167,16 @@ async function giveFlags(
   folder: OpenFolder,
   result: LookResult,
 ): Promise<Seen> {
-  if (folder.modseq === null) return { modseq: null, scan: null, vanishedTold: false };
+  if (folder.modseq === null) return { modseq: null, scan: null, vanishedReported: false };
   const scan = state.scan ?? {
     from: knownModseq(state, folder.modseq),
     to: folder.modseq,
     below: state.next,
   };
   if (scan.from === folder.modseq)
-    return { modseq: folder.modseq, scan: null, vanishedTold: false };
-  const isTold = client.enabled.has('QRESYNC') && scan.from !== null && state.scan === null;
+    return { modseq: folder.modseq, scan: null, vanishedReported: false };
+  const reportsVanished =
+    client.enabled.has('QRESYNC') && scan.from !== null && state.scan === null;
   const vanished = (event: ExpungeEvent) => {
     const { uid, vanished } = event;
     if (!vanished || uid === undefined || isPending(state, uid) || uid >= state.next) return;
@@ -185,9 +186,9 @@ async function giveFlags(
   try {
     takeLeftOut(client);
     const below = await giveScan(client, state, folder, scan, result);
-    const vanishedTold = isTold && !takeLeftOut(client);
-    if (below === null) return { modseq: scan.to, scan: null, vanishedTold };
-    return { modseq: state.modseq, scan: { ...scan, below }, vanishedTold };
+    const vanishedReported = reportsVanished && !takeLeftOut(client);
+    if (below === null) return { modseq: scan.to, scan: null, vanishedReported };
+    return { modseq: state.modseq, scan: { ...scan, below }, vanishedReported };
   } finally {
     client.off('expunge', vanished);
   }

@@ -57,19 +57,19 @@ export class MailboxLook {
   /** Folders whose newest messages may have changed flags, on servers without CONDSTORE. */
   readonly #uncounted = new Set<string>();
   /** Whether a folder changed between being listed and being opened. */
-  #hasMissed = false;
+  #changedMeanwhile = false;
 
   constructor(
     private readonly client: ImapFlow,
-    private readonly look: MailLook,
+    private readonly request: MailLook,
     private readonly suspects: Suspects,
   ) {
-    this.#cursor = decodeCursor(look.cursor);
+    this.#cursor = decodeCursor(request.cursor);
     this.#states = new Map(this.#cursor.folders.map((state) => [state.path, state]));
     this.#listed = this.#cursor.listed;
     this.#turn = this.#cursor.turn;
-    this.#since = look.since && toSeconds(look.since);
-    this.#result = new LookResult(look);
+    this.#since = request.since && toSeconds(request.since);
+    this.#result = new LookResult(request);
   }
 
   async run(): Promise<MailChanges> {
@@ -106,7 +106,7 @@ export class MailboxLook {
    * meanwhile, looks removed here and has not been seen there yet.
    */
   async #isSettled(): Promise<boolean> {
-    if (this.#hasMissed || !this.#result.hasRemoved) return !this.#hasMissed;
+    if (this.#changedMeanwhile || !this.#result.hasRemoved) return !this.#changedMeanwhile;
     await leaveFolder(this.client);
     const folders = await listFolders(this.client);
     return (
@@ -126,7 +126,7 @@ export class MailboxLook {
    */
   #shut(state: FolderState): FolderState {
     const before = this.#cursor.folders.find(({ path }) => path === state.path);
-    if (!before?.shut) this.#hasMissed = true;
+    if (!before?.shut) this.#changedMeanwhile = true;
     return { ...state, shut: true };
   }
 
@@ -174,7 +174,7 @@ export class MailboxLook {
     for (const folder of folders) {
       const known = before.get(folder.providerId);
       before.delete(folder.providerId);
-      const state = await this.#lookInto(folder, known, isFirst);
+      const state = await this.#inspect(folder, known, isFirst);
       if (state) this.#states.set(folder.providerId, state);
     }
     for (const path of before.keys()) await this.#removeAll(path);
@@ -192,7 +192,7 @@ export class MailboxLook {
   }
 
   /** @returns `null` if nothing is known about the folder; the next sync pass tries again */
-  async #lookInto(
+  async #inspect(
     { providerId: path, status }: ListedFolder,
     known: FolderState | undefined,
     isFirst: boolean,

@@ -16,10 +16,10 @@ export class LookResult {
   /** All folders, if the list has changed; otherwise `null`. */
   folders: readonly RemoteFolder[] | null = null;
 
-  constructor(private readonly look: MailLook) {}
+  constructor(private readonly request: MailLook) {}
 
   get room(): number {
-    return this.#bytes > 0 ? this.look.limit - this.#messages.size : 0;
+    return this.#bytes > 0 ? this.request.limit - this.#messages.size : 0;
   }
 
   get bytes(): number {
@@ -80,11 +80,14 @@ export class LookResult {
     from: string,
     to: string,
   ): Promise<{ providerId: string; uidValidity: string; uid: number }[]> {
-    return (await this.look.known(from)).flatMap((providerId) => {
-      const place = parseMessageId(providerId);
-      if (place?.path !== from) return [];
+    return (await this.request.known(from)).flatMap((providerId) => {
+      const location = parseMessageId(providerId);
+      if (location?.path !== from) return [];
       return [
-        { ...place, providerId: messagePrefix(to) + providerId.slice(messagePrefix(from).length) },
+        {
+          ...location,
+          providerId: messagePrefix(to) + providerId.slice(messagePrefix(from).length),
+        },
       ];
     });
   }

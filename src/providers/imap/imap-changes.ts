@@ -46,14 +46,14 @@ export class ImapChanges {
    * all other messages in rotation, one batch per sync pass.
    * @throws {ProviderError}
    */
-  async listChanges(account: ProviderAccount, look: MailLook): Promise<MailChanges> {
+  async listChanges(account: ProviderAccount, request: MailLook): Promise<MailChanges> {
     const suspects = new Suspects();
     for (;;) {
       let connection: ImapFlow | undefined;
       try {
         return await this.sessions.use(account, (client) => {
           connection = client;
-          return new MailboxLook(client, look, suspects).run();
+          return new MailboxLook(client, request, suspects).run();
         });
       } catch (error) {
         if (!connection || connection.usable || !suspects.isWorthAnotherLook()) throw error;
@@ -128,15 +128,15 @@ export class ImapChanges {
  * @throws {ProviderError} `not-found` if the folder was deleted or has another UIDVALIDITY
  */
 async function openMessage(client: ImapFlow, providerId: string): Promise<number> {
-  const place = parseMessageId(providerId);
-  if (!place) throw notFound();
+  const location = parseMessageId(providerId);
+  if (!location) throw notFound();
   try {
-    const { uidValidity } = await client.mailboxOpen(place.path, { readOnly: true });
-    if (uidValidity.toString() !== place.uidValidity) throw notFound();
+    const { uidValidity } = await client.mailboxOpen(location.path, { readOnly: true });
+    if (uidValidity.toString() !== location.uidValidity) throw notFound();
   } catch (error) {
     throw (error as { mailboxMissing?: boolean }).mailboxMissing ? notFound() : error;
   }
-  return place.uid;
+  return location.uid;
 }
 
 const notFound = () =>

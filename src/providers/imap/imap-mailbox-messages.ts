@@ -71,18 +71,21 @@ async function marksOf(client: ImapFlow, uid: number): Promise<Required<Marks> |
  */
 export async function moveMessage(
   client: ImapFlow,
-  place: MessagePlace,
+  location: MessagePlace,
   target: string,
 ): Promise<MessagePlace | null> {
-  const marks = await marksOf(client, place.uid);
+  const marks = await marksOf(client, location.uid);
   if (!marks) return null;
-  if (target === place.path) return place;
+  if (target === location.path) return location;
   await requireFolder(client, target);
   if (!client.capabilities.has('MOVE') && !client.enabled.has('IMAP4REV2')) {
-    return copyAndDelete(client, place, target, marks);
+    return copyAndDelete(client, location, target, marks);
   }
-  const moved = await answerOf(client, client.messageMove(`${place.uid}`, target, { uid: true }));
-  const uid = moved.uidMap?.get(place.uid);
+  const moved = await answerOf(
+    client,
+    client.messageMove(`${location.uid}`, target, { uid: true }),
+  );
+  const uid = moved.uidMap?.get(location.uid);
   if (uid && moved.uidValidity)
     return { path: target, uidValidity: moved.uidValidity.toString(), uid };
   return findMoved(client, target, marks);
@@ -101,21 +104,24 @@ async function requireFolder(client: ImapFlow, path: string): Promise<void> {
  */
 async function copyAndDelete(
   client: ImapFlow,
-  place: MessagePlace,
+  location: MessagePlace,
   target: string,
   marks: Required<Marks>,
 ): Promise<MessagePlace> {
   const { uidValidity } = await client.mailboxOpen(target);
   const present = await findMessage(client, marks);
-  if (!(await openForWriting(client, place)))
+  if (!(await openForWriting(client, location)))
     throw new ProviderError('temporary', 'The folder was replaced by another one');
   if (present !== null) {
-    await expunge(client, place.uid);
+    await expunge(client, location.uid);
     return { path: target, uidValidity: uidValidity.toString(), uid: present };
   }
-  const copied = await answerOf(client, client.messageCopy(`${place.uid}`, target, { uid: true }));
-  await expunge(client, place.uid);
-  const uid = copied.uidMap?.get(place.uid);
+  const copied = await answerOf(
+    client,
+    client.messageCopy(`${location.uid}`, target, { uid: true }),
+  );
+  await expunge(client, location.uid);
+  const uid = copied.uidMap?.get(location.uid);
   if (uid && copied.uidValidity)
     return { path: target, uidValidity: copied.uidValidity.toString(), uid };
   return findMoved(client, target, marks);
@@ -136,9 +142,9 @@ async function findMoved(
 /**
  * Deletes a message permanently. It is not an error if the message or its folder does not exist.
  */
-export async function deleteMessage(client: ImapFlow, place: MessagePlace): Promise<void> {
-  if (!(await openForWriting(client, place))) return;
-  await expunge(client, place.uid);
+export async function deleteMessage(client: ImapFlow, location: MessagePlace): Promise<void> {
+  if (!(await openForWriting(client, location))) return;
+  await expunge(client, location.uid);
 }
 
 /**

@@ -27,19 +27,20 @@ export class ImapMailbox implements MailboxPort {
     providerId: string,
     flags: { unread?: boolean; starred?: boolean },
   ) {
-    const place = requirePlace(providerId);
+    const location = requireLocation(providerId);
     await this.sessions.use(account, async (client) => {
-      if (!(await openForWriting(client, place))) throw noMessage();
+      if (!(await openForWriting(client, location))) throw noMessage();
       const message = await client.fetchOne(
-        `${place.uid}`,
+        `${location.uid}`,
         { uid: true, flags: true },
         { uid: true },
       );
       if (!message || !message.flags) throw noMessage();
       const { unread, starred } = flags;
-      if (unread !== undefined) await setFlag(client, place.uid, message.flags, '\\Seen', !unread);
+      if (unread !== undefined)
+        await setFlag(client, location.uid, message.flags, '\\Seen', !unread);
       if (starred !== undefined)
-        await setFlag(client, place.uid, message.flags, '\\Flagged', starred);
+        await setFlag(client, location.uid, message.flags, '\\Flagged', starred);
     });
   }
 
@@ -48,10 +49,10 @@ export class ImapMailbox implements MailboxPort {
     const [target, ...others] = folderIds;
     if (target === undefined || others.length > 0)
       throw new ProviderError('rejected', 'A message is in exactly one folder');
-    const place = requirePlace(providerId);
+    const location = requireLocation(providerId);
     return this.sessions.use(account, async (client) => {
-      if (!(await openForWriting(client, place))) throw noMessage();
-      const moved = await moveMessage(client, place, target);
+      if (!(await openForWriting(client, location))) throw noMessage();
+      const moved = await moveMessage(client, location, target);
       if (!moved) throw noMessage();
       return { providerId: messageId(moved) };
     });
@@ -112,8 +113,8 @@ export class ImapMailbox implements MailboxPort {
   }
 
   async deleteDraft(account: ProviderAccount, providerId: string) {
-    const place = parseMessageId(providerId);
-    if (place) await this.sessions.use(account, (client) => deleteMessage(client, place));
+    const location = parseMessageId(providerId);
+    if (location) await this.sessions.use(account, (client) => deleteMessage(client, location));
   }
 }
 
@@ -121,10 +122,10 @@ const noMessage = () => new ProviderError('not-found', 'The mailbox has no such 
 
 const isInbox = (path: string) => path.toUpperCase() === 'INBOX';
 
-function requirePlace(providerId: string): MessagePlace {
-  const place = parseMessageId(providerId);
-  if (!place) throw noMessage();
-  return place;
+function requireLocation(providerId: string): MessagePlace {
+  const location = parseMessageId(providerId);
+  if (!location) throw noMessage();
+  return location;
 }
 
 async function setFlag(
@@ -229,15 +230,15 @@ async function appendOnce(
   { mime, messageIdHeader }: DraftContent,
 ): Promise<MessagePlace> {
   const { uidValidity } = await client.mailboxOpen(path);
-  const placeOf = (uid: number): MessagePlace => ({
+  const locationOf = (uid: number): MessagePlace => ({
     path,
     uidValidity: uidValidity.toString(),
     uid,
   });
   const present = await findMessage(client, { messageIdHeader });
-  if (present !== null) return placeOf(present);
+  if (present !== null) return locationOf(present);
   const appended = await answerOf(client, client.append(path, mime, ['\\Draft', '\\Seen']));
   const uid = appended.uid ?? (await findMessage(client, { messageIdHeader }));
   if (!uid) throw new ProviderError('temporary', 'The draft was not found after it was stored');
-  return placeOf(uid);
+  return locationOf(uid);
 }

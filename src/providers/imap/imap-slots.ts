@@ -33,24 +33,24 @@ export class ImapSlots {
   }
 
   /** Whether the host has reached its limit for this kind of connection. */
-  isHostFull(place: Place): boolean {
+  isHostFull(request: Place): boolean {
     const { perHost, watchesPerHost } = this.limits;
-    return this.#counts.get(hostKey(place)) >= (place.watches ? watchesPerHost : perHost);
+    return this.#counts.get(hostKey(request)) >= (request.watches ? watchesPerHost : perHost);
   }
 
   /**
    * Counts a connection if the limits allow it.
    * @returns false if a limit is reached
    */
-  take(place: Place): boolean {
-    if (this.isAccountFull(place) || this.isHostFull(place)) return false;
-    for (const key of keysOf(place)) this.#counts.add(key, 1);
+  take(request: Place): boolean {
+    if (this.isAccountFull(request) || this.isHostFull(request)) return false;
+    for (const key of keysOf(request)) this.#counts.add(key, 1);
     return true;
   }
 
   /** Removes a connection from the count. */
-  free(place: Place): void {
-    for (const key of keysOf(place)) this.#counts.add(key, -1);
+  free(request: Place): void {
+    for (const key of keysOf(request)) this.#counts.add(key, -1);
   }
 }
 
@@ -58,7 +58,7 @@ const accountKey = (account: string) => `account ${account}`;
 const watchKey = (account: string) => `watch ${account}`;
 const hostKey = ({ host, watches }: Place) => `${watches ? 'watched host' : 'host'} ${host}`;
 
-function keysOf(place: Place): string[] {
-  const { account, watches } = place;
-  return [accountKey(account), hostKey(place), ...(watches ? [watchKey(account)] : [])];
+function keysOf(request: Place): string[] {
+  const { account, watches } = request;
+  return [accountKey(account), hostKey(request), ...(watches ? [watchKey(account)] : [])];
 }

@@ -27,7 +27,7 @@ export interface VerifyDependencies {
    * @param allowance limit for everything that DAV servers send during this check
    * @throws {ProviderError} if there is no such server, or it refuses the login or sends too much
    */
-  checkDav(place: DavPlace, allowance: DavAllowance): Promise<void>;
+  checkDav(server: DavPlace, allowance: DavAllowance): Promise<void>;
   /** Certificate authorities to trust instead of the system's (PEM). */
   ca?: string;
   /** Time limit for the whole check, in milliseconds. Default 20000. */

@@ -60,7 +60,7 @@ export class ImapConnector implements Connector {
       policy,
       discovery,
       sessions: this.#sessions,
-      checkDav: (place, allowance) => checkDavServer(this.dependencies, place, allowance),
+      checkDav: (server, allowance) => checkDavServer(this.dependencies, server, allowance),
       ...(limits?.ca === undefined ? {} : { ca: limits.ca }),
     });
   }

@@ -46,8 +46,8 @@ export class ImapMail implements MailPort {
     await this.sessions.use(account, (client) => fileAmongSent(client, messageIdHeader, mime));
   }
 
-  listChanges(account: ProviderAccount, look: MailLook) {
-    return this.reader.listChanges(account, look);
+  listChanges(account: ProviderAccount, request: MailLook) {
+    return this.reader.listChanges(account, request);
   }
 
   fetchRaw(account: ProviderAccount, providerId: string) {

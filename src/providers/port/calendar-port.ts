@@ -156,7 +156,7 @@ export interface CalendarPort {
    */
   writeInstance(
     account: ProviderAccount,
-    place: InstancePlace,
+    instance: InstancePlace,
     event: EventContent,
     base?: EventContent | null,
     sequence?: number,
@@ -165,7 +165,7 @@ export interface CalendarPort {
    * Removes an instance, changed or not, from its series. It is not an error if the instance is
    * already removed or the series was deleted.
    */
-  deleteInstance(account: ProviderAccount, place: InstancePlace): Promise<void>;
+  deleteInstance(account: ProviderAccount, instance: InstancePlace): Promise<void>;
   /**
    * Removes the changes of an instance, so that the series defines it again, including whether it
    * takes place. It is not an error if the instance has no changes.

@@ -231,10 +231,10 @@ export interface MailPort {
    */
   fileSent?(account: ProviderAccount, messageIdHeader: string, mime: Buffer): Promise<void>;
   /**
-   * Returns the changes since `look.cursor` (`null`: everything): recent changes first, then
+   * Returns the changes since `request.cursor` (`null`: everything): recent changes first, then
    * history, newest first.
    */
-  listChanges(account: ProviderAccount, look: MailLook): Promise<MailChanges>;
+  listChanges(account: ProviderAccount, request: MailLook): Promise<MailChanges>;
   /**
    * Returns the message as it is stored at the provider.
    * @throws {ProviderError} `not-found`

@@ -79,18 +79,18 @@ export class SandboxContacts implements ContactsPort {
       deleted: boolean;
       modseq: number;
     }>(CHANGES, [...book, since, limit + 1]);
-    const told = rows.slice(0, limit);
+    const page = rows.slice(0, limit);
     const present =
       cursor === null ? await this.database.query<{ id: string }>(PRESENT, book) : null;
     return {
-      cursor: String(told.at(-1)?.modseq ?? since),
-      more: rows.length > told.length,
-      contacts: told
+      cursor: String(page.at(-1)?.modseq ?? since),
+      more: rows.length > page.length,
+      contacts: page
         .filter(({ deleted }) => !deleted)
         .map(({ id, key, data, pictured }) => {
           return { providerId: id, uid: key, content: data, picture: pictured ? id : null };
         }),
-      removed: told.filter(({ deleted }) => deleted).map(({ id }) => id),
+      removed: page.filter(({ deleted }) => deleted).map(({ id }) => id),
       present: present && present.map(({ id }) => id),
     };
   } // prettier-ignore

@@ -162,13 +162,13 @@ async function bySync(
 ): Promise<CollectionChanges> {
   const after = page?.after ?? '';
   const waiting = [...etags.keys()].filter((path) => path > after).toSorted();
-  const { looked, ...fetched } = await fetchObjects(
+  const { processed, ...fetched } = await fetchObjects(
     session,
     collection,
     kind,
     waiting.slice(0, limit),
   );
-  const paths = waiting.slice(0, looked);
+  const paths = waiting.slice(0, processed);
   const next = page?.next ?? token;
   const pages = waiting.length > paths.length;
   const last = paths.at(-1);
@@ -205,16 +205,16 @@ async function byEtags(
   }
   const waiting = [...listed].filter(([path, etag]) => known[path] !== etag).map(([path]) => path);
   const wanted = waiting.toSorted().slice(0, limit);
-  const { looked, ...fetched } = await fetchObjects(session, collection, kind, wanted);
-  const paths = wanted.slice(0, looked);
+  const { processed, ...fetched } = await fetchObjects(session, collection, kind, wanted);
+  const paths = wanted.slice(0, processed);
   const removed = Object.keys(known).filter((path) => !listed.has(path));
   const kept = Object.entries(known).filter(([path]) => listed.has(path));
   const more = waiting.length > paths.length;
-  const told = paths.map((path) => [path, listed.get(path) ?? '']);
+  const returned = paths.map((path) => [path, listed.get(path) ?? '']);
   const cursor: Cursor = {
     by: 'etags',
     tag: more ? null : now,
-    known: Object.fromEntries([...kept, ...told]) as Record<string, string>,
+    known: Object.fromEntries([...kept, ...returned]) as Record<string, string>,
   };
   return {
     ...fetched,
@@ -261,19 +261,21 @@ const MOST_OF_A_PAGE = MOST_BYTES;
 /**
  * Fetches objects in order. If a response is too long, the batch is halved, down to a single object
  * that is too large.
- * @returns also the number of paths processed (`looked`); the rest is for another page
+ * @returns also the number of paths processed (`processed`); the rest is for another page
  */
 async function fetchObjects(
   session: DavSession,
   collection: string,
   kind: ObjectKind,
   paths: readonly string[],
-): Promise<Fetched & { looked: number }> {
-  const all = { changed: [], removed: [], tooLarge: [], looked: 0 } as Fetched & { looked: number };
+): Promise<Fetched & { processed: number }> {
+  const all = { changed: [], removed: [], tooLarge: [], processed: 0 } as Fetched & {
+    processed: number;
+  };
   let batch = BATCH;
   let length = 0;
-  while (all.looked < paths.length && length < MOST_OF_A_PAGE) {
-    const wanted = paths.slice(all.looked, all.looked + batch);
+  while (all.processed < paths.length && length < MOST_OF_A_PAGE) {
+    const wanted = paths.slice(all.processed, all.processed + batch);
     const found = await multiget(session, collection, kind, wanted).catch((error: unknown) => {
       if (!(error instanceof DavAnswerTooLongError)) throw error;
       return null;
@@ -285,7 +287,7 @@ async function fetchObjects(
     all.changed.push(...(found?.changed ?? []));
     all.removed.push(...(found?.removed ?? []));
     if (!found) all.tooLarge.push(...wanted);
-    all.looked += wanted.length;
+    all.processed += wanted.length;
     for (const { text } of found?.changed ?? []) length += text.length;
   }
   return all;

@@ -85,10 +85,10 @@ export class DavEvents {
     const root = writable(() => newEvent(key, fieldsOf(content), this.#writer(account), sequence));
     const ids = { providerId: path, icalUid: key };
     if (await session.create(path, serialized(root))) return { ...ids, sequence };
-    const place = { path, instance: null };
+    const target = { path, instance: null };
     return {
       ...ids,
-      ...(await this.update(session, account, place, { content, base: null, sequence })),
+      ...(await this.update(session, account, target, { content, base: null, sequence })),
     };
   }
 
@@ -104,13 +104,13 @@ export class DavEvents {
   async update(
     session: DavSession,
     account: ProviderAccount,
-    place: EventPlace,
+    target: EventPlace,
     wanted: WantedEvent,
   ): Promise<WrittenRevision> {
     const change = asChange(wanted, this.#writer(account));
     let sequence = 0;
-    await this.#rewrite(session, place.path, (root, events) => {
-      const event = events.get(place.instance);
+    await this.#rewrite(session, target.path, (root, events) => {
+      const event = events.get(target.instance);
       if (!event) throw gone();
       const result = merge(root, event, change);
       sequence = readSequence(event);

@@ -186,8 +186,8 @@ export class DavCalendars implements CalendarPort {
   ) {
     return this.#accounts.run(account, async (session) => {
       const { path, instance } = idOf(providerId);
-      const place = { path: ownPath(session, path, 'event'), instance };
-      return this.#events.update(session, account, place, { content: event, base, sequence });
+      const target = { path: ownPath(session, path, 'event'), instance };
+      return this.#events.update(session, account, target, { content: event, base, sequence });
     });
   }
 
@@ -207,8 +207,8 @@ export class DavCalendars implements CalendarPort {
     sequence = 0,
   ) {
     return this.#accounts.run(account, async (session) => {
-      const place = { path: ownPath(session, series, 'event'), instance: start };
-      return this.#events.writeInstance(session, account, place, {
+      const target = { path: ownPath(session, series, 'event'), instance: start };
+      return this.#events.writeInstance(session, account, target, {
         content: event,
         base,
         sequence,
@@ -218,8 +218,9 @@ export class DavCalendars implements CalendarPort {
 
   async deleteInstance(account: ProviderAccount, { series, start }: InstancePlace) {
     await this.#accounts.run(account, async (session) => {
-      const place = { path: series, instance: start };
-      if (session.owns(series)) await this.#events.deleteInstance(session, place).catch(unlessGone);
+      const target = { path: series, instance: start };
+      if (session.owns(series))
+        await this.#events.deleteInstance(session, target).catch(unlessGone);
     });
   }
 

@@ -74,10 +74,10 @@ export class DavContacts implements ContactsPort {
       const books = await booksOf(session);
       const before = parseCursor(cursor);
       const vanished = before && Object.keys(before).some((path) => !books.includes(path));
-      const looked = vanished ? null : await look(session, books, before, limit);
+      const incremental = vanished ? null : await listChanges(session, books, before, limit);
       // If a book was deleted or must be listed again, only a full listing of all books shows which
       // contacts were removed.
-      const changes = looked ?? (await look(session, books, null, limit));
+      const changes = incremental ?? (await listChanges(session, books, null, limit));
       if (!changes) throw new Error('a full listing cannot require another full listing');
       for (const path of changes.tooLarge)
         this.#log.warn(
@@ -212,17 +212,17 @@ const changedElsewhere = (fields: readonly string[]) =>
     `Changed at the provider in the meantime: ${fields.join(', ')}. Read the contact and repeat the changes you still want`,
   );
 
-type Look = Omit<CollectionChanges, 'cursor'> & { cursors: Cursors };
+type BookChanges = Omit<CollectionChanges, 'cursor'> & { cursors: Cursors };
 
 /** @returns `null` if a book must be listed again */
-async function look(
+async function listChanges(
   session: DavSession,
   books: readonly string[],
   before: Cursors | null,
   limit: number,
-): Promise<Look | null> {
+): Promise<BookChanges | null> {
   const share = Math.max(1, Math.floor(limit / Math.max(1, books.length)));
-  const all: Look = {
+  const all: BookChanges = {
     cursors: {}, more: false, changed: [], removed: [], tooLarge: [], present: before ? null : [],
   }; // prettier-ignore
   for (const book of books) {

@@ -29,11 +29,15 @@ const LOGINS = new Set(['password-cleartext', 'plain', 'password-encrypted', 'se
 
 /**
  * Fetches the configuration of an address from one location.
- * @param place an https URL as in `AUTOCONFIG_PLACES`
+ * @param location an https URL as in `AUTOCONFIG_PLACES`
  * @returns `NOTHING` if there is no usable document
  */
-export async function askAutoconfig(place: string, email: string, get: HttpsGet): Promise<Found> {
-  const url = place
+export async function askAutoconfig(
+  location: string,
+  email: string,
+  get: HttpsGet,
+): Promise<Found> {
+  const url = location
     .replaceAll('{domain}', encodeURIComponent(domainOf(email)))
     .replaceAll('{email}', encodeURIComponent(email));
   const text = await fetchDocument(url, LARGEST_BYTES, get);

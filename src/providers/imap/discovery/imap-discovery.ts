@@ -133,12 +133,12 @@ export class ImapDiscovery extends MailDiscovery {
       if (await this.#dns.exists(new URL(url).hostname)) return get(url, options);
       throw new Error('the host does not exist');
     };
-    const ask = (place: string, by = getExisting) =>
-      inTime(askAutoconfig(place, email, by), NOTHING);
+    const ask = (location: string, by = getExisting) =>
+      inTime(askAutoconfig(location, email, by), NOTHING);
     const places = (this.options.places ?? AUTOCONFIG_PLACES).filter(
-      (place) => !isShared(domain) || !place.includes('.{domain}'),
+      (location) => !isShared(domain) || !location.includes('.{domain}'),
     );
-    const documents = Promise.all(places.map((place) => ask(place)));
+    const documents = Promise.all(places.map((location) => ask(location)));
     const services = inTime(askServices(email, this.#dns), NOTHING);
     const ispdb = this.options.ispdbUrl ? ask(`${this.options.ispdbUrl}/{domain}`, get) : NOTHING;
     const dav = inTime(askDav(email, this.#dns, getExisting), NOTHING);
