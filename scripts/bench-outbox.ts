@@ -3,7 +3,7 @@ import { runBench } from '../bench/run.ts';
 import { BuildError } from './lib/build.ts';
 
 try {
-  // At once: whatever was being measured when it was interrupted may still wait for something.
+  // Exit at once: measurements that were interrupted may still be waiting.
   process.exit(await runBench(OUTBOX_BENCH, process.argv.slice(2)));
 } catch (error) {
   if (!(error instanceof BuildError)) throw error;

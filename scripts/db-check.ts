@@ -1,6 +1,9 @@
 import { withScratchOrm } from './lib/scratch-database.ts';
 
-/** Compares what the migrations make with what the entities say, and runs every migration up, down and up again. */
+/**
+ * Checks that the migrations produce the schema of the entities, and that every migration can run
+ * up, down and up again.
+ */
 const problem = await withScratchOrm(async (orm) => {
   await orm.migrator.up();
   const missing = await orm.schema.getUpdateSchemaSQL({ wrap: false });
@@ -10,7 +13,9 @@ const problem = await withScratchOrm(async (orm) => {
   await orm.migrator.down({ to: 0 });
   await orm.migrator.up();
   const afterwards = await orm.schema.getUpdateSchemaSQL({ wrap: false });
-  return afterwards.trim() ? `Down and up again does not lead back:\n\n${afterwards}` : undefined;
+  return afterwards.trim()
+    ? `The schema differs after every migration ran up, down and up again:\n\n${afterwards}`
+    : undefined;
 });
 if (problem) {
   process.stderr.write(`${problem}\n`);

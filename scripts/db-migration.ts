@@ -1,9 +1,14 @@
 import { withScratchOrm } from './lib/scratch-database.ts';
 
-/** `npm run db:migration <name>`: writes the migration that leads from the migrations to the entities. */
+/**
+ * `npm run db:migration <name>` writes a migration that changes the schema of the migrations into
+ * that of the entities.
+ */
 const name = process.argv[2];
 if (!name || !/^[a-z0-9_-]+$/.test(name)) {
-  process.stderr.write('Say what it does: npm run db:migration <name>, e.g. add_event_color\n');
+  process.stderr.write(
+    'Name the migration by what it does: npm run db:migration <name>, for example add_event_color\n',
+  );
   process.exitCode = 1;
 } else {
   const { fileName, diff } = await withScratchOrm(async (orm) => {

@@ -10,7 +10,7 @@ import { readMessages } from './demo/steps-messages.ts';
 import { listJobs, schedule, sendInVain, sendNow } from './demo/steps-outbox.ts';
 import { subscribe, verifyNotifications } from './demo/steps-webhooks.ts';
 
-/** The main job from beginning to end; throws at the first thing that is not as it has to be. */
+/** Runs the main job from beginning to end. Throws at the first result that is wrong. */
 async function perform(context: DemoContext): Promise<void> {
   const cast = await connectEverybody(context);
   await readMessages(cast);
@@ -23,12 +23,15 @@ async function perform(context: DemoContext): Promise<void> {
   await remind(cast, await createCalendar(cast));
 }
 
-/** `npm run demo`: Carillon's main job on real parts. Ends by itself, with code 0 only if everything was verified. */
+/**
+ * `npm run demo` runs Carillon's main job on real parts. It ends by itself, with code 0 only if
+ * every check passed.
+ */
 async function main(): Promise<number> {
   const began = performance.now();
   const report = new Report();
   const server = new DemoServer((reason) =>
-    report.note(`! Carillon died (${reason}); it is started again on the same database`),
+    report.note(`! Carillon died (${reason}); starting it again on the same database`),
   );
   const receiver = new Receiver();
   let interrupted = false;
@@ -51,7 +54,7 @@ async function main(): Promise<number> {
     const seconds = Math.round((performance.now() - began) / 1000);
     process.stdout.write(
       `\nAll ${report.verified} checks of ${report.steps} steps are true, in ${seconds} s.\n\n` +
-        'How to go on:  npm start   (keeps its data, prints tokens to play with)\n' +
+        'Next:          npm start   (keeps its data, prints tokens to try the API with)\n' +
         'API docs:      http://localhost:3000/docs once it runs; docs/quickstart.md\n',
     );
     return 0;
@@ -61,7 +64,7 @@ async function main(): Promise<number> {
       `\nFailed at step ${report.steps}: ${error instanceof Error ? error.message : String(error)}\n`,
     );
     if (server.lastOutput)
-      process.stdout.write(`\nLast words of the server:\n${server.lastOutput}\n`);
+      process.stdout.write(`\nLast output of the server:\n${server.lastOutput}\n`);
     await server.stop();
     return 1;
   } finally {

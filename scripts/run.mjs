@@ -1,5 +1,6 @@
-// Runs scripts/<name>.ts on Node 24: on this Node when it is new enough, else on the one `npm ci` brought along.
-// Plain old JavaScript on purpose: any Node since 16 can read it and tell what is missing.
+// Runs scripts/<name>.ts on Node 24: on this Node if it is new enough, otherwise on the Node that
+// `npm ci` installed. This file is plain old JavaScript, so that any Node since 16 can run it and
+// print what is missing.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -26,7 +27,7 @@ if (Number.parseInt(process.versions.node, 10) >= WANTED) {
   await import(pathToFileURL(script).href);
 } else if (existsSync(ownNode)) {
   const child = spawn(ownNode, [self, name, ...rest], { stdio: 'inherit' });
-  // The child stops in order; this process waits for it, so that nothing is left behind.
+  // Waits until the child has stopped in order, so that nothing is left behind.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
     process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

@@ -2,23 +2,23 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { ROOT, runCommand } from './project.ts';
 
-/** A registry that does not answer is waited for this long. */
+/** How long to wait for the registry, in milliseconds. */
 const LIMIT_MS = 10_000;
 /** Advisories of these severities fail the check. */
 const FAILING = new Set(['high', 'critical']);
 const ALLOWED = path.join(ROOT, 'scripts/advisories-allowed.json');
 
-/** An advisory that does not fail the check until a day. */
+/** An advisory that is allowed until a given day. */
 export interface AllowedAdvisory {
-  /** Its identifier, GHSA-… */
+  /** Identifier of the advisory, GHSA-… */
   id: string;
-  /** Why it does not concern Carillon. */
+  /** Why the advisory does not affect Carillon. */
   reason: string;
-  /** Last day it is allowed, YYYY-MM-DD, in UTC. */
+  /** Last day on which the advisory is allowed, YYYY-MM-DD, in UTC. */
   until: string;
 }
 
-/** One advisory about a package that production needs. */
+/** One advisory about a production dependency. */
 export interface Advisory {
   id: string;
   package: string;
@@ -27,7 +27,7 @@ export interface Advisory {
   url: string;
 }
 
-/** What came of a look-up. */
+/** Result of asking the registry. */
 export type AdvisoryReport =
   | { checked: false; why: string }
   | { checked: true; failing: Advisory[]; allowed: Advisory[]; lesser: number };
@@ -43,7 +43,10 @@ interface AuditSource {
   severity: string;
 }
 
-/** The list of allowed advisories. @throws {Error} naming the entry that has no id, reason or day */
+/**
+ * Reads the list of allowed advisories.
+ * @throws {Error} if an entry has no valid id, reason or day; the error names the entry
+ */
 export function readAllowed(file = ALLOWED): AllowedAdvisory[] {
   const entries = JSON.parse(fs.readFileSync(file, 'utf8')) as Partial<AllowedAdvisory>[];
   return entries.map(({ id = '', reason = '', until = '' }, index) => {
@@ -60,7 +63,7 @@ export function readAllowed(file = ALLOWED): AllowedAdvisory[] {
 }
 
 /**
- * Judges what `npm audit --json` printed.
+ * Evaluates the output of `npm audit --json`.
  * @param today YYYY-MM-DD
  */
 export function judge(
@@ -84,7 +87,7 @@ export function judge(
   const found = new Map<string, Advisory>();
   for (const { via } of Object.values(answer.vulnerabilities)) {
     for (const source of via) {
-      // A text names another vulnerable package, which has an entry of its own.
+      // A string refers to another vulnerable package, which has its own entry.
       if (typeof source === 'string') continue;
       const { name, title, url, severity } = source;
       const id = url.split('/').at(-1) ?? url;
@@ -102,7 +105,7 @@ export function judge(
   };
 }
 
-/** Asks the registry about the packages that production needs; takes ten seconds at most. */
+/** Asks the registry for advisories about production dependencies. Takes at most ten seconds. */
 export async function lookUpAdvisories(
   allowed: readonly AllowedAdvisory[],
 ): Promise<AdvisoryReport> {
@@ -118,10 +121,10 @@ export async function lookUpAdvisories(
 const line = ({ id, package: name, severity, title, url }: Advisory): string =>
   `  ${id} ${name} (${severity}): ${title}  ${url}`;
 
-/** The report in words. */
+/** Formats the report for people. */
 export function describeReport(report: AdvisoryReport): string {
   if (!report.checked) {
-    return `NOT CHECKED: whether there are advisories about our dependencies. The registry did not answer: ${report.why}`;
+    return `NOT CHECKED: the registry did not answer, so advisories about dependencies are unknown: ${report.why}`;
   }
   const { failing, allowed, lesser } = report;
   const parts = [

@@ -7,7 +7,7 @@ const DIST = path.join(ROOT, 'dist');
 const STAMP = path.join(DIST, '.built');
 const COMMANDS = ['src/cli/api.js', 'src/cli/carillon.js'];
 
-/** Thrown when the compiler is not content; it has already said why. */
+/** Thrown when the compiler reports errors. The compiler has already printed them. */
 export class BuildError extends Error {}
 
 function filesBelow(folder: string, suffix: string): string[] {
@@ -25,7 +25,10 @@ function sources(): string[] {
   return files.filter((file) => !file.endsWith('.spec.ts')).sort();
 }
 
-/** Changes with every edit, new file and removed file: paths, sizes and times of everything the compiler reads. */
+/**
+ * Hash over the paths, sizes and modification times of everything the compiler reads. It changes
+ * with every edited, added or removed file.
+ */
 function fingerprint(): string {
   const hash = createHash('sha256');
   const settings = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].map((name) =>
@@ -42,7 +45,9 @@ function builtFingerprint(): string | undefined {
   return fs.existsSync(STAMP) ? fs.readFileSync(STAMP, 'utf8') : undefined;
 }
 
-/** Removes what was compiled from files that are gone: a left-over migration would run. */
+/**
+ * Deletes compiled files whose source no longer exists. A left-over migration would otherwise run.
+ */
 function prune(): void {
   const wanted = new Set(
     sources().map((file) => path.join(DIST, path.relative(ROOT, file)).replace(/\.ts$/, '.js')),
@@ -55,9 +60,9 @@ function prune(): void {
 }
 
 /**
- * Compiles into `dist` when a source is newer than what is there.
+ * Compiles into `dist` if a source has changed since the last build.
  * @param force compiles in any case
- * @throws {BuildError} after the compiler has printed what is wrong
+ * @throws {BuildError} after the compiler has printed its errors
  */
 export async function ensureBuilt({ force = false } = {}): Promise<void> {
   const wanted = fingerprint();
@@ -71,12 +76,13 @@ export async function ensureBuilt({ force = false } = {}): Promise<void> {
     const file = path.join(DIST, name);
     if (fs.existsSync(file)) fs.chmodSync(file, 0o755);
   }
-  // The fingerprint from before: an edit made meanwhile leads to another build.
+  // Writes the hash taken before compiling, so that a file edited meanwhile causes another build.
   fs.writeFileSync(STAMP, wanted);
 }
 
 /**
- * Builds when needed and runs the `main` of a compiled module with the arguments of this process.
+ * Builds if necessary, and runs the `main` function of a compiled module with the arguments of this
+ * process.
  * @param name path below `src`, without extension
  */
 export async function runCompiled(name: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { npmScript, runCommand } from './project.ts';
 
-/** What `npm run check` looks at; each is an npm script of its own. */
+/** Checks of `npm run check`. Each is an npm script of its own. */
 const CHECKS = [
   { title: 'format', script: 'check:format' },
   { title: 'lint', script: 'check:lint' },
@@ -11,18 +11,18 @@ const CHECKS = [
   { title: 'no advisories about dependencies', script: 'check:advisories' },
 ] as const;
 
-/** How many passed and failed. */
+/** Number of passed and failed checks or tests. */
 export interface Summary {
   passed: number;
   failed: number;
 }
 
-/** How a check says that it could not look. */
+/** Printed by a check that could not run, for example without a network. */
 const NOT_CHECKED = 'NOT CHECKED';
-/** Checks at a time: most of them use one processor. */
+/** Number of checks that run at the same time. Most of them use one processor. */
 const AT_A_TIME = 2;
 
-/** Runs every check and shows what those say that fail or could not look. */
+/** Runs every check, and prints the output of those that fail or could not run. */
 export async function runChecks(): Promise<Summary> {
   const summary = { passed: 0, failed: 0 };
   const waiting = [...CHECKS];

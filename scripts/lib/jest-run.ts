@@ -6,20 +6,20 @@ import { npmScript, ROOT, runCommand } from './project.ts';
 import { specFilesOf } from './test-groups.ts';
 import { judgeSecondRun, readUnstable, writeUnstable } from './unstable-tests.ts';
 
-/** A test that was run. */
+/** Result of one test. */
 export interface RanTest {
-  /** Its `describe` and `it` titles, joined by spaces. */
+  /** Titles of its `describe` and `it` blocks, joined by spaces. */
   name: string;
-  /** The file that Jest ran, relative to the project's folder: a spec file, or a group of them. */
+  /** File that Jest ran, relative to the project's folder: a spec file or a group of spec files. */
   file: string;
   passed: boolean;
-  /** What Jest reports of a failure, with its stack. */
+  /** Failure messages of Jest with their stacks; empty if the test passed. */
   messages: string;
 }
 
-/** The result of one run of Jest. */
+/** Result of one run of Jest. */
 export interface JestRun extends Summary {
-  /** Empty if the run broke off before it had results. */
+  /** Empty if the run ended before it wrote its results. */
   tests: RanTest[];
 }
 
@@ -34,8 +34,8 @@ interface JestResults {
 }
 
 /**
- * Runs Jest once.
- * @param options its arguments; a run that breaks off before it has results counts as one failure
+ * Runs Jest once. A run that ends before it has written its results counts as one failure.
+ * @param options arguments of Jest
  */
 export async function runJest(options: readonly string[]): Promise<JestRun> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-tests-'));
@@ -67,15 +67,16 @@ export async function runJest(options: readonly string[]): Promise<JestRun> {
   }
 }
 
-/** Runs with more failures are not repeated. */
+/** A run with more failed tests is not repeated. */
 const MOST_UNSTABLE = 3;
 
 /**
- * Runs Jest, and repeats the spec files of at most three failed tests, one file at a time, to tell broken tests from unstable ones
- * (docs/adr/0052). A test that fails again has failed. A test that passes is recorded in `test/unstable.json`, and has failed if it
- * stood there already.
+ * Runs Jest, and runs the spec files of failed tests a second time, one file at a time, to tell
+ * broken tests from unstable ones (ADR 0052). Runs with more than three failed tests are not
+ * repeated. A test that fails again counts as failed. A test that passes is recorded in
+ * `test/unstable.json`; it counts as failed if it was recorded there before.
  * @param options arguments of the first run
- * @param alone arguments of the second run, to which the spec files are added
+ * @param alone arguments of the second run; the spec files are added to them
  */
 export async function runJestTwice(
   options: readonly string[],
@@ -83,7 +84,8 @@ export async function runJestTwice(
 ): Promise<Summary & { unstable: string[] }> {
   const first = await runJest(options);
   const failed = first.tests.filter(({ passed }) => !passed);
-  // A file that could not be run at all, and a run without results, are no accident.
+  // Only failed tests are repeated. A file that Jest could not load, or a run without results, is
+  // broken for certain.
   const isFew = failed.length === first.failed && failed.length <= MOST_UNSTABLE;
   if (first.failed === 0 || !isFew) return { ...first, unstable: [] };
   const files = [...new Set(failed.flatMap(({ file, messages }) => specFilesOf(file, messages)))];

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { compiled, ROOT } from './project.ts';
 import { withScratchDatabase } from './scratch-database.ts';
 
-/** The committed document. */
+/** Path of the committed OpenAPI document. */
 export const OPENAPI_FILE = path.join(ROOT, 'openapi.json');
 
-/** The document of the built program, as the text to commit. */
+/** Returns the OpenAPI document of the built program, formatted as it is committed. */
 export async function generateOpenApi(): Promise<string> {
   const [{ createApp }, { createOpenApiDocument, openApiText }, { loadConfig }] = await Promise.all(
     [

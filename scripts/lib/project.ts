@@ -2,25 +2,29 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** Folder of the clone. */
+/** Root folder of the project. */
 export const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** Module of the compiled program: the address to give to `import()`. @param name path below `src`, without extension */
+/**
+ * Path of a compiled module, for `import()`.
+ * @param name path below `src`, without extension
+ */
 export function compiled(name: string): string {
   return path.join(ROOT, 'dist/src', `${name}.js`);
 }
 
-/** What a command did. */
+/** Result of a command. */
 export interface CommandResult {
   code: number;
-  /** Standard output and error, in the order they came; empty with `inherit`. */
+  /** Standard output and error in the order they were written; empty with `inherit`. */
   output: string;
 }
 
 /**
- * Runs a command line in the project's folder, with the programs of node_modules first on the path, as npm does.
- * @param stdio `inherit` shows what it prints, `pipe` keeps it
- * @param limitMs milliseconds after which it is ended with all it has started; default: never
+ * Runs a command line in the project's folder, with node_modules/.bin first on the PATH, as npm
+ * does.
+ * @param stdio `inherit` prints the output, `pipe` collects it
+ * @param limitMs milliseconds after which the command and its children are killed; default: never
  */
 export function runCommand(
   command: string,
@@ -39,7 +43,7 @@ export function runCommand(
       },
       shell: true,
       stdio: ['ignore', stdio, stdio],
-      // A group of its own can be ended as a whole.
+      // A process group of its own can be killed as a whole.
       detached: limitMs !== undefined,
     });
     const limit =
@@ -58,7 +62,7 @@ export function runCommand(
   });
 }
 
-/** The command line of an npm script. */
+/** Returns the command line of an npm script. */
 export function npmScript(name: string): string {
   const { scripts } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;

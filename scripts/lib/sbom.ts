@@ -3,8 +3,9 @@ import path from 'node:path';
 import { ROOT } from './project.ts';
 
 /*
- * Made here and not by `npm sbom`, which (npm 11) leaves out what production and development packages share when it is told
- * --omit=dev, such as nodemailer, and without that refuses a tree that was installed without development packages.
+ * Written here because `npm sbom` (npm 11) cannot do it. With --omit=dev it leaves out packages
+ * that production and development share, such as nodemailer. Without it, it refuses a tree that was
+ * installed without development packages.
  */
 
 interface LockedPackage {
@@ -56,7 +57,10 @@ function componentOf(place: string, locked: LockedPackage): Component {
   };
 }
 
-/** Where Node finds `name` when the package at `place` asks for it: in its own folder, or in one above. */
+/**
+ * Returns the location of `name` as seen from the package at `place`: its own node_modules folder,
+ * or the nearest one above. This is how Node resolves packages.
+ */
 function resolve(
   packages: ReadonlyMap<string, LockedPackage>,
   place: string,
@@ -72,8 +76,9 @@ function resolve(
 }
 
 /**
- * The bill of materials, in CycloneDX 1.5, of the production packages that are installed: those of package-lock.json whose folder
- * is there. The same packages give the same text: no time, no random number, everything in order.
+ * Builds the bill of materials, in CycloneDX 1.5, of the installed production packages: those of
+ * package-lock.json whose folder exists. The same packages always give the same text, because it
+ * contains no time and no random number and is sorted.
  */
 export function makeSbom(): string {
   const lock = JSON.parse(fs.readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8')) as {

@@ -2,13 +2,19 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { ROOT } from './project.ts';
 
-/** Where the groups are written; `jest.config.js` knows the place. */
+/** Folder of the generated groups; jest.config.js also names it. */
 const FOLDER = path.join(ROOT, 'test/.groups');
 
-/** Files that take longer than a group of others; each is a group of its own, and they begin. */
+/**
+ * Files that take longer than a whole group of other files. Each is a group of its own, and they
+ * start first.
+ */
 const LONGEST = ['test/e2e/bad-input.e2e-spec.ts', 'test/e2e/local-mode.e2e-spec.ts'];
 
-/** Tiers, and in how many groups each one's files are dealt out. A group of each tier follows the other: some mostly wait, some compute. */
+/**
+ * Tiers, with the number of groups that the files of each tier are divided into. Groups of
+ * different tiers alternate, because some tiers mostly wait and others mostly compute.
+ */
 const TIERS = [
   { name: 'providers', folder: 'test/providers', ending: '.providers-spec.ts', groups: 3 },
   { name: 'hostile', folder: 'test/hostile', ending: '.hostile-spec.ts', groups: 2 },
@@ -20,8 +26,9 @@ const TIERS = [
 ] as const;
 
 /**
- * Writes files that import several test files each. Jest gives every file modules of its own, and to load the program
- * takes longer than most files' tests: so a full run loads it once for each group. Every file belongs to exactly one.
+ * Writes the groups: files that import several spec files each. Jest loads all modules anew for
+ * every file, and loading the program takes longer than most files' tests. With groups, a full run
+ * loads the program once for each group. Every spec file belongs to exactly one group.
  */
 export function writeTestGroups(): void {
   fs.rmSync(FOLDER, { recursive: true, force: true });
@@ -45,9 +52,10 @@ export function writeTestGroups(): void {
 }
 
 /**
- * The spec files behind a file that Jest ran.
+ * Returns the spec files behind a file that Jest ran.
  * @param file a group or a spec file, relative to the project's folder
- * @param messages what Jest reports of a failure; of a group, only the spec files that its stacks name are returned, if they name any
+ * @param messages failure messages of Jest. For a group, only spec files that their stacks name
+ *   are returned, or all files of the group if the stacks name none
  */
 export function specFilesOf(file: string, messages: string): string[] {
   if (!path.join(ROOT, file).startsWith(FOLDER + path.sep)) return [file];
@@ -57,7 +65,7 @@ export function specFilesOf(file: string, messages: string): string[] {
   return named.length > 0 ? named : files;
 }
 
-/** Test files of a tier, relative to the project's folder, the largest first. */
+/** Returns the spec files of a tier, relative to the project's folder, the largest first. */
 function filesOf(folder: string, ending: string): string[] {
   const files = fs
     .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
@@ -68,7 +76,10 @@ function filesOf(folder: string, ending: string): string[] {
   return files.filter((file) => !LONGEST.includes(file)).toSorted((a, b) => size(b) - size(a));
 }
 
-/** Deals back and forth, so that no group gets the largest file of each round. */
+/**
+ * Divides files into groups, forwards and backwards in turn, so that no group gets the largest file
+ * of each round.
+ */
 function dealt(files: readonly string[], groups: number): string[][] {
   const hands: string[][] = Array.from({ length: groups }, () => []);
   for (const [index, file] of files.entries()) {

@@ -5,40 +5,40 @@ import { ROOT } from './project.ts';
 
 const FILE = path.join(ROOT, 'test/unstable.json');
 
-/** A test that failed among others and passed alone. */
+/** A test that failed in a full run and passed alone. */
 export interface UnstableTest {
-  /** Its `describe` and `it` titles, joined by spaces. */
+  /** Titles of its `describe` and `it` blocks, joined by spaces. */
   name: string;
   /** Its spec file, relative to the project's folder. */
   file: string;
-  /** The day it was seen, YYYY-MM-DD. */
+  /** Day on which it was recorded, YYYY-MM-DD. */
   date: string;
 }
 
-/** The unstable tests that are on record. */
+/** Reads the recorded unstable tests. */
 export function readUnstable(): UnstableTest[] {
   return JSON.parse(fs.readFileSync(FILE, 'utf8')) as UnstableTest[];
 }
 
-/** Replaces the record. */
+/** Replaces the recorded unstable tests. */
 export function writeUnstable(tests: readonly UnstableTest[]): void {
   fs.writeFileSync(FILE, `${JSON.stringify(tests, null, 2)}\n`);
 }
 
-/** What a second run says about the tests that failed in the first. */
+/** Result of running failed tests a second time. */
 export interface SecondRunVerdict {
-  /** Failed tests of both runs together: broken ones, and unstable ones that are on record. */
+  /** Number of failed tests of both runs together. Recorded unstable tests count as failed. */
   failed: number;
-  /** Tests that passed and are new to the record. */
+  /** Tests that passed the second time and are not recorded yet. */
   unstable: UnstableTest[];
-  /** Tests that passed but stand in the record already. */
+  /** Tests that passed the second time but were recorded as unstable before. */
   again: UnstableTest[];
 }
 
 /**
- * Judges a second run.
+ * Compares a second run with the failures of the first one.
  * @param firstFailed tests that failed in the first run
- * @param known the unstable tests on record
+ * @param known the recorded unstable tests
  * @param today YYYY-MM-DD
  */
 export function judgeSecondRun(
@@ -50,14 +50,14 @@ export function judgeSecondRun(
   const verdict: SecondRunVerdict = { failed: 0, unstable: [], again: [] };
   for (const { name } of firstFailed) {
     const runs = second.tests.filter((test) => test.name === name);
-    // A test that the second run did not reach has not proved that it works.
+    // The second run did not reach this test, so the test stays failed.
     if (runs.length === 0 || runs.some(({ passed }) => !passed)) continue;
     const file = runs[0]?.file ?? '';
     const isKnown = known.some((entry) => entry.name === name);
     verdict[isKnown ? 'again' : 'unstable'].push({ name, file, date: today });
   }
   const broken = firstFailed.length - verdict.unstable.length;
-  // The second run may also fail in tests that had passed in the first.
+  // The second run can also fail in tests that passed in the first one.
   verdict.failed = Math.max(broken, second.failed + verdict.again.length);
   return verdict;
 }

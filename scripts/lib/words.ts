@@ -3,7 +3,7 @@ import path from 'node:path';
 import ts from 'typescript';
 import { ROOT } from './project.ts';
 
-/** Something in a comment, a test name or a page that its author should rewrite. */
+/** A piece of prose that should be rewritten. */
 export interface Finding {
   /** Relative to the project's folder. */
   file: string;
@@ -17,7 +17,7 @@ interface Prose {
   line: number;
 }
 
-/** Words that only the first authors understood, and what to write instead (docs/glossary.md). */
+/** Words that readers had to guess, with the words to use instead (docs/glossary.md). */
 const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [/\bin hand\b/i, 'claimed'],
   [/\bwho(?:m|ever|mever)\b/i, 'the reader, the caller, the client: name the person or program'],
@@ -32,14 +32,17 @@ const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [/\b(?:spec|api facts|design) \d/i, 'the rule itself, or a page, ADR or RFC a reader can open'],
   [/\bspecification \d/i, 'the rule itself, or a page, ADR or RFC a reader can open'],
 ];
-/** Longer sentences are read twice. */
+/** Longer sentences have to be read twice. */
 const MOST_WORDS = 35;
 const MOST_COLUMNS = 100;
-/** A file of the project, as prose names it. */
+/** A path of the project in a sentence. */
 const PATH = /(?<![\w/.@-])(?:src|test|docs|scripts|bench|migrations)\/[\w./-]*\w/g;
 const ADR = /\bADRs? (\d{4})\b/g;
 
-/** Reads all prose of the project. @returns what to rewrite, in the order of the files */
+/**
+ * Checks all comments, test names and pages of the project.
+ * @returns the findings, in the order of the files
+ */
 export function checkWords(): Finding[] {
   const sources = ['src', 'test', 'bench', 'scripts'].flatMap((folder) => filesIn(folder, '.ts'));
   const pages = [...filesIn('docs', '.md'), ...filesIn('.', '.md', false)];
@@ -68,7 +71,7 @@ function filesIn(folder: string, ending: string, recursive = true): string[] {
     .toSorted();
 }
 
-/** Comments, and the names of tests. */
+/** Returns the comments and the names of tests. */
 export function proseOfSource(file: string, text: string): Prose[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const comments = new Map<number, ts.CommentRange>();
@@ -95,7 +98,7 @@ export function proseOfSource(file: string, text: string): Prose[] {
   return [...lines, ...names];
 }
 
-/** Paragraphs without code, tables and the targets of links. */
+/** Returns the paragraphs of a page, without code, tables and link targets. */
 export function proseOfPage(text: string): Prose[] {
   const prose: Prose[] = [];
   let isCode = false;
@@ -121,7 +124,9 @@ function findingsIn(file: string, prose: readonly Prose[]): Finding[] {
   );
 }
 
-/** Prose may leave out the ending of a file, as in `test/long/kill`. */
+/**
+ * True if the file or folder exists. The ending of a file may be missing, as in `test/long/kill`.
+ */
 function isThere(name: string): boolean {
   const file = path.join(ROOT, name);
   if (fs.existsSync(file)) return true;
@@ -130,7 +135,7 @@ function isThere(name: string): boolean {
   return fs.existsSync(folder) && fs.readdirSync(folder).some(begins);
 }
 
-/** What is wrong with a piece of prose. */
+/** Returns the problems of a piece of prose. */
 export function problemsOf(text: string): string[] {
   const plain = text.replaceAll(/`[^`]*`/g, 'code');
   const words = REPLACEMENTS.flatMap(([word, instead]) => {
@@ -154,7 +159,7 @@ export function problemsOf(text: string): string[] {
   return [...words, ...long, ...paths, ...decisions];
 }
 
-/** Prettier wraps code, but not comments. */
+/** Finds comments that are too wide. Prettier wraps code only. */
 function wideComments(file: string, text: string): Finding[] {
   return text.split('\n').flatMap((line, index) => {
     const isWide = /^\s*(?:\/\/|\/?\*)/.test(line) && line.length > MOST_COLUMNS;
@@ -178,7 +183,7 @@ function deadLinks(file: string, text: string): Finding[] {
   );
 }
 
-/** Every decision says whether it holds, and since when. */
+/** Checks that an ADR names its status and date. */
 function headOfDecision(file: string, text: string): Finding[] {
   if (!/^docs\/adr\/\d{4}-/.test(file)) return [];
   const missing = [
