@@ -56,7 +56,7 @@ export function laterWelcome(config: AppConfig): string {
     'npm run carillon -- application rotate-secret <client_id>',
     'npm run carillon -- application create --name="My application"',
     '',
-    `  To start from scratch: stop, delete ${config.dataDir}, npm start.`,
+    `  Or start afresh: stop, delete ${config.dataDir}, npm start.`,
     '',
   );
 }
