@@ -1,4 +1,4 @@
-/** What a thread is told to do in tests of `WorkThreads`. */
+/** What a worker thread does in tests of `WorkThreads`. */
 export interface Act {
   say?: string;
   times?: number;
@@ -11,7 +11,7 @@ export interface Act {
   env?: boolean;
 }
 
-/** Behaves as it is told, as bad as that may be. */
+/** Does what the test asks for, including crashes, endless loops and memory exhaustion. */
 export function act({
   say = '',
   times = 1,
@@ -31,7 +31,7 @@ export function act({
     for (;;)
       kept.push(Array.from({ length: 10_000 }, (_, index) => `text ${index} ${kept.length}`));
   if (fill) {
-    // At most 2 GB, in case that nobody stops it.
+    // Stops after 2 GB if the memory limit does not end the thread first.
     const buffers = Array.from({ length: 2_000 }, () => new Uint8Array(2 ** 20).fill(1));
     while (buffers.length > 0);
   }

@@ -3,11 +3,13 @@ import type { Operation } from './api-document.ts';
 import { type Belongings, credentialsOf } from './hostile-world.ts';
 import type { TestApp } from './test-app.ts';
 
-/** What only a program's inside knows: stacks, SQL, names of its parts. */
+/**
+ * Internals that must not appear in a response: stack traces, SQL, names of modules and libraries.
+ */
 const INSIDE =
   /\n\s+at |\.[jt]s:\d|node_modules|node:internal|\b(select|insert into|update|delete from) "?\w+"? |relation "|column "|constraint|MikroORM|postgres|kysely|zod/i;
 
-/** Addresses whose errors come in the envelope. */
+/** Paths whose errors have the envelope `{success, error, request_id}`. */
 const BETA = /^\/connect\/(integrations|grants|auth)(\/|\?|$)/;
 
 const BETA_SHAPE = {
@@ -20,14 +22,14 @@ const FLAT_SHAPE = {
   type: expect.stringMatching(/^(invalid_request|api|provider|database)_error$/),
 };
 
-/** What came back. */
+/** An HTTP response of the server under test. */
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** The message of a refusal, whatever its shape. */
+/** The error message of a response, in either error format. */
 export function messageOf({ text }: Pick<Answer, 'text'>): string {
   const body = JSON.parse(text) as { message?: string; error?: { message: string } };
   return body.message ?? body.error?.message ?? '';
@@ -39,11 +41,11 @@ function difference(before: string, after: string): string {
   return changed.join(', ');
 }
 
-/** Sends requests nobody should send, and looks at every answer and at what is stored afterwards. */
+/** Sends invalid and hostile requests, and checks every response and the stored data after it. */
 export class Adversary {
   readonly #secrets: string[];
 
-  /** @param known whose secrets must not be in any answer */
+  /** @param known owners whose secrets must not appear in any response */
   constructor(
     private readonly server: TestApp,
     readonly own: Belongings,
@@ -57,7 +59,7 @@ export class Adversary {
     ]);
   }
 
-  /** Attacks one operation. @returns what was wrong */
+  /** Attacks one operation. @returns the faults that were found */
   async attack(operation: Operation, work: (attack: Attack) => Promise<void>): Promise<string[]> {
     const attack = new Attack(this, operation, await this.fingerprint());
     await work(attack);
@@ -79,15 +81,15 @@ export class Adversary {
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  /** What is wrong with an answer, whatever was asked. */
+  /** Faults that can be seen in the response alone, for any request. */
   faultsOf({ status, headers, text }: Answer, path: string): string[] {
     const faults: string[] = [];
     if (status >= 500 && status !== 501)
       faults.push(`a server error: ${status} ${text.slice(0, 200)}`);
     if (this.#secrets.some((secret) => text.includes(secret)))
-      faults.push('the answer holds a secret');
+      faults.push('the response contains a secret');
     if (status < 400) return faults;
-    if (INSIDE.test(text)) faults.push(`the answer tells of the inside: ${text.slice(0, 300)}`);
+    if (INSIDE.test(text)) faults.push(`the response exposes internals: ${text.slice(0, 300)}`);
     if (!headers.get('x-request-id')) faults.push(`${status} without a request id`);
     const type = headers.get('content-type') ?? '';
     if (!type.startsWith('application/json'))
@@ -100,17 +102,20 @@ export class Adversary {
     try {
       expect(body).toEqual(BETA.test(path) ? BETA_SHAPE : FLAT_SHAPE);
     } catch {
-      faults.push(`${status} of another shape: ${text.slice(0, 300)}`);
+      faults.push(`${status} with an unexpected body: ${text.slice(0, 300)}`);
     }
     return faults;
   }
 }
 
-/** Reads change nothing, but for the one that asks for a sync, and the one that asks a mailing service. */
+/**
+ * True for operations that may store something. Of the `GET` operations, only the one that requests
+ * a sync and the one that asks a mailing service do.
+ */
 const writes = ({ method, path }: Operation): boolean =>
   method !== 'GET' || /\/(sync|verified_status)$/.test(path);
 
-/** Requests to one operation, and what was wrong with the answers. */
+/** Requests to one operation, and the faults found in the responses. */
 export class Attack {
   readonly faults: string[] = [];
   readonly #adversary: Adversary;
@@ -125,7 +130,10 @@ export class Attack {
     this.#stored = stored;
   }
 
-  /** @param what for the report. @param headers default: credentials the operation accepts */
+  /**
+   * @param what name of the request in the report
+   * @param headers default: credentials that the operation accepts
+   */
   async send(
     what: string,
     path: string,
@@ -134,12 +142,15 @@ export class Attack {
   ): Promise<Answer> {
     const answer = await this.#adversary.send(this.operation.method, path, headers, body);
     for (const fault of this.#adversary.faultsOf(answer, path)) this.fault(what, fault);
-    // Reads are looked at once, at the end.
+    // For reads, the stored data is compared once, after the last request.
     if (writes(this.operation)) await this.compare(what, answer.status >= 400);
     return answer;
   }
 
-  /** Looks at what is stored. @param unchanged whether it has to be what it was at the last look */
+  /**
+   * Compares the stored data with that of the previous call.
+   * @param unchanged true if a difference is a fault
+   */
   async compare(what: string, unchanged: boolean): Promise<void> {
     const stored = await this.#adversary.fingerprint();
     if (unchanged && stored !== this.#stored) {

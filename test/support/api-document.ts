@@ -1,6 +1,6 @@
 import request from 'supertest';
 
-/** The part of a JSON schema that is looked at. */
+/** The part of a JSON schema that the tests use. */
 export interface Schema {
   $ref?: string;
   type?: string;
@@ -22,15 +22,15 @@ interface Parameter {
 
 /** One operation of the served OpenAPI document. */
 export interface Operation {
-  /** `POST /calendars/{id}` */
+  /** For example `POST /calendars/{id}`. */
   name: string;
   method: string;
   path: string;
   pathParameters: string[];
   queryParameters: string[];
-  /** Names of the security schemes; empty: anybody may call it. */
+  /** Names of the security schemes. Empty if the operation needs no credentials. */
   security: string[];
-  /** Schema of the body; undefined: it has none. */
+  /** Schema of the request body, or `undefined` if the operation has no body. */
   body: Schema | undefined;
 }
 
@@ -47,14 +47,14 @@ interface RawDocument {
 
 export type JsonType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
 
-/** Type of a value in JSON. */
+/** The JSON type of a value. */
 export function jsonTypeOf(value: unknown): JsonType {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value as JsonType;
 }
 
-/** What the server says of itself. */
+/** The OpenAPI document that the server under test serves. */
 export class ApiDocument {
   readonly operations: Operation[];
   readonly #schemas: Record<string, Schema>;
@@ -85,7 +85,7 @@ export class ApiDocument {
     };
   }
 
-  /** The schema behind references and single-element compositions. */
+  /** The schema that a `$ref` or a one-element `allOf` stands for. */
   resolve(schema: Schema): Schema {
     if (schema.$ref) return this.resolve(this.#schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
     const [only, ...others] = schema.allOf ?? [];
@@ -94,7 +94,7 @@ export class ApiDocument {
       : schema;
   }
 
-  /** The types of JSON a value of the schema may have; undefined: any. */
+  /** The JSON types that the schema allows, or `undefined` if it allows all. */
   typesOf(schema: Schema): Set<JsonType> | undefined {
     const resolved = this.resolve(schema);
     const choices = resolved.anyOf ?? resolved.oneOf;
@@ -107,7 +107,10 @@ export class ApiDocument {
     return resolved.type || choices ? types : undefined;
   }
 
-  /** Every property of `value` the schema knows, also inside of objects and of the first elements of arrays. */
+  /**
+   * Yields every property of `value` that the schema defines, including those of nested objects and
+   * of the first element of each array.
+   */
   *fieldsOf(
     schema: Schema,
     value: unknown,
@@ -129,7 +132,10 @@ export class ApiDocument {
     }
   }
 
-  /** Names of all fields that a body of the schema may have: `to[].email`. Deeper than eight levels nothing is looked at. */
+  /**
+   * Names of all fields that a body of the schema may have, such as `to[].email`. Fields nested
+   * deeper than eight levels are left out.
+   */
   namesOf(schema: Schema, prefix = '', depth = 0): Set<string> {
     const { properties = {}, items, anyOf = [], oneOf = [], allOf = [] } = this.resolve(schema);
     const names = new Set<string>();

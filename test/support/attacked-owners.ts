@@ -4,23 +4,25 @@ import { type Belongings, createBelongings, fingerprintOf } from './hostile-worl
 import { SendGridServer } from './sendgrid-server.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
 
-/** A server, three owners of everything there is, and who attacks them. */
+/**
+ * A server, three owners that have one object of every kind, and an adversary that attacks them.
+ */
 export interface AttackedOwners {
   server: TestApp;
   document: ApiDocument;
-  /** The mailing service of the applications. */
+  /** Stand-in for the mailing service that the applications use. */
   service: SendGridServer;
-  /** Whose objects are asked for. */
+  /** The owner whose objects the requests ask for. */
   own: Belongings;
-  /** Another account of the same application. */
+  /** Owner of another account of the same application. */
   neighbour: Belongings;
-  /** An account of another application. */
+  /** Owner of an account of another application. */
   stranger: Belongings;
   adversary: Adversary;
   close(): Promise<void>;
 }
 
-/** @param environment on top of that of `startTestApp`, without a worker */
+/** @param environment settings in addition to those of `startTestApp`, which runs no worker */
 export async function startAttackedOwners(
   environment: Record<string, string> = {},
 ): Promise<AttackedOwners> {

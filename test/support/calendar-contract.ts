@@ -4,18 +4,18 @@ import type {
 } from '../../src/providers/port/connector.ts'; // prettier-ignore
 import { codeOf } from './contract-tools.ts';
 
-/** Calendars of a provider, and accounts of it that have one at least. */
+/** The calendar port of a provider, and accounts with at least one calendar. */
 export interface CalendarsUnderTest {
   calendar: CalendarPort;
-  /** An account of its own. */
+  /** Creates an account that no other test uses. */
   account(): Promise<ProviderAccount>;
 }
 
-/** What a server cannot do. */
+/** Limits of a server. */
 export interface CalendarTraits {
-  /** Keeps neither description nor time zone of a calendar. */
+  /** True if the server keeps neither the description nor the time zone of a calendar. */
   keepsNamesOnly?: boolean;
-  /** Has one user only: nothing is there to be kept apart. */
+  /** True if the server has one user only, so that there are no accounts to keep apart. */
   oneUser?: boolean;
 }
 
@@ -31,7 +31,7 @@ const standUp: EventContent = {
   when: { object: 'timespan', start_time: 1_700_000_000, end_time: 1_700_003_600 },
 };
 
-/** Mondays at nine in Berlin, over the night when its clocks go forward. */
+/** Mondays at 09:00 in Berlin, across the night when the clocks go forward. */
 const weekly: EventContent = {
   title: 'Weekly',
   location: 'Room 1',
@@ -53,17 +53,17 @@ const instanceAt = (start_time: number): EventContent => ({
   },
   recurrence: null,
 });
-/** The second one, as the rules say, and three hours later. */
+/** The second instance: as the recurrence rule places it, and three hours later. */
 const plainInstance = instanceAt(1_900_656_000);
 const movedInstance = { ...instanceAt(1_900_656_000 + 10_800), title: 'Moved' };
 
-/** What every `CalendarPort` guarantees. */
+/** Tests for what every `CalendarPort` guarantees. */
 export function describeCalendars(
   make: () => Promise<CalendarsUnderTest>,
   { keepsNamesOnly = false, oneUser = false }: CalendarTraits = {},
 ): void {
   describe('calendars', () => {
-    it('has exactly one primary calendar, however often they are listed', async () => {
+    it('has exactly one primary calendar, no matter how often the calendars are listed', async () => {
       const { calendar, account } = await make();
       const one = await account();
       const lists = await Promise.all([calendar.listCalendars(one), calendar.listCalendars(one)]);
@@ -71,7 +71,7 @@ export function describeCalendars(
       expect(lists[0]).toEqual(lists[1]);
     });
 
-    it('creates, changes and deletes a calendar; a repeated creation makes no second one', async () => {
+    it('creates, changes and deletes a calendar, and creates no second one when the creation is repeated', async () => {
       const { calendar, account } = await make();
       const one = await account();
       const key = randomUUID();
@@ -90,7 +90,7 @@ export function describeCalendars(
       );
     });
 
-    it('creates, changes and deletes an event; a repeated creation makes no second one', async () => {
+    it('creates, changes and deletes an event, and creates no second one when the creation is repeated', async () => {
       const { calendar, account } = await make();
       const one = await account();
       const [primary] = await calendar.listCalendars(one);
@@ -108,7 +108,7 @@ export function describeCalendars(
       );
     });
 
-    it('changes, resets and deletes instances of a series; a repeated call comes to the same end', async () => {
+    it('changes, resets and deletes instances of a series, and a repeated call has the same result', async () => {
       const { calendar, account } = await make();
       const one = await account();
       const [primary] = await calendar.listCalendars(one);
@@ -139,7 +139,7 @@ export function describeCalendars(
       await calendar.resetInstance(one, changed.providerId);
     });
 
-    it('keeps accounts apart, where there are several', async () => {
+    it('keeps the data of accounts apart if the server has more than one user', async () => {
       const { calendar, account } = await make();
       const [mine, theirs] = [await account(), await account()];
       expect(mine.email === theirs.email).toBe(oneUser);
@@ -153,7 +153,7 @@ export function describeCalendars(
       expect(listed.find((one) => one.providerId === providerId)?.name).toBe('Mine');
     });
 
-    it('answers not-found for an event in a calendar that is not there', async () => {
+    it('reports not-found for an event in a calendar that does not exist', async () => {
       const { calendar, account } = await make();
       const one = await account();
       expect(await codeOf(calendar.createEvent(one, randomUUID(), randomUUID(), standUp))).toBe(
@@ -163,7 +163,7 @@ export function describeCalendars(
   });
 }
 
-/** All that has changed in a calendar since a cursor, page by page. */
+/** Reads all changes in a calendar since a cursor, page by page. */
 export async function allEventChanges(
   port: CalendarPort,
   account: ProviderAccount,
@@ -191,10 +191,13 @@ export async function allEventChanges(
   }
 }
 
-/** What every `CalendarPort` guarantees that tells of changes. */
-export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, told: boolean): void {
-  if (!told) {
-    it('tells of no changes of events', async () => {
+/** Tests for what every `CalendarPort` that lists event changes guarantees. */
+export function describeEventChanges(
+  make: () => Promise<CalendarsUnderTest>,
+  hasEventChanges: boolean,
+): void {
+  if (!hasEventChanges) {
+    it('does not list event changes', async () => {
       expect((await make()).calendar.listEventChanges).toBeUndefined();
     });
     return;
@@ -211,7 +214,7 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
       return { calendar, one, calendarId: providerId, create, since };
     }
 
-    it('tells what was created, changed and deleted since a cursor, and nothing twice', async () => {
+    it('lists what was created, changed and deleted since a cursor, and each change once', async () => {
       const { calendar, one, create, since } = await begin();
       const [kept, changed, deleted] = [
         await create('Kept'),
@@ -239,7 +242,7 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
       expect(await since(second.cursor)).toMatchObject({ events: [], removed: [] });
     });
 
-    it('pages without loss, also while events change in between', async () => {
+    it('pages through the changes without loss, even while events change between pages', async () => {
       const { calendar, one, calendarId, create, since } = await begin();
       const created = [];
       for (let n = 0; n < 7; n++) created.push(await create(`Event ${n}`));
@@ -259,7 +262,7 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
       expect(titles).toEqual(new Map(created.map(({ providerId }) => [providerId, 'New'])));
     });
 
-    it('begins anew where a cursor is not known any more, and tells all there is', async () => {
+    it('starts over and lists all events when it does not know the cursor', async () => {
       const { create, since } = await begin();
       const { providerId } = await create('Still there');
       const forgotten = JSON.stringify({
@@ -274,7 +277,7 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
       }
     });
 
-    it('answers not-found for a calendar that is gone', async () => {
+    it('reports not-found for a deleted calendar', async () => {
       const { calendar, one, calendarId, since } = await begin();
       const { cursor } = await since(null);
       await calendar.deleteCalendar(one, calendarId);
@@ -282,7 +285,7 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
       expect(await codeOf(since(null))).toBe('not-found');
     });
 
-    it('tells a series with its changed instances, each once, whoever writes when', async () => {
+    it('lists a series and its changed instances once each, even when they are written concurrently', async () => {
       const { calendar, one, calendarId, since } = await begin();
       const { providerId: series } = await calendar.createEvent(
         one,
@@ -295,7 +298,7 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
         start,
       }));
       const [, second, third] = places;
-      // At the same time, twice each.
+      // Each write is made twice, and all of them at the same time.
       await Promise.all([
         calendar.writeInstance(one, second!, movedInstance, plainInstance),
         calendar.writeInstance(one, second!, movedInstance, plainInstance),
@@ -325,7 +328,8 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
       });
       const lost = calendar.writeInstance(one, third!, movedInstance, plainInstance);
       expect(await codeOf(lost)).toBe('conflict');
-      // What we have left out stays so when others change the rules, and the other way round.
+      // A deleted instance stays deleted when another client changes the rules. The changed rules
+      // stay when an instance is reset.
       const base = { ...weekly };
       const rrule = ['RRULE:FREQ=WEEKLY;COUNT=9'];
       await calendar.updateEvent(
@@ -344,7 +348,7 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
       ]);
     });
 
-    it('refuses what both have changed in an instance, also the first time', async () => {
+    it('reports a conflict for an instance field that both sides changed, even at its first change', async () => {
       const { calendar, one, calendarId, since } = await begin();
       const { providerId: series } = await calendar.createEvent(
         one,
@@ -379,11 +383,12 @@ export function describeEventChanges(make: () => Promise<CalendarsUnderTest>, to
       });
     });
 
-    it('writes what was changed since the base, leaves the rest, and refuses what both have changed', async () => {
+    it('writes the fields changed since the base, keeps the others, and reports a conflict for a field that both sides changed', async () => {
       const { calendar, one, create, since } = await begin();
       const { providerId } = await create('Title');
       const base = { ...standUp, title: 'Title' };
-      // Somebody else, as far as the base goes.
+      // Another client makes the first change. The second one has the same base, so it does not
+      // know the first.
       await calendar.updateEvent(one, providerId, { ...base, location: 'Theirs' }, base);
       await calendar.updateEvent(one, providerId, { ...base, description: 'Ours' }, base);
       const now = await since(null);

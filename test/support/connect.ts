@@ -18,7 +18,7 @@ export async function registerSandbox(
     .expect(200);
 }
 
-/** Connects the mailing service of an application. */
+/** Registers a mailing service for an application. */
 export async function connectSendGrid(
   server: TestApp,
   application: TestApplication,
@@ -31,7 +31,7 @@ export async function connectSendGrid(
     .expect(200);
 }
 
-/** Rows of a table of the test's database, for what no endpoint shows. */
+/** Rows from the test's database, for data that no endpoint shows. */
 export function rowsOf<R extends object = Record<string, unknown>>(
   server: TestApp,
   text: string,
@@ -48,7 +48,7 @@ export async function refuseCredentials(server: TestApp, accountId: string): Pro
   );
 }
 
-/** Writes an active webhook; nothing listens behind it. */
+/** Stores an active webhook. No server listens at its callback address. */
 export async function subscribe(
   server: TestApp,
   application: TestApplication,

@@ -7,23 +7,27 @@ import { describeMailbox } from './mailbox-contract.ts';
 
 export { allChanges, codeOf, look, mimeOf, outgoing, sendControl } from './contract-tools.ts';
 
-/** What a connector's spec provides to run the contract. */
+/** What a connector's spec provides to run the contract tests. */
 export interface ConnectorUnderTest {
   connector: Connector;
-  /** An account of its own, whose mailbox is empty or nearly so. */
+  /** Creates an account that no other test uses, whose mailbox is (nearly) empty. */
   account(): Promise<ProviderAccount>;
-  /** As `account`, with credentials the provider refuses. */
+  /** Like `account`, but the provider refuses the credentials. */
   refusedAccount(): Promise<ProviderAccount>;
 }
 
-/** What a connector can do besides mail, mailboxes and calendars; default: nothing. Parts of others are reported as skipped. */
+/**
+ * What a connector offers besides mail, mailboxes and calendars; default: nothing. The tests of a
+ * missing part are reported as skipped.
+ */
 export interface ConnectorCapabilities {
   eventChanges?: boolean;
   contacts?: boolean;
 }
 
 /**
- * What every connector guarantees. A connector's spec calls it once and adds what is its own.
+ * Tests for what every connector guarantees. A connector's spec calls this function once and adds
+ * tests of its own.
  * @param make called once per test
  */
 export function describeConnectorContract(
@@ -33,7 +37,7 @@ export function describeConnectorContract(
 ): void {
   describe(`${name}: connector contract`, () => {
     describe('credentials', () => {
-      it('accepts an account and says who it is', async () => {
+      it('accepts an account and reports its identity', async () => {
         const { connector, account } = await make();
         const one = await account();
         const verified = await connector.verify(one);

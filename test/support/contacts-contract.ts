@@ -6,10 +6,10 @@ import type {
 } from '../../src/providers/port/connector.ts';
 import { codeOf } from './contract-tools.ts';
 
-/** Contacts of a provider, and accounts of it that have an address book. */
+/** The contacts port of a provider, and accounts that have an address book. */
 export interface ContactsUnderTest {
   contacts: ContactsPort | undefined;
-  /** An account of its own. */
+  /** Creates an account that no other test uses. */
   account(): Promise<ProviderAccount>;
 }
 
@@ -19,7 +19,7 @@ const ada = {
   emails: [{ type: 'work', email: 'ada@example.test' }],
 };
 
-/** All that has changed since a cursor, page by page. */
+/** Reads all changes since a cursor, page by page. */
 export async function allContactChanges(
   port: ContactsPort,
   account: ProviderAccount,
@@ -44,7 +44,7 @@ export async function allContactChanges(
   }
 }
 
-/** What every `ContactsPort` guarantees. */
+/** Tests for what every `ContactsPort` guarantees. */
 export function describeContacts(make: () => Promise<ContactsUnderTest>, has: boolean): void {
   if (!has) {
     it('has no port for contacts', async () => {
@@ -62,7 +62,7 @@ export function describeContacts(make: () => Promise<ContactsUnderTest>, has: bo
       return { contacts, one, since };
     }
 
-    it('creates, changes and deletes a contact; a repeated creation makes no second one', async () => {
+    it('creates, changes and deletes a contact, and creates no second one when the creation is repeated', async () => {
       const { contacts, one, since } = await begin();
       const key = randomUUID();
       const created = await contacts.createContact(one, key, ada);
@@ -77,7 +77,7 @@ export function describeContacts(make: () => Promise<ContactsUnderTest>, has: bo
       expect(await codeOf(contacts.updateContact(one, created.providerId, ada))).toBe('not-found');
     });
 
-    it('tells what was created, changed and deleted since a cursor, and nothing twice', async () => {
+    it('lists what was created, changed and deleted since a cursor, and each change once', async () => {
       const { contacts, one, since } = await begin();
       const create = (surname: string) =>
         contacts.createContact(one, randomUUID(), { ...ada, surname });
@@ -103,7 +103,7 @@ export function describeContacts(make: () => Promise<ContactsUnderTest>, has: bo
       expect(second.removed).toEqual([deleted.providerId]);
     });
 
-    it('merges what was changed here and there, and refuses where both changed the same', async () => {
+    it('merges changes of both sides, and reports a conflict when both sides changed the same field', async () => {
       const { contacts, one, since } = await begin();
       const key = randomUUID();
       const [work, home, new_] = ['work', 'home', 'other'].map((type) => ({
@@ -133,7 +133,7 @@ export function describeContacts(make: () => Promise<ContactsUnderTest>, has: bo
       expect((await since(null)).contacts).toMatchObject([{ content: merged }]);
     });
 
-    it('has an address book, and no picture of a contact that has none', async () => {
+    it('has an address book, and returns no picture for a contact without one', async () => {
       const { contacts, one } = await begin();
       expect(contacts.hasAddressBook(one)).toBe(true);
       const { providerId } = await contacts.createContact(one, randomUUID(), ada);
@@ -141,7 +141,7 @@ export function describeContacts(make: () => Promise<ContactsUnderTest>, has: bo
       expect(await codeOf(contacts.contactPicture(one, randomUUID()))).toBe('not-found');
     });
 
-    it('answers not-found for a contact that was never there', async () => {
+    it('reports not-found for a contact that never existed', async () => {
       const { contacts, one } = await begin();
       expect(await codeOf(contacts.updateContact(one, randomUUID(), ada))).toBe('not-found');
       await contacts.deleteContact(one, randomUUID());

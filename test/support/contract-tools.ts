@@ -8,7 +8,7 @@ import type {
 } from '../../src/platform/base/errors/provider-error.ts';
 import { until } from './until.ts';
 
-/** A small message from an account. */
+/** A small message sent by an account. */
 export function outgoing(
   from: ProviderAccount,
   recipients: readonly string[],
@@ -38,23 +38,25 @@ export function outgoing(
   };
 }
 
-/** Control of a send that nobody interrupts; keeps the phases it was told. */
+/**
+ * Control of a send that is not interrupted. `phases` lists the phases that the provider reported.
+ */
 export function sendControl(signal: AbortSignal = new AbortController().signal) {
   const phases: SendPhase[] = [];
   return { phases, signal, onPhase: (phase: SendPhase) => void phases.push(phase) };
 }
 
-/** A look of somebody who has nothing yet, and wants everything. */
+/** A request for changes from a caller that has no messages yet and wants all of them. */
 export function look(cursor: string | null, limit: number): MailLook {
   return { cursor, limit, since: null, known: () => Promise.resolve([]) };
 }
 
-/** The complete text of a message that came with it. */
+/** The complete MIME text of a message, if the message came with it. */
 export function mimeOf(message: RemoteMessage | undefined): Buffer | undefined {
   return message?.content?.kind === 'mime' ? message.content.mime : undefined;
 }
 
-/** Everything that changed since the cursor, page by page. */
+/** Reads all changes since the cursor, page by page. */
 export async function allChanges(
   mail: MailPort,
   account: ProviderAccount,
@@ -77,7 +79,7 @@ export async function allChanges(
   }
 }
 
-/** The error's code, or what it resolved with when it did not fail. */
+/** The error's code, or `succeeded` if the work did not fail. */
 export async function codeOf(work: Promise<unknown>): Promise<ProviderErrorCode | 'succeeded'> {
   try {
     await work;
@@ -88,15 +90,15 @@ export async function codeOf(work: Promise<unknown>): Promise<ProviderErrorCode 
 }
 
 /**
- * A mailbox as somebody sees it who follows it by `listChanges` alone: what a mirror does, without a database. It
- * answers `known` and goes on where the look before ended.
+ * A copy of a mailbox, built from `listChanges` alone: what a mirror does, without a database. It
+ * answers `known` and continues at the cursor of the last call.
  */
 export class Replica {
   #cursor: string | null = null;
   folders: readonly RemoteFolder[] = [];
-  /** By `providerId`; content is kept from the look that brought it. */
+  /** By `providerId`. A message keeps the content that an earlier call brought. */
   readonly messages = new Map<string, RemoteMessage>();
-  /** Messages that came with their content, in the order they came. */
+  /** Messages that came with their content, in order of arrival. */
   readonly arrivals: RemoteMessage[] = [];
 
   constructor(
@@ -104,7 +106,7 @@ export class Replica {
     private readonly account: ProviderAccount,
   ) {}
 
-  /** Follows the mailbox to its present. @returns how many looks it took */
+  /** Reads all changes that there are. @returns how many calls that took */
   async follow(limit = 100): Promise<number> {
     for (let looks = 1; ; looks++) {
       const changes = await this.mail.listChanges(this.account, {
@@ -121,12 +123,12 @@ export class Replica {
       this.#apply(changes);
       if (changes.more) continue;
       if (!changes.present)
-        throw new Error('everything has been listed, and it is not the present');
+        throw new Error('all changes were listed, but the mailbox is not up to date');
       return looks;
     }
   }
 
-  /** Follows until `probe` gives a value. */
+  /** Reads changes until `probe` returns a value. */
   until<T>(
     what: string,
     probe: (replica: this) => T | undefined | null | false,
@@ -142,7 +144,7 @@ export class Replica {
     );
   }
 
-  /** The standard folder of that name. */
+  /** The standard folder of that name. @throws if the mailbox has none */
   standard(name: string): RemoteFolder {
     const folder = this.folders.find((one) => one.name === name);
     if (!folder) throw new Error(`the mailbox has no ${name}`);
@@ -153,7 +155,7 @@ export class Replica {
     return this.folders.find((folder) => folder.displayName === displayName);
   }
 
-  /** Messages whose text has this in it. */
+  /** Messages whose MIME text contains `text`. */
   withText(text: string): RemoteMessage[] {
     return [...this.messages.values()].filter((message) => mimeOf(message)?.includes(text));
   }

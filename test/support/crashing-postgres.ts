@@ -8,22 +8,24 @@ import {
 } from '../../src/platform/database/embedded-postgres.ts';
 import { migrate } from '../../src/app/migrate.ts';
 
-/** A database server of its own that can crash and come back, with nothing switched off that keeps data safe. */
+/** A database server that tests can crash and restart. All settings that keep data safe are on. */
 export interface CrashingPostgres {
   url: string;
-  /** Where it listens. */
+  /** Path of the socket on which the server listens. */
   socketPath: string;
-  /** Ends it at once, without a checkpoint: it recovers from its log when it comes back. */
+  /**
+   * Kills the server without a checkpoint. It recovers from its write-ahead log when it restarts.
+   */
   crash(): Promise<void>;
-  /** Starts it again, with the same data at the same address. */
+  /** Starts the server again, with the same data at the same address. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts one with the schema. */
+/** Starts a server whose database has the current schema. */
 export async function startCrashingPostgres(): Promise<CrashingPostgres> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-crash-'));
-  // The server's account has to reach it.
+  // The operating-system user of the server must be able to enter the folder.
   fs.chmodSync(folder, 0o755);
   const dataDir = path.join(folder, 'data');
   let server: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 
-/** An account whose calendars and address books are on a DAV server; its mail is nowhere. */
+/** An account whose calendars and address books are on a DAV server. It has no mail server. */
 export function davAccount(url: string, user: string, password: string): ProviderAccount {
   return {
     accountId: randomUUID(),
@@ -17,7 +17,7 @@ export function davAccount(url: string, user: string, password: string): Provide
   }; // prettier-ignore
 }
 
-/** Another program with the same login. */
+/** Another client program with the same login. */
 export function otherClient({ settings }: ProviderAccount) {
   const { caldav_url, imap_username, imap_password } = settings as Record<string, string>;
   const authorization = `Basic ${Buffer.from(`${imap_username}:${imap_password}`).toString('base64')}`;
@@ -36,7 +36,10 @@ export function otherClient({ settings }: ProviderAccount) {
   };
 }
 
-/** Makes the first calendar of an account, as the program of its user does; one that is there is enough. */
+/**
+ * Creates the first calendar of an account, as a user's calendar program does. An existing one is
+ * kept.
+ */
 export async function makeCalendar(account: ProviderAccount, name = 'personal'): Promise<string> {
   const user = String(account.settings['imap_username']);
   const path = `/${user}/${name}/`;
@@ -44,7 +47,10 @@ export async function makeCalendar(account: ProviderAccount, name = 'personal'):
   return path;
 }
 
-/** Makes the address book of an account, as the program of its user does; one that is there is enough. */
+/**
+ * Creates the address book of an account, as a user's contacts program does. An existing one is
+ * kept.
+ */
 export async function makeAddressBook(account: ProviderAccount, name = 'people'): Promise<string> {
   const user = String(account.settings['imap_username']);
   const path = `/${user}/${name}/`;

@@ -8,7 +8,7 @@ import type { TestApp } from './test-app.ts';
 /**
  * Puts a message into the inbox of a sandbox account.
  * @param lines header lines besides From, To and Message-ID, then an empty line and the content
- * @param email whose mail it is
+ * @param email address of the sender
  * @returns its Message-ID
  */
 export async function deliver(

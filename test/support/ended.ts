@@ -1,7 +1,7 @@
 import type { Outcome } from '../../src/platform/work/dispatcher.ts';
 
-/** The outcome of a run that has done something. @throws when it gave its row back */
+/** The outcome of a run that settled its row. @throws if the run released the row */
 export function ended<R>(outcome: Outcome<R> | null): Outcome<R> {
-  if (!outcome) throw new Error('the run gave its row back');
+  if (!outcome) throw new Error('the run released its row');
   return outcome;
 }

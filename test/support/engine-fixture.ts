@@ -25,7 +25,7 @@ const TABLE: QueueTable = {
   deadlineColumn: 'retry_limit_at',
 };
 
-/** Runs rows by a function of the test and remembers what was recorded. */
+/** Runs queue rows with a function of the test, and remembers the recorded results. */
 export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
   readonly table: QueueTable;
   readonly mostUnbegun?: number;
@@ -62,7 +62,7 @@ export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
 
   async record(_sql: Sql, settled: readonly Settled<ClaimedJob, string>[]): Promise<void> {
     if (this.failRecord(settled.map(({ job }) => job.id)))
-      throw new Error('a record that cannot be written');
+      throw new Error('a result that cannot be stored');
     for (const { result } of settled) this.recorded.push(result);
   }
 
@@ -71,20 +71,20 @@ export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
   }
 }
 
-/** The outcome of a row that is finished. */
+/** The outcome of a finished row. */
 export const done = (job: ClaimedJob): Outcome<string> => ({
   next: { kind: 'done' },
   result: job.id,
 });
 
-/** The outcome of a row that is tried again in an hour, and what it says about its gate. */
+/** The outcome of a row that is retried in an hour. @param gate what it reports to the rate gate */
 export const failed = (job: ClaimedJob, gate: GateSignal): Outcome<string> => ({
   next: { kind: 'again', at: new Date(Date.now() + 3_600_000), ambiguous: false },
   result: `failed ${job.id}`,
   gate,
 });
 
-/** A row of the queue as tests look at it. */
+/** The columns of a queue row that tests compare. */
 export interface QueueRow {
   id: string;
   state: number;
@@ -96,32 +96,35 @@ export interface QueueRow {
   due_at: Date;
 }
 
-/** The gate of an account as tests look at it. */
+/** The columns of an account's rate gate that tests compare. */
 export interface GateRow {
   failures: number;
-  /** Seconds from now; null: it is not closed. */
+  /** Seconds until the circuit breaker closes again, or `null` if the rate gate admits rows now. */
   closedFor: number | null;
   reason: string | null;
 }
 
-/** Engines over a queue of their own, without the rest of the house. */
+/** Engines over a queue in a test database, without the rest of the program. */
 export interface EngineFixture {
   sql: SqlPool;
-  /** Of the database. */
+  /** URL of the database. */
   url: string;
-  /** Ten ticks a second: the cron of the product is Nest's. @param environment besides the fixture's own */
+  /**
+   * Starts an engine with ten ticks a second; the product's ticks come from a Nest cron.
+   * @param environment settings in addition to the fixture's
+   */
   begin(dispatcher: ProbeDispatcher, environment?: Record<string, string>): Promise<Engine>;
   stop(engine: Engine): Promise<void>;
-  /** Puts rows of one account into the queue. @returns their ids */
+  /** Inserts queue rows of one account. @returns their ids */
   put(count: number, account?: string, dueInMs?: number): Promise<string[]>;
   rows(): Promise<QueueRow[]>;
   gate(account: string): Promise<GateRow | undefined>;
-  /** Waits until nothing is queued any more. */
+  /** Waits until the queue is empty. */
   empty(): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** Makes a database for itself. */
+/** Creates a test database and a fixture over it. */
 export async function startEngineFixture(): Promise<EngineFixture> {
   const database = await createTestDatabase();
   const configOf = (environment: Record<string, string>): AppConfig =>

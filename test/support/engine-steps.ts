@@ -7,10 +7,10 @@ import {
   sweepStatement,
 } from '../../src/platform/work/queue-statements.ts';
 
-/** A worker that no table knows: what it holds is given back by the next sweep. */
+/** Id of a worker without a row in the `worker` table: the next sweep releases its rows. */
 const WORKER = 1;
 
-/** A lease that holds until it is told otherwise, and writes nothing. */
+/** A lease that stays valid unless `overrides` says otherwise, and writes nothing. */
 export function fakeLease(overrides: Partial<Lease> = {}): Lease {
   return {
     handOff: () => Promise.resolve(true),
@@ -21,7 +21,7 @@ export function fakeLease(overrides: Partial<Lease> = {}): Lease {
   };
 }
 
-/** Does with single rows of a queue what the engine does, step by step, by the engine's own statements. */
+/** Processes single queue rows step by step, with the engine's own statements. */
 export class EngineSteps<J extends ClaimedJob, R> {
   constructor(
     private readonly sql: Pick<SqlPool, 'query' | 'transaction'>,
@@ -32,17 +32,20 @@ export class EngineSteps<J extends ClaimedJob, R> {
     return queueStatements(this.dispatcher().table);
   }
 
-  /** Claims a row that waits, whatever it waits for. @throws {Error} when it does not wait */
+  /** Claims a waiting row, whether or not it is due. @throws {Error} if the row is not waiting */
   async claim(id: string, changes: Partial<J> = {}): Promise<J> {
     const job = await this.tryClaim(id);
-    if (!job) throw new Error(`row ${id} does not wait`);
+    if (!job) throw new Error(`row ${id} is not waiting`);
     return { ...job, ...changes };
   }
 
-  /** @param withinSeconds only if it is due by then @returns undefined: it does not wait, or not for so short a time */
+  /**
+   * @param withinSeconds claims the row only if it is due by then
+   * @returns `undefined` if the row is not waiting, or is due later
+   */
   async tryClaim(id: string, withinSeconds = 1e9): Promise<J | undefined> {
     const { table, gateColumn } = this.dispatcher().table;
-    // In one transaction, so that claims at the same time do not take each other's rows.
+    // In one transaction, so that concurrent claims do not take each other's rows.
     const [row] = await this.sql.transaction(async (sql) => {
       const due = await sql.query<{ gate: string }>(
         `update ${table} set run_at = 'epoch' where id = $1 and state = 0 and run_at <= now() + $2 * interval '1 s'
@@ -55,7 +58,7 @@ export class EngineSteps<J extends ClaimedJob, R> {
         'update account_gate set failures = 0, closed_until = null where account_id = $1',
         [gate],
       );
-      // What is claimed takes nobody's place.
+      // Rows that are already claimed do not count against the limits of this claim.
       const claimed = await sql.query<{ id: string }>(`select id from ${table} where state = 1`);
       const ended = claimed.map((other) => other.id);
       return sql.query<ClaimRow>(this.#statements.claim, [1, WORKER, 'epoch', 1, 1, ended]);
@@ -70,12 +73,12 @@ export class EngineSteps<J extends ClaimedJob, R> {
     return this.dispatcher().run(job, { ...this.lease(job), ...lease }, await this.load(job));
   }
 
-  /** The same, where what it throws is an outcome, too. */
+  /** Like `run`, but an error of the dispatcher becomes an outcome, as in the engine. */
   outcomeOf(job: J, lease: Partial<Lease> = {}): Promise<Outcome<R> | null> {
     return this.run(job, lease).catch((error: unknown) => this.dispatcher().onError(job, error));
   }
 
-  /** Without a hand-off: a lease does that. */
+  /** Loads what the dispatcher needs, without setting the hand-off marker. The lease sets it. */
   async load<T extends object>({ id, fence }: Pick<J, 'id' | 'fence'>): Promise<T | undefined> {
     const { load } = this.#statements;
     const [row] =
@@ -87,12 +90,14 @@ export class EngineSteps<J extends ClaimedJob, R> {
     return fakeLease({ handOff: () => this.handOff(job) });
   }
 
-  /** @returns false: the row is not ours any more */
+  /** @returns false if another worker owns the row */
   async handOff({ id, fence }: Pick<J, 'id' | 'fence'>): Promise<boolean> {
     return (await this.sql.query(this.#statements.handOff, [[id], [fence], WORKER])).length === 1;
   }
 
-  /** Writes down how it ended; null: gives it back. Nothing when the row is not ours any more. */
+  /**
+   * Stores the outcome of the row; `null` releases it. Does nothing if another worker owns the row.
+   */
   async settle(job: J, outcome: Outcome<R> | null): Promise<void> {
     const [ids, fences] = [[job.id], [job.fence]];
     const { finish, again, release } = this.#statements;
@@ -107,7 +112,7 @@ export class EngineSteps<J extends ClaimedJob, R> {
     });
   }
 
-  /** Claims, runs and settles. @returns null: the row was given back */
+  /** Claims, runs and settles a row. @returns `null` if the run released the row */
   async attempt(
     id: string,
     changes: Partial<J> = {},
@@ -119,13 +124,16 @@ export class EngineSteps<J extends ClaimedJob, R> {
     return outcome;
   }
 
-  /** As when its worker dies after the hand-off, and the row is swept. @param job one that is claimed; default: it is claimed first */
+  /**
+   * Leaves the row as if its worker had died after the hand-off and a sweep had released the row.
+   * @param job a claimed row; default: the row is claimed first
+   */
   async crash(id: string, job?: J): Promise<void> {
     await this.handOff(job ?? (await this.claim(id)));
     await this.sweep();
   }
 
-  /** Gives back everything that is claimed: its worker is dead. */
+  /** Releases every claimed row, as if its worker had died. */
   async sweep(): Promise<void> {
     await this.sql.query(sweepStatement([this.dispatcher().table]));
   }

@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { SqlPool } from '../../src/platform/database/sql.ts';
 
-/** What one copy of an event has of its own. */
+/** The values in which a copy of an event differs from the original. */
 export interface EventCopy {
   id: string;
   accountId: string;
   calendarId: string;
-  /** When it begins and when all of its reminders are due; milliseconds since 1970. */
+  /** Start of the event, and due time of all its reminders, in milliseconds since 1970. */
   startsAt: number;
   dueAt: number;
-  /** Texts of the original → those of the copy, anywhere in the event, its reminders and what they say. */
+  /**
+   * Pairs of a text in the original and its replacement, anywhere in the event, its reminders and
+   * their content.
+   */
   texts: readonly (readonly [string, string])[];
 }
 
@@ -20,8 +23,8 @@ type Row = Record<string, unknown>;
 const BATCH = 200;
 
 /**
- * Copies an event that the API has written, with its reminders, row by row as the program has stored it: thousands of
- * requests would take longer than the test. The copies have never been at the provider.
+ * Copies an event that the API has stored, with its reminders, row by row. Thousands of requests
+ * would take longer than the test. The copies have never been at the provider.
  */
 export async function copyEvent(
   sql: SqlPool,

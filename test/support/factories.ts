@@ -12,14 +12,14 @@ import { Grant } from '../../src/accounts/grants/grant.entity.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { secret } from './log-watch.ts';
 
-/** An application with what only its owner knows. */
+/** An application and its secrets. */
 export interface TestApplication {
   id: string;
   clientId: string;
   clientSecret: string;
-  /** Headers of the integrations address. */
+  /** Headers for the integrations endpoints. */
   basic: Record<string, string>;
-  /** Headers under /a/{client_id}. */
+  /** Headers for the endpoints under /a/{client_id}. */
   secretBasic: Record<string, string>;
 }
 
@@ -35,7 +35,7 @@ const basic = (user: string, password = '') => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
 
-/** Writes an application. */
+/** Stores an application. */
 export async function createApplication(
   app: INestApplicationContext,
   overrides: { plan?: 'quickstart' | 'standard'; features?: string[]; name?: string } = {},
@@ -68,7 +68,7 @@ export async function createApplication(
   };
 }
 
-/** Writes a valid grant, of the sandbox unless told otherwise, and a token for it. */
+/** Stores a valid grant and a token for it. The provider is the sandbox unless given otherwise. */
 export async function createAccount(
   app: INestApplicationContext,
   application: TestApplication,
@@ -86,10 +86,13 @@ export async function createAccount(
     >
   > & {
     settings?: Record<string, unknown>;
-    /** When its token ends. */
+    /** When the token expires. */
     tokenExpiresAt?: Date;
     tokenRevokedAt?: Date;
-    /** Whether the mailbox is mirrored (by the worker, without the sandbox's sample messages); default no. */
+    /**
+     * Whether the worker mirrors the mailbox, without the sandbox's sample messages; default:
+     * false.
+     */
     mirrored?: boolean;
   } = {},
 ): Promise<TestAccount> {

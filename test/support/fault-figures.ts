@@ -2,16 +2,18 @@ import type { AcceptedMessage } from './smtp-sink-protocol.ts';
 import { addFaultFigures, type FaultFigures } from './fault-table.ts';
 import type { FaultWorld } from './fault-world.ts';
 
-/** A message as the program has committed itself to it. */
+/** A message that the program has accepted, and so promised to send. */
 interface Promised {
   id: string;
   messageId: string;
   recipients: string[];
   hasSentFolder: boolean;
   status: string;
-  /** Attempts that were sent again although nobody could tell whether the one before had arrived. */
+  /**
+   * Attempts that sent the message again although the outcome of the previous attempt was unknown.
+   */
   resent: number;
-  /** Seconds from its due time to the end of its job. */
+  /** Seconds from the due time of the message to the end of its job. */
   seconds: number;
 }
 
@@ -22,29 +24,37 @@ const PROMISED = `
     extract(epoch from s.updated_at - s.send_at)::float8 as seconds
   from outbox_message m join job_status s using (id)`;
 
-/** What became of everything that was promised, counted in the record of the mail server. */
+/** The result of all promised messages, counted in the mail server's record. */
 export interface Count {
   messages: number;
   accepted: number;
-  /** Ids of jobs: promised, `successful` or not, and not at the mail server for one of the recipients. */
+  /**
+   * Ids of jobs whose message the mail server lacks for at least one recipient, successful or not.
+   */
   lost: string[];
-  /** Ids of jobs whose message a recipient has more than once, where the Sent folder tells. */
+  /**
+   * Ids of jobs with a Sent folder to look in, and a recipient that has the message more than once.
+   */
   doubled: string[];
-  /** Ids of jobs that a recipient has more often than the timeline's repetitions explain, where nobody can tell. */
+  /**
+   * Ids of jobs without a usable Sent folder, and a recipient that has more copies than the
+   * repetitions in the timeline explain.
+   */
   doubledUnexplained: string[];
-  /** Messages of the mail server that nobody has promised. */
+  /** Messages at the mail server that the program never promised to send. */
   unknown: AcceptedMessage[];
   figures: Omit<FaultFigures, 'test' | 'faults'>;
 }
 
 /**
- * Counts. The program's tables say only what was promised; whether it arrived, and how often, says the mail server.
- * Messages that were cancelled are not counted as promised, and must not have arrived.
+ * Compares what was promised with what arrived. The program's tables say only what was promised.
+ * The mail server's record says what arrived, and how often. Cancelled messages do not count as
+ * promised, and must not have arrived.
  */
 export async function countOutcome(world: FaultWorld): Promise<Count> {
   const record = await world.sink.accepted();
   const arrivals = new Map<string, number>();
-  /** The fewest recipients a message was accepted for at once. */
+  /** By Message-ID, the smallest number of recipients in one accepted transaction. */
   const parts = new Map<string, number>();
   for (const { messageId, recipients } of record) {
     parts.set(messageId, Math.min(parts.get(messageId) ?? Infinity, recipients.length));
@@ -83,7 +93,8 @@ export async function countOutcome(world: FaultWorld): Promise<Count> {
     const surplus = times.reduce((sum, n) => sum + Math.max(0, n - 1), 0);
     if (times.includes(0)) count.lost.push(row.id);
     count.figures.longestSeconds = Math.max(count.figures.longestSeconds, row.seconds);
-    // Some have it, some have not: what is in the Sent folder says nothing about those who were tried later.
+    // If the message was accepted for some recipients first, the copy in the Sent folder proves
+    // nothing about the later ones.
     const inParts = (parts.get(row.messageId) ?? row.recipients.length) < row.recipients.length;
     if (withFolder.has(row.accountId) && !inParts) {
       count.figures.doubled += surplus;
@@ -100,9 +111,11 @@ export async function countOutcome(world: FaultWorld): Promise<Count> {
 }
 
 /**
- * Counts, adds the row to the table of the run, and expects what is promised whatever breaks: nothing lost, nothing
- * doubled but where it is documented, no invariant broken at any moment.
- * @param accepted job ids that were answered with 202: they must have been stored
+ * Counts, adds a row to the table of the run, and expects what is promised under any fault. No
+ * message is lost, messages are duplicated only where that is documented, and no invariant is ever
+ * broken.
+ * @param accepted ids of the jobs whose requests were answered with 202: all of them must be
+ *   stored
  */
 export async function expectPromiseKept(
   world: FaultWorld,

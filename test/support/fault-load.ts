@@ -2,7 +2,7 @@ import type { TestAccount } from './factories.ts';
 import type { FaultWorld } from './fault-world.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** A message as callers post it; the rest has defaults. */
+/** A message as a client posts it. The other fields have defaults. */
 export interface TestMessage {
   to: { email: string }[];
   subject?: string;
@@ -10,13 +10,16 @@ export interface TestMessage {
   send_at?: number;
 }
 
-/** What a server answered; null: it died before it could, and nothing was promised. */
+/** A response of the server. */
 export interface Answer {
   status: number;
   body: { job_status_id?: string; [key: string]: unknown };
 }
 
-/** One request of a caller that does not repeat it. */
+/**
+ * Makes one request that is not repeated.
+ * @returns `null` if the server died before it responded, and so promised nothing
+ */
 export async function call(
   server: ServerProcess,
   account: TestAccount,
@@ -33,30 +36,32 @@ export async function call(
     });
     return { status: response.status, body: (await response.json()) as Answer['body'] };
   } catch {
-    return null; // the server that was asked has just been killed, or cannot be reached
+    return null; // the server has just been killed, or cannot be reached
   }
 }
 
-/** How many messages, to whom, and how fast. */
+/** How many messages to post, to which recipients, and how fast. */
 export interface LoadOptions {
   messages: number;
-  /** The first so many accounts of the world, in turn; default: all. */
+  /** How many accounts of the world to use, one after another; default: all. */
   accounts?: number;
-  /** Callers at a time; default 8. */
+  /** Concurrent callers; default 8. */
   callers?: number;
-  /** The server that message `n` goes to, asked anew for each repetition; undefined: none is up at the moment. */
+  /**
+   * The server that gets message `n`, called again for each repetition. `undefined` if none is up.
+   */
   server: (n: number) => ServerProcess | undefined;
-  /** Default: one recipient, every tenth with three, every tenth with 100 kB. */
+  /** Default: one recipient each; every tenth message has three, and every tenth has 100 kB. */
   message?: (n: number) => TestMessage;
-  /** Hears of every answer. */
+  /** Called with every response. */
   onAnswer?: (answer: Answer) => void;
-  /** Waits before message `n` is posted. */
+  /** Called before message `n` is posted. The message waits for the promise. */
   pace?: (n: number) => Promise<unknown>;
 }
 
 const LARGE = 'x'.repeat(100_000);
 
-/** A message of the usual mix. */
+/** Message number `n` of the default mix. */
 export function usualMessage(n: number): TestMessage {
   const recipients =
     n % 10 === 3
@@ -70,9 +75,9 @@ export function usualMessage(n: number): TestMessage {
 }
 
 /**
- * Posts until so many messages have been answered with 202, each under an Idempotency-Key of its own: a request whose
- * answer was lost is repeated under the same key.
- * @returns the job ids of the answers
+ * Posts until the given number of messages has been answered with 202. Each has an Idempotency-Key
+ * of its own. A request without a response is repeated with the same key.
+ * @returns the job ids of the responses
  */
 export async function postMessages(world: FaultWorld, options: LoadOptions): Promise<string[]> {
   const {

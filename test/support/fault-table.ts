@@ -2,23 +2,26 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** What one fault test did and what became of its messages, counted outside of the program. */
+/** What one fault test broke and the result for its messages, counted outside the program. */
 export interface FaultFigures {
   /** What was broken. */
   test: string;
-  /** Messages the program had promised to send. */
+  /** Messages that the program had promised to send. */
   messages: number;
-  /** How often something was broken, and what: `41 kills`. */
+  /** How often something was broken, and what, such as `41 kills`. */
   faults: string;
-  /** Messages the mail server accepted, repetitions included. */
+  /** Messages that the mail server accepted, repetitions included. */
   accepted: number;
-  /** Promised, and never accepted by the mail server. */
+  /** Promised messages that the mail server never accepted. */
   lost: number;
-  /** Recipients who have a message more than once, where the provider can tell what it has sent to them. */
+  /** Surplus copies at recipients, for accounts whose provider can be asked what it has sent. */
   doubled: number;
-  /** The same, where it cannot (docs/reliability.md). */
+  /**
+   * Surplus copies at recipients, for accounts whose provider cannot be asked
+   * (docs/reliability.md).
+   */
   doubledDocumented: number;
-  /** Attempts there that the timelines call repetitions after an unknown outcome. */
+  /** Attempts for those accounts that the timelines call repetitions after an unknown outcome. */
   resent: number;
   /** Longest time from a message's due time to the end of its job, in seconds. */
   longestSeconds: number;
@@ -36,21 +39,24 @@ const COLUMNS: readonly [keyof FaultFigures, string][] = [
   ['longestSeconds', 'Longest, s'],
 ];
 
-/** Where the rows of this run are gathered: test files have no memory in common. */
+/**
+ * Variable with the path of the file that gathers the rows of this run, because test files share no
+ * memory.
+ */
 const FILE_VARIABLE = 'CARILLON_FAULT_TABLE';
 
-/** Called once per run, before the tests. */
+/** Call this once per run, before the tests. */
 export function beginFaultTable(): void {
   process.env[FILE_VARIABLE] ??= path.join(os.tmpdir(), `carillon-faults-${process.pid}.jsonl`);
 }
 
-/** Adds a row. Without `beginFaultTable` there is nobody to print it, and it is dropped. */
+/** Adds a row. Without `beginFaultTable` the row is dropped, because no table will be printed. */
 export function addFaultFigures(figures: FaultFigures): void {
   const file = process.env[FILE_VARIABLE];
   if (file) fs.appendFileSync(file, `${JSON.stringify(figures)}\n`);
 }
 
-/** Prints what was gathered, once, as a Markdown table; nothing when no fault test has run. */
+/** Prints the gathered rows once, as a Markdown table. Prints nothing if no fault test has run. */
 export function printFaultTable(): void {
   const file = process.env[FILE_VARIABLE];
   if (!file || !fs.existsSync(file)) return;

@@ -24,32 +24,36 @@ const TOLD: Trigger[] = ['job.successful', 'job.failed'];
 
 /** An account of the fault tests. */
 export interface FaultAccount extends TestAccount {
-  /** Whether its provider can be asked what it has sent. */
+  /** Whether the provider can be asked what it has sent. */
   hasSentFolder: boolean;
 }
 
-/** How a world is made. */
+/** Options of a `FaultWorld`. */
 export interface FaultWorldOptions {
   accounts: number;
-  /** Which accounts have no Sent folder; default: none. */
+  /** Says which accounts have no Sent folder; default: none. */
   withoutSentFolder?: (index: number) => boolean;
-  /** A mail server that is up already; default: one of its own. The world stops it. */
+  /** A running mail server; default: a new one. The world stops it. */
   sink?: SmtpSink;
-  /** Where an account connects to; default: the sink. */
+  /** Port that an account connects to; default: that of the sink. */
   portOf?: (index: number) => number;
-  /** A migrated database; default: one of its own on the test server. */
+  /** URL of a migrated database; default: a new one on the test server. */
   databaseUrl?: string;
-  /** Whether notifications are delivered; else they are only stored, for tests that are about many messages. */
+  /**
+   * Whether webhook deliveries are sent. If false they are only stored, for tests with many
+   * messages.
+   */
   deliver?: boolean;
 }
 
 /**
- * What every fault test breaks: worker processes of the built program that send by SMTP, the mail server they send to,
- * their database, a subscriber of job notifications, and a check of the invariants that never pauses.
+ * Everything that fault tests break. The world has worker processes of the built program that send
+ * by SMTP, the mail server they send to, and their database. It also has a subscriber to job
+ * notifications, and a check of the invariants that never pauses.
  */
 export class FaultWorld {
   readonly accounts: FaultAccount[] = [];
-  /** An account with calendars, at the sandbox; none of the mail. */
+  /** A sandbox account with calendars and without mail. */
   calendarAccount: TestAccount | undefined;
   readonly invariants: Invariants;
   readonly #starting: Promise<ServerProcess>[] = [];
@@ -76,7 +80,10 @@ export class FaultWorld {
     return world;
   }
 
-  /** Writes the application, its webhook and its accounts; no server of ours does it, so that none has to be up. */
+  /**
+   * Stores the application, its webhook and its accounts directly, so that no server of ours has to
+   * be up.
+   */
   async #seed({
     accounts,
     withoutSentFolder,
@@ -108,7 +115,7 @@ export class FaultWorld {
     await seed.close();
   }
 
-  /** Of every process. */
+  /** Environment of every process. */
   get environment(): Record<string, string> {
     return {
       DATABASE_URL: this.databaseUrl,
@@ -132,12 +139,12 @@ export class FaultWorld {
     return starting;
   }
 
-  /** Rows of one number. */
+  /** Runs a query that returns a single number `n`. */
   async count(text: string, values: readonly unknown[] = []): Promise<number> {
     return (await this.sql.query<{ n: number }>(text, values))[0]?.n ?? 0;
   }
 
-  /** Jobs that are still open. */
+  /** Number of jobs that are still open. */
   open(): Promise<number> {
     return this.count(
       `select count(*) as n from job_status where status in ('pending', 'delayed')`,
@@ -146,8 +153,8 @@ export class FaultWorld {
 
   /**
    * Waits until every job has ended.
-   * @param hasten pulls forward what waits for a retry, a look-up or a closed account, as if its time had passed: of every
-   * account, or of those without a Sent folder only
+   * @param hasten skips the waits for retries, look-ups and closed rate gates: of every account,
+   *   or only of those without a Sent folder
    */
   async settled({
     hasten,
@@ -168,8 +175,8 @@ export class FaultWorld {
   }
 
   /**
-   * Lets the waits of the retry schedule pass: minutes and hours that no test can wait for. What has not been attempted
-   * yet, and what is in hand, is left alone.
+   * Ends the waits of the retry schedule at once, because no test can wait for minutes or hours.
+   * Rows that have not been attempted yet and claimed rows are left alone.
    */
   async hasten(whose: 'all' | 'unasked' = 'all'): Promise<void> {
     const ids = this.accounts

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultWorld } from './fault-world.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** Several servers of one world, of which some die and are replaced, as a supervisor would. */
+/** Several servers of one world. Some die and are replaced, as a supervisor would do. */
 export class Fleet {
   readonly #alive: ServerProcess[] = [];
   readonly #starting = new Set<Promise<void>>();
@@ -17,7 +17,7 @@ export class Fleet {
     private readonly environment: Record<string, string>,
   ) {}
 
-  /** Resolves when all of them listen. */
+  /** Starts the servers. Resolves when all of them listen. */
   static async start(
     world: FaultWorld,
     size: number,
@@ -28,14 +28,15 @@ export class Fleet {
     return fleet;
   }
 
-  /** One that is up, each in its turn; undefined: none is. */
+  /** The next server that is up, in rotation, or `undefined` if none is. */
   next(): ServerProcess | undefined {
     return this.#alive[this.#asked++ % Math.max(1, this.#alive.length)];
   }
 
   /**
-   * Kills one at random every so often, like a power cut, and starts another in its place at once. While half of them are
-   * still starting, the next death waits: a machine that starts them more slowly than they die would do nothing else.
+   * Kills a random server at an interval, like a power cut, and starts a replacement at once. While
+   * half of the servers are still starting, the next kill waits. Otherwise a machine that starts
+   * servers more slowly than they die would do nothing else.
    */
   beginKilling(everyMs: number): void {
     this.#killing = (async () => {
@@ -57,7 +58,7 @@ export class Fleet {
     await Promise.all(this.#starting);
   }
 
-  /** Stops all of them in order. @returns their exit codes */
+  /** Stops all servers in order. @returns their exit codes */
   async stop(): Promise<(number | null)[]> {
     await this.endKilling();
     return Promise.all(this.#alive.splice(0).map((server) => server.stop()));

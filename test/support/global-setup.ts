@@ -5,7 +5,10 @@ import {
 import { migrate } from '../../src/app/migrate.ts';
 import { beginFaultTable } from './fault-table.ts';
 
-/** Tests are about logic, not about surviving power loss; the fault suite runs with these on. */
+/**
+ * These tests check logic, not survival of a power loss. The fault suite runs with these settings
+ * on.
+ */
 const FAST = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
 declare global {
@@ -14,13 +17,16 @@ declare global {
 }
 
 /**
- * One PostgreSQL for all tiers of a run, with a migrated template database that each test file clones.
- * `TEST_DATABASE_URL=postgresql://…/carillon npm run jest` takes an empty database of an existing server instead, whose
- * user may create databases: how the tiers are run on PostgreSQL 15.
+ * Starts one PostgreSQL for all tiers of a run, with a migrated template database that each test
+ * file clones.
+ *
+ * `TEST_DATABASE_URL=postgresql://…/carillon npm run jest` uses an empty database of an existing
+ * server instead. Its user must be allowed to create databases. This is how the tiers run on
+ * PostgreSQL 15.
  */
 export default async function globalSetup(): Promise<void> {
   beginFaultTable();
-  if (process.env['CARILLON_TEST_DATABASE_URL']) return; // another tier of this run has done it
+  if (process.env['CARILLON_TEST_DATABASE_URL']) return; // another tier of this run has set it up
   const existing = process.env['TEST_DATABASE_URL'];
   if (existing) {
     await migrate(existing);

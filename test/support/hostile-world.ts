@@ -12,15 +12,15 @@ import {
 import { syncAccount } from './sync.ts';
 import type { TestApp } from './test-app.ts';
 
-/** One of everything, of one account of one application. */
+/** One object of every kind, for one account of one application. */
 export interface Belongings {
   application: TestApplication;
   account: TestAccount;
-  /** An account to be cancelled, revoked and changed. */
+  /** A second account, for requests that cancel, revoke or change one. */
   spare: TestAccount;
   calendar: string;
   event: string;
-  /** An event it has been invited to. */
+  /** An event to which the account is invited. */
   invitation: string;
   message: string;
   thread: string;
@@ -32,11 +32,11 @@ export interface Belongings {
   webhook: string;
   integration: string;
   conferencing: string;
-  /** Address of a SendGrid that takes its key. */
+  /** URL of a SendGrid stand-in that accepts the application's key. */
   sendgrid: string;
 }
 
-/** What an operation's id in the path belongs to. */
+/** Pairs of a path pattern and the object whose id the path takes. */
 const KINDS: readonly [RegExp, (owner: Belongings) => string][] = [
   [/^\/a\/\{client_id\}\/accounts\/\{/, ({ spare }) => spare.id],
   [/^\/a\/\{client_id\}\/webhooks\/\{/, ({ webhook }) => webhook],
@@ -54,18 +54,22 @@ const KINDS: readonly [RegExp, (owner: Belongings) => string][] = [
   [/^\/(v2\/outbox|job-statuses)\/\{/, ({ outbox }) => outbox],
 ];
 
-/** The id in the path that is the owner's; undefined: the operation has none. */
+/** The owner's id for the path of an operation, or `undefined` if the path has no id. */
 export function idIn({ path }: Operation, owner: Belongings): string | undefined {
   return KINDS.find(([pattern]) => pattern.test(path))?.[1](owner);
 }
 
-/** Parameters that operations do not do without. */
+/** Query parameters that operations require. */
 const REQUIRED: readonly [RegExp, string, string][] = [
   [/^\/delta(\/|$)/, 'cursor', '0'],
   [/^\/(messages|threads)\/search$/, 'q', 'hello'],
 ];
 
-/** The address of an operation. @param id already encoded @param without a parameter that is not to be there */
+/**
+ * The path and query of an operation.
+ * @param id already encoded
+ * @param without a required parameter to leave out
+ */
 export function addressOf(
   { path, queryParameters }: Operation,
   owner: Belongings,
@@ -83,7 +87,7 @@ export function addressOf(
     : place;
 }
 
-/** Headers that the operation accepts from the owner. */
+/** Headers with credentials of the owner that the operation accepts. */
 export function credentialsOf(operation: Operation, owner: Belongings): Record<string, string> {
   const [scheme] = operation.security;
   switch (scheme) {
@@ -92,7 +96,7 @@ export function credentialsOf(operation: Operation, owner: Belongings): Record<s
     case 'applicationSecret':
       return owner.application.secretBasic;
     case 'accessToken':
-      // Revoking is for a token nobody needs any more.
+      // Only a spare token is revoked, because later requests need the other one.
       return (operation.path === '/oauth/revoke' ? owner.spare : owner.account).bearer;
     default:
       return {};
@@ -125,7 +129,10 @@ const MESSAGE = {
 
 const { send_at: _, retry_limit_datetime: __, ...SENT } = MESSAGE;
 
-/** A body the operation accepts from the owner: of its example, or richer. */
+/**
+ * A body that the operation accepts from the owner: the documented example, or one with more
+ * fields.
+ */
 export function bodyOf(
   document: ApiDocument,
   { body, path, method }: Operation,
@@ -192,8 +199,9 @@ const missing = (what: string): never => {
 };
 
 /**
- * Everything an application and an account can have.
- * @param sendgrid where a SendGrid stand-in listens. @param application default: a new one
+ * Creates everything that an application and an account can have.
+ * @param sendgrid URL of the SendGrid stand-in
+ * @param application default: a new one
  */
 export async function createBelongings(
   server: TestApp,
@@ -274,15 +282,15 @@ export async function createBelongings(
   };
 }
 
-/** What tells versions of rows apart where their own versions change by themselves. */
+/** Expressions that detect changes, for tables whose row versions also change without a request. */
 const VERSIONS: Readonly<Record<string, string>> = {
   access_token: 'count(revoked_at) + count(expires_at)',
 };
 
 /**
- * A fingerprint of everything that is stored: number of rows and versions of rows, table by table. Any write changes
- * it, also one that writes what was there before. What is written by itself is left out: looks at mailboxes, heartbeats, and
- * when tokens were last used.
+ * Returns a function that makes a fingerprint of everything that is stored: the number and versions
+ * of the rows of each table. Any write changes it, even one that writes the same values. It leaves
+ * out what the server writes by itself: sync passes, heartbeats, and the last use of tokens.
  */
 export async function fingerprintOf(server: TestApp): Promise<() => Promise<string>> {
   const database = server.app.get(Database);

@@ -1,10 +1,11 @@
-/*
- * Input nobody should send, always the same: a failure is the same failure the next time.
- */
+/* Invalid and hostile input. It is the same in every run, so that a failure can be repeated. */
 
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 
-/** JSON texts to put in the place of a value. Texts, because some of them no value can be made of. */
+/**
+ * JSON texts that replace a value. They are texts because some of them cannot be made from a
+ * JavaScript value.
+ */
 export const HOSTILE_VALUES: Readonly<Record<string, string>> = {
   null: 'null',
   true: 'true',
@@ -40,7 +41,10 @@ export const HOSTILE_VALUES: Readonly<Record<string, string>> = {
   'nested 5000 levels': nested(5000),
 };
 
-/** Bodies that are no JSON object, or no JSON at all. `null` and nothing count as an empty object. */
+/**
+ * Bodies that are not a JSON object, or not JSON at all. `null` and an empty body count as an empty
+ * object.
+ */
 export const HOSTILE_BODIES: Readonly<Record<string, string>> = {
   'broken JSON': '{"name":',
   'two values': '{} {}',
@@ -82,7 +86,7 @@ export const HOSTILE_QUERIES: Readonly<Record<string, (name: string) => string>>
   commas: (name) => `${name}=,,,,`,
 };
 
-/** Segments of a path where an id should be, already encoded; none of them is one. */
+/** Path segments to send instead of an id, already encoded. None of them is the id of an object. */
 export const HOSTILE_IDS: Readonly<Record<string, string>> = {
   'a random id': '019aa1b2-0000-7000-8000-00000000dead',
   'the nil id': '00000000-0000-0000-0000-000000000000',
@@ -100,7 +104,7 @@ export const HOSTILE_IDS: Readonly<Record<string, string>> = {
   'an id in braces': '%7B019aa1b2-0000-7000-8000-00000000dead%7D',
 };
 
-/** `value` (JSON) with the text in the place of what is at `path`. */
+/** `value` as JSON, with `text` in place of the value at `path`. */
 export function replaceAt(value: unknown, path: readonly string[], text: string): string {
   const [first, ...rest] = path;
   if (first === undefined) return text;
@@ -119,7 +123,7 @@ export function replaceAt(value: unknown, path: readonly string[], text: string)
     .join(',')}}`;
 }
 
-/** `value` without what is at `path`. */
+/** A copy of `value` without the value at `path`. */
 export function removeAt(value: unknown, path: readonly string[]): unknown {
   const copy = structuredClone(value);
   let parent = copy as Record<string, unknown>;

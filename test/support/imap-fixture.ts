@@ -9,15 +9,15 @@ import { ImapProxy, type ImapProxyOptions } from './imap-proxy.ts';
 import { ImapReplica } from './imap-replica.ts';
 import { MailServers } from './mail-servers/mail-servers.ts';
 
-/** A mailbox on a real server, us, and another mail program. */
+/** A mailbox on a real server with two clients: the product, and another mail program. */
 export interface Correspondent {
   account: ProviderAccount;
   changes: ImapChanges;
   mailbox: ImapMailbox;
   sessions: ImapSessions;
-  /** Another mail program with the same mailbox. */
+  /** Another mail program, logged in to the same mailbox. */
   other: ImapFlow;
-  /** What we connect through. */
+  /** The proxy through which the product connects. */
   proxy: ImapProxy;
   deliver(...mimes: readonly (string | Buffer)[]): Promise<void>;
   replica(options?: ConstructorParameters<typeof ImapReplica>[2]): ImapReplica;
@@ -25,7 +25,7 @@ export interface Correspondent {
 
 /** A real server for a suite, and mailboxes for its tests. */
 export class ImapFixture {
-  /** Reads the messages of every mailbox. */
+  /** Worker threads that parse the messages of every mailbox. */
   readonly threads = new WorkThreads();
   readonly #closing: (() => Promise<void>)[] = [];
 
@@ -35,7 +35,7 @@ export class ImapFixture {
     return new ImapFixture(await MailServers.start());
   }
 
-  /** An empty mailbox of its own. */
+  /** Creates an empty mailbox that no other test uses. */
   async correspondent(options: ImapProxyOptions = {}): Promise<Correspondent> {
     const user = await this.servers.addUser();
     const proxy = await ImapProxy.start(this.servers.dovecot.ports.imap, options);
@@ -67,7 +67,7 @@ export class ImapFixture {
     };
   }
 
-  /** Closes what the tests so far have opened. */
+  /** Closes everything that the tests have opened so far. */
   async closeAll(): Promise<void> {
     for (const close of this.#closing.splice(0)) await close();
   }

@@ -1,22 +1,27 @@
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 
-/** What becomes of a command: `end` closes the connection, a text is answered in the server's place, with its tag. */
+/**
+ * What the proxy does with a command. `end` closes the connection. An `answer` is sent, with the
+ * command's tag, instead of the server's.
+ */
 export type CommandVerdict = 'pass' | 'end' | { answer: string };
 
-/** How a server is changed for those who come through the proxy. */
+/** How the server appears through the proxy. */
 export interface ImapProxyOptions {
-  /** Capabilities that it does not have. */
+  /** Capabilities that the proxy removes from the server's list. */
   hidden?: readonly string[];
-  /** Judges what a client sends, without its tag; the client waits for a judgement that takes time. */
+  /**
+   * Decides on each command of a client, given without its tag. The client waits for the decision.
+   */
   judge?: (command: string) => CommandVerdict | Promise<CommandVerdict>;
 }
 
-/** Stands before an IMAP server, without TLS, and makes it a lesser one. */
+/** A proxy for an IMAP server, without TLS, that makes the server look less capable. */
 export class ImapProxy {
   readonly #server: net.Server;
   readonly #sockets = new Set<Socket>();
-  /** Commands that were passed on, without their tags. */
+  /** Commands that reached the server, without their tags. */
   readonly commands: string[] = [];
 
   private constructor(

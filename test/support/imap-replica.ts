@@ -5,7 +5,7 @@ import type {
 } from '../../src/providers/port/connector.ts'; // prettier-ignore
 
 type MailReader = Pick<MailPort, 'listChanges'>;
-/** What is compared of a message. */
+/** The properties of a message that tests compare. */
 export type Seen = Pick<RemoteMessage, 'folderIds' | 'unread' | 'starred'> & {
   receivedAt: number;
   content: string;
@@ -21,12 +21,12 @@ interface State {
 }
 
 /**
- * A mailbox built from nothing but what `listChanges` tells, by somebody who may be interrupted: whose last batch is lost
+ * A copy of a mailbox, built from `listChanges` alone. It can be interrupted: a lost batch is lost
  * together with its cursor.
  */
 export class ImapReplica {
   #state: State = { cursor: null, folders: [], messages: new Map() };
-  /** Batches so far, those that were lost included. */
+  /** All batches so far, including the lost ones. */
   readonly batches: MailChanges[] = [];
 
   constructor(
@@ -52,7 +52,7 @@ export class ImapReplica {
     this.options.since = since;
   }
 
-  /** One look; stored, unless it is lost. */
+  /** Makes one call of `listChanges`, and stores the batch unless it is lost. */
   async look(): Promise<MailChanges> {
     const { limit = 20, since = null, isLost = () => false } = this.options;
     const look: MailLook = {
@@ -75,10 +75,10 @@ export class ImapReplica {
     return changes;
   }
 
-  /** Looks until there is no more. */
+  /** Reads batches until the last one. */
   async follow(mostLooks = 2_000): Promise<void> {
     for (let looks = 0; looks < mostLooks; looks += 1) if (!(await this.look()).more) return;
-    throw new Error('there is always more');
+    throw new Error('there are always more changes');
   }
 }
 
@@ -97,7 +97,8 @@ function applied({ folders, messages }: State, changes: MailChanges): State {
   }
   for (const { providerId, folderIds, unread, starred, receivedAt, content } of changes.messages) {
     const before = next.get(providerId);
-    if (!content && !before) throw new Error(`flags of a message nobody has: ${providerId}`);
+    if (!content && !before)
+      throw new Error(`only flags, for a message that the replica does not have: ${providerId}`);
     next.set(providerId, {
       folderIds,
       unread,
@@ -115,7 +116,7 @@ function digestOf(content: NonNullable<RemoteMessage['content']>): string {
   return content.kind === 'parts' ? 'parts' : content.reason;
 }
 
-/** What is on the server, as a plain client sees it. */
+/** The messages on the server, as a plain IMAP client sees them. */
 export async function truthOf(client: ImapFlow): Promise<Map<string, Seen>> {
   const truth = new Map<string, Seen>();
   for (const { path, flags } of await client.list()) {
@@ -136,7 +137,10 @@ export async function truthOf(client: ImapFlow): Promise<Map<string, Seen>> {
   return truth;
 }
 
-/** Null: it is listed for the folders inside it only. */
+/**
+ * Opens a mailbox, or returns `null` if the server lists it only because other folders are inside
+ * it.
+ */
 async function openListed(client: ImapFlow, path: string): Promise<MailboxObject | null> {
   try {
     return await client.mailboxOpen(path, { readOnly: true });

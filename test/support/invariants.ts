@@ -2,11 +2,11 @@ import type { SqlPool } from '../../src/platform/database/sql.ts';
 import { databaseTrouble } from '../../src/platform/database/database-trouble.ts';
 
 /*
- * What is true at every moment, whatever breaks. One statement, and so one snapshot: no move of the program, however
- * quick, can look like a violation.
+ * Rules that hold at any time, whatever breaks. One statement checks them in one snapshot, so a
+ * transition that is in progress cannot look like a violation.
  */
 
-/** Seconds from a worker's last heartbeat until nothing of what it held may be claimed by it any more. */
+/** Seconds after a worker's last heartbeat by which all its claims must have been released. */
 const LEFT_AFTER_SECONDS = 15;
 
 const QUEUES = `
@@ -44,27 +44,30 @@ const VIOLATIONS = `
 
 interface Look {
   violations: string[];
-  /** Workers that can give back what the dead hold. */
+  /** Workers that can release the claims of dead workers. */
   alive: number;
-  /** Seconds since the holder's last heartbeat; null: it has no row at all. */
+  /**
+   * Claims of dead workers. `silent` is the number of seconds since the worker's last heartbeat, or
+   * `null` if the worker has no row.
+   */
   heldByDead: { id: string; worker: number; silent: number | null }[];
 }
 
-/** Looks again and again while a test breaks things, and remembers every violation. */
+/** Checks the rules repeatedly while a test breaks things, and remembers every violation. */
 export class Invariants {
   readonly #found = new Set<string>();
   /** When the claims of dead workers were first seen, by row and worker. */
   #since = new Map<string, number>();
-  /** From then on there has been a database, and somebody to tidy up. */
+  /** Since this time the database has been reachable and at least one worker has been alive. */
   #mendedAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | null = null;
-  /** Looks that had an answer. */
+  /** Number of checks that got a result. */
   looks = 0;
 
   constructor(private readonly sql: SqlPool) {}
 
-  /** Looks every half second until `end`. */
+  /** Checks every half second until `end`. */
   begin(): void {
     this.#timer = setInterval(
       () => (this.#looking ??= this.#look().finally(() => (this.#looking = null))),
@@ -72,7 +75,7 @@ export class Invariants {
     );
   }
 
-  /** Looks a last time. @returns every violation that was ever seen, as sentences */
+  /** Checks one last time. @returns every violation that was ever seen, as sentences */
   async end(): Promise<string[]> {
     clearInterval(this.#timer);
     await this.#looking;
@@ -86,7 +89,8 @@ export class Invariants {
     try {
       [look] = await this.sql.query<Look & object>(VIOLATIONS);
     } catch (error) {
-      if (!databaseTrouble(error)) this.#found.add(`it could not be looked: ${String(error)}`);
+      if (!databaseTrouble(error))
+        this.#found.add(`the invariants could not be checked: ${String(error)}`);
       this.#mendedAt = performance.now();
       return;
     }

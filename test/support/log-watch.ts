@@ -1,37 +1,48 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
 /*
- * No line of a log may hold a secret that a test has used. What is secret is found where it passes: in requests and answers of
- * the application under test, in its environment, and where tests make tokens and keys themselves. `TestApp.close` and the end
- * of a server process look for all of it in everything that was logged.
+ * No log line may contain a secret that a test has used. Secrets are collected from the requests
+ * and responses of the application under test, from its environment, and from tests that make
+ * tokens and keys. `TestApp.close` and the end of a server process search everything that was
+ * logged for these secrets.
  */
 
-/** Value → what it is. */
+/** Maps each secret value to what it is. */
 const secrets = new Map<string, string>();
 const lines: string[] = [];
 
-/** Shorter values, and plain words, stand in logs for other reasons. */
+/** Shorter values and plain words appear in logs for other reasons. */
 const LEAST_CHARACTERS = 8;
 const PLAIN_WORDS = /^[a-z][a-z -]{0,19}$/i;
-/** Statuses of requests whose credentials and fields are none: tests of bad input say the same words elsewhere. */
+/**
+ * Requests with these response statuses hold no real secrets. Tests of bad input use the same words
+ * elsewhere.
+ */
 const REFUSED: readonly number[] = [400, 401];
 const MOST_BODY_BYTES = 256 * 1024;
 
 const NAME = '[a-z_]*(?:token|secret|password|api_key|private_key)';
 const IN_JSON = new RegExp(`"(${NAME})"\\s*:\\s*"((?:[^"\\\\]|\\\\.)+)"`, 'gi');
 const IN_FORM = new RegExp(`(?:^|[?& ])(${NAME})=([^&#"\\s]+)`, 'gi');
-/** Codes of sign-in; names of errors are shorter, or have dots. */
+/** Sign-in codes. Names of errors are shorter, or contain dots. */
 const CODES = /(?:"code"\s*:\s*"|[?&]code=)([\w-]{20,})/g;
 const LINKS = /\/(connect\/login\?(?:[^"\s]*&)?id=|feeds\/)([\w-]{16,})/g;
 const VARIABLES = /TOKEN|SECRET|PASSWORD|KEY|HEADERS/;
 
-/** Marks a value as secret. @param what names it when it is found in a log @returns the value */
+/**
+ * Marks a value as secret.
+ * @param what names the value if it is found in a log
+ * @returns the value
+ */
 export function secret(what: string, value: string): string {
   if (value.length >= LEAST_CHARACTERS && !PLAIN_WORDS.test(value)) secrets.set(value, what);
   return value;
 }
 
-/** Where the application under test writes its log: kept, and shown only where `TEST_LOG_LEVEL` asks for it. */
+/**
+ * Target for the log of the application under test. Lines are kept, and printed only if
+ * `TEST_LOG_LEVEL` asks for them.
+ */
 export const watchedLog = {
   write(line: string): void {
     lines.push(line);
@@ -39,7 +50,7 @@ export const watchedLog = {
   },
 };
 
-/** Finds secrets in the variables of a process. */
+/** Collects secrets from the environment variables of a process. */
 export function watchEnvironment(environment: Readonly<Record<string, string | undefined>>): void {
   for (const [name, value = ''] of Object.entries(environment)) {
     if (name === 'ENCRYPTION_KEYS')
@@ -48,13 +59,13 @@ export function watchEnvironment(environment: Readonly<Record<string, string | u
   }
 }
 
-/** Finds secrets in requests to the server and in its answers. */
+/** Collects secrets from requests to the server and from its responses. */
 export function watchTraffic(server: Server): void {
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const { url = '' } = request;
     const asked = new Collected();
     const emit = request.emit.bind(request);
-    // A listener of its own would start the flow before whoever reads the body listens.
+    // A `data` listener would start the stream before the reader of the body listens.
     request.emit = (event: string, ...values: unknown[]) => {
       if (event === 'data') asked.add(values[0]);
       return emit(event, ...values);
@@ -81,8 +92,8 @@ export function watchTraffic(server: Server): void {
 }
 
 /**
- * Fails if a secret stands in the log, or in what a process has written, and forgets both. The message names the line and what
- * the secret is, never the secret.
+ * Fails if the log, or the output of a process, contains a secret, and then clears both. The
+ * message shows the line and what the secret is, but never the secret.
  */
 export function assertNoSecretLogged(output = ''): void {
   const written = [...lines.splice(0), ...output.split('\n')];
@@ -93,10 +104,10 @@ export function assertNoSecretLogged(output = ''): void {
     const line = written.find((one) => formsOf(value).some((form) => one.includes(form))) ?? '';
     return `${what} in: ${masked(line).slice(0, 1_000)}`;
   });
-  throw new Error(`The log has ${found.length} secrets:\n${[...new Set(told)].join('\n')}`);
+  throw new Error(`The log contains ${found.length} secrets:\n${[...new Set(told)].join('\n')}`);
 }
 
-/** As it is, as JSON, and as a part of an address. */
+/** The value itself, as JSON, and encoded for a URL. */
 function formsOf(value: string): string[] {
   return [...new Set([value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)])];
 }
@@ -108,7 +119,7 @@ function masked(line: string): string {
   return text;
 }
 
-/** The beginning of a body. */
+/** Keeps the beginning of a body. */
 class Collected {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -134,7 +145,7 @@ function readHeaders({ headers }: IncomingMessage): void {
   if (/^bearer$/i.test(scheme)) secret('access token', value);
   if (/^basic$/i.test(scheme)) {
     const [user = '', password = ''] = Buffer.from(value, 'base64').toString().split(':');
-    // Of an application the user is the client id, which is public.
+    // For an application's credentials, the user is the public client id.
     secret('credentials of a request', password || user);
     if (password || user) secret('Authorization header', value);
   }
@@ -160,7 +171,7 @@ function unquoted(value: string): string {
   try {
     return JSON.parse(`"${value}"`) as string;
   } catch {
-    return value; // cut off, or no JSON
+    return value; // cut off, or not JSON
   }
 }
 
@@ -168,6 +179,6 @@ function decoded(value: string): string {
   try {
     return decodeURIComponent(value.replaceAll('+', ' '));
   } catch {
-    return value; // a test of wrong encodings
+    return value; // sent by a test of wrong encodings
   }
 }

@@ -1,4 +1,4 @@
 import { LONG_RUN } from './sized.ts';
 
-// Imported first by the files of test/long: the storms that they import then have their full size.
+// Files of test/long import this module first, so that the storms they import have their full size.
 process.env[LONG_RUN] = 'true';

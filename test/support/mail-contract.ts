@@ -9,7 +9,7 @@ import { codeOf, mimeOf, outgoing, Replica, sendControl } from './contract-tools
 
 const BYTES = Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 7) % 256));
 
-/** A message with an attachment of `BYTES`. */
+/** A message whose attachment is `BYTES`. */
 function withAttachment(from: ProviderAccount, to: ProviderAccount): OutgoingMessage {
   const message = outgoing(from, [to.email]);
   const header = message.mime.toString().split('Content-Type:', 1)[0];
@@ -24,12 +24,15 @@ function withAttachment(from: ProviderAccount, to: ProviderAccount): OutgoingMes
   return { ...message, mime: Buffer.from(mime) };
 }
 
-/** What every `MailPort` guarantees. Whatever another server does may take a moment to be seen. */
+/**
+ * Tests for what every `MailPort` guarantees. Changes made by another server may take some time to
+ * appear.
+ */
 export function describeMail(
   make: () => Promise<{ mail: MailPort; account: () => Promise<ProviderAccount> }>,
 ): void {
   describe('mail', () => {
-    /** Sends, and files the copy where sending does not. */
+    /** Sends a message, and files the copy in Sent if sending does not do it. */
     async function send(mail: MailPort, from: ProviderAccount, message: OutgoingMessage) {
       const control = sendControl();
       const receipt = await mail.send(from, message, control);
@@ -42,7 +45,7 @@ export function describeMail(
       return replica;
     }
 
-    it('delivers, has a copy in Sent, and shows both as they were sent', async () => {
+    it('delivers a message, has a copy in Sent, and shows both as they were sent', async () => {
       const { mail, account } = await make();
       const [from, to] = [await account(), await account()];
       const [sender, receiver] = [await follow(mail, from), await follow(mail, to)];
@@ -68,7 +71,7 @@ export function describeMail(
       expect(own.folderIds).toContain(sender.standard('sent').providerId);
     });
 
-    it('files a copy in Sent once, however often it is asked to', async () => {
+    it('files only one copy in Sent when it is asked repeatedly', async () => {
       const { mail, account } = await make();
       if (!mail.fileSent) return;
       const one = await account();
@@ -84,11 +87,11 @@ export function describeMail(
       const { mail, account } = await make();
       const looked = await mail.findSent(await account(), `<${randomUUID()}@contract.test>`);
       expect(looked.found).toBe(false);
-      // Where the copy is filed after sending, one that is missing proves nothing.
+      // If the copy is filed after sending, a missing copy proves nothing.
       if (mail.fileSent) expect(looked.conclusive).toBe(false);
     });
 
-    it('sends nothing once the caller has given up', async () => {
+    it('sends nothing after the caller has aborted', async () => {
       const { mail, account } = await make();
       const [from, to] = [await account(), await account()];
       const message = outgoing(from, [to.email]);
@@ -105,7 +108,7 @@ export function describeMail(
       const sent = Array.from({ length: 7 }, () => outgoing(from, [to.email]));
       for (const message of sent) await mail.send(from, message, sendControl());
       await new Replica(mail, to).until(
-        'all to be delivered',
+        'all messages to be delivered',
         ({ messages }) => messages.size === 7,
       );
       expect(await replica.follow(3)).toBeGreaterThanOrEqual(3);
@@ -117,7 +120,7 @@ export function describeMail(
       expect(replica.arrivals).toHaveLength(7);
     });
 
-    it('never skips deliveries that run at the same time as a look-up', async () => {
+    it('never skips messages that arrive while it lists changes', async () => {
       const { mail, account } = await make();
       const [to, ...senders] = await Promise.all(Array.from({ length: 5 }, account));
       if (!to) throw new Error('unreachable');
@@ -139,7 +142,7 @@ export function describeMail(
       expect(replica.messages.size).toBe(40);
     });
 
-    it('gives the bytes of an attachment as they were', async () => {
+    it('returns the bytes of an attachment unchanged', async () => {
       const { mail, account } = await make();
       const [from, to] = [await account(), await account()];
       const replica = await follow(mail, to);
@@ -152,7 +155,7 @@ export function describeMail(
       expect(await codeOf(mail.openFile(to, copy.providerId, '#7'))).toBe('not-found');
     });
 
-    it('answers not-found for a message that is not there', async () => {
+    it('reports not-found for a message that does not exist', async () => {
       const { mail, account } = await make();
       const one = await account();
       for (const id of [randomUUID(), 'no such id']) {

@@ -15,7 +15,10 @@ function draftOf(account: ProviderAccount, subject: string): DraftContent {
   };
 }
 
-/** What every `MailboxPort` guarantees: each write is seen by `listChanges`, and repeating it changes nothing. */
+/**
+ * Tests for what every `MailboxPort` guarantees: `listChanges` shows each provider write, and
+ * repeating a write changes nothing.
+ */
 export function describeMailbox(
   make: () => Promise<{
     mail: MailPort;
@@ -24,7 +27,7 @@ export function describeMailbox(
   }>,
 ): void {
   describe('mailbox', () => {
-    /** A mailbox with one unread message in its inbox, and somebody who follows it. */
+    /** A mailbox with one unread message in its inbox, and a replica that follows it. */
     async function withMessage() {
       const { mail, mailbox, account } = await make();
       const one = await account();
@@ -46,14 +49,14 @@ export function describeMailbox(
       );
       return message;
     }
-    /** The only message with this header, in whatever folder but Sent. */
+    /** The only message with this header that is not in Sent. */
     const received = (replica: Replica, header: string) =>
       replica
         .withText(header)
         .find(({ folderIds }) => !folderIds.includes(replica.standard('sent').providerId));
 
     describe('flags', () => {
-      it('are set as given, and what is not given stays', async () => {
+      it('sets the given flags and leaves the others unchanged', async () => {
         const { mailbox, one, replica, message, messageIdHeader } = await withMessage();
         const now = () => received(replica, messageIdHeader);
         await mailbox.setFlags(one, message.providerId, { starred: true });
@@ -64,14 +67,14 @@ export function describeMailbox(
           starred: true,
         });
         await mailbox.setFlags(one, message.providerId, { unread: false });
-        await replica.until('to be read', () => now()?.unread === false);
+        await replica.until('the message to be read', () => now()?.unread === false);
         expect(now()).toMatchObject({ unread: false, starred: true });
         await mailbox.setFlags(one, message.providerId, { unread: true, starred: false });
-        await replica.until('to be unread again', () => now()?.unread);
+        await replica.until('the message to be unread again', () => now()?.unread);
         expect(now()).toMatchObject({ unread: true, starred: false });
       });
 
-      it('stay as they are when they are set again', async () => {
+      it('leaves the flags unchanged when they are set again', async () => {
         const { mailbox, one, replica, message, messageIdHeader } = await withMessage();
         for (let times = 0; times < 3; times++)
           await mailbox.setFlags(one, message.providerId, { unread: false, starred: true });
@@ -80,7 +83,7 @@ export function describeMailbox(
         expect(replica.messages.size).toBe(new Set(replica.messages.keys()).size);
       });
 
-      it('of a message that is not there are not-found', async () => {
+      it('reports not-found for a message that does not exist', async () => {
         const { mailbox, one } = await withMessage();
         for (const id of [randomUUID(), 'no such id'])
           expect(await codeOf(mailbox.setFlags(one, id, { unread: false }))).toBe('not-found');
@@ -88,7 +91,7 @@ export function describeMailbox(
     });
 
     describe('folders of a message', () => {
-      it('are exactly those that are given; the answer is how it is found there', async () => {
+      it('moves the message into exactly the given folders and returns its new id', async () => {
         const { mail, mailbox, one, replica, message, messageIdHeader } = await withMessage();
         const { providerId: folder } = await mailbox.createFolder(one, `Filed ${randomUUID()}`);
         const before = await mail.fetchRaw(one, message.providerId);
@@ -104,7 +107,7 @@ export function describeMailbox(
         expect(replica.inFolder(replica.standard('inbox').providerId)).toEqual([]);
         expect(await mail.fetchRaw(one, providerId)).toEqual(before);
         expect(await mailbox.setFolders(one, providerId, [folder])).toEqual({ providerId });
-        // Who has missed the answer of the first time.
+        // A client that did not receive the first response repeats the request.
         const again = await codeOf(mailbox.setFolders(one, message.providerId, [folder]));
         expect(['succeeded', 'not-found']).toContain(again);
         await replica.follow();
@@ -113,13 +116,13 @@ export function describeMailbox(
           replica.standard('inbox').providerId,
         ]);
         await replica.until(
-          'the way back',
+          'the message to be back in the inbox',
           () => received(replica, messageIdHeader)?.providerId === back.providerId,
         );
-        await replica.until('nothing to be left', () => replica.inFolder(folder).length === 0);
+        await replica.until('the folder to be empty', () => replica.inFolder(folder).length === 0);
       });
 
-      it('keep its flags', async () => {
+      it('keeps the flags of the message', async () => {
         const { mailbox, one, replica, message, messageIdHeader } = await withMessage();
         await mailbox.setFlags(one, message.providerId, { unread: false, starred: true });
         const trash = replica.standard('trash').providerId;
@@ -130,7 +133,7 @@ export function describeMailbox(
         expect(received(replica, messageIdHeader)).toMatchObject({ unread: false, starred: true });
       });
 
-      it('that are not there are not-found, and it stays where it was', async () => {
+      it('reports not-found for a folder or message that does not exist, and moves nothing', async () => {
         const { mailbox, one, replica, message, messageIdHeader } = await withMessage();
         const inbox = replica.standard('inbox').providerId;
         expect(
@@ -145,7 +148,7 @@ export function describeMailbox(
 
     describe('folders', () => {
       it.each(['Invoices', 'Grüße & Küsse', '請求書', 'Projects/2026'])(
-        'are created once: %s',
+        'creates only one folder when the creation is repeated: %s',
         async (name) => {
           const { mail, mailbox, account } = await make();
           const one = await account();
@@ -158,14 +161,14 @@ export function describeMailbox(
         },
       );
 
-      it('are not made of names that are none', async () => {
+      it('refuses to create a folder with an invalid name', async () => {
         const { mailbox, account } = await make();
         const one = await account();
         for (const name of ['', 'a//b'])
           expect(await codeOf(mailbox.createFolder(one, name))).toBe('rejected');
       });
 
-      it('are renamed with what is in them', async () => {
+      it('renames a folder and keeps its messages in it', async () => {
         const { mail, mailbox, one, replica, message, messageIdHeader } = await withMessage();
         const before = await mailbox.createFolder(one, 'Before');
         const { providerId } = await mailbox.setFolders(one, message.providerId, [
@@ -185,7 +188,10 @@ export function describeMailbox(
           () => replica.named('After') && !replica.named('Before'),
         );
         expect(replica.named('After')?.providerId).toBe(after);
-        const inside = await replica.until('what is in it', () => replica.inFolder(after)[0]);
+        const inside = await replica.until(
+          'the message in the folder',
+          () => replica.inFolder(after)[0],
+        );
         expect(replica.inFolder(after)).toHaveLength(1);
         expect(
           replica
@@ -199,7 +205,7 @@ export function describeMailbox(
         expect(String(await mail.fetchRaw(one, told))).toContain(messageIdHeader);
       });
 
-      it('keep their names when the new one is taken, none, or the folder is not there', async () => {
+      it('keeps the name of a folder when the new name is taken or invalid, or the folder does not exist', async () => {
         const { mail, mailbox, account } = await make();
         const one = await account();
         const [first] = [
@@ -222,7 +228,7 @@ export function describeMailbox(
         ]).toMatchObject([{ providerId: first.providerId }, {}, undefined] as object[]);
       });
 
-      it('are deleted, also when they are gone already', async () => {
+      it('deletes a folder, and accepts a repeated deletion', async () => {
         const { mailbox, one, replica } = await withMessage();
         const { providerId: folder } = await mailbox.createFolder(one, 'Short-lived');
         await replica.until('the beginning', () => replica.named('Short-lived'));
@@ -231,7 +237,7 @@ export function describeMailbox(
         await replica.until('the end', () => !replica.named('Short-lived'));
       });
 
-      it('are not deleted with the messages in them', async () => {
+      it('keeps the messages of a folder that is to be deleted', async () => {
         const { mailbox, one, replica, message, messageIdHeader } = await withMessage();
         const { providerId: folder } = await mailbox.createFolder(one, 'Full');
         await mailbox.setFolders(one, message.providerId, [folder]);
@@ -244,7 +250,7 @@ export function describeMailbox(
     });
 
     describe('drafts', () => {
-      it('are stored as they are, once, and replaced by their next version', async () => {
+      it('stores a draft unchanged and only once, and replaces it with the next version', async () => {
         const { mail, mailbox, account } = await make();
         const one = await account();
         const replica = new Replica(mail, one);
@@ -265,7 +271,7 @@ export function describeMailbox(
         expect(mimeOf(drafts()[0])?.equals(second.mime)).toBe(true);
       });
 
-      it('are stored although the version before is gone, and deleted although they are', async () => {
+      it('stores a draft whose previous version was deleted, and accepts a repeated deletion', async () => {
         const { mail, mailbox, account } = await make();
         const one = await account();
         const replica = new Replica(mail, one);

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClaimedJob, Dispatcher } from '../../src/platform/work/dispatcher.ts';
 
 /*
- * A process that runs the built engine over `send_job`, with a dispatcher that writes to the table `ended` what became
- * of a row. The row `POISON` kills the process.
+ * A process that runs the built engine over `send_job`. Its dispatcher writes the result of each
+ * row to the table `ended`. The row whose id is in `POISON` kills the process.
  */
 
 const load = <T>(name: string): Promise<T> =>

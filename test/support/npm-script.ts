@@ -3,22 +3,22 @@ import { fileURLToPath } from 'node:url';
 
 const RUNNER = fileURLToPath(new URL('../../scripts/run.mjs', import.meta.url));
 
-/** How a script ended. */
+/** The result of a script. */
 export interface ScriptResult {
   code: number | null;
-  /** Standard output and error together. */
+  /** Standard output and standard error in one text. */
   output: string;
 }
 
-/** A running npm script, without npm around it. */
+/** A script of package.json that runs without npm around it. */
 export interface RunningScript {
   child: ChildProcess;
-  /** Resolves when `text` has been printed; rejects when the script ends before. */
+  /** Resolves when `text` has been printed. Rejects if the script ends before that. */
   printed(text: string | RegExp): Promise<string>;
   ended: Promise<ScriptResult>;
 }
 
-/** Starts `npm run <name>` as a user would, with nothing but PATH, HOME and `environment`. */
+/** Starts `npm run <name>` as a user would, with only PATH, HOME and `environment` set. */
 export function startScript(
   name: string,
   args: readonly string[],
@@ -52,7 +52,9 @@ export function startScript(
         };
         listeners.add(look);
         look();
-        void ended.then(({ code }) => reject(new Error(`it ended with ${code}: ${output}`)));
+        void ended.then(({ code }) =>
+          reject(new Error(`the script ended with ${code}: ${output}`)),
+        );
       }),
   };
 }

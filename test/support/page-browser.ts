@@ -1,9 +1,9 @@
-/** What a browser got. */
+/** The response that a browser received. */
 export interface Visited {
   status: number;
   headers: Headers;
   text: string;
-  /** Where it is sent; null: nowhere. */
+  /** Address of the redirect, or `null` if the response is not a redirect. */
   location: string | null;
 }
 
@@ -18,33 +18,36 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const decode = (text: string): string =>
   text.replace(/&(amp|lt|gt|quot|#39|#96);/g, (_, name: string) => ENTITIES[name] ?? '');
 
-/** A browser without windows and JavaScript: keeps cookies, reads forms, follows nothing by itself. */
+/**
+ * A browser without windows and JavaScript. It keeps cookies and reads forms, and does not follow
+ * redirects by itself.
+ */
 export class PageBrowser {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly cookies = new Map<string, string>();
-  /** The page it shows. */
+  /** The current page. */
   page: Visited = { status: 0, headers: new Headers(), text: '', location: null };
 
-  /** @param headers sent with every request, besides a browser's own */
+  /** @param headers sent with every request, in addition to a browser's own */
   constructor({ url }: { url: string }, headers: Readonly<Record<string, string>> = {}) {
     this.#url = url;
     this.#headers = headers;
   }
 
-  /** @param address also an absolute one: its host is the server's */
+  /** @param address may be absolute; then its host must be the server's */
   get(address: string): Promise<Visited> {
     return this.#go(address, { method: 'GET' });
   }
 
-  /** Sends a form of the page, named by how its action ends, with further values. */
+  /** Submits a form of the page with more values. @param step the end of the form's action */
   async submit(step: string, values: Readonly<Record<string, string>> = {}): Promise<Visited> {
     const { action, fields } = this.form(step);
     const body = new URLSearchParams({ ...fields, ...values });
     return this.#go(action, { method: 'POST', body });
   }
 
-  /** As `submit`, and on to where the answer leads, as long as that is the server itself. */
+  /** Like `submit`, and then follows a redirect within the server. */
   async follow(step: string, values: Readonly<Record<string, string>> = {}): Promise<Visited> {
     const answer = await this.submit(step, values);
     return answer.location?.startsWith('/') ? this.get(answer.location) : answer;
@@ -54,7 +57,7 @@ export class PageBrowser {
     return this.#go(address, { method: 'POST', body: new URLSearchParams(values) });
   }
 
-  /** A form of the page: where it goes, and what it holds. @throws when there is none */
+  /** The action and the fields of a form of the page. @throws if there is no such form */
   form(step: string): { action: string; fields: Record<string, string> } {
     for (const [, attributes = '', content = ''] of this.page.text.matchAll(
       /<form([^>]*)>(.*?)<\/form>/gs,
@@ -76,7 +79,7 @@ export class PageBrowser {
     throw new Error(`the page has no form for ${step}: ${this.page.text.slice(0, 2_000)}`);
   }
 
-  /** What the page says of a field that is wrong. */
+  /** The error text that the page shows for a field, or `null`. */
   error(field: string): string | null {
     const id = `field-${field.replaceAll('_', '-')}-error`;
     return decode(new RegExp(`id="${id}">([^<]*)<`).exec(this.page.text)?.[1] ?? '') || null;

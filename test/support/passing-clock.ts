@@ -2,7 +2,7 @@ import pg from 'pg';
 import { Clock } from '../../src/platform/base/time/clock.ts';
 import type { TestDatabase } from './test-database.ts';
 
-/** Stands before PostgreSQL's own functions, for every connection that is opened afterwards. */
+/** Replaces PostgreSQL's time functions for every connection that is opened later. */
 const TIME = `
   create schema test_time;
   create table test_time.passed (by interval not null);
@@ -13,7 +13,8 @@ const TIME = `
     as 'select pg_catalog.clock_timestamp() + by from test_time.passed'`;
 
 /**
- * A clock that goes like the real one until time passes: for the program, and for the SQL of its database. Give it to `startTestApp`.
+ * A clock that runs like the real one, and that tests can move forward. It applies to the program
+ * and to the SQL of its database. Give it to `startTestApp`.
  */
 export class PassingClock extends Clock {
   #aheadMs = 0;
@@ -23,7 +24,10 @@ export class PassingClock extends Clock {
     return new Date(Date.now() + this.#aheadMs);
   }
 
-  /** Puts the database on this clock. Called by `startTestApp` before anything else is connected to it. */
+  /**
+   * Makes the database use this clock. `startTestApp` calls it before anything else connects to the
+   * database.
+   */
   async govern({ url }: TestDatabase): Promise<void> {
     this.#url = url;
     const name = new URL(url).pathname.slice(1);
@@ -32,7 +36,10 @@ export class PassingClock extends Clock {
     );
   }
 
-  /** Lets so many milliseconds pass in a moment. What is due by then is found at the engine's next tick, within a second. */
+  /**
+   * Moves the clock forward by `milliseconds`. The engine finds what is due by then at its next
+   * tick, within a second.
+   */
   async pass(milliseconds: number): Promise<void> {
     await this.#query(`update test_time.passed set by = by + interval '${milliseconds} ms'`);
     this.#aheadMs += milliseconds;

@@ -12,33 +12,33 @@ export interface ReceivedRequest {
   body: Buffer;
 }
 
-/** A scripted answer. */
+/** A scripted response. */
 export interface ReceiverAnswer {
   status: number;
   headers?: Record<string, string>;
 }
 
-/** Answers one request; the body has arrived. */
+/** Responds to one request whose body has been received completely. */
 export type ReceiverBehaviour = (
   response: ServerResponse,
   request: ReceivedRequest,
   socket: Socket,
 ) => void;
 
-/** Says yes to challenges and 200 to deliveries, as a receiver should. */
+/** Echoes challenges and answers deliveries with 200, as a receiver should. */
 export const agreeable: ReceiverBehaviour = (response, { url }) => {
   const challenge = new URL(url, 'http://receiver').searchParams.get('challenge');
   response.writeHead(200).end(challenge ?? 'ok');
 };
 
-/** A real HTTP server on loopback that keeps what it receives. */
+/** A real HTTP server on loopback that keeps the requests it receives. */
 export class Receiver {
   readonly received: ReceivedRequest[] = [];
-  /** How it answers; may be changed at any time. */
+  /** How the server responds. Tests may change it at any time. */
   behave: ReceiverBehaviour = agreeable;
-  /** Answers of the next requests, first to last; after them `behave` decides. */
+  /** Responses to the next requests, in order. After the last one, `behave` decides. */
   readonly answers: ReceiverAnswer[] = [];
-  /** Called when a request has come in whole; its answer waits for it. */
+  /** Called when a request has been received completely. The response waits for the promise. */
   onRequest: (request: ReceivedRequest) => Promise<unknown> = () => Promise.resolve();
   readonly #sockets = new Set<Socket>();
   readonly #server = http.createServer((request, response) => {
@@ -73,12 +73,12 @@ export class Receiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Deliveries: what was posted. */
+  /** The received deliveries: all `POST` requests. */
   get posted(): ReceivedRequest[] {
     return this.received.filter(({ method }) => method === 'POST');
   }
 
-  /** Ends hanging requests too. */
+  /** Stops the server and closes pending requests. */
   async stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();

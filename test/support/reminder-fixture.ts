@@ -11,7 +11,7 @@ import type {
 } from '../../src/calendar/notifications/reminder-plan.ts';
 import { createTestDatabase } from './test-database.ts';
 
-/** A row of `reminder` as tests look at it. */
+/** The columns of `reminder` that tests compare. */
 export interface ReminderRow {
   id: string;
   notification_id: string;
@@ -27,11 +27,11 @@ export interface ReminderRow {
   attempts: number;
   message_id_header: string | null;
   sent_at: Date | null;
-  /** Null: there is no queue row. */
+  /** Due time of the queue row, or `null` if there is no queue row. */
   run_at: Date | null;
 }
 
-/** A database with one application and one account, without the rest of the house. */
+/** A database with one application and one account, without the rest of the program. */
 export interface ReminderFixture {
   config: AppConfig;
   database: Database;
@@ -40,12 +40,12 @@ export interface ReminderFixture {
   clientSecret: string;
   accountId: string;
   accountEmail: string;
-  /** Reminders of an event with their queue rows, by due time, participant and age. */
+  /** Reminders of an event with their queue rows, ordered by due time, participant and age. */
   reminders(eventId: string): Promise<ReminderRow[]>;
   close(): Promise<void>;
 }
 
-/** @param features of the application */
+/** @param features features of the application */
 export async function startReminderFixture(features: string[] = ['sms']): Promise<ReminderFixture> {
   const testDatabase = await createTestDatabase();
   const config = loadConfig({
@@ -105,7 +105,7 @@ export async function startReminderFixture(features: string[] = ['sms']): Promis
   };
 }
 
-/** A notification of each type with a new id. */
+/** For each type, makes a notification with a new id. */
 export const notificationOf = {
   email: (minutes = 30): ReminderNotification => ({
     id: newId(),
@@ -129,7 +129,10 @@ export const notificationOf = {
   }),
 };
 
-/** An event of the fixture's account, by default an hour ahead of `now` with two participants. */
+/**
+ * An event of the fixture's account. By default it starts an hour after `now` and has two
+ * participants.
+ */
 export function reminderEvent(
   fixture: ReminderFixture,
   now: Date,

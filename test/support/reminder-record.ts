@@ -1,25 +1,26 @@
 /*
- * What a storm of reminders (reminder-storm.ts) must bring about, by what its caller was answered and what has arrived outside.
- * Pure: everything is in milliseconds since 1970, by the one clock of the machine.
+ * What a storm of reminders (reminder-storm.ts) must cause. Judges by the responses its caller
+ * received, and by what has arrived outside the program. The functions are pure. All times are in
+ * milliseconds since 1970, by the machine's one clock.
  */
 
-/** An event as one answered request has left it. */
+/** An event as one answered request left it. */
 export interface Told {
-  /** When the request was sent, and when its answer came. */
+  /** When the request was sent, and when its response arrived. */
   from: number;
   until: number;
-  /** Null: the event was cancelled. */
+  /** Due time of the reminders, or `null` if the event was cancelled. */
   due: number | null;
-  /** Whether the last participant is still one, and has not declined. */
+  /** Whether the last participant still takes part and has not declined. */
   lastStays: boolean;
-  /** Of its texts. */
+  /** Version of the event's texts. */
   version: number;
 }
 
-/** Something that has arrived. */
+/** A reminder that has arrived. */
 export interface Fire {
   event: number;
-  /** `email 0`, `sms 3`, `webhook 1`. */
+  /** For example `email 0`, `sms 3` or `webhook 1`. */
   slot: string;
   due: number;
   version: number;
@@ -28,30 +29,45 @@ export interface Fire {
   key: string;
 }
 
-/** What a storm came to. */
+/** The result of a storm. */
 export interface StormCount {
-  /** Reminders whose event surely wanted them when they were due. */
+  /** Reminders that were certainly wanted when they were due. */
   wanted: number;
   /** Reminders that arrived, repetitions not counted. */
   fired: number;
-  /** Wanted, and never arrived. */
+  /** Reminders that were wanted and never arrived. */
   missing: string[];
-  /** Arrived under two keys, or an email twice. */
+  /** Reminders that arrived under two keys, and emails that arrived twice. */
   doubled: string[];
-  /** Arrived for a time, an event or a participant that had gone before, or before its time. */
+  /**
+   * Reminders that arrived too early, or for a time, event or participant that had been removed
+   * before.
+   */
   forbidden: string[];
-  /** Arrived with words that had been replaced before. */
+  /** Reminders that arrived with texts that had been replaced before. */
   stale: string[];
-  /** Left before a change was answered and arrived after that: how many, and how long after at most. */
+  /**
+   * Reminders that were sent before a change was answered and arrived after it: how many, and the
+   * longest delay.
+   */
   onTheirWay: number;
   onTheirWayMs: number;
-  /** Texts and webhooks that came again under the same key: a worker died between sending and noting it. */
+  /**
+   * Text messages and webhook deliveries that arrived again under the same key, because a worker
+   * died between sending and storing the result.
+   */
   repeated: number;
-  /** Of each reminder that arrived, from its time, or from its planning if that was later; sorted. */
+  /**
+   * Delay of each reminder that arrived, counted from its due time or from its planning if that was
+   * later; sorted.
+   */
   latenessMs: number[];
 }
 
-/** The slots of every event. */
+/**
+ * Number of participants of every event. Together with the webhooks it gives the reminder slots of
+ * an event.
+ */
 export const PEOPLE = 4;
 export const HOOKS = 2;
 const SLOTS = [
@@ -60,17 +76,22 @@ const SLOTS = [
 ];
 const LAST = [`email ${PEOPLE - 1}`, `sms ${PEOPLE - 1}`];
 
-/** What a dead worker held may take so long. */
+/** Rows claimed by a dead worker may take this much longer. */
 const RECOVERY_MS = 90_000;
-/** What leaves at the moment of a change may arrive so long after its answer: the time of one sending on a busy machine. */
+/**
+ * A reminder that is being sent while a change is made may arrive this long after the response: the
+ * time of one sending on a busy machine.
+ */
 const ON_ITS_WAY_MS = 3_000;
 
-/** A time during which one slot of an event had one due time. */
+/** A period in which one slot of an event had one due time. */
 interface Run {
   due: number;
-  /** Answered. */
+  /** When the request that began the period was answered. */
   since: number;
-  /** When the request that ended it was sent and answered; null: nothing did. */
+  /**
+   * When the request that ended the period was sent and answered, or `null` if no request ended it.
+   */
   end: { from: number; until: number } | null;
 }
 
@@ -87,12 +108,12 @@ function runsOf(history: readonly Told[], slot: string): Run[] {
   return runs;
 }
 
-/** The place of a value in sorted numbers. */
+/** The value below which `share` of the sorted numbers lie. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** Compares what should have come with what has. */
+/** Compares the reminders that should have arrived with those that did. */
 export function countStorm(
   histories: readonly (readonly Told[])[],
   fires: readonly Fire[],
@@ -111,7 +132,7 @@ export function countStorm(
       }
     }
   }
-  for (const name of arrived.keys()) count.forbidden.push(`${name}: nobody had asked for it`);
+  for (const name of arrived.keys()) count.forbidden.push(`${name}: no request asked for it`);
   count.latenessMs.sort((a, b) => a - b);
   return count;
 }
@@ -138,7 +159,7 @@ function countRun(
   } else count.repeated += again;
   if (first < due) count.forbidden.push(`${name}: ${due - first} ms early`);
   if (end && end.until <= due)
-    count.forbidden.push(`${name}: gone ${due - end.until} ms before its time`);
+    count.forbidden.push(`${name}: its due time was removed ${due - end.until} ms before it came`);
   for (const { at, version } of fires) {
     const after = end ? at - end.until : 0;
     if (after > 0) {
@@ -146,7 +167,7 @@ function countRun(
       count.onTheirWayMs = Math.max(count.onTheirWayMs, after);
     }
     if (after > ON_ITS_WAY_MS)
-      count.forbidden.push(`${name}: ${after} ms after it had been taken back`);
+      count.forbidden.push(`${name}: arrived ${after} ms after it had been cancelled`);
     const newer = history.find((told) => told.version > version && told.until < at - ON_ITS_WAY_MS);
     if (newer) count.stale.push(`${name}: version ${version} instead of ${newer.version}`);
   }

@@ -7,20 +7,20 @@ import type { FaultWorld } from './fault-world.ts';
 import type { Fleet } from './fleet.ts';
 import { type Fire, HOOKS, PEOPLE, type Told } from './reminder-record.ts';
 
-/** Minutes between a reminder and its event: more than any recovery takes. */
+/** Minutes between a reminder and its event. This is longer than any recovery takes. */
 const LEAD_MINUTES = 15;
 const CALLERS = 8;
-/** A move is to a time so far ahead at least, so that its answer comes before. */
+/** Events are moved at least this far ahead, so that the response comes before the new time. */
 const MOVE_AHEAD_MS = 5_000;
-/** Before the storm. */
+/** Time before the storm begins. */
 const AHEAD_SECONDS = 6;
 const COPIED_PER_SECOND = 150;
 
-/** How many reminders, and when. */
+/** Size and duration of a storm. */
 export interface StormOptions {
   /** Events with ten reminders each. */
   events: number;
-  /** How long the storm lasts; reminders are spread evenly over it, each due at a whole second. */
+  /** Duration of the storm. Reminders are spread evenly over it, each due at a whole second. */
   seconds: number;
   /** Changes of events a second. */
   changesPerSecond: number;
@@ -49,14 +49,18 @@ const CHANGES: readonly Change[] = [
 ];
 
 /**
- * Events with reminders of every type, written by API calls, and moved, cancelled and edited while the reminders leave.
- * Remembers what was answered; what has arrived, `firesOf` and the receiver say.
+ * Events with reminders of every type. They are created by API calls, and moved, cancelled and
+ * edited while the reminders are sent. The storm remembers what the API answered. `firesOf` and the
+ * receiver show what has arrived.
  */
 export class ReminderStorm {
   readonly #events: StormEvent[] = [];
   readonly #calendars = new Map<string, string>();
   readonly fires: Fire[] = [];
-  /** When the first reminder is due, and from when on none is; milliseconds since 1970. Set by `seed`. */
+  /**
+   * Due time of the first reminder, and the time after which none is due, in milliseconds since
+   * 1970. Set by `seed`.
+   */
   dueFrom = 0;
   dueUntil = 0;
   readonly changes: Record<Change, number> = { move: 0, cancel: 0, text: 0, remove: 0, decline: 0 };
@@ -88,7 +92,7 @@ export class ReminderStorm {
     return this.#events.map(({ history }) => history);
   }
 
-  /** Writes the first event through the API and copies it, and sets the time of the storm. */
+  /** Creates the first event through the API, copies it, and sets the time of the storm. */
   async seed(): Promise<void> {
     for (const account of this.world.accounts) {
       const { body } = await this.#ask(account, 'POST', '/calendars', { name: 'Storm' });
@@ -104,7 +108,7 @@ export class ReminderStorm {
     const original = String((await this.#ask(account, 'POST', '/events', body)).body['id']);
     const { events, seconds } = this.options;
     const begun = Date.now();
-    // The time of the storm is not known before; copying takes no longer than this.
+    // The start of the storm is known only now. Copying takes no longer than this.
     this.dueFrom = Math.ceil(begun / 1000 + AHEAD_SECONDS + events / COPIED_PER_SECOND) * 1000;
     this.dueUntil = this.dueFrom + seconds * 1000;
     const copies = Array.from({ length: events }, (_, n) => this.#copy(n, due));
@@ -132,7 +136,7 @@ export class ReminderStorm {
     await Promise.all(Array.from({ length: CALLERS }, caller));
   }
 
-  /** Adds what the mail server has taken. */
+  /** Adds the emails that the mail server has accepted. */
   async collectMail(): Promise<void> {
     for (const { subject, recipients, at, messageId } of await this.world.sink.accepted()) {
       this.#note(subject, `email ${recipients[0]?.split('@')[0]?.at(-1)}`, at, messageId);
@@ -163,7 +167,7 @@ export class ReminderStorm {
     };
   }
 
-  /** Half of the changes are of what is due in this moment. */
+  /** Changes one event. Half of the changes are of events whose reminders are due now. */
   async #changeOne(): Promise<void> {
     const { dueFrom, dueUntil } = this;
     const { events } = this.options;
@@ -200,7 +204,7 @@ export class ReminderStorm {
     moveTo: number,
   ): Promise<void> {
     const { id, account, history } = event;
-    // A reminder is known by its time: none comes back.
+    // Reminders are told apart by their due time, so an event must not return to an earlier one.
     if (kind === 'move' && history.some(({ due }) => due === moveTo)) return;
     const from = Date.now();
     const told: Told = { ...last, from, until: 0 };
@@ -247,7 +251,10 @@ export class ReminderStorm {
     };
   }
 
-  /** Asks until there is an answer: the server may have been killed, and then the next one is asked the same. */
+  /**
+   * Repeats a request until there is a response. If the server was killed, the next server gets the
+   * same request.
+   */
   async #ask(
     account: TestAccount,
     method: 'POST' | 'PUT' | 'DELETE',

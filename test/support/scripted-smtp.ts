@@ -3,7 +3,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { TLSSocket } from 'node:tls';
 import { TEST_CERTIFICATE, TEST_KEY } from './tls-certificate.ts';
 
-/** What a scripted server can be told about: `block` is the first of the content, `message` its final dot. */
+/**
+ * The steps that a script can answer. `block` is the first piece of the content, `message` is the
+ * final dot.
+ */
 export type SmtpStep =
   | 'connect'
   | 'ehlo'
@@ -17,17 +20,23 @@ export type SmtpStep =
   | 'rset'
   | 'quit';
 
-/** A reply; or what happens instead of one, after it, or so much later. After `silence` nothing is read
- * any more; `drip` is one byte of a reply every few ms, for ever. */
+/**
+ * A reply, or an end of the conversation with an optional reply before it, or a delayed reply.
+ * After `silence` the server reads nothing more. `drip` sends one byte of a reply every few
+ * milliseconds, without end.
+ */
 export type SmtpAnswer =
   | string
   | { say?: string; end: 'close' | 'reset' | 'silence' | 'drip' }
   | { say: string; afterMs: number };
 
 export interface SmtpScript {
-  /** Undefined: as a well-behaved server. `argument` is the command line; `connection` counts from 1. */
+  /**
+   * Answers a step; `undefined` for the answer of a well-behaved server. `argument` is the command
+   * line, and `connection` counts from 1.
+   */
   answer?(step: SmtpStep, argument: string, connection: number): SmtpAnswer | undefined;
-  /** Further lines of the answer to EHLO; default PIPELINING, 8BITMIME, SIZE and AUTH. */
+  /** Extensions in the answer to EHLO; default PIPELINING, 8BITMIME, SIZE and AUTH. */
   extensions?: readonly string[];
   tls?: 'implicit' | 'starttls';
   /** Address to listen on; default 127.0.0.1. */
@@ -37,10 +46,10 @@ export interface SmtpScript {
 export interface ReceivedMessage {
   from: string;
   to: string[];
-  /** As it came, dots removed, without the final one. */
+  /** The content without the dots added for transport and without the final dot. */
   content: string;
   connection: number;
-  /** In how many pieces the content and its final dot arrived. */
+  /** Number of pieces in which the content and its final dot arrived. */
   pieces: number;
 }
 
@@ -59,12 +68,15 @@ const DEFAULTS: Readonly<Record<SmtpStep, string>> = {
 };
 const EXTENSIONS = ['PIPELINING', '8BITMIME', 'SIZE 100000000', 'AUTH PLAIN LOGIN XOAUTH2'];
 
-/** A mail server on loopback that does as its script says, byte for byte; it keeps what it took. */
+/**
+ * A mail server on loopback that follows its script byte for byte, and keeps the messages it
+ * accepted.
+ */
 export class ScriptedSmtp {
   readonly messages: ReceivedMessage[] = [];
   /** Every command line, in the order of arrival. */
   readonly commands: string[] = [];
-  /** Those of them that came without encryption. */
+  /** The command lines that arrived without encryption. */
   readonly plain: string[] = [];
   connections = 0;
   readonly sockets = new Set<Socket>();
@@ -110,7 +122,10 @@ function secured(socket: Socket): TLSSocket {
 
 class Conversation {
   #buffer = '';
-  /** What came so far, after the line end before it. */
+  /**
+   * Pieces of the content so far. The first element is the line end before the content, so that an
+   * empty message is recognized.
+   */
   #content: string[] | null = null;
   #over = false;
   #from = '';
@@ -149,7 +164,9 @@ class Conversation {
     }
   }
 
-  /** @returns whether the content has come to its end: after it nobody says anything before the answer */
+  /**
+   * @returns true if the content is complete. Then the client sends nothing before the answer.
+   */
   #readContent(content: string[]): boolean {
     if (this.#buffer === '') return false;
     if (content.length === 1 && this.#answer('block', '') === 'over') return false;
@@ -189,7 +206,7 @@ class Conversation {
       if (this.#answer('rcpt', line).startsWith('2')) this.#to.push(to);
       return;
     }
-    // What a login goes on with.
+    // A further line of a login.
     if (line === '' || line === '*') return void this.#answer('auth', line);
     const verb = /^\S*/.exec(line)?.[0].toLowerCase() ?? '';
     if (verb === 'data') this.#data(line);
@@ -228,7 +245,7 @@ class Conversation {
       .join('\r\n');
   }
 
-  /** @returns what was said, "over" when nothing more will be */
+  /** @returns the reply that was sent, or "over" if no more will be sent */
   #do(answer: SmtpAnswer): string {
     if (typeof answer === 'string') {
       if (answer !== '') this.#say(answer);

@@ -29,15 +29,15 @@ import {
 import { startTestApp, type TestApp } from './test-app.ts';
 import { TestClock } from './test-clock.ts';
 
-/** What a company's server answers: all is well unless a test says otherwise. */
+/** The responses of a provider's server. Every request succeeds unless a test says otherwise. */
 export class ScriptedServer {
-  /** Recipients of each message whose content has left for it. */
+  /** The recipients of each message whose content was sent to the server. */
   readonly taken: (readonly string[])[] = [];
   readonly messageIds: string[] = [];
   lookUps = 0;
-  /** How the next sends end; an error ends them in its own phase. */
+  /** Results of the next sends. An error is thrown in its own phase. */
   answers: (ProviderError | Error | Partial<SendReceipt>)[] = [];
-  /** What every look-up answers. */
+  /** Result of every look-up. */
   lookUp: SentLookup | Error = { found: false, conclusive: true };
 
   async send(
@@ -71,11 +71,11 @@ export class ScriptedServer {
   }
 }
 
-/** The way to a mailing service that is there or not, as the test wants. */
+/** The route through a relay. A test decides whether the account has one. */
 export class ScriptedRelay extends RelayRoutes {
   readonly server = new ScriptedServer();
   there = false;
-  /** Thrown when it has to be asked. */
+  /** Error that is thrown when the route is asked for. */
   trouble: Error | null = null;
   asked = 0;
 
@@ -95,7 +95,10 @@ export class ScriptedRelay extends RelayRoutes {
   }
 }
 
-/** Messages and a dispatcher that sends them when a test says so. The companies behind it are scripted. */
+/**
+ * Messages, and a dispatcher that sends them when a test says so. The servers behind it are
+ * scripted.
+ */
 export class SendFixture {
   readonly clock = new TestClock();
   readonly server = new ScriptedServer();
@@ -131,7 +134,10 @@ export class SendFixture {
     return new SendDispatcher(config, accounts, sender, this.clock);
   }
 
-  /** Accepts a message that is due; the clock is not before it. @returns the job_status_id */
+  /**
+   * Accepts a message, and moves the clock forward to its due time.
+   * @returns the job_status_id
+   */
   async accept(body: object = {}, columns: Record<string, unknown> = {}): Promise<string> {
     const { body: item } = await request(this.app.url)
       .post('/v2/outbox')
@@ -156,7 +162,10 @@ export class SendFixture {
     return id;
   }
 
-  /** Attempts it until nothing is queued any more, moving the clock along. @returns seconds of each attempt */
+  /**
+   * Attempts the message until its queue row is gone, moving the clock along.
+   * @returns seconds of each attempt
+   */
   async toTheEnd(id: string, most = 100): Promise<number[]> {
     const begun = this.clock.now().getTime();
     const times: number[] = [];
@@ -166,10 +175,10 @@ export class SendFixture {
       if (!outcome || outcome.next.kind === 'done') return times;
       this.clock.advance(Math.max(0, outcome.next.at.getTime() - this.clock.now().getTime()));
     }
-    throw new Error(`not at its end after ${most} attempts`);
+    throw new Error(`not finished after ${most} attempts`);
   }
 
-  /** The job as its owner sees it, with its timeline. */
+  /** The job as the API shows it, with its timeline. */
   async job(id: string) {
     const { body } = await request(this.app.url)
       .get(`/job-statuses/${id}?view=expanded`)
@@ -179,7 +188,7 @@ export class SendFixture {
   }
 }
 
-/** One server for all tests of a suite, a new account for each. */
+/** One server for all tests of a suite, and a new account for each test. */
 export async function startSendFixtures(): Promise<{
   next(): Promise<SendFixture>;
   close(): Promise<void>;
@@ -194,7 +203,10 @@ export async function startSendFixtures(): Promise<{
   };
 }
 
-/** The same for the suite that calls it. @param take gets the new account before each test */
+/**
+ * Sets up `startSendFixtures` for the calling suite.
+ * @param take gets the new account before each test
+ */
 export function beforeEachSend(take: (send: SendFixture) => void): void {
   let fixtures: Awaited<ReturnType<typeof startSendFixtures>>;
   beforeAll(async () => {

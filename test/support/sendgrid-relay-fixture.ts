@@ -9,16 +9,16 @@ import { compose } from '../../src/formats/mime/compose.ts';
 import { SendGridServer } from './sendgrid-server.ts';
 import { TestClock } from './test-clock.ts';
 
-/** Sender of every message. Its domain is confirmed at the service unless a test changes that. */
+/** Sender of every message. Its domain is verified at the service unless a test changes that. */
 export const ADA = { email: 'ada@example.test', name: 'Ada' };
 
-/** A SendGrid stand-in and what talks to it. */
+/** A SendGrid stand-in and the clients that call it. */
 export class SendGridFixture {
   readonly clock = new TestClock();
   readonly threads = new WorkThreads();
   readonly #egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
   readonly relay = new SendGridRelay(this.#egress, this.clock, this.threads);
-  /** For services that never answer. */
+  /** A client with short timeouts, for services that never answer. */
   readonly impatient = new SendGridRelay(this.#egress, this.clock, this.threads, {
     sendMs: 3000,
     askMs: 300,
@@ -31,7 +31,7 @@ export class SendGridFixture {
     return this.#service;
   }
 
-  /** A right key, and where the service is. */
+  /** A correct key, and the address of the service. */
   get settings(): Record<string, unknown> {
     return { api_key: this.service.key, base_url: this.service.origin };
   }
@@ -47,7 +47,7 @@ export class SendGridFixture {
   }
 }
 
-/** A fixture for the suite that calls it, as new before each of its tests. */
+/** A fixture for the calling suite, reset before each test. */
 export function useSendGrid(): SendGridFixture {
   const fixture = new SendGridFixture();
   beforeAll(() => fixture.start());
@@ -59,7 +59,10 @@ export function useSendGrid(): SendGridFixture {
   return fixture;
 }
 
-/** A message of Ada's. @param recipients of the envelope, and of the header unless `change` says otherwise */
+/**
+ * A message from Ada.
+ * @param recipients of the envelope, and of the header unless `change` says otherwise
+ */
 export async function relayMessage(
   recipients: string[],
   change: Partial<Parameters<typeof compose>[0]> = {},
@@ -80,7 +83,10 @@ export async function relayMessage(
   return { messageIdHeader, mime, envelope: { from: ADA.email, recipients }, bcc: [] };
 }
 
-/** How a piece of work failed. @throws Error when it succeeded, or failed in another way */
+/**
+ * The error with which the work failed.
+ * @throws Error if the work succeeded or failed with another kind of error
+ */
 export async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
   const error: unknown = await work.then(
     () => new Error('it succeeded'),

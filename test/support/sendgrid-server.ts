@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http, { type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A request to `POST /v3/mail/send` that was taken. */
+/** A request to `POST /v3/mail/send` that was accepted. */
 export interface TakenMail {
   personalizations: { to: Address[]; cc?: Address[]; bcc?: Address[] }[];
   from: Address;
@@ -28,7 +28,7 @@ interface Sender {
   [key: string]: unknown;
 }
 
-/** One request as it came. */
+/** A request as it arrived. */
 export interface Asked {
   method: string;
   url: string;
@@ -41,26 +41,29 @@ type Behaviour = (response: ServerResponse, asked: Asked, socket: Socket) => voi
 const errors = (...messages: string[]) => ({
   errors: messages.map((message) => ({ message, field: null, help: null })),
 });
-/** SendGrid's own words. */
+/** The original error text of SendGrid. */
 export const NOT_VERIFIED =
   'The from address does not match a verified Sender Identity. Mail cannot be sent until this error is resolved.';
 export const NO_CREDITS = 'Maximum credits exceeded';
 const BAD_KEY = 'The provided authorization grant is invalid, expired, or revoked';
 
 /**
- * Stands in for the SendGrid v3 API, as documented: keys, scopes, verified senders, authenticated domains, sending and its
- * refusals, the Email Activity add-on.
+ * Stands in for the SendGrid v3 API, as documented: keys, scopes, verified senders, authenticated
+ * domains, sending with its error responses, and the Email Activity add-on.
  */
 export class SendGridServer {
   key = 'SG.good-key';
   scopes = ['mail.send', 'sender_verification_eligible'];
   senders: Sender[] = [];
   domains: { domain: string; valid: boolean }[] = [];
-  /** Whether the account has the Email Activity add-on. */
+  /** True if the account has the Email Activity add-on. */
   hasActivity = false;
   readonly mails: TakenMail[] = [];
   readonly asked: Asked[] = [];
-  /** Answers the next requests whose path starts so, instead of the API; removed when used up. */
+  /**
+   * Answers the next requests whose path starts with `path`, instead of the API. Removed after
+   * `times` requests.
+   */
   readonly faults: { path: string; times: number; behave: Behaviour }[] = [];
   readonly #sockets = new Set<Socket>();
   readonly #server = http.createServer((request, response) => {
@@ -96,7 +99,7 @@ export class SendGridServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** As it was at the start. */
+  /** Restores the initial state. */
   reset(): void {
     this.key = 'SG.good-key';
     this.scopes = ['mail.send', 'sender_verification_eligible'];
@@ -106,12 +109,12 @@ export class SendGridServer {
     for (const list of [this.mails, this.asked, this.faults]) list.length = 0;
   }
 
-  /** Makes the next requests to a path end otherwise. */
+  /** Makes `behave` answer the next requests to a path. */
   fail(path: string, behave: Behaviour, times = 1): void {
     this.faults.push({ path, times, behave });
   }
 
-  /** Makes the next request to a path be answered with this. */
+  /** Sets the response to the next request to a path. */
   answer(
     path: string,
     status: number,
@@ -121,7 +124,7 @@ export class SendGridServer {
     this.fail(path, (response) => response.writeHead(status, headers).end(JSON.stringify(body)));
   }
 
-  /** Somebody follows the link of the verification mail. */
+  /** Follows the link of the verification mail, as the owner of the address does. */
   follow(email: string): void {
     for (const sender of this.senders) if (sender.from_email === email) sender.verified = true;
   }
@@ -204,7 +207,7 @@ export class SendGridServer {
 const RESERVED =
   /^(x-sg-id|x-sg-eid|received|dkim-signature|content-type|content-transfer-encoding|to|from|subject|reply-to|cc|bcc)$/i;
 
-/** What the documentation of the request refuses. */
+/** The faults for which the documentation says that the request is refused. */
 function problemsOf({ personalizations, subject, content, headers, ...rest }: TakenMail): string[] {
   const everybody = personalizations.flatMap(({ to, cc = [], bcc = [] }) => [...to, ...cc, ...bcc]);
   const emails = everybody.map(({ email }) => email.toLowerCase());

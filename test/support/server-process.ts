@@ -6,37 +6,38 @@ import { fileURLToPath } from 'node:url';
 import { assertNoSecretLogged, watchEnvironment } from './log-watch.ts';
 
 const ENTRY = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
-/** What processes that ended in order have compiled, for the next ones. */
+/** Code cache of processes that ended in order. Later processes reuse it. */
 const COMPILED = path.join(os.tmpdir(), 'carillon-test-compiled');
-/** A bound against hanging: a process whose `LOG_LEVEL` hides the address never says it. */
+/** Limit for a start that hangs. A process whose `LOG_LEVEL` hides the address never prints it. */
 const START_MS = 120_000;
 
-/** A server in a process of its own, from the built program: one that can be killed. */
+/** A server of the built program in a separate process, which tests can kill. */
 export interface ServerProcess {
   url: string;
   pid: number;
-  /** Ends it like a power cut. */
+  /** Kills the process without warning, like a power cut. */
   kill(): Promise<void>;
-  /** Asks it to stop; resolves to its exit code. */
+  /** Asks the process to stop. Resolves to its exit code. */
   stop(): Promise<number | null>;
-  /** Takes the processor away from it, as a paused container or a swapping machine does. */
+  /** Suspends the process, as a paused container or a swapping machine does. */
   pause(): void;
   resume(): void;
-  /** Everything it has written so far. */
+  /** Everything the process has written so far. */
   output(): string;
 }
 
 /** How a process is started. */
 export interface ServerProcessOptions {
-  /** What Node runs instead of the program's own entry. */
+  /** The file that Node runs instead of the program's entry point. */
   entry?: string;
-  /** Arguments of Node itself. */
+  /** Arguments for Node itself. */
   nodeArguments?: readonly string[];
 }
 
 /**
- * @param environment needs DATABASE_URL and ENCRYPTION_KEYS; the port is chosen by the system
- * @throws Error when the process ends, or has not logged its address after two minutes. It is dead then.
+ * @param environment needs DATABASE_URL and ENCRYPTION_KEYS; the system chooses the port
+ * @throws Error if the process ends, or has not logged its address after two minutes; the process
+ *   is then killed
  */
 export async function startServerProcess(
   environment: Readonly<Record<string, string>>,
@@ -47,7 +48,7 @@ export async function startServerProcess(
   const child = spawn(process.execPath, [...nodeArguments, entry], {
     env: {
       PATH: process.env['PATH'],
-      // Starting costs as much as hundreds of messages, and most of it is compiling.
+      // A start costs as much as hundreds of messages, and most of that is compilation.
       NODE_COMPILE_CACHE: COMPILED,
       PORT: '0',
       LOG_LEVEL: 'info',
@@ -68,7 +69,7 @@ export async function startServerProcess(
       output += chunk.toString();
     });
   }
-  // Not `exit`: what it wrote last may still be on its way then.
+  // Waits for `close`, not `exit`: at `exit` some output may still be on its way.
   const exited = new Promise<number | null>((resolve) =>
     child.once('close', (code) => resolve(code)),
   );
@@ -101,7 +102,7 @@ function listeningAt(child: ChildProcess, output: () => string): Promise<string>
   return new Promise((resolve, reject) => {
     const fail = (what: string) =>
       reject(new Error(`the server ${what}: ${output().slice(-2000)}`));
-    const limit = setTimeout(() => fail('has not said where it listens'), START_MS);
+    const limit = setTimeout(() => fail('has not logged its address'), START_MS);
     const read = () => {
       const url = /http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+/.exec(
         /listening[^\n]*/i.exec(output())?.[0] ?? '',

@@ -1,6 +1,7 @@
 /*
- * Loaded before a program with `node --import`: its clock is wrong by CLOCK_SHIFT_MS milliseconds. Only the time of day
- * is; timers and `performance.now()` go on as on any machine whose clock has been set wrongly.
+ * Loaded before a program with `node --import`: shifts its clock by CLOCK_SHIFT_MS milliseconds.
+ * Only the time of day changes. Timers and `performance.now()` run as on a machine whose clock is
+ * set wrongly.
  */
 
 const SHIFT_MS = Number(process.env['CLOCK_SHIFT_MS'] ?? 0);

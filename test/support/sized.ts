@@ -1,8 +1,9 @@
-/** Set by the long tests (`test/long`) before they import a storm. */
+/** Variable that the long tests (`test/long`) set before they import a storm. */
 export const LONG_RUN = 'CARILLON_LONG_TESTS';
 
 /**
- * The size of a storm: its usual one, or in `npm run test:long` its full one. What it proves is the same.
+ * The size of a storm: the usual one, or the full one in `npm run test:long`. Both sizes prove the
+ * same.
  * @param usual for `npm test`
  * @param long for the long run
  */

@@ -1,6 +1,9 @@
 import type { Judge, Piece, Verdict } from './tcp-proxy.ts';
 
-/** Points of a message's way to the server, in their order. The client sends the whole envelope at once (RFC 2920). */
+/**
+ * Points in the conversation that sends a message, in order. The client sends the whole envelope at
+ * once (RFC 2920).
+ */
 export const SMTP_POINTS = [
   'connection',
   'greeting',
@@ -13,7 +16,11 @@ export const SMTP_POINTS = [
 ] as const;
 export type SmtpPoint = (typeof SMTP_POINTS)[number];
 
-/** Reads along one SMTP conversation. @returns a function that names the point each piece belongs to; null: none */
+/**
+ * Follows one SMTP conversation.
+ * @returns a function that names the point a piece belongs to, or returns `null` for a piece
+ *   between the points
+ */
 function follow(): (piece: Piece) => SmtpPoint | null {
   let next: SmtpPoint = 'connection';
   let tail = '';
@@ -39,9 +46,12 @@ function follow(): (piece: Piece) => SmtpPoint | null {
   };
 }
 
-/** Cuts the first conversation that reaches the point, by the verdict; every other one passes. */
+/**
+ * Applies the verdict to the first conversation that reaches the point. All other conversations
+ * pass.
+ */
 export class SmtpCutter {
-  /** Conversations that were cut. */
+  /** Number of conversations that were cut. */
   cuts = 0;
 
   constructor(

@@ -8,7 +8,10 @@ import { ScriptedSmtp, type SmtpScript } from './scripted-smtp.ts';
 
 /** Addresses of this machine, for the operator's allow-list. */
 export const LOOPBACK = ['127.0.0.0/8', '::1'];
-/** Limits for tests that wait for one of them; on a busy machine no other may be over first. */
+/**
+ * Limits short enough for tests that wait for one of them, and long enough that no other limit ends
+ * first on a busy machine.
+ */
 export const SHORT: Partial<SmtpLimits> = {
   connectMs: 1_500,
   commandMs: 1_500,
@@ -27,7 +30,7 @@ export const ALL_PHASES: readonly SendPhase[] = [
 export class SmtpFixture {
   readonly #open: { stop(): Promise<void> }[] = [];
 
-  /** Stops all of them; after each test. */
+  /** Stops all servers and senders. Call it after each test. */
   async stop(): Promise<void> {
     for (const thing of this.#open.splice(0).toReversed()) await thing.stop();
   }
@@ -45,7 +48,7 @@ export class SmtpFixture {
   }
 }
 
-/** The settings that lead to a local server. */
+/** Settings for a server on this machine. */
 export function at({ port }: { port: number }, more: Partial<SmtpServer> = {}): SmtpServer {
   return { host: '127.0.0.1', port, security: 'none', login: null, ...more };
 }
@@ -60,7 +63,7 @@ export function letter(
   return { messageIdHeader, mime, envelope: { from, recipients }, bcc: [] };
 }
 
-/** Control of one send; keeps the phases it was told. @param onPhase may throw, or abort */
+/** Control of one send that keeps the reported phases. @param onPhase may throw, or abort */
 export function controlOf(
   onPhase: (phase: SendPhase, abort: () => void) => void = () => undefined,
 ) {
@@ -76,10 +79,13 @@ export function controlOf(
   return { control, phases, abort: () => abort.abort() };
 }
 
-/** The error a call ends with. @throws when it ends well, or with an error that is no ProviderError */
+/**
+ * The error with which a call fails.
+ * @throws if the call succeeds, or fails with another kind of error
+ */
 export async function failureOf(call: Promise<unknown>): Promise<ProviderError> {
   const error: unknown = await call.then(
-    () => new Error('it went well'),
+    () => new Error('the call succeeded'),
     (reason: unknown) => reason,
   );
   if (!(error instanceof ProviderError)) throw error;

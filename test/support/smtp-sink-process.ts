@@ -9,9 +9,10 @@ import type {
 } from './smtp-sink-protocol.ts';
 
 /*
- * A bare SMTP server that writes down every message at the moment it commits itself to it, before the 250, and that
- * can be told to misbehave. A process of its own: no death of a worker and no busy test disturbs its record, which is
- * what lost and doubled messages are counted from. Run by Node directly; started by `smtp-sink.ts`.
+ * A minimal SMTP server. It records every message at the moment it accepts it, before it sends the
+ * 250, and tests can make it misbehave. It is a separate process, so that no dying worker and no
+ * busy test disturbs its record. Lost and duplicated messages are counted from that record. Node
+ * runs this file directly; `smtp-sink.ts` starts it.
  */
 
 const DOT = '\r\n.\r\n';
@@ -25,7 +26,7 @@ const CALM: SinkBehaviour = {
   hang: [],
 };
 
-/** Mulberry32: small, even, and the same everywhere. */
+/** Mulberry32, a small random generator: evenly distributed, and the same on every machine. */
 function dice(seed: number): () => number {
   let state = seed;
   return () => {
@@ -39,7 +40,7 @@ function dice(seed: number): () => number {
 let behaviour = CALM;
 let random = dice(CALM.seed);
 const accepted: AcceptedMessage[] = [];
-/** `sender message-id` of everything accepted: the Sent folders. */
+/** `sender message-id` of every accepted message. Stands for the Sent folders. */
 const sent = new Set<string>();
 const bySender = new Map<string, number>();
 const faults = new Map<SinkFault, number>();
@@ -49,7 +50,7 @@ function note(fault: SinkFault): void {
   faults.set(fault, (faults.get(fault) ?? 0) + 1);
 }
 
-/** Every second one is accepted. */
+/** Counts the fault. @returns true for every second message, which is accepted */
 function noteDoubtful(kind: 'cut' | 'silent'): boolean {
   const yes = faults.get(`${kind} after dot, accepted`) ?? 0;
   const no = faults.get(`${kind} after dot, not accepted`) ?? 0;
@@ -65,19 +66,21 @@ function header(content: string, name: string): string {
 
 const addressOf = (command: string) => /<([^>]*)>/.exec(command)?.[1] ?? '';
 
-/** One connection: commands one after the other, whether they came in one packet or in many. */
+/**
+ * One connection. Executes its commands one at a time, no matter in how many packets they arrive.
+ */
 class Exchange {
   readonly #socket: net.Socket;
   #buffer = '';
   #working = false;
   #from = '';
   #recipients: string[] = [];
-  /** In DATA: whether the connection is to be cut when content arrives. */
+  /** Set during DATA. `cut` is true if the connection is to be cut when content arrives. */
   #content: { cut: boolean } | null = null;
 
   constructor(socket: net.Socket) {
     this.#socket = socket;
-    // Latin-1 keeps every byte as it is.
+    // Latin-1 keeps every byte unchanged.
     socket.setEncoding('latin1');
     socket.setNoDelay(true);
     socket.on('error', () => undefined);
@@ -95,15 +98,15 @@ class Exchange {
 
   async #work(): Promise<void> {
     this.#working = true;
-    // A client that has gone away leaves what it sent: a real server acts on it all the same.
+    // Like a real server, the sink also executes the commands of a client that has disconnected.
     while (await this.#step()) continue;
     this.#working = false;
   }
 
-  /** @returns whether there was something to do */
+  /** @returns true if there was something to do */
   async #step(): Promise<boolean> {
     if (this.#content) {
-      // The dot may follow directly: an empty message.
+      // If the message is empty, the dot follows directly.
       const end = `\r\n${this.#buffer}`.indexOf(DOT);
       if (end < 0) return false;
       const content = this.#buffer.slice(0, end);
@@ -257,5 +260,5 @@ mail.listen(0, '127.0.0.1', () => {
   });
 });
 
-// Whoever started it has gone.
+// The process that started the sink has ended.
 process.stdin.on('end', () => process.exit(0)).resume();

@@ -1,33 +1,40 @@
 /*
- * What the sink's process and the tests say to each other. Types only: erased when Node runs the process.
+ * The messages between the sink's process and the tests. This file has types only, so that Node can
+ * erase them when it runs the process.
  */
 
-/** How the sink treats mail from now on; shares are probabilities between 0 and 1. What is left out is 0. */
+/**
+ * How the sink treats mail from now on. Shares are probabilities between 0 and 1. A field that is
+ * left out is 0.
+ */
 export interface SinkBehaviour {
-  /** Start of the dice: the same seed throws the same numbers in the same order. */
+  /** Seed of the random generator. The same seed gives the same numbers in the same order. */
   seed: number;
   /**
-   * Milliseconds between the final dot and the 250, at least and at most; acceptance lies at a random point between the
-   * two.
+   * Shortest and longest time between the final dot and the 250, in milliseconds. The message is
+   * accepted at a random point of that time.
    */
   delayMs: readonly [number, number];
-  /** Share of recipients answered 450, as greylisting does. */
+  /** Share of recipients answered with 450, as greylisting does. */
   deferRecipient: number;
-  /** Share of messages whose connection is reset when content has begun to arrive. */
+  /** Share of messages whose connection is reset when content begins to arrive. */
   cutInData: number;
-  /** Share of messages whose connection is reset after the final dot; every second one has been accepted. */
+  /**
+   * Share of messages whose connection is reset after the final dot. Every second one is accepted
+   * before.
+   */
   cutAfterDot: number;
-  /** Share of messages whose final dot is never answered; every second one has been accepted. */
+  /** Share of messages whose final dot is never answered. Every second one is accepted. */
   silentAfterDot: number;
-  /** Sender addresses that get no answer to MAIL until `release`. */
+  /** Sender addresses whose MAIL command is not answered until `release`. */
   hang: readonly string[];
 }
 
-/** A message as it was when the sink committed itself to it. */
+/** A message as it was when the sink accepted it. */
 export interface AcceptedMessage {
-  /** Of the header, with the angle brackets. */
+  /** Message-ID of the header, with the angle brackets. */
   messageId: string;
-  /** Address of MAIL FROM. */
+  /** Address in MAIL FROM. */
   from: string;
   recipients: string[];
   subject: string;
@@ -35,7 +42,7 @@ export interface AcceptedMessage {
   at: number;
 }
 
-/** Faults the sink has made. */
+/** Faults that the sink has caused. */
 export type SinkFault =
   | 'deferred'
   | 'cut in DATA'
@@ -47,11 +54,11 @@ export type SinkFault =
 
 /** Counters of the sink. */
 export interface SinkCounts {
-  /** Messages accepted, repetitions included. */
+  /** Number of accepted messages, repetitions included. */
   accepted: number;
-  /** The same by sender address. */
+  /** The same number by sender address. */
   bySender: Record<string, number>;
   faults: Partial<Record<SinkFault, number>>;
-  /** Transactions that hang now. */
+  /** Number of transactions that hang now. */
   hanging: number;
 }

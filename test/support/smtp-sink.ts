@@ -7,25 +7,27 @@ import type { AcceptedMessage, SinkBehaviour, SinkCounts } from './smtp-sink-pro
 const PROCESS = fileURLToPath(new URL('./smtp-sink-process.ts', import.meta.url));
 
 /**
- * The mail server of the fault tests, seen from the tests: a process of its own (`smtp-sink-process.ts`), which can be
- * told how to behave and asked what it has accepted.
+ * The interface of tests to the fault tests' mail server. The server is a separate process
+ * (`smtp-sink-process.ts`). Tests set its behaviour, and ask which messages it has accepted.
  */
 export interface SmtpSink {
-  /** Of SMTP, on 127.0.0.1. */
+  /** Port for SMTP, on 127.0.0.1. */
   port: number;
-  /** Where it can be asked whether it has accepted a message: `?from=…&message_id=…` → `{ found }`. */
+  /**
+   * URL that reports whether the sink has accepted a message: `?from=…&message_id=…` → `{ found }`.
+   */
   sentUrl: string;
-  /** Replaces the behaviour; what is left out is calm. */
+  /** Replaces the behaviour. Fields that are left out cause no faults. */
   behave(behaviour: Partial<SinkBehaviour>): Promise<void>;
-  /** Every acceptance in order, repetitions included. */
+  /** Every accepted message in order, repetitions included. */
   accepted(): Promise<AcceptedMessage[]>;
   counts(): Promise<SinkCounts>;
-  /** Answers everything that hangs, and lets nothing hang any more. */
+  /** Answers every hanging transaction, and makes no more transactions hang. */
   release(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts one, calm. It ends with the process that started it. */
+/** Starts a sink that causes no faults. It ends with the process that started it. */
 export async function startSmtpSink(): Promise<SmtpSink> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PROCESS], {
     env: { PATH: process.env['PATH'] },

@@ -12,9 +12,10 @@ import type {
 } from '../../src/providers/port/connector.ts';
 
 /*
- * The built program with mail accounts that send by SMTP: what `dist/src/main.js` is, with a connector for `imap` added
- * that sends with the product's own SMTP sender. Only the Sent folder is not a real one: the sink is asked what it has
- * accepted. Run by Node directly; started by `fault-world.ts`.
+ * The built program with mail accounts that send by SMTP. It is `dist/src/main.js` with an
+ * additional connector for `imap`, which uses the product's own SMTP sender. Only the Sent folder
+ * is not real: the connector asks the sink what it has accepted. Node runs this file directly;
+ * `fault-world.ts` starts it.
  */
 
 const [
@@ -43,13 +44,15 @@ const [
 
 const settingsSchema = z.object({
   port: z.number(),
-  /** Where the sink can be asked; null: an account without a Sent folder. */
+  /**
+   * URL of the sink that reports accepted messages, or `null` for an account without a Sent folder.
+   */
   sent_url: z.string().nullable(),
 });
 
 const config = loadConfig(process.env);
 const sender = new SmtpSender(new egress.EgressPolicy(config.egressAllow), {
-  // As long as the test wants to wait for a server that says nothing.
+  // How long the test wants to wait for a silent server.
   connectMs: Number(process.env['SMTP_CONNECT_MS'] ?? 15_000),
   commandMs: Number(process.env['SMTP_COMMAND_MS'] ?? 60_000),
   confirmationMs: Number(process.env['SMTP_CONFIRMATION_MS'] ?? 120_000),
@@ -87,7 +90,7 @@ const mail: MailPort = {
   fetchRaw: nothing,
   openFile: nothing,
 };
-/** Only drafts are ever taken out of it: those of the tests are not there. */
+/** Only drafts are ever deleted from the mailbox, and the tests' messages were not drafts. */
 const mailbox: MailboxPort = {
   setFlags: nothing,
   setFolders: nothing,
@@ -100,7 +103,7 @@ const mailbox: MailboxPort = {
 await startup.waitForDatabase(() => startup.requireCurrentSchema(config.database.url));
 const app = await createApp(config);
 const registry = app.get(ConnectorRegistry);
-// Their calendars are the sandbox's, which knows nothing of the settings of mail.
+// The accounts' calendars are at the sandbox, which does not know the settings for mail.
 const calendar = new Proxy(registry.requireCalendar('sandbox'), {
   get: (port, name: keyof CalendarPort) => {
     const method = port[name] as (account: ProviderAccount, ...rest: unknown[]) => unknown;
@@ -122,5 +125,5 @@ startup.stopOnSignals(config, async () => {
   await sender.close();
 });
 await startup.listen(app, config);
-// The program says so only where it may talk.
+// The program logs its address only if its log level allows that.
 process.stdout.write(`listening on ${await app.getUrl()}\n`);

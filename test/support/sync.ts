@@ -8,7 +8,10 @@ import {
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { EngineSteps } from './engine-steps.ts';
 
-/** Does by hand what the engine does with one row of `sync_job`: claim, run, settle. @returns null: not ours any more */
+/**
+ * Processes one row of `sync_job` as the engine does: claims, runs and settles it.
+ * @returns `null` if another worker owns the row
+ */
 export async function syncAccount(
   app: INestApplicationContext,
   dispatcher: MailboxSyncDispatcher,

@@ -1,24 +1,24 @@
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 
-/** What becomes of a piece of a conversation. */
+/** What the proxy does with a piece of a conversation. */
 export type Verdict =
   | 'pass'
-  /** It and everything after it, in both directions, is lost without a word. */
+  /** Drops the piece and everything after it, in both directions, without a sign to either end. */
   | 'swallow'
-  /** It is lost, and both ends are told by a reset. */
+  /** Drops the piece and resets both ends. */
   | 'reset'
-  /** It arrives, then both ends get a reset. */
+  /** Forwards the piece, then resets both ends. */
   | 'pass-and-reset';
 
-/** A piece as it arrives at the proxy. */
+/** A piece of a conversation as it arrives at the proxy. */
 export interface Piece {
-  /** Null: the connection has been accepted, nothing has been said yet. */
+  /** The sender, or `null` when the connection was accepted and nothing has been sent yet. */
   from: 'client' | 'server' | null;
   bytes: Buffer;
 }
 
-/** Judges the pieces of one conversation, one after the other; made anew for each. */
+/** Decides on the pieces of one conversation, in order. Each conversation gets a new judge. */
 export type Judge = (piece: Piece) => Verdict;
 
 const lenient: Judge = () => 'pass';
@@ -28,21 +28,21 @@ interface Pair {
   client: Socket;
   server: Socket;
   swallowed: boolean;
-  /** What the client said first; null: nothing yet. */
+  /** The first bytes of the client, or `null` if it has not sent any yet. */
   first: Buffer | null;
-  /** Pieces that wait for the light. */
+  /** Pieces that wait for the end of the outage. */
   held: { to: Socket; bytes: Buffer }[];
 }
 
 /**
- * Stands between two programs on loopback and fails as networks do: it cuts a conversation at any point of it, or
- * leaves everybody without an answer for a while. Bytes are judged, not changed.
+ * A proxy between two programs on loopback that fails as networks do. It cuts a conversation at any
+ * point, or blocks all traffic for a while. It inspects bytes but does not change them.
  */
 export class TcpProxy {
   readonly #pairs = new Set<Pair>();
   readonly #server: net.Server;
   #isDark: ((first: Buffer) => boolean) | null = null;
-  /** Conversations so far. */
+  /** Number of conversations so far. */
   connections = 0;
 
   private constructor(
@@ -54,7 +54,7 @@ export class TcpProxy {
 
   /**
    * @param target a port on loopback, or the path of a socket
-   * @param judgeNext called for each conversation; default: everything passes
+   * @param judgeNext makes the judge of each conversation; default: every piece passes
    */
   static async start(
     target: number | string,
@@ -71,14 +71,14 @@ export class TcpProxy {
   }
 
   /**
-   * From now on nothing gets through and nobody is told, as when a cable is pulled; until `light`.
-   * @param which whose conversations, by what the client said first; default: all
+   * Blocks all traffic until `light`, without a sign to either end, as when a cable is pulled.
+   * @param which selects conversations by the client's first bytes; default: all
    */
   dark(which: (first: Buffer) => boolean = () => true): void {
     this.#isDark = which;
   }
 
-  /** The cable is back: what was said meanwhile arrives late, as TCP repeats it. */
+  /** Ends the outage. The blocked pieces arrive late, as when TCP repeats them. */
   light(): void {
     this.#isDark = null;
     for (const { client, server, held } of this.#pairs) {
@@ -88,7 +88,7 @@ export class TcpProxy {
     }
   }
 
-  /** Ends every conversation by a reset; new ones get through. */
+  /** Resets every conversation. New ones get through. */
   reset(): void {
     for (const pair of this.#pairs) this.#drop(pair);
   }
@@ -104,7 +104,7 @@ export class TcpProxy {
     this.#reset(server);
   }
 
-  /** Only TCP knows resets. */
+  /** Only TCP connections can be reset. */
   #reset(socket: Socket): void {
     if (socket.remoteAddress === undefined) socket.destroy();
     else socket.resetAndDestroy();

@@ -8,7 +8,7 @@ import { assertNoSecretLogged, watchedLog, watchEnvironment, watchTraffic } from
 import { PassingClock } from './passing-clock.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
-/** The whole application on a database of its own, listening on a free port. */
+/** The whole application on a new database, listening on a free port. */
 export interface TestApp {
   app: NestExpressApplication;
   /** http://127.0.0.1:port */
@@ -20,9 +20,9 @@ export interface TestApp {
 const KEY = `test:${randomBytes(32).toString('base64')}`;
 
 /**
- * Closing it fails if a secret stands in its log (log-watch.ts).
- * @param environment as the process' own would be, on top of logs that only `TEST_LOG_LEVEL` shows, no rate limits and
- *   loopback allowed
+ * Starts the application. Closing it fails if its log contains a secret (log-watch.ts).
+ * @param environment added to the defaults of tests: logs that only `TEST_LOG_LEVEL` shows, no
+ *   rate limits, and loopback allowed
  */
 export async function startTestApp(
   environment: Record<string, string> = {},

@@ -1,6 +1,6 @@
 import { Clock } from '../../src/platform/base/time/clock.ts';
 
-/** A clock that stands still until it is moved. The database's own clock is not moved by it. */
+/** A clock that stands still until a test moves it. The database's clock does not move with it. */
 export class TestClock extends Clock {
   #now: Date;
 

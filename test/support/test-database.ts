@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 
-/** The migrated database that is cloned. */
+/** URL of the migrated template database. */
 function templateUrl(): URL {
   const template = process.env['CARILLON_TEST_DATABASE_URL'];
   if (!template) throw new Error('no test server: run the tests with npm test');
@@ -20,7 +20,7 @@ async function onServer(work: (client: pg.Client) => Promise<unknown>): Promise<
   }
 }
 
-/** A migrated database of its own. */
+/** A migrated database for one test file. */
 export interface TestDatabase {
   url: string;
   drop(): Promise<void>;
@@ -41,21 +41,24 @@ const nameOf = ({ url }: TestDatabase): string => new URL(url).pathname.slice(1)
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await onServer(async (client) => {
-    // Two clones at once would collide on the template.
+    // Two concurrent clones would collide on the template.
     await client.query('select pg_advisory_lock(727002)');
     await client.query(`create database ${name} template ${templateUrl().pathname.slice(1)}`);
   });
   return named(name);
 }
 
-/** Restores a copy as another database of the same server. Nobody may be connected to the original. */
+/** Copies a database within the same server. The original must have no connections. */
 export async function copyTestDatabase(original: TestDatabase): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await onServer((client) => client.query(`create database ${name} template ${nameOf(original)}`));
   return named(name);
 }
 
-/** Puts `copy` in the place of `original`, under the feet of whoever is connected. `copy` has no name of its own any more. */
+/**
+ * Replaces `original` with `copy`, even while clients are connected to it. `copy` no longer exists
+ * under its own name.
+ */
 export async function replaceTestDatabase(
   original: TestDatabase,
   copy: TestDatabase,

@@ -1,7 +1,8 @@
 import type { Sql } from '../../src/platform/database/sql.ts';
 import type { Person } from '../../src/mail/messages/message-filter.ts';
 
-// Written in another way than the statement that keeps them: row by row, nothing aggregated twice.
+// Written differently from the statement that maintains the data: row by row, without combined
+// aggregates.
 const DIFFERING = `
   with shown as (
     select m.*, g.email as own,
@@ -63,7 +64,9 @@ async function threadsWithOtherPeople(sql: Sql): Promise<string[]> {
   });
 }
 
-/** Every thread of the database says what its messages say, and every folder has the dates of its messages. */
+/**
+ * Expects every thread to match its messages, and every folder to have the dates of its messages.
+ */
 export async function expectThreadsRefreshed(sql: Sql): Promise<void> {
   expect(await sql.query('select 1 from thread limit 1')).toHaveLength(1);
   expect({

@@ -1,4 +1,7 @@
-/** Self-signed certificate of local test receivers (localhost, 127.0.0.1; valid for a hundred years). Protects nothing. */
+/**
+ * Self-signed certificate of local test receivers (localhost, 127.0.0.1), valid for a hundred
+ * years. It protects nothing.
+ */
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIByzCCAXGgAwIBAgIUFIeAX5MD+XtvMo1sU8ZMhV6BI+8wCgYIKoZIzj0EAwIw
 ITEfMB0GA1UEAwwWQ2FyaWxsb24gdGVzdCByZWNlaXZlcjAgFw0yNjExMjEwMjIw
@@ -12,7 +15,7 @@ zj0EAwIDSAAwRQIhAMuDeI3o94Y36Y2jG4SZ1dTqlsk6JrdYcZg3MQa8RDh+AiBk
 f4hZuCpENvw5M9rN7QApI7PaV/BqF45BSV6Ox8RvpA==
 -----END CERTIFICATE-----`;
 
-/** Its key. */
+/** Private key of the certificate. */
 export const TEST_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg+d2p7iomHIUVCSsq
 c7ODCKToCnWpBP+y7PJBSCbEf3qhRANCAASpyvAwxyIGDJnuDE4+zpe7yrVcZsdU

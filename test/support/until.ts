@@ -1,7 +1,7 @@
 /**
- * Asks again and again until `probe` gives a value, and returns it. For what another process or a worker does: tests
- * never sleep for a guessed time.
- * @throws when nothing has come within `limitMs`
+ * Calls `probe` repeatedly until it returns a value, and returns that value. Use it to wait for
+ * another process or a worker: tests never sleep for a guessed time.
+ * @throws if there is no value within `limitMs`
  */
 export async function until<T>(
   what: string,

@@ -9,7 +9,7 @@ import { Webhook } from '../../src/platform/webhooks/webhook.entity.ts';
 import type { Trigger } from '../../src/platform/webhooks/webhook-state.ts';
 import type { TestApplication } from './factories.ts';
 
-/** Writes a webhook as it is after a passed challenge, with the pace it gets then. */
+/** Stores a webhook as it is after a successful challenge, with the delivery rate it gets then. */
 export async function createWebhook(
   app: INestApplicationContext,
   application: TestApplication,
@@ -20,7 +20,7 @@ export async function createWebhook(
 ): Promise<string> {
   const em = app.get(EntityManager).fork();
   const id = newId();
-  // Before anything the test does afterwards, whatever the clocks' resolution.
+  // Earlier than anything the test does next, whatever the resolution of the clocks.
   const now = new Date(Date.now() - 1000);
   em.create(Webhook, {
     id,
@@ -38,7 +38,10 @@ export async function createWebhook(
   return id;
 }
 
-/** Lets something happen in the application, as every room does. @returns whether deliveries were queued */
+/**
+ * Records an event in the application, as every module does.
+ * @returns true if deliveries were queued
+ */
 export function happen(
   app: INestApplicationContext,
   application: TestApplication,

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import http, { type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A meeting as it was asked for. */
+/** A meeting as it was requested. */
 export interface ZoomMeeting {
   id: number;
-  /** Whose it is, by the path. */
+  /** The user that owns the meeting, from the path. */
   user: string;
   topic: string;
   type: number;
@@ -17,7 +17,7 @@ export interface ZoomMeeting {
   settings?: Record<string, unknown>;
 }
 
-/** One request as it came. */
+/** A request as it arrived. */
 export interface Asked {
   method: string;
   path: string;
@@ -28,8 +28,8 @@ export interface Asked {
 type Behaviour = (response: ServerResponse, socket: Socket) => void;
 
 /**
- * Stands in for Zoom's API v2, as documented: tokens for server-to-server OAuth apps, meetings of users, and its refusals.
- * Nobody but Zoom can run the real one.
+ * Stands in for Zoom's API v2, as documented: tokens for server-to-server OAuth apps, meetings of
+ * users, and error responses. The real API runs only at Zoom.
  */
 export class ZoomServer {
   readonly meetings = new Map<number, ZoomMeeting>();
@@ -37,7 +37,10 @@ export class ZoomServer {
   secret = 'zoom-secret';
   #tokens = 0;
   #next = 85_000_000_000;
-  /** Answers the next requests whose method and path begin so; `after`: once the API has done its work. */
+  /**
+   * Answers the next requests whose method and path begin with `what`. With `after`, the API does
+   * its work first.
+   */
   readonly #faults: { what: string; behave: Behaviour; after: boolean }[] = [];
   readonly #sockets = new Set<Socket>();
   readonly #server = http.createServer((request, response) => {
@@ -74,7 +77,7 @@ export class ZoomServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Settings that are accepted. */
+  /** Settings that the server accepts. */
   get settings(): Record<string, string> {
     return {
       account_id: 'acc',
@@ -89,18 +92,18 @@ export class ZoomServer {
     this.meetings.clear();
     this.asked.length = 0;
     this.#faults.length = 0;
-    // Tokens of the test before are refused.
+    // Tokens of the previous test are refused.
     this.#tokens += 1;
   }
 
-  /** Makes the next request that begins so be answered with this instead. */
+  /** Makes the next request that begins with `what` fail with this response. */
   refuse(what: string, status: number, body: object, headers: Record<string, string> = {}): void {
     const behave: Behaviour = (response) =>
       response.writeHead(status, headers).end(JSON.stringify(body));
     this.#faults.push({ what, behave, after: false });
   }
 
-  /** Makes the next request that begins so have its effect, and its answer be lost. */
+  /** Makes the next request that begins with `what` take effect, but lose its response. */
   loseAnswer(what: string): void {
     this.#faults.push({ what, behave: (_response, socket) => socket.destroy(), after: true });
   }
@@ -110,7 +113,7 @@ export class ZoomServer {
     this.#tokens += 1;
   }
 
-  /** Requests that begin so, e.g. `POST /v2`. */
+  /** Number of requests that begin with `what`, such as `POST /v2`. */
   countOf(what: string): number {
     return this.asked.filter(({ method, path }) => `${method} ${path}`.startsWith(what)).length;
   }

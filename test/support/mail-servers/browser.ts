@@ -10,7 +10,7 @@ const QUIET = [
   '--disable-sync',
 ];
 
-/** A real Chromium without a window. */
+/** Starts a real Chromium without a window. */
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: QUIET });
 }

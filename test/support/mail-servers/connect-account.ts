@@ -3,13 +3,16 @@ import type { TestApplication } from '../factories.ts';
 import type { TestApp } from '../test-app.ts';
 import type { MailUser } from './mail-servers.ts';
 
-/** A real mailbox that is connected. */
+/** A connected account whose mailbox is on a real mail server. */
 export interface RealAccount extends MailUser {
   id: string;
   bearer: Record<string, string>;
 }
 
-/** Connects a mailbox as applications do: credentials for a code, the code for an account. */
+/**
+ * Connects a mailbox as applications do: exchanges credentials for a code, then the code for an
+ * account.
+ */
 export async function connectMailbox(
   server: TestApp,
   application: TestApplication,

@@ -3,7 +3,9 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type DavServer, startRadicale } from './dav.ts';
 
-/** Radicale behind a proxy that refuses the report of changes (RFC 6578), as older servers do. */
+/**
+ * Radicale behind a proxy that refuses the sync-collection report (RFC 6578), as older servers do.
+ */
 export async function startRadicaleWithoutSync(): Promise<DavServer> {
   const radicale = await startRadicale();
   const target = new URL(radicale.url);

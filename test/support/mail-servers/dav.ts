@@ -4,13 +4,13 @@ import { Daemon, freePorts, removeFolder, serverFolder } from './processes.ts';
 
 /** A CalDAV and CardDAV server in a temporary folder. */
 export interface DavServer {
-  /** Base address; the account's home is `<url>/<user>/`. */
+  /** Base URL. The home of an account is `<url>/<user>/`. */
   url: string;
   addUser(user: string, password: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A real Radicale (3.1): users with passwords, each the owner of their own collections. */
+/** Starts a real Radicale (3.1). Its users have passwords, and each owns their own collections. */
 export async function startRadicale(): Promise<DavServer> {
   const folder = await serverFolder('radicale');
   const [port = 0] = await freePorts(1);
@@ -48,7 +48,10 @@ level = error
   };
 }
 
-/** A real Xandikos (0.2): one user, whose principal is `/alice/`, and who needs no password. */
+/**
+ * Starts a real Xandikos (0.2). It has one user, whose principal is `/alice/` and who needs no
+ * password.
+ */
 export async function startXandikos(): Promise<DavServer> {
   const folder = await serverFolder('xandikos');
   const [port = 0] = await freePorts(1);

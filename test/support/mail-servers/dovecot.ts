@@ -7,31 +7,31 @@ import {
   freePorts, isListening, launch, removeFolder, run, serverFolder, untilListening,
 } from './processes.ts'; // prettier-ignore
 
-/** Where a Dovecot listens; all on 127.0.0.1. */
+/** Ports of a Dovecot, all on 127.0.0.1. */
 export interface DovecotPorts {
-  /** Clear text and STARTTLS. */
+  /** IMAP in clear text, and STARTTLS. */
   imap: number;
-  /** TLS from the first byte. */
+  /** IMAP with TLS from the first byte. */
   imaps: number;
-  /** SMTP submission, handed on to `relayPort`. */
+  /** SMTP submission. Dovecot forwards the messages to `relayPort`. */
   submission: number;
-  /** Delivery. */
+  /** Delivery by LMTP. */
   lmtp: number;
 }
 
-/** How it is set up. */
+/** Options of `Dovecot`. */
 export interface DovecotOptions {
-  /** Port of the server that takes what is submitted. */
+  /** Port of the server that receives the submitted messages. */
   relayPort: number;
-  /** Base address of the OAuth issuer whose tokens it accepts; absent: passwords only. */
+  /** Base URL of the OAuth issuer whose tokens are accepted. Absent: passwords only. */
   issuerUrl?: string;
-  /** Further lines of the configuration. */
+  /** More lines for the configuration file. */
   extra?: string;
 }
 
 const quoted = (text: string) => text.replaceAll(/[:\s]/g, '');
 
-/** A real Dovecot (2.3) with mailboxes of its own in a temporary folder. */
+/** A real Dovecot (2.3) whose mailboxes are in a temporary folder. */
 export class Dovecot {
   readonly ports: DovecotPorts;
   readonly folder: string;
@@ -52,19 +52,19 @@ export class Dovecot {
     return dovecot;
   }
 
-  /** Starts it again after `end`. */
+  /** Starts the server again after `end`. */
   async begin(): Promise<void> {
     await launch('dovecot', '-c', this.#configuration);
     await untilListening(this.ports.imap);
     await untilListening(this.ports.lmtp);
   }
 
-  /** Ends it with every connection; its mailboxes stay. */
+  /** Stops the server and closes every connection. Its mailboxes stay. */
   async end(): Promise<void> {
     await run('doveadm', '-c', this.#configuration, 'stop').catch(() => undefined);
     const pid = path.join(this.folder, 'run', 'master.pid');
-    await until('Dovecot to be gone', () => fs.access(pid).then(() => false, () => true)); // prettier-ignore
-    // Its login processes have the ports, too, and are not waited for long.
+    await until('Dovecot to stop', () => fs.access(pid).then(() => false, () => true)); // prettier-ignore
+    // The login processes also listen on the ports, and Dovecot does not wait long for them.
     for (const port of Object.values(this.ports) as number[])
       await until(`port ${port} to be free`, async () => !(await isListening(port)));
   }
@@ -74,7 +74,7 @@ export class Dovecot {
     await removeFolder(this.folder);
   }
 
-  /** Adds a mailbox, or gives it another password. */
+  /** Adds a mailbox, or changes its password. */
   async setUser(email: string, password: string): Promise<void> {
     const file = this.#userFile(email);
     const known = await fs.stat(file).catch(() => null);
@@ -82,11 +82,11 @@ export class Dovecot {
       mode: 0o644,
     });
     await fs.rename(`${file}.new`, file);
-    // Dovecot looks at a file it knows once a second.
+    // Dovecot checks a known file for changes only once a second.
     if (known) await delay(1_100);
   }
 
-  /** Nobody can log in there any more; the mailbox is deleted. */
+  /** Removes the login and deletes the mailbox. */
   async removeUser(email: string): Promise<void> {
     await fs.rm(this.#userFile(email), { force: true });
     await delay(1_100);
@@ -98,7 +98,7 @@ export class Dovecot {
     });
   }
 
-  /** Runs an administrator's command. */
+  /** Runs a `doveadm` command. */
   doveadm(...options: string[]): Promise<string> {
     return run('doveadm', '-c', this.#configuration, ...options);
   }
@@ -107,7 +107,7 @@ export class Dovecot {
     return path.join(this.folder, 'dovecot.conf');
   }
 
-  /** A file each: a new one is found at once. */
+  /** One file for each user, because Dovecot finds a new file at once. */
   #userFile(email: string): string {
     return path.join(this.folder, 'users', email.toLowerCase());
   }
@@ -171,7 +171,7 @@ function configuration(
   const oauth = issuerUrl
     ? `passdb {\n  driver = oauth2\n  mechanisms = xoauth2 oauthbearer\n  args = ${folder}/oauth2.conf\n}\n`
     : '';
-  // A user that is not root cannot change its root folder.
+  // Only root can change the root folder of a process.
   const noChroot = users.chroot ? '' : '  chroot =\n';
   const special = SPECIAL.map(
     (name) => `  mailbox ${name} {\n    auto = subscribe\n    special_use = \\${name}\n  }\n`,

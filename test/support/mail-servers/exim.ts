@@ -4,15 +4,18 @@ import { TEST_CERTIFICATE, TEST_KEY } from '../tls-certificate.ts';
 import { Daemon, freePorts, removeFolder, run, serverFolder } from './processes.ts';
 
 /**
- * A real Exim that takes mail of `example.test` for delivery by LMTP, and says no where tests want it:
+ * A real Exim that accepts mail for `example.test`, delivers it by LMTP, and refuses what tests
+ * want refused:
  *
- * - recipients `greylist@…` 450 4.2.0, `full@…` 552 5.2.2; other domains without a login 550 5.7.1
- * - senders of `limited.test`: three recipients a day, then 550 5.4.5
- * - subjects with VIRUS 550 5.7.1, with TEMPFAIL 451 4.3.0, both at the end of the content
- * - senders named by `deny`: what that says, at MAIL FROM
+ * - recipients `greylist@…` with 450 4.2.0, `full@…` with 552 5.2.2; other domains without a
+ *   login with 550 5.7.1
+ * - senders of `limited.test` after three recipients a day, with 550 5.4.5
+ * - subjects with VIRUS with 550 5.7.1, with TEMPFAIL with 451 4.3.0, both at the end of the
+ *   content
+ * - senders named by `deny` with the reply given there, at MAIL FROM
  */
 export class Exim {
-  /** SMTP with STARTTLS and PLAIN. */
+  /** Port for SMTP with STARTTLS and PLAIN. */
   readonly port: number;
   readonly folder: string;
   readonly #daemon: Daemon;
@@ -37,24 +40,24 @@ export class Exim {
     await fs.writeFile(file, configuration(folder, port, lmtpPort(), isRoot ? null : me));
     if (isRoot)
       await run('chown', '-R', 'Debian-exim', path.join(folder, 'spool'), path.join(folder, 'log'));
-    // What could not be delivered at once is tried again before those who wait for it give up.
+    // A delivery that failed is retried every 5 seconds, before the waiting test gives up.
     const daemon = new Daemon('exim4', ['-C', file, '-bdf', '-q5s']);
     await daemon.listening(port);
     return new Exim(port, folder, daemon);
   }
 
-  /** A port for one that is going to be started. */
+  /** A free port for a server that is to be started. */
   static async freePort(): Promise<number> {
     const [port = 0] = await freePorts(1);
     return port;
   }
 
-  /** Adds a login, or gives it another password. */
+  /** Adds a login, or changes its password. */
   async setUser(email: string, password: string): Promise<void> {
     await this.#append('pw', `${email.toLowerCase()}: ${password}\n`);
   }
 
-  /** From now on mail from this address is refused at MAIL FROM, with these words. */
+  /** From now on refuses mail from this address at MAIL FROM, with this reply. */
   async deny(email: string, reply: string): Promise<void> {
     await this.#append('deny', `${email.toLowerCase()}: ${reply}\n`);
   }
@@ -64,9 +67,9 @@ export class Exim {
     await removeFolder(this.folder);
   }
 
-  /** The newest line comes first: a look-up takes the first it finds. */
+  /** Exim uses the first matching line, so the newest line goes first. */
   #append(name: string, line: string): Promise<void> {
-    // One after the other: each rewrites the file.
+    // One at a time, because each call rewrites the file.
     const written = this.#writing.then(() => this.#prepend(name, line));
     this.#writing = written.catch(() => undefined);
     return written;

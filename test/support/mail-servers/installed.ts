@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, it } from '@jest/globals';
 
-/** Programs that are installed with the system, and the Debian packages they come with. */
+/** Servers that the operating system provides, with their Debian packages. */
 const PACKAGES = {
   dovecot: 'dovecot-imapd dovecot-lmtpd dovecot-submissiond',
   exim4: 'exim4-daemon-light',
@@ -10,12 +10,12 @@ const PACKAGES = {
   chromium: 'chromium',
 } as const;
 
-/** One of them. */
+/** Name of a server in `PACKAGES`. */
 export type Program = keyof typeof PACKAGES;
 
 function isInstalled(program: Program): boolean {
   try {
-    // Debian keeps servers in sbin, which is not on everybody's path.
+    // Debian installs servers in sbin, which is not on every user's PATH.
     const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/local/sbin`;
     execFileSync('sh', ['-c', `command -v ${program}`], {
       env: { ...process.env, PATH },
@@ -28,13 +28,13 @@ function isInstalled(program: Program): boolean {
 }
 
 /**
- * A `describe` that needs servers of the system. Where one is missing it says so on stderr and is skipped; in CI it
- * fails.
+ * A `describe` for tests that need installed servers. If one is missing, the suite is skipped with
+ * a message on stderr; in CI it fails.
  */
 export function describeWith(programs: readonly Program[], title: string, body: () => void): void {
   const missing = programs.filter((program) => !isInstalled(program));
   if (missing.length === 0) {
-    // oxlint-disable-next-line jest/valid-describe-callback -- it is the caller's
+    // oxlint-disable-next-line jest/valid-describe-callback -- from the caller
     describe(title, body);
     return;
   }
@@ -42,13 +42,13 @@ export function describeWith(programs: readonly Program[], title: string, body: 
   const complaint = `${title}: ${missing.join(' and ')} not installed (apt-get install ${packages})`;
   if (process.env['CI']) {
     describe(title, () => {
-      it('finds its servers', () => {
+      it('finds the servers that it needs', () => {
         throw new Error(complaint);
       });
     });
     return;
   }
   process.stderr.write(`\n*** NOT RUN *** ${complaint}\n`);
-  // oxlint-disable-next-line jest/no-disabled-tests, jest/valid-describe-callback -- said aloud; in CI it has failed above
+  // oxlint-disable-next-line jest/no-disabled-tests, jest/valid-describe-callback -- stderr says so
   describe.skip(title, body);
 }

@@ -2,15 +2,15 @@ import http from 'node:http';
 import Provider, { type Configuration } from 'oidc-provider';
 
 /*
- * An OpenID provider (certified library) whose users are whoever asks: the login page takes any address and password. Any
- * loopback address may be a redirect address. `POST /test/…` is how a test reaches in.
+ * An OpenID provider (certified library) whose login page accepts any address and password. Any
+ * loopback address may be a redirect address. Tests control the provider through `POST /test/…`.
  */
 
 const port = Number(process.argv[2]);
 const issuer = `http://127.0.0.1:${port}`;
-/** Seconds; tests change it. */
+/** Lifetime of access tokens in seconds. Tests change it. */
 let accessTokenSeconds = 3_600;
-/** What the token endpoint answers instead of working; null: it works. */
+/** Status that the token endpoint returns while it is out of order, or `null` while it works. */
 let outage: number | null = null;
 
 const client = {
@@ -66,7 +66,7 @@ const proto = (
 ).prototype;
 proto.redirectUriAllowed = (uri) => ['127.0.0.1', 'localhost'].includes(new URL(uri).hostname);
 
-/** Tokens of somebody who has signed in, without the pages. */
+/** Issues tokens for a user as if the user had signed in through the pages. */
 async function mint(
   email: string,
 ): Promise<{ accessToken: string; refreshToken: string; expiresIn: number }> {

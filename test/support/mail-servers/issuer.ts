@@ -3,15 +3,18 @@ import { Daemon, freePorts } from './processes.ts';
 
 const SCRIPT = fileURLToPath(new URL('issuer-process.ts', import.meta.url));
 
-/** Tokens as the issuer gives them to client `app`. */
+/** Tokens that the issuer gives to client `app`. */
 export interface IssuedTokens {
   accessToken: string;
   refreshToken: string;
-  /** Seconds. */
+  /** Lifetime of the access token in seconds. */
   expiresIn: number;
 }
 
-/** An OpenID provider of its own: client `app` with secret `app-secret`, PKCE required, refresh tokens rotate. */
+/**
+ * An OpenID provider for one suite. Its client is `app` with secret `app-secret`; PKCE is required,
+ * and refresh tokens rotate.
+ */
 export class Issuer {
   readonly clientId = 'app';
   readonly clientSecret = 'app-secret';
@@ -34,28 +37,31 @@ export class Issuer {
     return new Issuer(port, daemon);
   }
 
-  /** Tokens of somebody who has signed in, without the pages. */
+  /** Issues tokens for a user as if the user had signed in through the pages. */
   tokens(email: string): Promise<IssuedTokens> {
     return this.#post<IssuedTokens>('/test/tokens', { email });
   }
 
-  /** How long access tokens last that are issued from now on. */
+  /** Sets the lifetime of access tokens that are issued from now on. */
   async setAccessTokenSeconds(seconds: number): Promise<void> {
     await this.#post('/test/ttl', { seconds });
   }
 
-  /** From now on the token endpoint answers with this status; null: it works again. */
+  /** Makes the token endpoint return this status from now on; `null` makes it work again. */
   async setOutage(status: number | null): Promise<void> {
     await this.#post('/test/outage', { status });
   }
 
-  /** Requests the token endpoint has got so far. */
+  /** Number of requests to the token endpoint so far. */
   async tokenRequests(): Promise<number> {
     const response = await fetch(`${this.url}/test/requests`);
     return ((await response.json()) as { token: number }).token;
   }
 
-  /** Revokes an access or refresh token (RFC 7009); a refresh token takes everything of its grant along. */
+  /**
+   * Revokes an access or refresh token (RFC 7009). A refresh token takes all tokens of its grant
+   * with it.
+   */
   async revoke(token: string): Promise<void> {
     const authorization = `Basic ${Buffer.from(`${this.clientId}:${this.clientSecret}`).toString('base64')}`;
     const body = new URLSearchParams({ token });

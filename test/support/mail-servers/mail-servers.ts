@@ -6,23 +6,24 @@ import { Dovecot } from './dovecot.ts';
 import { Exim } from './exim.ts';
 import { Issuer } from './issuer.ts';
 
-/** Somebody with a mailbox. */
+/** A user with a mailbox. */
 export interface MailUser {
   email: string;
   password: string;
 }
 
-/** How the servers are set up. */
+/** Options of `MailServers`. */
 export interface MailServersOptions {
-  /** Whether there is an OAuth issuer whose tokens Dovecot accepts. Default false. */
+  /** Whether there is an OAuth issuer whose tokens Dovecot accepts; default: false. */
   oauth?: boolean;
-  /** Further lines of Dovecot's configuration. */
+  /** More lines for Dovecot's configuration. */
   dovecot?: string;
 }
 
 /**
- * Real servers: Dovecot (IMAP, LMTP, submission) and Exim, which takes mail for `example.test` from whoever logs in and
- * delivers it to Dovecot. Both use the certificate of the tests: see `trust.ts` for connections that check.
+ * Real mail servers. Dovecot offers IMAP, LMTP and submission. Exim accepts mail for `example.test`
+ * from users who log in, and delivers it to Dovecot. Both use the test certificate; see `trust.ts`
+ * for connections that check certificates.
  */
 export class MailServers {
   readonly dovecot: Dovecot;
@@ -45,14 +46,17 @@ export class MailServers {
     });
     const exim = await Exim.start(relayPort, () => dovecot.ports.lmtp);
     const servers = new MailServers(dovecot, exim, issuer);
-    // Started by root, Dovecot takes five seconds for its first login.
+    // When root starts Dovecot, its first login takes five seconds.
     const first = await servers.addUser();
     const client = await servers.client(first);
     await client.logout();
     return servers;
   }
 
-  /** A new mailbox; a name of one's own is told apart by nobody but the caller. */
+  /**
+   * Adds a user with a new mailbox.
+   * @param name must be unique among the users of these servers
+   */
   async addUser(name = `user-${randomUUID().slice(0, 13)}`): Promise<MailUser> {
     const user = { email: `${name}@example.test`, password: `pw-${randomUUID()}` };
     await this.setPassword(user.email, user.password);
@@ -64,7 +68,7 @@ export class MailServers {
     await this.exim.setUser(email, password);
   }
 
-  /** Settings with which the account is connected, without TLS (the loopback is on the allow-list of the tests). */
+  /** Account settings for the user, without TLS (the tests' allow-list contains loopback). */
   settingsOf({ email, password }: MailUser, overrides: Partial<ImapSettings> = {}): ImapSettings {
     return {
       imap_host: '127.0.0.1',
@@ -81,7 +85,7 @@ export class MailServers {
     };
   }
 
-  /** Another mail program: a plain client, logged in. The caller closes it. */
+  /** Another mail program: a plain IMAP client, logged in. The caller closes it. */
   async client({ email, password }: MailUser, port = this.dovecot.ports.imap): Promise<ImapFlow> {
     const client = new ImapFlow({
       host: '127.0.0.1',
@@ -101,7 +105,7 @@ export class MailServers {
     return client;
   }
 
-  /** Puts messages into an inbox by LMTP, as they are. */
+  /** Delivers messages to an inbox by LMTP, byte for byte. */
   async deliver({ email }: MailUser, ...mimes: readonly (string | Buffer)[]): Promise<void> {
     const transport = nodemailer.createTransport({
       host: '127.0.0.1',

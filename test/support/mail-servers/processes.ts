@@ -7,7 +7,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { until } from '../until.ts';
 
-/** Everything a server of the system needs to be found. */
+/** The environment, with a PATH on which the system's servers are found. */
 export const ENVIRONMENT = {
   ...process.env,
   PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/usr/local/sbin`,
@@ -15,30 +15,31 @@ export const ENVIRONMENT = {
 
 const execute = promisify(execFile);
 
-/** Runs a program to its end. @throws with what it said */
+/** Runs a program to its end. @throws an error with the program's output */
 export async function run(program: string, ...options: string[]): Promise<string> {
   const { stdout } = await execute(program, options, { env: ENVIRONMENT });
   return stdout;
 }
 
-/** Starts a program that goes into the background by itself. @throws when it ends with an error */
+/** Starts a program that puts itself into the background. @throws if it ends with an error */
 export async function launch(program: string, ...options: string[]): Promise<void> {
-  // What goes on in the background must not hold our pipes.
+  // The background process must not keep our pipes open.
   const child = spawn(program, options, { env: ENVIRONMENT, stdio: 'ignore' });
   const [code] = (await once(child, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`${program} ${options.join(' ')} ended with ${code}`);
 }
 
 /*
- * Below the ports that systems give away by themselves: what is chosen here is not given to another test's server or
- * connection before ours listens there, nor between its end and its new beginning. Each worker of a run has its own.
+ * Ports below the range that the system assigns by itself. So no other test's server or connection
+ * gets a chosen port before our server listens there, or while our server restarts. Each worker of
+ * a run has its own range.
  */
 const LOWEST_PORT = 20_000;
 const PORTS_PER_WORKER = 1_000;
 const worker = Number(process.env['JEST_WORKER_ID'] ?? 0) % 12;
 let chosen = Math.floor(Math.random() * PORTS_PER_WORKER);
 
-/** So many ports that nobody listens on at the moment, none of them chosen before. @throws when there are no more */
+/** Chooses free ports that were not chosen before. @throws if there are not enough of them */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   for (let tries = 0; tries < PORTS_PER_WORKER && ports.length < count; tries += 1) {
@@ -61,14 +62,14 @@ async function isFree(port: number): Promise<boolean> {
   return listens;
 }
 
-/** A folder that servers which drop their privileges can enter. */
+/** Creates a folder that servers can enter after dropping their privileges. */
 export async function serverFolder(name: string): Promise<string> {
   const folder = await fs.mkdtemp(path.join(os.tmpdir(), `carillon-${name}-`));
   await fs.chmod(folder, 0o755);
   return folder;
 }
 
-/** Whether somebody listens there. */
+/** True if a server listens on the port. */
 export function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect(port, '127.0.0.1');
@@ -77,23 +78,26 @@ export function isListening(port: number): Promise<boolean> {
   });
 }
 
-/** @throws when nobody answers there in time, or the server is not alive any more */
+/** @throws if no server listens on the port in time, or the server has ended */
 export async function untilListening(
   port: number,
   alive: () => boolean = () => true,
 ): Promise<void> {
-  await until(`somebody to listen on port ${port}`, () => {
+  await until(`a server to listen on port ${port}`, () => {
     if (!alive()) throw new Error(`the server for port ${port} ended while it started`);
     return isListening(port);
   });
 }
 
-/** Removes the folder of a server that has ended; children of it may write their last there for a moment. */
+/**
+ * Removes the folder of a stopped server. Retries, because its child processes may still be writing
+ * there.
+ */
 export function removeFolder(folder: string): Promise<void> {
   return fs.rm(folder, { recursive: true, force: true, maxRetries: 20 });
 }
 
-/** A server in the foreground; what it writes to stderr is told when it does not start. */
+/** A server in the foreground. If it does not start, the error contains its stderr. */
 export class Daemon {
   readonly #child: ChildProcess;
   #said = '';
@@ -122,7 +126,7 @@ export class Daemon {
     );
   }
 
-  /** @throws with its own words when it ends instead */
+  /** @throws an error with the server's output if the server ends before it listens */
   async listening(port: number): Promise<void> {
     try {
       await untilListening(port, () => this.running);
