@@ -14,7 +14,7 @@ const QUEUES = `
 
 const VIOLATIONS = `
   with queued as materialized (${QUEUES}),
-  told as materialized (
+  reported as materialized (
     select split_part(dedupe, ':', 2)::uuid as id, type, count(*) as times
     from webhook_event where dedupe like 'job:%' and type in ('job.successful', 'job.failed') group by 1, 2),
   job as materialized (
@@ -27,12 +27,12 @@ const VIOLATIONS = `
     union all
     select 'a queue row without an open job', id from queued where id not in (select id from job where open)
     union all
-    select 'a finished job without its event', j.id from job j left join told t on t.id = j.id and t.type = 'job.' || j.status
+    select 'a finished job without its event', j.id from job j left join reported t on t.id = j.id and t.type = 'job.' || j.status
     where j.status in ('successful', 'failed') and j.subscribed and t.id is null
     union all
-    select 'an event more than once', id from told where times > 1
+    select 'an event more than once', id from reported where times > 1
     union all
-    select 'an event of something that has not happened', t.id from told t join job j using (id)
+    select 'an event that contradicts the status of its job', t.id from reported t join job j using (id)
     where t.type <> 'job.' || j.status)
   select (select coalesce(json_agg(distinct rule || ': ' || id), '[]') from found) as violations,
     (select count(*)::int from worker where seen_at > now() - interval '3 s') as alive,
@@ -42,7 +42,7 @@ const VIOLATIONS = `
       from queued q left join worker w on w.id = q.worker_id
       where q.state = 1 and (w.id is null or w.seen_at < now() - interval '8 s')) as "heldByDead"`;
 
-interface Look {
+interface CheckResult {
   violations: string[];
   /** Workers that can release the claims of dead workers. */
   alive: number;
@@ -58,10 +58,10 @@ export class Invariants {
   readonly #found = new Set<string>();
   /** When the claims of dead workers were first seen, by row and worker. */
   #since = new Map<string, number>();
-  /** Since this time the database has been reachable and at least one worker has been alive. */
+  /** Last time when the database was unreachable or no worker was alive. */
   #mendedAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | null = null;
+  #checking: Promise<void> | null = null;
   /** Number of checks that got a result. */
   looks = 0;
 
@@ -70,7 +70,7 @@ export class Invariants {
   /** Checks every half second until `end`. */
   begin(): void {
     this.#timer = setInterval(
-      () => (this.#looking ??= this.#look().finally(() => (this.#looking = null))),
+      () => (this.#checking ??= this.#check().finally(() => (this.#checking = null))),
       500,
     );
   }
@@ -78,28 +78,28 @@ export class Invariants {
   /** Checks one last time. @returns every violation that was ever seen, as sentences */
   async end(): Promise<string[]> {
     clearInterval(this.#timer);
-    await this.#looking;
-    await this.#look();
+    await this.#checking;
+    await this.#check();
     return [...this.#found];
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const now = performance.now();
-    let look: Look | undefined;
+    let result: CheckResult | undefined;
     try {
-      [look] = await this.sql.query<Look & object>(VIOLATIONS);
+      [result] = await this.sql.query<CheckResult & object>(VIOLATIONS);
     } catch (error) {
       if (!databaseTrouble(error))
         this.#found.add(`the invariants could not be checked: ${String(error)}`);
       this.#mendedAt = performance.now();
       return;
     }
-    if (!look) return;
+    if (!result) return;
     this.looks += 1;
-    for (const violation of look.violations) this.#found.add(violation);
-    if (look.alive === 0) this.#mendedAt = now;
+    for (const violation of result.violations) this.#found.add(violation);
+    if (result.alive === 0) this.#mendedAt = now;
     const since = new Map<string, number>();
-    for (const { id, worker, silent } of look.heldByDead) {
+    for (const { id, worker, silent } of result.heldByDead) {
       const key = `${id} ${worker}`;
       const first = this.#since.get(key) ?? now;
       since.set(key, first);

@@ -100,11 +100,13 @@ export function assertNoSecretLogged(output = ''): void {
   const all = written.join('\n');
   const found = [...secrets].filter(([value]) => formsOf(value).some((form) => all.includes(form)));
   if (found.length === 0) return;
-  const told = found.map(([value, what]) => {
+  const messages = found.map(([value, what]) => {
     const line = written.find((one) => formsOf(value).some((form) => one.includes(form))) ?? '';
     return `${what} in: ${masked(line).slice(0, 1_000)}`;
   });
-  throw new Error(`The log contains ${found.length} secrets:\n${[...new Set(told)].join('\n')}`);
+  throw new Error(
+    `The log contains ${found.length} secrets:\n${[...new Set(messages)].join('\n')}`,
+  );
 }
 
 /** The value itself, as JSON, and encoded for a URL. */

@@ -198,11 +198,11 @@ export function describeMailbox(
             .withText(messageIdHeader)
             .filter((copy) => copy.folderIds.includes(before.providerId)),
         ).toEqual(after === before.providerId ? [inside] : []);
-        const told = providerId.startsWith(messagePrefix.from)
+        const renamedId = providerId.startsWith(messagePrefix.from)
           ? messagePrefix.to + providerId.slice(messagePrefix.from.length)
           : providerId;
-        expect(inside.providerId).toBe(told);
-        expect(String(await mail.fetchRaw(one, told))).toContain(messageIdHeader);
+        expect(inside.providerId).toBe(renamedId);
+        expect(String(await mail.fetchRaw(one, renamedId))).toContain(messageIdHeader);
       });
 
       it('keeps the name of a folder when the new name is taken or invalid, or the folder does not exist', async () => {

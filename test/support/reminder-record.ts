@@ -168,7 +168,9 @@ function countRun(
     }
     if (after > ON_ITS_WAY_MS)
       count.forbidden.push(`${name}: arrived ${after} ms after it had been cancelled`);
-    const newer = history.find((told) => told.version > version && told.until < at - ON_ITS_WAY_MS);
+    const newer = history.find(
+      (state) => state.version > version && state.until < at - ON_ITS_WAY_MS,
+    );
     if (newer) count.stale.push(`${name}: version ${version} instead of ${newer.version}`);
   }
 }

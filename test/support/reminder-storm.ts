@@ -116,8 +116,8 @@ export class ReminderStorm {
     const until = Date.now();
     for (const { id, accountId, calendarId, dueAt } of copies) {
       const owner = this.world.accounts.find((each) => each.id === accountId) as TestAccount;
-      const told = { from: begun, until, due: dueAt, lastStays: true, version: 0 };
-      this.#events.push({ id, account: owner, calendarId, history: [told], busy: false });
+      const state = { from: begun, until, due: dueAt, lastStays: true, version: 0 };
+      this.#events.push({ id, account: owner, calendarId, history: [state], busy: false });
     }
     await this.#ask(account, 'DELETE', `/events/${original}`);
   }
@@ -207,14 +207,14 @@ export class ReminderStorm {
     // Reminders are told apart by their due time, so an event must not return to an earlier one.
     if (kind === 'move' && history.some(({ due }) => due === moveTo)) return;
     const from = Date.now();
-    const told: Told = { ...last, from, until: 0 };
+    const state: Told = { ...last, from, until: 0 };
     if (kind === 'cancel') {
-      told.due = null;
+      state.due = null;
       await this.#ask(account, 'DELETE', `/events/${id}`);
     } else {
-      if (kind === 'move') told.due = moveTo;
-      if (kind === 'move' || kind === 'text') told.version += 1;
-      if (kind === 'remove' || kind === 'decline') told.lastStays = false;
+      if (kind === 'move') state.due = moveTo;
+      if (kind === 'move' || kind === 'text') state.version += 1;
+      if (kind === 'remove' || kind === 'decline') state.lastStays = false;
       const all = people(n);
       const changed =
         kind === 'remove'
@@ -225,11 +225,11 @@ export class ReminderStorm {
                   index < PEOPLE - 1 ? person : { ...person, status: 'no' },
                 ),
               }
-            : this.#content(n, told.due ?? 0, told.version);
+            : this.#content(n, state.due ?? 0, state.version);
       await this.#ask(account, 'PUT', `/events/${id}`, changed);
     }
-    told.until = Date.now();
-    history.push(told);
+    state.until = Date.now();
+    history.push(state);
   }
 
   #content(n: number, due: number, version: number): Record<string, unknown> {
