@@ -35,7 +35,7 @@ describe('a dry run', () => {
     return row?.n;
   };
 
-  it('answers what would happen and stores nothing', async () => {
+  it('returns the plan for the message and stores nothing', async () => {
     const before = await rows();
     const sendAt = inSeconds(3600);
     const response = await plan({
@@ -94,7 +94,7 @@ describe('a dry run', () => {
     { send_at: 253_402_300_799, retry_limit_datetime: 0 },
     { send_at: '1900000000', retry_limit_datetime: 1_900_604_800 },
     { send_at: 1_900_000_000, cc: [bo], body: 'ü'.repeat(70_000), on_missed: 'skip' },
-  ])('predicts the response to the real request: %#', async (given) => {
+  ])('returns the same data as the real request: %#', async (given) => {
     const body = { to: [bo], ...given };
     const [planned, real] = [await plan(body), await post('', body)];
     expect([planned.status, real.status]).toEqual([200, 202]);
@@ -107,7 +107,7 @@ describe('a dry run', () => {
     expect({ size: planned.body.size, recipients: planned.body.recipients }).toEqual(stored);
   });
 
-  it('plans a single attempt, and every attempt of seven days', async () => {
+  it('plans one attempt without a retry limit, and every attempt of seven days with the longest one', async () => {
     const sendAt = inSeconds(3600);
     const single = await plan({ to: [bo], send_at: sendAt, retry_limit_datetime: 0 });
     expect(single.body.retry_limit_datetime).toBe(0);
@@ -118,7 +118,7 @@ describe('a dry run', () => {
     expect(long.body.planned_attempts.at(-1).at).toBe(limit);
   });
 
-  it('reports what delays the account, and plans from there', async () => {
+  it('reports why the account is closed, and plans from the end of that time', async () => {
     const account = await createAccount(server.app, application);
     const [gate] = await database.query<{ closed: number; queue: number }>(
       `insert into account_gate (account_id, next_slot, closed_until, close_reason)
@@ -135,7 +135,8 @@ describe('a dry run', () => {
     expect(body.planned_attempts[0].at).toBe(body.account_closed_until);
     const later = await plan({ to: [bo], send_at: inSeconds(9000) }, account);
     expect(later.body.planned_attempts[0].at).toBe(later.body.send_at);
-    // Its deadline is when a message is tried whether or not the account is closed: a single attempt at its time.
+    // At its deadline a message is tried even if the account is closed. The plan is one attempt at
+    // that time.
     const limit = inSeconds(1800);
     const short = await plan({ to: [bo], retry_limit_datetime: limit }, account);
     expect(short.body.planned_attempts).toEqual([{ at: limit, route: 'account' }]);
@@ -151,7 +152,7 @@ describe('a dry run', () => {
     });
   });
 
-  it('plans with the mailing service where it takes mail from the account, for messages from that address', async () => {
+  it("plans with the mailing service if the service sends for the account and the message has the account's address", async () => {
     const own = await createApplication(server.app);
     const account = await createAccount(server.app, own);
     await database.query(
@@ -185,7 +186,7 @@ describe('a dry run', () => {
     { to: [bo], tracking: { opens: 'yes' } },
     { to: [bo], max_lateness_seconds: 3 },
     { to: [bo], on_missed: 'never' },
-  ])('refuses exactly what the real request is refused: %j', async (body) => {
+  ])('refuses %j with the same response as the real request', async (body) => {
     const before = await rows();
     const [dry, real] = await Promise.all([plan(body), post('', body)]);
     expect(dry.status).toBe(real.status);
@@ -194,7 +195,7 @@ describe('a dry run', () => {
     expect(await rows()).toBe(before);
   });
 
-  it('needs the same rights', async () => {
+  it('needs the same scopes and a valid account', async () => {
     const reader = await createAccount(server.app, application, { scope: ['email.read_only'] });
     expect((await plan({ to: [bo] }, reader)).status).toBe(403);
     const invalid = await createAccount(server.app, application, { status: 'invalid' });
@@ -202,7 +203,7 @@ describe('a dry run', () => {
   });
 
   it.each(['?dry_run=yes', '?dry_run=1', '?dry_run=', '?dry_run=true&dry_run=false'])(
-    'is not guessed from %s',
+    'refuses %s instead of guessing',
     async (query) => {
       const before = await rows();
       const response = await post(query, { to: [bo] });
@@ -212,7 +213,7 @@ describe('a dry run', () => {
     },
   );
 
-  it('is off with dry_run=false, and the message is accepted', async () => {
+  it('accepts the message with dry_run=false', async () => {
     const before = await rows();
     const response = await post('?dry_run=false', { to: [bo], send_at: inSeconds(3600) });
     expect(response.status).toBe(202);

@@ -23,7 +23,7 @@ describe('an Idempotency-Key', () => {
   let database: Database;
   let application: TestApplication;
   let ada: TestAccount;
-  /** Later than all the time that passes in a test. */
+  /** Later than the time that passes in any test. */
   let sendAt: number;
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api' }, { clock });
@@ -50,12 +50,12 @@ describe('an Idempotency-Key', () => {
     return row?.n;
   };
 
-  it('answers the same request with the first answer, and stores one message', async () => {
+  it('returns the first response to the same request, and stores one message', async () => {
     const first = await post('k1');
     expect(first.status).toBe(202);
     expect(first.headers['idempotent-replayed']).toBeUndefined();
     const id = first.body.job_status_id;
-    // Whatever has become of the message in the meantime.
+    // The response stays the same even if the message changed in the meantime.
     await request(server.url)
       .patch(`/v2/outbox/${id}`)
       .set(ada.bearer)
@@ -69,7 +69,7 @@ describe('an Idempotency-Key', () => {
     expect(await count('job_status')).toBe(1);
   });
 
-  it('does not mind the order of names in the body', async () => {
+  it('ignores the order of names in the body', async () => {
     const send = (body: string) =>
       request(server.url)
         .post('/v2/outbox')
@@ -82,7 +82,7 @@ describe('an Idempotency-Key', () => {
     expect(again.text).toBe(first.text);
   });
 
-  it('accepts one of many that arrive at the same moment and answers all of them alike', async () => {
+  it('accepts one of many simultaneous requests and gives all of them the same response', async () => {
     for (const key of ['race-1', 'race-2', 'race-3']) {
       const answers = await Promise.all(Array.from({ length: 12 }, () => post(key)));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
@@ -94,7 +94,7 @@ describe('an Idempotency-Key', () => {
     expect(await count('job_status')).toBe(3);
   });
 
-  it('lets one of two different requests at the same moment through', async () => {
+  it('accepts only one of several different simultaneous requests', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) => post('differ', { subject: `s${index}` })),
     );
@@ -105,7 +105,7 @@ describe('an Idempotency-Key', () => {
     expect(await count('job_status')).toBe(1);
   });
 
-  it('is refused for another request, which stores nothing', async () => {
+  it('is refused for a different request, which stores nothing', async () => {
     await post('k2').expect(202);
     const other = await post('k2', { subject: 'Other' });
     expect(other.status).toBe(409);
@@ -117,7 +117,7 @@ describe('an Idempotency-Key', () => {
     expect(await count('job_status')).toBe(1);
   });
 
-  it('answers again although the request would be refused by now', async () => {
+  it('returns the first response even if the request would be refused by now', async () => {
     const body = { send_at: 0, retry_limit_datetime: inSeconds(600) };
     const first = await post('k3', body);
     expect(first.status).toBe(202);
@@ -126,7 +126,7 @@ describe('an Idempotency-Key', () => {
     expect((await post('k3', body)).text).toBe(first.text);
   });
 
-  it('belongs to the account: another one has keys of its own', async () => {
+  it('belongs to one account, and another account can use the same key', async () => {
     const eve = await createAccount(server.app, application);
     const first = await post('shared');
     const other = await post('shared', {}, eve);
@@ -135,7 +135,7 @@ describe('an Idempotency-Key', () => {
     expect(other.headers['idempotent-replayed']).toBeUndefined();
   });
 
-  it('stays free when the request is refused or is a plan only', async () => {
+  it('stays unused if the request is refused or is a dry run', async () => {
     await post('k4', { to: [] }).expect(400);
     await post('k4', { send_at: 1 }).expect(400);
     await post('k4', {}, ada, '?dry_run=true').expect(200);
@@ -144,7 +144,7 @@ describe('an Idempotency-Key', () => {
     expect(accepted.headers['idempotent-replayed']).toBeUndefined();
   });
 
-  it('stands for its request for 24 hours, and can be used again afterwards', async () => {
+  it('is bound to its request for 24 hours, and can be used again afterwards', async () => {
     const first = await post('k5');
     await clock.pass(24 * HOUR_MS - MINUTE_MS);
     expect((await post('k5')).text).toBe(first.text);
@@ -154,7 +154,7 @@ describe('an Idempotency-Key', () => {
     expect(second.body.job_status_id).not.toBe(first.body.job_status_id);
     expect((await post('k5', { subject: 'Other' })).text).toBe(second.text);
     expect(await count('job_status')).toBe(2);
-    // Expired, two that come at once are one again.
+    // After the key has expired, two simultaneous requests with it are accepted once.
     await clock.pass(25 * HOUR_MS);
     const both = await Promise.all([post('k5'), post('k5')]);
     expect(both[0].text).toBe(both[1].text);
@@ -175,7 +175,7 @@ describe('an Idempotency-Key', () => {
   });
 
   it.each([true, false])(
-    'holds up nobody else while its account is removed (with a key: %s)',
+    'delays no other account while its own account is removed (with a key: %s)',
     async (keyed) => {
       const eve = await createAccount(server.app, application);
       const { answers } = await database.transaction(async (removal) => {
@@ -202,7 +202,7 @@ describe('an Idempotency-Key', () => {
         await removal.query('delete from "grant" where id = $1', [ada.id]);
         return { answers: Promise.all(sent) };
       });
-      // 401: its token was looked up after the removal.
+      // 401 if the token was checked after the removal.
       for (const status of await answers) expect([401, 409]).toContain(status);
     },
   );
@@ -216,7 +216,7 @@ describe('an Idempotency-Key', () => {
     expect(await count('idempotency_key')).toBe(0);
   });
 
-  it.each(['', 'x'.repeat(256), 'a\tb', 'ü'])('is refused when it is %j', async (key) => {
+  it.each(['', 'x'.repeat(256), 'a\tb', 'ü'])('is refused with the value %j', async (key) => {
     const response = await post(key);
     expect(response.status).toBe(400);
     expect(response.body.message).toMatch(/^Idempotency-Key: must have 1 to 255 printable/);
@@ -224,12 +224,12 @@ describe('an Idempotency-Key', () => {
     expect((await post(key, {}, ada, '?dry_run=true')).status).toBe(400);
   });
 
-  it('may have 255 characters, spaces and quotes among them', async () => {
+  it('may have 255 characters, including spaces and quotes', async () => {
     await post(`"${'x y'.repeat(84)}"`).expect(202);
     await post('x'.repeat(255)).expect(202);
   });
 
-  it('is refused when it is given twice', async () => {
+  it('is refused if the header is sent twice', async () => {
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const call = http.request(`${server.url}/v2/outbox`, { method: 'POST' }, (response) => {
         response.resume();
@@ -244,7 +244,7 @@ describe('an Idempotency-Key', () => {
     expect(await count('job_status')).toBe(0);
   });
 
-  it('does not wait for ever for a request that has not been answered', async () => {
+  it('answers 409 instead of waiting if the first request is still running', async () => {
     await post('k6').expect(202);
     await database.query(
       'update idempotency_key set status = null, response = null where account_id = $1',

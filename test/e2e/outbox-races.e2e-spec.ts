@@ -14,8 +14,11 @@ const MESSAGES_EACH = 8;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
 
-/** What happens to a message while it is being sent: whatever the callers are told must be so. */
-describe('an outbox message at the moment of sending', () => {
+/**
+ * Requests that change a message while it is being sent. The response that a client received must
+ * be true.
+ */
+describe('an outbox message that is being sent', () => {
   let server: TestApp;
   let database: Database;
   let application: TestApplication;
@@ -33,7 +36,10 @@ describe('an outbox message at the moment of sending', () => {
   interface Accepted {
     account: TestAccount;
     id: string;
-    /** Nobody else gets mail there, so its mailbox counts hand-overs of this one message. */
+    /**
+     * No other message is sent to this address, so its mailbox counts how often this message was
+     * sent.
+     */
     to: string;
   }
   const accept = async (account: TestAccount, body: object = {}): Promise<Accepted> => {
@@ -54,7 +60,7 @@ describe('an outbox message at the moment of sending', () => {
       );
       return row?.n === 0;
     });
-  /** Hand-overs and subject by recipient. */
+  /** How often each message was sent and with which subject, by recipient. */
   const handedOver = async () => {
     const rows = await database.query<{ address: string; times: number; mime: Buffer }>(
       `select b.address, b.modseq as times, m.mime from sandbox_mailbox b
@@ -70,7 +76,7 @@ describe('an outbox message at the moment of sending', () => {
     );
   };
 
-  /** Messages that are edited and cancelled at the second at which they are due. */
+  /** Edits and cancels messages around the second in which they are due. */
   const race = async (accounts: readonly TestAccount[], leadSeconds: number) => {
     const sendAt = Math.floor(Date.now() / 1000) + leadSeconds;
     const accepted = await Promise.all(
@@ -91,13 +97,15 @@ describe('an outbox message at the moment of sending', () => {
     );
   };
 
-  it('is edited or cancelled completely, or refuses the request', async () => {
+  it('is edited or cancelled completely, or the request is refused', async () => {
     const accounts = await Promise.all(
       Array.from({ length: ACCOUNTS }, () => createAccount(server.app, application)),
     );
     const told: Awaited<ReturnType<typeof race>> = [];
     const answers = () => new Set(told.map(({ cancelled }) => cancelled));
-    // Only both ends of the race prove anything. Where accepting them all takes longer than there is time, all are too late.
+    // The race proves something only if some requests win and others lose. If accepting the
+    // messages takes longer than the lead time, all requests lose, so the next round has a longer
+    // one.
     for (let lead = 8; lead < 100 && answers().size < 2; lead *= 2)
       told.push(...(await race(accounts, lead)));
     await ended('every message');
@@ -112,7 +120,7 @@ describe('an outbox message at the moment of sending', () => {
     expect(answers()).toEqual(new Set([200, 409]));
   }, 300_000);
 
-  it('is deleted with its account without being sent, or was sent once', async () => {
+  it('is either sent once, or deleted with its account without being sent', async () => {
     const accounts = await Promise.all(
       Array.from({ length: 10 }, () => createAccount(server.app, application)),
     );
@@ -136,7 +144,7 @@ describe('an outbox message at the moment of sending', () => {
         await Promise.all(late);
       }),
     );
-    // Told in time, or too late, or in between.
+    // 202 before the removal, 401 after it, and 409 during it.
     expect(answers.filter((status) => ![202, 401, 409].includes(status))).toEqual([]);
     await until('nothing to be left', async () => {
       const rows = await database.query(
@@ -150,7 +158,7 @@ describe('an outbox message at the moment of sending', () => {
     expect(sent.filter(([, { times }]) => times !== 1)).toEqual([]);
   });
 
-  it('does not invalidate an account whose user authenticates again at the same moment', async () => {
+  it('does not invalidate its account if the user authenticates again at the same time', async () => {
     await request(server.url)
       .post('/connect/integrations')
       .set(application.basic)
@@ -164,7 +172,7 @@ describe('an outbox message at the moment of sending', () => {
     const accepted = await Promise.all(
       accounts.map(async (account) => {
         const [messages] = await Promise.all([
-          // Refused with 403 in between.
+          // Some requests are refused with 403 while the account is invalid.
           Promise.allSettled(Array.from({ length: 5 }, () => accept(account))),
           request(server.url)
             .patch(`/connect/grants/${account.id}`)
@@ -193,7 +201,7 @@ describe('an outbox message at the moment of sending', () => {
         ({ id, to }) => (sent.get(to)?.times ?? 0) !== (statuses.get(id) === 'successful' ? 1 : 0),
       );
     expect(wrong).toEqual([]);
-    // And the account works.
+    // The account can send again.
     const [account] = accounts;
     if (account) await accept(account);
     await ended('one more message');

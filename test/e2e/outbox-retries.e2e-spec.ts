@@ -14,7 +14,7 @@ import { until } from '../support/until.ts';
 
 const bo = { email: 'bo@example.test' };
 
-/** Retries and routes in the whole server; what would be waited for comes at once. */
+/** Retries and routes of the whole server. The test's clock skips the waiting times. */
 describe('an outbox message that cannot be sent at once', () => {
   const clock = new PassingClock();
   let server: TestApp;
@@ -48,7 +48,7 @@ describe('an outbox message that cannot be sent at once', () => {
   };
   const job = async (id: string) =>
     (await request(server.url).get(`/job-statuses/${id}?view=expanded`).set(ada.bearer)).body;
-  /** Lets the time until each next attempt pass, until the message has come to its end. */
+  /** Advances the clock to each next attempt until the job has ended. */
   const atTheEnd = (id: string) =>
     until(`job ${id} to end`, async () => {
       const status = await job(id);
@@ -71,7 +71,7 @@ describe('an outbox message that cannot be sent at once', () => {
     service.senders = [{ id: 1, from_email: ada.email, verified: true }];
   };
 
-  it('is tried again until it is sent, and lists each attempt', async () => {
+  it('is retried until it is sent, and lists each attempt', async () => {
     const id = await accept('temporary+2@sandbox.test');
     const end = await atTheEnd(id);
     expect(end).toMatchObject({ status: 'successful', route: 'account' });
@@ -94,7 +94,7 @@ describe('an outbox message that cannot be sent at once', () => {
     expect(await deliveries(id)).toBe(1);
   });
 
-  it('goes to the mailing service at once when the daily limit is reached, and says so', async () => {
+  it('goes to the mailing service at once when the account reaches its daily limit, and reports the route', async () => {
     await addService();
     const id = await accept('quota@sandbox.test');
     const end = await until('the message to be sent', async () => {
@@ -128,7 +128,7 @@ describe('an outbox message that cannot be sent at once', () => {
     expect(service.mails).toHaveLength(1);
   });
 
-  it('leaves the account alone for an hour after its daily limit, where there is no mailing service', async () => {
+  it('waits an hour after the account reached its daily limit, if there is no mailing service', async () => {
     const limited = await accept('quota@sandbox.test');
     await until('the account to be left alone', async () => {
       const rows = await database.query(
@@ -152,7 +152,7 @@ describe('an outbox message that cannot be sent at once', () => {
     );
   });
 
-  it('is looked up when its outcome is unknown, and not sent twice', async () => {
+  it('is looked up if its outcome is unknown, and is not sent twice', async () => {
     const id = await accept('unknown@sandbox.test');
     const end = await atTheEnd(id);
     expect(end).toMatchObject({
@@ -165,7 +165,7 @@ describe('an outbox message that cannot be sent at once', () => {
     expect(await deliveries(id)).toBe(1);
   });
 
-  it('is sent again, and says so, when its outcome stays unknown', async () => {
+  it('is sent again if its outcome stays unknown, and reports the resend', async () => {
     ada = await createAccount(server.app, application, { settings: { sent_copies: false } });
     const id = await accept('unknown-lost@sandbox.test');
     const end = await atTheEnd(id);
@@ -175,7 +175,7 @@ describe('an outbox message that cannot be sent at once', () => {
     expect(await deliveries(id)).toBe(1);
   });
 
-  it('fails when its outcome stays unknown and its sender wants that', async () => {
+  it('fails if its outcome stays unknown and on_unknown is "fail"', async () => {
     ada = await createAccount(server.app, application, { settings: { sent_copies: false } });
     const id = await accept('unknown-lost@sandbox.test', { on_unknown: 'fail' });
     const end = await atTheEnd(id);
@@ -184,7 +184,7 @@ describe('an outbox message that cannot be sent at once', () => {
     expect(await deliveries(id)).toBe(0);
   });
 
-  it('reaches the recipients that are accepted, and names those that are refused', async () => {
+  it('reaches the accepted recipients, and names the refused ones', async () => {
     const end = await atTheEnd(await accept('partial@sandbox.test'));
     expect(end).toMatchObject({
       status: 'successful',
@@ -195,7 +195,7 @@ describe('an outbox message that cannot be sent at once', () => {
     });
   });
 
-  it('is not sent when it is found later than its sender allows', async () => {
+  it('is not sent if a worker finds it later than max_lateness_seconds', async () => {
     const sendAt = Math.floor(clock.now().getTime() / 1000) + 3600;
     const body = { on_missed: 'skip', max_lateness_seconds: 60, send_at: sendAt };
     const id = await accept('late@sandbox.test', body);

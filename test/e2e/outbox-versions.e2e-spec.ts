@@ -7,12 +7,12 @@ import { until } from '../support/until.ts';
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 const bo = { email: 'bo@example.test', name: 'Bo' };
 
-describe('versions and choices of outbox messages', () => {
+describe('versions and delivery options of outbox messages', () => {
   let server: TestApp;
   let database: Database;
   let ada: TestAccount;
   beforeAll(async () => {
-    // No worker: what waits stays as it is.
+    // No worker runs, so waiting messages stay as they are.
     server = await startTestApp({ ROLES: 'api' });
     database = server.app.get(Database);
     ada = await createAccount(server.app, await createApplication(server.app));
@@ -31,7 +31,7 @@ describe('versions and choices of outbox messages', () => {
   const change = (method: 'patch' | 'put' | 'delete', id: string) =>
     request(server.url)[method](url(id)).set(ada.bearer);
 
-  it('count edits, in the body and in the ETag', async () => {
+  it('count edits, and appear in the body and in the ETag', async () => {
     const posted = await post();
     expect(posted.body.version).toBe(1);
     expect(posted.headers['etag']).toBe('"1"');
@@ -46,7 +46,7 @@ describe('versions and choices of outbox messages', () => {
     expect(found.headers['etag']).toBe('"3"');
   });
 
-  it('of one account are changed a few at a time, so that requests waiting for a lock delay no other account', async () => {
+  it('of one account are changed a few at a time, so that requests waiting for a row lock delay no other account', async () => {
     const id = await accept();
     const answers = await database.transaction(async (sql) => {
       await sql.query('select from send_job where id = $1 for update', [id]);
@@ -66,7 +66,7 @@ describe('versions and choices of outbox messages', () => {
     for (const status of await Promise.all(answers)) expect([200, 409]).toContain(status);
   });
 
-  it('never answer a read with 304, because the state of a message changes without a new version', async () => {
+  it('are not used to answer 304, because the status of a message changes without a new version', async () => {
     const id = await accept();
     await change('delete', id).expect(200);
     const found = await request(server.url)
@@ -77,7 +77,7 @@ describe('versions and choices of outbox messages', () => {
     expect(found.body.status).toBe('cancelled');
   });
 
-  it.each(['patch', 'put', 'delete'] as const)('guard a %s by If-Match', async (method) => {
+  it.each(['patch', 'put', 'delete'] as const)('protect a %s with If-Match', async (method) => {
     const id = await accept();
     await change('patch', id).send({ subject: 'Two' }).expect(200);
     const before = (await read(id)).body;
@@ -101,7 +101,7 @@ describe('versions and choices of outbox messages', () => {
   });
 
   it.each(['patch', 'put', 'delete'] as const)(
-    'guard a %s by version in the body',
+    'protect a %s with the field version in the body',
     async (method) => {
       const id = await accept();
       const before = (await read(id)).body;
@@ -116,7 +116,7 @@ describe('versions and choices of outbox messages', () => {
     },
   );
 
-  it('let one of several edits of the same version through', async () => {
+  it('let only one of several simultaneous edits of the same version succeed', async () => {
     const id = await accept();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -131,7 +131,7 @@ describe('versions and choices of outbox messages', () => {
     expect((await read(id)).body).toEqual(applied?.body);
   });
 
-  it('answer a stale caller with the version conflict before any other error', async () => {
+  it('that are out of date are reported before any other error', async () => {
     const id = await accept();
     await change('delete', id).expect(200);
     expect((await change('patch', id).set('If-Match', '"2"').send({})).status).toBe(412);
@@ -139,13 +139,13 @@ describe('versions and choices of outbox messages', () => {
   });
 
   it('are optional in requests', async () => {
-    // The official client sends the version of a draft along.
+    // The official client also sends the version of a draft.
     await post({ version: 7 }).expect(202);
     const id = await accept();
     await change('patch', id).send({ subject: 'x', version: null }).expect(200);
   });
 
-  it('show the choices and keep them until they are changed', async () => {
+  it('are returned and kept until they are changed', async () => {
     const plain = await read(await accept());
     expect(plain.body).toMatchObject({
       on_missed: 'send',
@@ -184,7 +184,7 @@ describe('versions and choices of outbox messages', () => {
       /^max_lateness_seconds: must be between/,
     ],
     [{ on_missed: 'skip', max_lateness_seconds: 1.5 }, /^max_lateness_seconds: must be an integer/],
-  ])('refuse %j', async (choices, message) => {
+  ])('are refused if they are %j', async (choices, message) => {
     const posted = await post(choices);
     expect(posted.status).toBe(400);
     expect(posted.body.message).toMatch(message);
@@ -194,7 +194,7 @@ describe('versions and choices of outbox messages', () => {
     expect((await read(id)).body).toEqual(before);
   });
 
-  describe('of messages that wait for the pace of their account', () => {
+  describe('of messages that wait for the send rate of their account', () => {
     let account: TestAccount;
     const gate = async () => {
       const [row] = await database.query<{ ahead: number }>(
@@ -210,7 +210,10 @@ describe('versions and choices of outbox messages', () => {
       );
       return row?.runAt;
     };
-    /** As a claim parks it: at a later slot than it was due, which the gate remembers. */
+    /**
+     * Puts a message in the state in which a claim leaves it when the send rate is reached: with a
+     * later slot, which the rate gate counts.
+     */
     const park = async (body: object = {}) => {
       account = await createAccount(server.app, await createApplication(server.app));
       const response = await request(server.url)
@@ -231,13 +234,13 @@ describe('versions and choices of outbox messages', () => {
     const as = (method: 'patch' | 'delete', id: string) =>
       request(server.url)[method](url(id)).set(account.bearer);
 
-    it('give the slot back when they are cancelled', async () => {
+    it('free the slot of a cancelled message', async () => {
       await as('delete', await park()).expect(200);
       expect(Math.round(await gate())).toBeLessThanOrEqual(950);
       expect(Math.round(await gate())).toBeGreaterThan(900);
     });
 
-    it('give the slot back when they are moved, and keep it when they are edited otherwise', async () => {
+    it('free the slot of a message with a new send time, and keep the slot after other edits', async () => {
       const id = await park();
       const place = await runAt(id);
       await as('patch', id).send({ subject: 'Two' }).expect(200);
@@ -249,13 +252,13 @@ describe('versions and choices of outbox messages', () => {
       expect(Math.round(await gate())).toBeLessThanOrEqual(950);
     });
 
-    it('hold no slot before their send time', async () => {
+    it('occupy no slot before their send time', async () => {
       await as('delete', await park({ send_at: inSeconds(3600) })).expect(200);
       expect(Math.round(await gate())).toBeGreaterThan(950);
     });
   });
 
-  it('name on cancellation the recipients who have already accepted the message', async () => {
+  it('report on cancellation which recipients have already accepted the message', async () => {
     const id = await accept({ to: [bo, { email: 'cy@example.test' }] });
     await database.query(`update outbox_message set accepted = '{bo@example.test}' where id = $1`, [
       id,
@@ -270,7 +273,7 @@ describe('versions and choices of outbox messages', () => {
     expect((await read(id)).body).toEqual(cancelled.body);
   });
 
-  it('of a late message refuse a deadline in the past', async () => {
+  it('refuse a retry limit in the past for a late message', async () => {
     const id = await accept();
     await database.query(
       `with job as (update job_status set send_at = now() - interval '1 h' where id = $1)

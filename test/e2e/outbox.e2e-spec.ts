@@ -76,7 +76,7 @@ describe('outbox and job statuses', () => {
     expect(end.message_id).toEqual(expect.any(String));
   });
 
-  it('sends at the time that was asked for, not earlier', async () => {
+  it('sends a message at the requested time, not earlier', async () => {
     const later = inSeconds(3600);
     const { body } = await post({ to: [bo], subject: 'Later', send_at: String(later) });
     expect(body.send_at).toBe(later);
@@ -86,42 +86,52 @@ describe('outbox and job statuses', () => {
       .set(ada.bearer)
       .send({ send_at: String(sendAt) })
       .expect(200);
-    // A moment that has passed before the request is read is "now".
+    // A time that has passed before the server reads the request means "now".
     expect(edited.body.send_at).toBeGreaterThanOrEqual(sendAt);
     const end = await settled(body.job_status_id);
     expect(end).toMatchObject({ status: 'successful', send_at: edited.body.send_at });
     expect(end.attempts[0].started_at).toBeGreaterThanOrEqual(edited.body.send_at);
   });
 
-  it.each(['patch', 'put'] as const)('applies an edit by %s and shows it', async (method) => {
-    const { body } = await post({ to: [bo], subject: 'One', body: 'x', send_at: inSeconds(3600) });
-    const sendAt = inSeconds(7200);
-    const url = `/v2/outbox/${body.job_status_id}`;
-    const client = request(server.url);
-    const edited = await client[method](url)
-      .set(ada.bearer)
-      .send({ subject: 'Two', send_at: sendAt, to: [], cc: [], bcc: [], from: [], reply_to: [] });
-    expect(edited.status).toBe(200);
-    expect(edited.body).toMatchObject({
-      status: 'pending',
-      send_at: sendAt,
-      original_send_at: sendAt,
-      original_data: {
-        subject: 'Two',
-        body: 'x',
+  it.each(['patch', 'put'] as const)(
+    'applies an edit by %s and returns the result',
+    async (method) => {
+      const { body } = await post({
         to: [bo],
+        subject: 'One',
+        body: 'x',
+        send_at: inSeconds(3600),
+      });
+      const sendAt = inSeconds(7200);
+      const url = `/v2/outbox/${body.job_status_id}`;
+      const client = request(server.url);
+      const edited = await client[method](url)
+        .set(ada.bearer)
+        .send({ subject: 'Two', send_at: sendAt, to: [], cc: [], bcc: [], from: [], reply_to: [] });
+      expect(edited.status).toBe(200);
+      expect(edited.body).toMatchObject({
+        status: 'pending',
         send_at: sendAt,
         original_send_at: sendAt,
-        retry_limit_datetime: sendAt + 86_400,
-      },
-    });
-    const read = await request(server.url).get(`/v2/outbox/${body.job_status_id}`).set(ada.bearer);
-    expect(read.body).toEqual(edited.body);
-    expect(await job(body.job_status_id)).toMatchObject({
-      send_at: sendAt,
-      original_send_at: sendAt,
-    });
-  });
+        original_data: {
+          subject: 'Two',
+          body: 'x',
+          to: [bo],
+          send_at: sendAt,
+          original_send_at: sendAt,
+          retry_limit_datetime: sendAt + 86_400,
+        },
+      });
+      const read = await request(server.url)
+        .get(`/v2/outbox/${body.job_status_id}`)
+        .set(ada.bearer);
+      expect(read.body).toEqual(edited.body);
+      expect(await job(body.job_status_id)).toMatchObject({
+        send_at: sendAt,
+        original_send_at: sendAt,
+      });
+    },
+  );
 
   it('sends a message at once when its send time is changed to now', async () => {
     const { body } = await post({ to: [bo], send_at: inSeconds(3600) });
@@ -133,7 +143,7 @@ describe('outbox and job statuses', () => {
     expect(await settled(body.job_status_id)).toMatchObject({ status: 'successful' });
   });
 
-  it('cancels a message, which then never leaves, and says so', async () => {
+  it('cancels a message, which is then never sent, and reports the cancellation', async () => {
     const { body } = await post({ to: [bo], send_at: inSeconds(3600) });
     const url = `/v2/outbox/${body.job_status_id}`;
     await request(server.url).delete(url).set(ada.bearer).expect(200);
@@ -151,7 +161,7 @@ describe('outbox and job statuses', () => {
     await request(server.url).patch(url).set(ada.bearer).send({ subject: 'x' }).expect(409);
   });
 
-  it('lists messages still to be sent, and every job newest first', async () => {
+  it('lists unsent messages, and every job newest first', async () => {
     const { body } = await post({ to: [bo], subject: 'Waiting', send_at: inSeconds(3600) });
     const list = await request(server.url).get('/v2/outbox').set(ada.bearer);
     expect(list.body.map((item: { job_status_id: string }) => item.job_status_id)).toContain(
@@ -172,7 +182,7 @@ describe('outbox and job statuses', () => {
     );
   });
 
-  it('fails at once on a definite rejection, with the reason', async () => {
+  it('fails a message at once if the provider rejects it, with the reason', async () => {
     const { body } = await post({ to: [{ email: 'rejected@sandbox.test' }] });
     const end = await settled(body.job_status_id);
     expect(end.status).toBe('failed');
@@ -182,7 +192,7 @@ describe('outbox and job statuses', () => {
     ]);
   });
 
-  it('marks a message delayed after a temporary failure, and then allows cancelling and no edits', async () => {
+  it('marks a message as delayed after a temporary failure, and then accepts its cancellation but no edit', async () => {
     const { body } = await post({ to: [{ email: 'temporary@sandbox.test' }] });
     const delayed = await until('the job to be delayed', async () => {
       const status = await job(body.job_status_id);
@@ -196,7 +206,7 @@ describe('outbox and job statuses', () => {
     expect(await job(body.job_status_id)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('makes a single attempt when the retry limit is 0', async () => {
+  it('makes a single attempt if the retry limit is 0', async () => {
     const { body } = await post({
       to: [{ email: 'temporary@sandbox.test' }],
       retry_limit_datetime: 0,
@@ -207,7 +217,7 @@ describe('outbox and job statuses', () => {
     expect(end.attempts).toHaveLength(1);
   });
 
-  it('looks up a message whose outcome is unknown and does not send it again', async () => {
+  it('looks up a message with an unknown outcome and does not send it again', async () => {
     const { body } = await post({ to: [{ email: 'unknown@sandbox.test' }] });
     const delayed = await until('the doubt', async () => {
       const status = await job(body.job_status_id);
@@ -215,14 +225,15 @@ describe('outbox and job statuses', () => {
     });
     expect(delayed.reason).toMatch(/^the outcome is unknown/);
     expect(delayed.attempts).toMatchObject([{ outcome: 'unknown', rule: 'look-up' }]);
-    // While in doubt it can neither be edited nor cancelled: it may be on its way.
+    // While the outcome is unknown, the message cannot be edited or cancelled: it may already have
+    // been sent.
     await request(server.url)
       .delete(`/v2/outbox/${body.job_status_id}`)
       .set(ada.bearer)
       .expect(409);
   });
 
-  it('marks the grant invalid when the credentials are refused, and refuses further writes with 403', async () => {
+  it('marks the grant invalid if the provider refuses the credentials, and then refuses messages with 403', async () => {
     const account = await createAccount(server.app, application);
     const { body } = await post({ to: [{ email: 'auth-invalid@sandbox.test' }] }, account);
     await until(
@@ -234,7 +245,7 @@ describe('outbox and job statuses', () => {
     expect(refused.body.message).toMatch(/credentials are out of date/);
   });
 
-  it('keeps a reply in the thread of the message it answers', async () => {
+  it('keeps a reply in the thread of the original message', async () => {
     const { body } = await post({ to: [{ email: ada.email }], subject: 'Question' });
     await settled(body.job_status_id);
     const message = await until('the message in the mailbox', async () => {
@@ -267,7 +278,7 @@ describe('outbox and job statuses', () => {
         /^send_at: must not be in the past/,
       ],
       [
-        'a send_at that is no number',
+        'a send_at that is not a number',
         { to: [bo], send_at: 'soon' },
         /^send_at: must be an integer/,
       ],
@@ -277,18 +288,18 @@ describe('outbox and job statuses', () => {
         /^send_at: must be between/,
       ],
       [
-        'a limit before send_at',
+        'a retry limit before send_at',
         { to: [bo], send_at: inSeconds(7200), retry_limit_datetime: inSeconds(3600) },
         /^retry_limit_datetime: must not be before send_at/,
       ],
       [
-        'a limit beyond seven days',
+        'a retry limit more than seven days after send_at',
         { to: [bo], send_at: inSeconds(3600), retry_limit_datetime: inSeconds(700_000) },
         /^retry_limit_datetime: must be at most 7 days/,
       ],
       ['an unknown file', { to: [bo], file_ids: ['f1'] }, /^file_ids: Couldn't find file f1/],
       [
-        'an unknown message to answer',
+        'a reply to an unknown message',
         { to: [bo], reply_to_message_id: 'm1' },
         /^reply_to_message_id: Couldn't find/,
       ],
@@ -302,7 +313,7 @@ describe('outbox and job statuses', () => {
       expect(await count()).toBe(before);
     });
 
-    it('an array, a string, broken JSON, and a huge body', async () => {
+    it('an array, a string, broken JSON and a huge body', async () => {
       const before = await count();
       const raw = (body: string) =>
         request(server.url)
@@ -325,7 +336,7 @@ describe('outbox and job statuses', () => {
     });
   });
 
-  it('answers 404 for jobs of another account', async () => {
+  it('answers 404 for jobs of other accounts', async () => {
     const { body } = await post({ to: [bo], subject: 'Mine', send_at: inSeconds(3600) });
     for (const id of [body.job_status_id, 'nonsense', '019aa1b2-0000-7000-8000-000000000001']) {
       for (const send of [
@@ -342,7 +353,7 @@ describe('outbox and job statuses', () => {
     expect((await job(body.job_status_id)).original_data.subject).toBe('Mine');
   });
 
-  it('needs the scope to send', async () => {
+  it('needs a scope for sending', async () => {
     const reader = await createAccount(server.app, application, { scope: ['email.read_only'] });
     const response = await post({ to: [bo] }, reader);
     expect(response.status).toBe(403);

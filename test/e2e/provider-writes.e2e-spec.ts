@@ -3,7 +3,7 @@ import { createAccount, createApplication, type TestAccount } from '../support/f
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-describe('writes to the provider', () => {
+describe('provider writes', () => {
   let server: TestApp;
   let ada: TestAccount;
 
@@ -24,7 +24,7 @@ describe('writes to the provider', () => {
       return job.status === 'pending' ? false : (job as { status: string; reason?: string });
     });
 
-  it('are made in the order of the requests, even when those do not wait for each other', async () => {
+  it('are made in the order of the requests, even if the client does not wait for each result', async () => {
     const calendar = await api('post', '/calendars', { name: 'Team' });
     const event = await api('post', '/events', {
       calendar_id: calendar.id,
@@ -55,7 +55,7 @@ describe('writes to the provider', () => {
     });
   });
 
-  it('end many changes in one state', async () => {
+  it('all succeed when many change the same calendar at once', async () => {
     const calendar = await api('post', '/calendars', { name: 'v0' });
     const changes = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>

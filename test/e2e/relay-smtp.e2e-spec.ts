@@ -18,7 +18,7 @@ interface Delivery {
   content: string;
 }
 
-describe('a mailing service by SMTP', () => {
+describe('a mailing service over SMTP', () => {
   let server: TestApp;
   let smtp: SMTPServer;
   let application: TestApplication;
@@ -91,7 +91,7 @@ describe('a mailing service by SMTP', () => {
       bcc: ['hidden@elsewhere.test'],
     });
 
-  it('is set up, and gets a message unchanged', async () => {
+  it('is set up, and receives a message unchanged', async () => {
     const shown = await put().expect(200);
     expect(shown.body.settings).toMatchObject({
       host: '127.0.0.1',
@@ -117,7 +117,7 @@ describe('a mailing service by SMTP', () => {
     });
   });
 
-  it('is not stored with a password the server refuses, nor while it cannot be reached', async () => {
+  it('is not stored if the server refuses the password or cannot be reached', async () => {
     const refused = await put({ password: 'wrong' });
     expect([refused.status, refused.body.message]).toEqual([
       400,
@@ -138,12 +138,12 @@ describe('a mailing service by SMTP', () => {
     ['settings.password', { password: undefined }],
     ['settings', { surprise: 1 }],
     ['public', { host: '169.254.169.254', port: 25 }],
-  ])('refuses what is wrong with %s', async (words, settings) => {
+  ])('is refused with a message about %s if that setting is wrong', async (words, settings) => {
     const refused = await put(settings);
     expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(words)]);
   });
 
-  it('is not used for an account whose address it does not take', async () => {
+  it('is not used for an account whose address the service refuses', async () => {
     refusedSender = ada.email;
     await put().expect(200);
     expect(await routes().find(account())).toBeNull();

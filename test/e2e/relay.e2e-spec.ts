@@ -78,7 +78,7 @@ describe('the mailing service', () => {
   const enrolAll = () => server.app.get(RelayEnrolment, { strict: false }).run();
 
   describe('/a/{client_id}/relay', () => {
-    it('is set up, read and removed; keys are never shown', async () => {
+    it('is set up, read and removed without ever showing its keys', async () => {
       await call('get').expect(404);
       const view = {
         kind: 'sendgrid',
@@ -98,7 +98,7 @@ describe('the mailing service', () => {
       await call('get').expect(404);
     });
 
-    it('asks the service before it stores anything', async () => {
+    it('is verified before anything is stored', async () => {
       const refused = await call('put', sendgrid({ api_key: 'SG.wrong' }));
       expect([refused.status, refused.body.message]).toEqual([
         400,
@@ -115,7 +115,7 @@ describe('the mailing service', () => {
       expect(await stored()).toEqual([]);
     });
 
-    it('keeps what it has when a replacement is refused', async () => {
+    it('keeps its settings if a replacement is refused', async () => {
       await set();
       const before = await stored();
       await call('put', sendgrid({ api_key: 'SG.wrong' })).expect(400);
@@ -142,14 +142,14 @@ describe('the mailing service', () => {
         { kind: 'sendgrid', settings: { api_key: 'x', base_url: 'http://api.sendgrid.com' } },
       ],
       ['settings.api_key', { kind: 'sendgrid', settings: { api_key: 'x'.repeat(50_000) } }],
-    ])('refuses by name what is wrong with %s', async (field, body) => {
+    ])('is refused with the name of the wrong field: %s', async (field, body) => {
       const refused = await call('put', body);
       expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(field)]);
       expect(await stored()).toEqual([]);
       expect(service.asked).toEqual([]);
     });
 
-    it('refuses settings of many or long names briefly', async () => {
+    it('is refused with a short error even if its settings have many or very long names', async () => {
       const many = Object.fromEntries(
         Array.from({ length: 20_000 }, (_, index) => [`name_${index}`, 1]),
       );
@@ -167,7 +167,7 @@ describe('the mailing service', () => {
       }
     });
 
-    it('reports that its settings cannot be decrypted, and can be set up again or removed', async () => {
+    it('reports settings that cannot be decrypted, and can be set up again or removed', async () => {
       const lose = () =>
         rowsOf(server, 'update relay set settings_sealed = $2 where application_id = $1', [
           application.id,
@@ -186,18 +186,21 @@ describe('the mailing service', () => {
       await call('delete').expect(200);
     });
 
-    it.each(Object.entries(HOSTILE_VALUES))('refuses settings of %s', async (_, text) => {
-      for (const body of [
-        `{"kind":"sendgrid","settings":${text}}`,
-        `{"kind":"sendgrid","settings":{"api_key":"x","base_url":${text}}}`,
-        `{"kind":"sendgrid","settings":{"api_key":${text},"base_url":"http://127.0.0.1:9"}}`,
-      ]) {
-        expect([400, 503]).toContain((await call('put', body)).status);
-      }
-      expect(await stored()).toEqual([]);
-    });
+    it.each(Object.entries(HOSTILE_VALUES))(
+      'is refused if its settings contain %s',
+      async (_, text) => {
+        for (const body of [
+          `{"kind":"sendgrid","settings":${text}}`,
+          `{"kind":"sendgrid","settings":{"api_key":"x","base_url":${text}}}`,
+          `{"kind":"sendgrid","settings":{"api_key":${text},"base_url":"http://127.0.0.1:9"}}`,
+        ]) {
+          expect([400, 503]).toContain((await call('put', body)).status);
+        }
+        expect(await stored()).toEqual([]);
+      },
+    );
 
-    it('can be seen by its own application only', async () => {
+    it('is accessible only to its own application', async () => {
       await set();
       const other = await createApplication(server.app);
       for (const headers of [other.secretBasic, ada.bearer, {}]) {
@@ -209,7 +212,7 @@ describe('the mailing service', () => {
       expect(await stored(other.id)).toEqual([]);
     });
 
-    it('is stored once when many requests set it up at once', async () => {
+    it('is stored once if many requests set it up at the same time', async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => call('put', sendgrid())));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
       expect(await stored()).toHaveLength(1);
@@ -221,7 +224,7 @@ describe('the mailing service', () => {
       expect(await stored()).toEqual([]);
     });
 
-    it('shows refused credentials until a message goes through again', async () => {
+    it('reports refused credentials until a message is sent successfully again', async () => {
       service.domains.push({ domain: 'sandbox.test', valid: true });
       await set();
       const route = await routes().find(account());
@@ -239,8 +242,8 @@ describe('the mailing service', () => {
     });
   });
 
-  describe('confirmation', () => {
-    it('is asked for every account of an application that sets up a service', async () => {
+  describe('sender confirmation', () => {
+    it('is requested for every account of an application that sets up a service', async () => {
       const bo = await createAccount(server.app, application, { email: 'bo@sandbox.test' });
       await set();
       await enrolAll();
@@ -257,7 +260,7 @@ describe('the mailing service', () => {
       expect(await routes().isOpen(account(bo))).toBe(false);
     });
 
-    it('is asked for when an account connects, without making it wait or fail', async () => {
+    it('is requested when an account connects, and neither delays nor fails the connection', async () => {
       await registerSandbox(server, application);
       await set();
       service.fail('/v3/', () => undefined, 100);
@@ -272,7 +275,7 @@ describe('the mailing service', () => {
       expect(await senders(response.body.data.id)).toHaveLength(1);
     });
 
-    it('is requested again after the service did not answer, by one of many processes', async () => {
+    it('is requested again, by only one of several processes, if the service failed to respond', async () => {
       await set();
       service.answer('/v3/whitelabel/domains', 500);
       await enrolAll();
@@ -296,7 +299,7 @@ describe('the mailing service', () => {
       expect(await routes().find(account())).toBeNull();
     });
 
-    it('is not disturbed by an account that is deleted meanwhile', async () => {
+    it('continues without error if an account is deleted at the same time', async () => {
       await set();
       service.fail('/v3/whitelabel/domains', (response) => {
         void rowsOf(server, 'delete from "grant" where id = $1', [ada.id]).then(() =>
@@ -310,13 +313,13 @@ describe('the mailing service', () => {
   });
 
   describe('/v2/outbox/onboard', () => {
-    it('answers no twice where there is no service', async () => {
+    it('answers false for both kinds of confirmation if there is no service', async () => {
       const answer = await status().expect(200);
       expect(answer.body).toEqual({ results: { domain_verified: false, sender_verified: false } });
       await remove(ada.email).expect(200);
     });
 
-    it('says when the service cannot be asked', async () => {
+    it('answers 503 if the service cannot be reached or refuses its credentials', async () => {
       await set();
       service.answer('/v3/verified_senders', 500);
       await status().expect(503);
@@ -328,7 +331,7 @@ describe('the mailing service', () => {
       ]);
     });
 
-    it('reports that the settings cannot be decrypted', async () => {
+    it('answers 503 if the settings cannot be decrypted', async () => {
       await set();
       const sealed = new SecretBox([{ id: 'gone', key: Buffer.alloc(32) }]).seal('{}', 'x');
       await rowsOf(server, 'update relay set settings_sealed = $2 where application_id = $1', [
@@ -341,7 +344,7 @@ describe('the mailing service', () => {
       await status().expect(200);
     });
 
-    it('is confirmed at once for an authenticated domain', async () => {
+    it('confirms an account at once if its domain is authenticated', async () => {
       await set();
       await status();
       expect(await routes().find(account())).toBeNull();
@@ -353,7 +356,7 @@ describe('the mailing service', () => {
       expect(await routes().find(account())).not.toBeNull();
     });
 
-    it('removes the account from the service, for good', async () => {
+    it('removes the account from the service permanently', async () => {
       await set();
       await enrolAll();
       service.follow(ada.email);
@@ -370,7 +373,7 @@ describe('the mailing service', () => {
       await remove(ada.email).expect(200);
     });
 
-    it('asks anew when a removed account connects again', async () => {
+    it('requests confirmation again if a removed account connects again', async () => {
       await registerSandbox(server, application);
       await set();
       await remove(ada.email).expect(200);
@@ -385,7 +388,7 @@ describe('the mailing service', () => {
       expect(service.senders.map(({ from_email }) => from_email)).toEqual([ada.email]);
     });
 
-    it('removes no address of another account', async () => {
+    it('does not remove the address of another account', async () => {
       const bo = await createAccount(server.app, application, { email: 'bo@sandbox.test' });
       await set();
       await enrolAll();
@@ -400,7 +403,7 @@ describe('the mailing service', () => {
       expect((await senders())[0]?.removed_at).toBeNull();
     });
 
-    it('needs the scope to send, and a token', async () => {
+    it('needs a token with a scope for sending', async () => {
       const reader = await createAccount(server.app, application, {
         scope: ['calendar.read_only'],
       });
@@ -409,7 +412,7 @@ describe('the mailing service', () => {
       await request(server.url).get('/v2/outbox/onboard/verified_status').expect(401);
     });
 
-    it('is not mistaken for the id of an outbox message', async () => {
+    it('answers 404 and does not treat its name as the id of an outbox message', async () => {
       await request(server.url).get('/v2/outbox/onboard').set(ada.bearer).expect(404);
     });
   });

@@ -54,7 +54,7 @@ describe('reminders of events', () => {
     return body.id;
   }
 
-  /** An event that begins at `startsAt` (Unix seconds) with Bo. */
+  /** Creates an event with Bo that begins at `startsAt` (Unix seconds). */
   async function createEvent(startsAt: number, notifications: object[]) {
     const { body } = await send('post', '/events', {
       calendar_id: calendarId,
@@ -84,7 +84,7 @@ describe('reminders of events', () => {
 
   const tomorrow = inSeconds(FAR);
 
-  it('are sent at their time by email, SMS and webhook, and report their outcome', async () => {
+  it('are sent at their time by email, SMS and webhook, and report the result', async () => {
     const event = await createEvent(tomorrow, threeNotifications('/all'));
     const planned = { status: 'scheduled', reason: null, due_at: tomorrow - 60 };
     expect(event.notifications).toMatchObject([planned, planned, planned]);
@@ -156,7 +156,7 @@ describe('reminders of events', () => {
     });
   });
 
-  it('are not sent when the event is cancelled or moved, or loses them, before their time', async () => {
+  it('are not sent if their event was cancelled or moved, or if they were removed, before their time', async () => {
     const [kept, cancelled, moved, stripped] = await Promise.all(
       ['/kept', '/cancelled', '/moved', '/stripped'].map((path) =>
         createEvent(tomorrow, threeNotifications(path).slice(2)),
@@ -166,7 +166,8 @@ describe('reminders of events', () => {
     await send('put', `/events/${moved.id}`, { when: { time: tomorrow + FAR } }).expect(200);
     await send('put', `/events/${stripped.id}`, { notifications: [] }).expect(200);
     await clock.pass((tomorrow - 60) * 1000 - clock.now().getTime());
-    // The one that was kept is due at the same time: once it has come, the others would have come as well.
+    // The remaining reminder is due at the same time as the others. When it has been sent, the
+    // others would have been sent too.
     await until(
       'the reminder that was kept',
       async () => (await statuses(kept.id))[0] === 'webhook sent',
@@ -181,7 +182,7 @@ describe('reminders of events', () => {
     ]);
   });
 
-  it('are not sent twice by a client that sends everything back', async () => {
+  it('are not sent twice if a client sends the whole event back', async () => {
     const event = await createEvent(inSeconds(61), threeNotifications('/once').slice(2));
     await until('the reminder', async () => (await statuses(event.id))[0] === 'webhook sent');
     const { notifications } = (await request(server.url).get(`/events/${event.id}`).set(ada.bearer))
@@ -196,7 +197,7 @@ describe('reminders of events', () => {
     expect(await statuses(event.id)).toEqual(['webhook sent']);
   });
 
-  it('that are too late are skipped, and the response says so', async () => {
+  it('are skipped if they are too late, and the response reports that', async () => {
     const event = await createEvent(inSeconds(600), [
       { ...threeNotifications('/late')[2], minutes_before_event: 30 },
     ]);
@@ -208,7 +209,7 @@ describe('reminders of events', () => {
     expect((await list(event.id)).body).toMatchObject([{ ...skipped, attempts: 0, sent_at: null }]);
   });
 
-  it('report the words of the provider when they fail', async () => {
+  it("report the provider's error text when they fail", async () => {
     const { body: event } = await send('post', '/events', {
       calendar_id: calendarId,
       title: 'Review',
@@ -223,8 +224,8 @@ describe('reminders of events', () => {
     expect((await list(event.id)).body[0].reason).toMatch(/^550 5\.1\.1 /);
   });
 
-  describe('in their list', () => {
-    it('are paged', async () => {
+  describe('in the list of an event', () => {
+    it('are returned in pages', async () => {
       const event = await createEvent(inSeconds(FAR), threeNotifications('/list'));
       const types = async (query: string) =>
         (await list(event.id, query)).body.map(({ type }: ListedReminder) => type);
@@ -233,7 +234,7 @@ describe('reminders of events', () => {
       expect(await types('?limit=0')).toEqual([]);
     });
 
-    it('are absent for an event without notifications', async () => {
+    it('are an empty list for an event without notifications', async () => {
       const response = await list((await createEvent(inSeconds(FAR), [])).id);
       expect([response.status, response.body]).toEqual([200, []]);
     });
@@ -244,7 +245,7 @@ describe('reminders of events', () => {
       expect(response.body.type).toBe('invalid_request_error');
     });
 
-    it('are a 404 for unknown events and events of other accounts', async () => {
+    it('answer 404 for unknown events and events of other accounts', async () => {
       const event = await createEvent(inSeconds(FAR), threeNotifications('/list'));
       const neighbour = await createAccount(server.app, application);
       const stranger = await createAccount(server.app, await createApplication(server.app));

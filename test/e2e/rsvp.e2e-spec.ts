@@ -36,7 +36,7 @@ const STRANGER = 'mallory@elsewhere.test';
 let count = 0;
 const newUid = () => `meeting-${++count}-${Math.random().toString(36).slice(2)}@elsewhere.test`;
 
-/** A VEVENT; lines that are given replace those of the same name. */
+/** Builds a VEVENT. Each given line replaces the default lines with the same name. */
 function vevent(uid: string, to: string, lines: readonly string[] = []): string[] {
   const base = [
     'DTSTAMP:20260101T000000Z', 'DTSTART:20300601T100000Z', 'DTEND:20300601T110000Z', 'SEQUENCE:0', 'SUMMARY:Planning',
@@ -58,7 +58,7 @@ function vevent(uid: string, to: string, lines: readonly string[] = []): string[
 const calendarOf = (method: string, ...events: readonly (readonly string[])[]) =>
   ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//T//T//EN', `METHOD:${method}`, ...events.flat(), 'END:VCALENDAR', ''].join('\r\n'); // prettier-ignore
 
-describe('meetings by mail', () => {
+describe('meetings by email', () => {
   let server: TestApp;
   let application: TestApplication;
   let ada: TestAccount;
@@ -94,7 +94,7 @@ describe('meetings by mail', () => {
     ok('get', `/events?limit=100&show_cancelled=true${more}`, by).then((all: Event[]) =>
       all.filter((one) => one.ical_uid === uid),
     );
-  /** Mails a calendar file, and waits for the mail. */
+  /** Sends a calendar file by email, and waits until the mirror contains the message. */
   const mail = async (to: TestAccount, ics: string, from = ORGANIZER, header: string[] = []) => {
     const encoded = Buffer.from(ics).toString('base64').match(/.{1,76}/g) ?? []; // prettier-ignore
     const lines = ['Subject: Invitation', ...header, 'MIME-Version: 1.0', 'Content-Type: text/calendar; charset=utf-8; method=REQUEST', 'Content-Transfer-Encoding: base64', '', ...encoded]; // prettier-ignore
@@ -119,7 +119,7 @@ describe('meetings by mail', () => {
   };
 
   describe('an invitation', () => {
-    it('becomes an event in the read-only calendar of mailed events, once', async () => {
+    it('becomes one event in the read-only calendar "Emailed events"', async () => {
       const uid = newUid();
       const ics = calendarOf('REQUEST', vevent(uid, bo.email));
       const messageId = await mail(bo, ics);
@@ -145,7 +145,7 @@ describe('meetings by mail', () => {
       expect((await call('delete', `/calendars/${calendar.id}`, bo).send({})).status).toBe(400);
     });
 
-    it('follows the organizer in whatever order mails arrive', async () => {
+    it('follows the organizer\'s latest message, regardless of the order of arrival', async () => {
       const uid = newUid();
       const later = ['SEQUENCE:2', 'DTSTAMP:20260103T000000Z', 'DTSTART:20300602T100000Z', 'DTEND:20300602T110000Z'];
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, later)));
@@ -157,7 +157,7 @@ describe('meetings by mail', () => {
       expect(await told(event.id)).toEqual(['event.created', 'event.deleted']);
     }); // prettier-ignore
 
-    it('is cancelled even when the cancellation arrived first', async () => {
+    it('is cancelled even if the cancellation arrived first', async () => {
       const uid = newUid();
       await mail(
         bo,
@@ -168,7 +168,7 @@ describe('meetings by mail', () => {
       expect((await only(bo, uid)).status).toBe('cancelled');
     });
 
-    it('is not changed or cancelled by anybody else', async () => {
+    it('is not changed or cancelled by other senders', async () => {
       const uid = newUid();
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email)));
       const worse = ['SEQUENCE:9', 'DTSTAMP:20290101T000000Z', 'SUMMARY:Moved'];
@@ -184,7 +184,7 @@ describe('meetings by mail', () => {
       expect((await only(bo, uid)).status).toBe('cancelled');
     });
 
-    it('that somebody else sent first is the organizer’s as soon as he sends it himself', async () => {
+    it("becomes the organizer's as soon as the organizer sends it, even if another sender sent it first", async () => {
       const uid = newUid();
       await mail(
         bo,
@@ -196,7 +196,7 @@ describe('meetings by mail', () => {
       expect(await only(bo, uid)).toMatchObject({ title: 'Planning', status: 'confirmed' });
     });
 
-    it('to a series comes with its instances, and cancels single ones', async () => {
+    it('to a series includes its changed instances, and single instances can be cancelled', async () => {
       const uid = newUid();
       const series = vevent(uid, bo.email, ['RRULE:FREQ=DAILY;COUNT=4']);
       const moved = vevent(uid, bo.email, [
@@ -218,7 +218,7 @@ describe('meetings by mail', () => {
       );
     });
 
-    it('is not made of sent mail, published files or unreadable files', async () => {
+    it('is ignored in sent messages, in published calendars and in unreadable files', async () => {
       const uid = newUid();
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email)), bo.email);
       await mail(bo, calendarOf('PUBLISH', vevent(uid, bo.email)));
@@ -234,7 +234,7 @@ describe('meetings by mail', () => {
       expect(await events(bo, uid)).toEqual([]);
     });
 
-    it('that is hostile costs little and does not stop the mirror', async () => {
+    it('with hostile content uses few resources and does not stop the sync pass', async () => {
       const uid = newUid();
       const crowd = Array.from(
         { length: 10_000 },
@@ -268,10 +268,12 @@ describe('meetings by mail', () => {
       start_time: AT.start_time + days * 86_400,
       end_time: AT.end_time + days * 86_400,
     });
-    /** Bo's copy of an event, once it is as it should be. */
+    /** Bo's copy of an event, as soon as the copy matches the condition. */
     const at = (uid: string, is: (event: Event) => boolean = () => true) =>
       until(`${uid} at the participant`, async () => (await events(bo, uid)).find(is) ?? false);
-    /** An event of Ada's to which she has invited Bo, and his copy of it. */
+    /**
+     * Creates an event of Ada's with Bo as participant, and returns both the event and Bo's copy.
+     */
     const invite = async (fields: object = {}): Promise<{ hers: Event; his: Event }> => {
       const [calendar] = await ok('get', '/calendars', ada);
       const created: Event = await ok('post', '/events?notify_participants=true', ada, {
@@ -295,7 +297,7 @@ describe('meetings by mail', () => {
         return attendee(event, bo.email)?.status === status && event;
       });
 
-    it("shows the answer in the organizer's event, here and at the provider", async () => {
+    it("shows the participant's response in the organizer's event, here and at the provider", async () => {
       const { hers, his } = await invite();
       const answered: Event = await answer({
         event_id: his.id,
@@ -333,7 +335,7 @@ describe('meetings by mail', () => {
       expect(attendee(await herAnswerIs(hers.id, 'no'), bo.email)?.comment).toBeNull();
     });
 
-    it('sends a message that calendar programs read', async () => {
+    it('sends a message that calendar programs can read', async () => {
       const { hers, his } = await invite({ title: 'Plans' });
       await change(hers.id, { title: 'Plans, and more' });
       await at(hers.ical_uid, ({ title }) => title === 'Plans, and more');
@@ -357,7 +359,7 @@ describe('meetings by mail', () => {
       expect(event).toMatchObject({ uid: hers.ical_uid, summary: 'Plans, and more', sequence: 1, organizer: { val: `mailto:${ada.email}` }, attendee: { val: `mailto:${bo.email}`, params: { PARTSTAT: 'TENTATIVE' } } });
     }); // prettier-ignore
 
-    it('answers for one instance of a series', async () => {
+    it('responds for one instance of a series', async () => {
       const { hers, his } = await invite({ recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=3'], timezone: 'Europe/Berlin' } });
       const id = `${his.id}_20300602T100000Z`;
       const answered: Event = await answer({ event_id: id, status: 'no' }, '?notify_participants=false');
@@ -373,7 +375,7 @@ describe('meetings by mail', () => {
       expect((await call('post', '/send-rsvp', bo).send({ event_id: again.id, status: 'yes' })).status).toBe(409);
     }); // prettier-ignore
 
-    it('keeps the answer when the organizer sends the same again, and asks anew at another time', async () => {
+    it('keeps the response when the organizer changes the title, and resets it when the time changes', async () => {
       const { hers, his } = await invite();
       await answer({ event_id: his.id, status: 'yes' });
       await herAnswerIs(hers.id, 'yes');
@@ -389,7 +391,7 @@ describe('meetings by mail', () => {
       await herAnswerIs(hers.id, 'maybe');
     });
 
-    it('is cancelled for whoever is not invited any more, and for all with the event; an instance moves by itself', async () => {
+    it('cancels the copies of removed participants and of a deleted event, and moves a single instance on its own', async () => {
       const [one, other] = [
         await invite(),
         await invite({ recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=3'], timezone: 'UTC' } }),
@@ -414,7 +416,7 @@ describe('meetings by mail', () => {
       );
     });
 
-    it('takes an answer only from the participant who has sent it, and the latest one', async () => {
+    it('accepts a response only from the participant who sent it, and keeps the latest one', async () => {
       const { hers } = await invite();
       const reply = (partstat: string, stamp: string, from: string) => {
         const lines = [
@@ -436,7 +438,7 @@ describe('meetings by mail', () => {
       expect(attendee(await ok('get', `/events/${hers.id}`, ada), bo.email)?.status).toBe('yes');
     });
 
-    it('says what is wrong with a request', async () => {
+    it('reports what is wrong with a request', async () => {
       const { hers, his } = await invite();
       const uid = newUid();
       await mail(bo, calendarOf('REQUEST', vevent(uid, 'list@elsewhere.test')));

@@ -15,7 +15,7 @@ import {
 import { syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-/** A message to be found; the key is its Message-ID's beginning. */
+/** A message to find. Its key is the beginning of its Message-ID. */
 interface Seed {
   subject: string;
   from?: string;
@@ -23,7 +23,7 @@ interface Seed {
   cc?: string;
   references?: string;
   text?: string;
-  /** Name of an attachment. */
+  /** The name of an attachment. */
   file?: string;
 }
 
@@ -102,7 +102,7 @@ describe('GET /messages/search and /threads/search', () => {
       );
   }
 
-  /** An account with these messages, mirrored; a day apart, the first on 2026-01-01. */
+  /** Creates a mirrored account with these messages, one day apart, the first on 2026-01-01. */
   async function mailbox(
     seeds: Readonly<Record<string, Seed>>,
     overrides = {},
@@ -123,7 +123,7 @@ describe('GET /messages/search and /threads/search', () => {
     return account;
   }
 
-  /** Keys of what is found, best first. */
+  /** The keys of the found messages, best match first. */
   async function find(q: string, by = ada, more: Record<string, unknown> = {}): Promise<string[]> {
     const response = await get('/messages/search', by).query({ q, view: 'expanded', ...more });
     expect({ q, status: response.status, message: response.body.message }).toEqual({
@@ -143,7 +143,7 @@ describe('GET /messages/search and /threads/search', () => {
   });
   afterAll(() => server.close());
 
-  it('answers messages as lists do', async () => {
+  it('returns messages in the same form as the list does', async () => {
     const [listed] = (await get('/messages').query({ in: 'inbox', subject: 'Weather' })).body;
     const { body } = await get('/messages/search').query({ q: 'weather' });
     expect(body).toEqual([listed]);
@@ -166,7 +166,7 @@ describe('GET /messages/search and /threads/search', () => {
     expect({ status, type: body.type }).toEqual({ status: 400, type: 'invalid_request_error' });
   });
 
-  it('finds only messages of the account, and needs a scope to read', async () => {
+  it('finds only messages of the account, and needs a scope for reading', async () => {
     const other = await mailbox({ theirs: { subject: 'Their zeppelin' } });
     expect(await find('zeppelin', other)).toEqual(['theirs']);
     expect(await find('their', other)).toEqual(['theirs']);
@@ -254,12 +254,12 @@ describe('GET /messages/search and /threads/search', () => {
     ['zeppelin) | (& !', ['answer', 'plans', 'mention']],
     ["o'clock", []],
     ["a\\'b:*<->'", []],
-  ])('finds by %s', async (q, keys) => {
+  ])('returns the right messages for %s', async (q, keys) => {
     const found = await find(q);
     expect(found.toSorted()).toEqual([...keys].toSorted());
   });
 
-  it('puts subjects before texts, and pages without gaps', async () => {
+  it('ranks subjects before texts, and returns pages without gaps', async () => {
     const all = await find('zeppelin');
     expect(all.at(-1)).toBe('mention');
     const pages = [
@@ -271,7 +271,7 @@ describe('GET /messages/search and /threads/search', () => {
     expect(await find('zeppelin', ada, { limit: 0 })).toEqual([]);
   });
 
-  it('answers threads as lists do, each once', async () => {
+  it('returns each matching thread once, in the same form as the list does', async () => {
     const threads = async (q: string, more: Record<string, unknown> = {}) =>
       (
         await get('/threads/search')
@@ -292,8 +292,9 @@ describe('GET /messages/search and /threads/search', () => {
       expect((await get(`/threads/search${parameters}`)).status).toBe(400);
   });
 
-  it('finds messages with more different words than the index can hold', async () => {
-    // Ethiopic letters have three bytes; every word here is another one, of twenty pieces.
+  it('finds messages with more distinct words than the index can hold', async () => {
+    // Ethiopic letters take three bytes each. Every word here is different and consists of twenty
+    // pieces.
     const piece = (number: number) => [number % 70, Math.floor(number / 70) % 70, number % 67].map((at) => String.fromCharCode(0x1200 + at)).join(''); // prettier-ignore
     const word = (number: number) =>
       Array.from({ length: 20 }, (_, index) => piece(number * 20 + index)).join('.');
@@ -304,7 +305,7 @@ describe('GET /messages/search and /threads/search', () => {
     expect(await find(`"${word(9)}"`, account)).toEqual(['many']);
   });
 
-  it('finds drafts only in their folder, with their present text', async () => {
+  it('finds drafts only in the drafts folder, by their current text', async () => {
     const account = await mailbox({ old: { subject: 'Nothing' } });
     const draft = {
       subject: 'An ornithopter',
@@ -327,7 +328,7 @@ describe('GET /messages/search and /threads/search', () => {
     expect((await get(path, account)).status).toBe(404);
   });
 
-  it('finds changed messages by their new text, and no deleted ones', async () => {
+  it('finds changed messages by their new flags, and does not find deleted messages', async () => {
     const account = await mailbox({ one: { subject: 'A kite' }, two: { subject: 'Another kite' } });
     const [message] = (await get('/messages/search?q=another', account)).body;
     await request(server.url)
@@ -340,7 +341,7 @@ describe('GET /messages/search and /threads/search', () => {
     expect(await find('kite', account)).toEqual(['one']);
   });
 
-  it('makes messages that were mirrored before searchable, newest first and once', async () => {
+  it('makes messages searchable that were mirrored before the search existed, newest first and once', async () => {
     const account = await mailbox({
       one: { subject: 'A balloon', file: 'helium.txt' },
       two: { subject: 'Another', text: '<p>balloon</p>' },
@@ -358,7 +359,7 @@ describe('GET /messages/search and /threads/search', () => {
     );
   });
 
-  it('never fails, whatever the query', async () => {
+  it('never answers 500, whatever the query', async () => {
     for (const q of ['newer_than:9999y', 'older_than:9999y', 'before:0001', 'after:9999'])
       expect({ q, status: (await get('/messages/search').query({ q })).status }).toEqual({
         q,

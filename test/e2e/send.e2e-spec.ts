@@ -73,7 +73,7 @@ describe('POST /send', () => {
     return replica.inFolder(name).map((message) => String(mimeOf(message)));
   }
 
-  /** Keeps the next send at the provider. @returns lets it go on */
+  /** Blocks the next send at the provider. @returns a function that lets the send continue */
   function hold(): () => void {
     const mail = server.app.get(ConnectorRegistry).requireMail('sandbox');
     const through = mail.send.bind(mail);
@@ -84,7 +84,9 @@ describe('POST /send', () => {
       .mockImplementationOnce((...parameters) => released.then(() => through(...parameters)));
     return release;
   }
-  /** Asks three times at once; the first to send is kept until the others are answered. */
+  /**
+   * Sends three requests at once. The first send continues when the other two have their responses.
+   */
   async function thrice(ask: () => ReturnType<typeof send>) {
     const release = hold();
     let answered = 0;
@@ -96,7 +98,7 @@ describe('POST /send', () => {
     return Promise.all(answers);
   }
 
-  it('returns the message under the id that its copy in the mailbox gets', async () => {
+  it('returns the message with the same id as its copy in the mailbox', async () => {
     const sent = ok(
       await send({
         to: [BO], cc: [], bcc: [{ email: 'hidden@elsewhere.test' }], from: [], reply_to: [], date: null, events: [],
@@ -138,7 +140,7 @@ describe('POST /send', () => {
     expect(sent).not.toHaveProperty('folder');
   });
 
-  it('replies in the conversation, with the headers and the subject of a reply', async () => {
+  it('replies in the thread of the message, with the headers and the subject of a reply', async () => {
     const header = await deliver(server, ada, [
       'Subject: Lunch',
       'References: <root@seed.test>',
@@ -169,7 +171,7 @@ describe('POST /send', () => {
       expect((await send({ to: [BO], ...body })).status).toBe(400);
   });
 
-  it('sends files of the account, and no files of other accounts', async () => {
+  it('sends files of the account, and refuses files of other accounts', async () => {
     const upload = await request(server.url)
       .post('/files')
       .set(ada.bearer)
@@ -204,7 +206,7 @@ describe('POST /send', () => {
           later.body.job_status_id,
         ])
       )[0]?.mime.toString();
-    // The official client sends empty lists along with an edit of something else.
+    // The official client sends empty lists together with an edit of another field.
     await put({ subject: 'New', to: [], cc: [], bcc: [], file_ids: [] }).expect(200);
     expect(await stored()).toContain('filename=menu.txt');
     await put({ file_ids: [] }).expect(200);
@@ -216,10 +218,10 @@ describe('POST /send', () => {
   });
 
   it.each([
-    ['nobody', { subject: 'x' }, 'No recipients specified'],
-    ['no address', { to: [{ email: 'bo' }] }, 'to.0.email'],
+    ['no recipients', { subject: 'x' }, 'No recipients specified'],
+    ['an invalid address', { to: [{ email: 'bo' }] }, 'to.0.email'],
     ['a draft without its version', { draft_id: UNKNOWN }, 'Must specify draft version'],
-    ['a version that is none', { draft_id: UNKNOWN, version: 'x' }, 'version: must be an integer'],
+    ['an invalid version', { draft_id: UNKNOWN, version: 'x' }, 'version: must be an integer'],
     ['a nested value', { to: [BO], metadata: { a: { b: 'c' } } }, 'metadata'],
   ])('refuses %s', async (_, body, words) => {
     const { status, body: error } = await send(body);
@@ -227,7 +229,7 @@ describe('POST /send', () => {
     expect(error.message).toContain(words);
   });
 
-  it('needs the scope of sending', async () => {
+  it('needs a scope for sending', async () => {
     ada = await createAccount(server.app, application, { scope: ['email.read_only'] } as never);
     expect((await send({ to: [BO] })).status).toBe(403);
   });
@@ -249,21 +251,21 @@ describe('POST /send', () => {
     expect(await inFolder('sent')).toEqual([]);
   });
 
-  it('names refused recipients when others got the message', async () => {
+  it('names the refused recipients if the others received the message', async () => {
     const { status, body } = await send({ to: [BO, MAGIC('partial')] });
     expect([status, body.type]).toEqual([402, 'api_error']);
     expect(body.failures).toEqual({ 'partial@sandbox.test': expect.stringContaining('550 5.1.1') });
     expect(await inFolder('sent')).toHaveLength(1);
   });
 
-  it('marks the account when its credentials are refused', async () => {
+  it('marks the account invalid if the provider refuses the credentials', async () => {
     const { status, body } = await send({ to: [MAGIC('auth-invalid')] });
     expect([status, body.type]).toEqual([403, 'api_error']);
     expect((await get('/account')).body.sync_state).toBe('invalid');
     expect((await send({ to: [BO] })).status).toBe(403);
   });
 
-  it('finds a sent message whose answer was lost, and reports an unknown outcome when it cannot look', async () => {
+  it('finds a sent message after a lost response, and reports an unknown outcome if it cannot look up the message', async () => {
     const found = ok(await send({ to: [MAGIC('unknown')] }));
     expect(await mirrored(found.id)).toMatchObject({ folder: { name: 'sent' } });
     ada = await createAccount(server.app, application, { settings: { sent_copies: false } });
@@ -276,7 +278,7 @@ describe('POST /send', () => {
     });
   });
 
-  it('is sent once for an Idempotency-Key, and may be tried again when it was not sent', async () => {
+  it('sends once per Idempotency-Key, and sends again with the same key if the first request failed', async () => {
     const key = { 'idempotency-key': 'k-1' };
     const first = ok(await send({ to: [BO], subject: 'Once' }, key));
     const again = await send({ to: [BO], subject: 'Once' }, key);
@@ -304,12 +306,12 @@ describe('POST /send', () => {
     expect(race.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
   });
 
-  describe('of a draft', () => {
+  describe('with a draft', () => {
     const draft = async (body: object = {}) =>
       ok(await post('/drafts', { to: [BO], subject: 'Draft', ...body }));
     const shown = async (id: string) => (await get(`/drafts/${id}`)).status;
 
-    it('sends what is stored, and the draft disappears here and at the provider', async () => {
+    it('sends the stored content, and the draft disappears here and at the provider', async () => {
       const upload = await request(server.url)
         .post('/files')
         .set(ada.bearer)
@@ -335,7 +337,7 @@ describe('POST /send', () => {
       expect((await get('/drafts')).body).toEqual([]);
     });
 
-    it('keeps the draft when it is refused, or another version is meant', async () => {
+    it('keeps the draft if sending fails or the version is out of date', async () => {
       const { id } = await draft({ to: [MAGIC('temporary')] });
       expect((await send({ draft_id: id, version: 1 })).status).toBe(409);
       expect((await send({ draft_id: id, version: 0 })).status).toBe(503);
@@ -343,7 +345,7 @@ describe('POST /send', () => {
       expect((await send({ draft_id: UNKNOWN, version: 0 })).status).toBe(404);
     });
 
-    it('sends it once, however often it is asked for at the same time', async () => {
+    it('sends the draft once for several simultaneous requests', async () => {
       const { id } = await draft();
       const answers = await thrice(() => send({ draft_id: id, version: 0 }));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -352,10 +354,10 @@ describe('POST /send', () => {
     });
   });
 
-  describe('of raw MIME', () => {
+  describe('with raw MIME', () => {
     const header = () => [`From: Ada <${ada.email}>`, 'To: Bo <bo@elsewhere.test>', 'Subject: Raw'];
 
-    it('sends it as it is, without Bcc and with what is missing, and keeps its Message-ID', async () => {
+    it('sends the message unchanged except for removed Bcc and added missing headers, and keeps its Message-ID', async () => {
       const own = `<own-${createHash('md5').update(ada.id).digest('hex')}@there.test>`;
       const lines = [
         ...header(),
@@ -387,7 +389,7 @@ describe('POST /send', () => {
       expect(received).not.toContain('hidden@');
     });
 
-    it('joins the conversation that it answers', async () => {
+    it('joins the thread of the message that it replies to', async () => {
       const answered = await deliver(server, ada, ['Subject: Lunch', '', 'Lunch?']);
       const lunch = await until(
         'the message',
@@ -397,7 +399,7 @@ describe('POST /send', () => {
       expect(sent.thread_id).toBe(lunch.thread_id);
     });
 
-    it('refuses text that is no message, another sender, and a message without recipients', async () => {
+    it('refuses text that is not a message, another sender, and a message without recipients', async () => {
       const answers = [
         await raw(['no header at all']),
         await raw(['To: bo@elsewhere.test', 'From: eve@elsewhere.test', '', 'x']),
@@ -410,9 +412,10 @@ describe('POST /send', () => {
       expect(await inFolder('sent')).toEqual([]);
     });
 
-    it('refuses what is too large, and is sent once for an Idempotency-Key', async () => {
+    it('refuses a message that is too large, and sends once per Idempotency-Key', async () => {
       const large = await raw(Buffer.alloc(MOST_RAW_BYTES + 1, 'a')).catch((error: Error) => error);
-      // The answer comes before everything has been sent: some clients do not read it any more.
+      // The response arrives before the whole request is sent, and some clients then fail without
+      // reading it.
       if (!(large instanceof Error)) expect(large.status).toBe(413);
       const key = { 'idempotency-key': 'raw' };
       const first = ok(await raw([...header(), '', 'x'], key));
@@ -422,7 +425,7 @@ describe('POST /send', () => {
     });
   });
 
-  it('is also served at /v2/send, which queues the message when asked to', async () => {
+  it('is also available at /v2/send, which queues the message with sendnow=false', async () => {
     const later = await post('/v2/send?sendnow=false', {
       to: [BO],
       send_at: Math.floor(Date.now() / 1000) + 600,
@@ -445,7 +448,7 @@ describe('POST /send', () => {
     expect(wrong.map(({ status }) => status)).toEqual([400, 400, 400]);
   });
 
-  it('completes when the client has left', async () => {
+  it('completes even if the client disconnects', async () => {
     const { id } = ok(await post('/drafts', { to: [BO], subject: 'Draft' }));
     const release = hold();
     const abort = new AbortController();
@@ -465,9 +468,10 @@ describe('POST /send', () => {
     expect((await get(`/drafts/${id}`)).status).toBe(404);
   });
 
-  it('is looked up by a worker when its process has died, and never sent again', async () => {
+  it('leaves messages to a worker if its process dies, and the worker looks them up and never sends them again', async () => {
     const { id: draftId } = ok(await post('/drafts', { to: [BO], subject: 'Draft' }));
-    // As a process leaves it that dies before the first byte, and as one does that dies after the last.
+    // The rows that a dying process leaves: one died before it sent the first byte, the other after
+    // the last byte.
     const rows: string[] = [];
     for (const to of ['temporary', 'unknown']) {
       const { body } = await send({ to: [MAGIC(to)], subject: to });

@@ -11,7 +11,9 @@ import {
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-/** The sandbox as a server that leaves it to its clients to file what they send. */
+/**
+ * The sandbox as a mail server that does not store sent messages itself, so that the client has to.
+ */
 class FilingConnector implements Connector {
   readonly name = 'sandbox';
   readonly settingsSchema: Connector['settingsSchema'];
@@ -77,7 +79,7 @@ describe('copies of sent messages', () => {
       [account.id],
     );
 
-  it('are filed by a job, once, with the blind copies', async () => {
+  it('are stored once by a job, with the Bcc recipients', async () => {
     const ada = await createAccount(server.app, application);
     const { message_id: id } = await send(ada, { bcc: [{ email: 'hidden@elsewhere.test' }] });
     await until('the filing', async () => (await filings(ada))[0]?.status === 'successful');
@@ -88,7 +90,7 @@ describe('copies of sent messages', () => {
     expect(filed[0]?.mime).toContain(filed[0]?.messageIdHeader);
   });
 
-  it('are left to a server that files them by itself', async () => {
+  it('are left to a server that stores them itself', async () => {
     const ada = await createAccount(server.app, application, {
       settings: { smtp_files_sent: true },
     });
@@ -96,7 +98,7 @@ describe('copies of sent messages', () => {
     expect(await filings(ada)).toEqual([]);
   });
 
-  it('are not filed for messages that were not sent', async () => {
+  it('are not stored for messages that were not sent', async () => {
     const ada = await createAccount(server.app, application);
     const body = { to: [{ email: 'rejected@sandbox.test' }] };
     const response = await request(server.url).post('/v2/outbox').set(ada.bearer).send(body);

@@ -75,7 +75,7 @@ describe('the sign-in rules of an application', () => {
       .send({ provider: 'sandbox', settings: ADA, ...body });
 
   describe('response_type=token', () => {
-    it('is refused on a page unless the application allows it, and nothing is begun', async () => {
+    it('is refused with a page unless the application allows it, and starts no sign-in', async () => {
       const page = await authorize({ response_type: 'token' });
       expect(page.status).toBe(400);
       expect(page.text).toContain('response_type: token is not allowed for this application');
@@ -86,7 +86,7 @@ describe('the sign-in rules of an application', () => {
       ).toEqual([]);
     });
 
-    it('is refused as unsupported_response_type when the application wants errors redirected', async () => {
+    it('is refused with a redirect and unsupported_response_type if the application asks for redirected errors', async () => {
       const { location } = await authorize({ response_type: 'token', redirect_on_error: 'true' });
       const back = new URL(location ?? '');
       expect(back.origin + back.pathname).toBe(REDIRECT);
@@ -94,7 +94,7 @@ describe('the sign-in rules of an application', () => {
       expect(back.hash).toBe('');
     });
 
-    it('gives no token when the application stops allowing it while the user signs in', async () => {
+    it('returns no token if the application disallows it while the user signs in', async () => {
       await put({ allow_response_type_token: true });
       await browser.get((await authorize({ response_type: 'token' })).location ?? '');
       await browser.follow('credentials', ADA);
@@ -113,7 +113,7 @@ describe('the sign-in rules of an application', () => {
       /email\.send: a sign-in to this application may grant only email\.read_only, calendar/;
     beforeEach(() => put({ allowed_scopes: ['email.read_only', 'calendar'] }));
 
-    it('limit every way to sign in that names no scopes', async () => {
+    it('limit every kind of sign-in that names no scopes', async () => {
       const byPage = await exchange((await signedIn()).searchParams.get('code'));
       expect(await scopesOf(byPage)).toBe('email.read_only,calendar');
       const { body } = await native().expect(200);
@@ -138,14 +138,14 @@ describe('the sign-in rules of an application', () => {
       expect(await scopesOf(body.data)).toBe('email.read_only');
     });
 
-    it('are shown to the user instead of more', async () => {
+    it('are shown to the user, and other scopes are not', async () => {
       await browser.get((await authorize()).location ?? '');
       await browser.follow('credentials', ADA);
       expect(browser.page.text).toContain('value="email.read_only,calendar"');
       expect(browser.page.text).not.toContain('email.send');
     });
 
-    it('refuse every way to sign in that names more, with a clear error', async () => {
+    it('refuse every kind of sign-in that names other scopes, with a clear error', async () => {
       const page = await authorize({ scopes: 'email.send' });
       expect(page.status).toBe(400);
       expect(page.text).toMatch(ASKED_TOO_MUCH);
@@ -165,7 +165,7 @@ describe('the sign-in rules of an application', () => {
       expect(link.body.error.message).toMatch(ASKED_TOO_MUCH);
     });
 
-    it('refuse a change of a grant that names more, and narrow one that names none', async () => {
+    it('refuse a change of a grant to other scopes, and limit a change that names no scopes', async () => {
       const { body } = await grant({ scope: ['calendar'] }).expect(200);
       const patch = (change: object) =>
         request(server.url)
@@ -175,7 +175,8 @@ describe('the sign-in rules of an application', () => {
       expect((await patch({ scope: ['email.send'] }).expect(400)).body.error.message).toMatch(
         ASKED_TOO_MUCH,
       );
-      // All that may be granted is more than the user has agreed to.
+      // Without named scopes the grant asks for all allowed scopes, which are more than the user
+      // has agreed to.
       expect((await patch({ scope: null }).expect(200)).body.data.grant_status).toBe('invalid');
       const again = await grant({ scope: null }).expect(200);
       expect(again.body.data.grant_status).toBe('valid');
@@ -183,7 +184,7 @@ describe('the sign-in rules of an application', () => {
       expect(await scopesOf(again.body.data)).toContain('email.read_only');
     });
 
-    it('that are lowered between a sign-in and the exchange of its code count for the exchange', async () => {
+    it('apply to the exchange of a code if they are narrowed after the sign-in', async () => {
       const code = (await signedIn()).searchParams.get('code');
       const { body } = await native({ scopes: 'calendar' }).expect(200);
       await put({ allowed_scopes: ['calendar.read_only'] });
@@ -198,7 +199,7 @@ describe('the sign-in rules of an application', () => {
         .expect(400);
     });
 
-    it('refuse a sign-in that they leave without any scope', async () => {
+    it('refuse a sign-in that would have no scope left', async () => {
       await put({ allowed_scopes: ['contacts'] });
       const { body } = await native({ provider: 'nylas', settings: {} }).expect(200);
       const refused = await request(server.url)
@@ -212,7 +213,7 @@ describe('the sign-in rules of an application', () => {
       expect(refused.body.message).toContain('none is left');
     });
 
-    it('of null let sign-ins grant everything again', async () => {
+    it('allow sign-ins to grant every scope again if they are null', async () => {
       expect((await put({ allowed_scopes: null })).body.allowed_scopes).toBeNull();
       const { body } = await grant({ scope: ['email.send'] }).expect(200);
       expect(await scopesOf(body.data)).toBe('email.send');
@@ -220,7 +221,7 @@ describe('the sign-in rules of an application', () => {
   });
 });
 
-describe('a production server, where the sandbox is turned off', () => {
+describe('a production server with the sandbox turned off', () => {
   let server: TestApp;
   let application: TestApplication;
   beforeAll(async () => {
@@ -235,7 +236,7 @@ describe('a production server, where the sandbox is turned off', () => {
   afterAll(() => server.close());
 
   const OFF = /sandbox is turned off on this server/;
-  /** As it is where the operator has turned the sandbox off later. */
+  /** The state after the operator turned the sandbox off later. */
   const insertIntegration = async () => {
     await rowsOf(
       server,
@@ -245,7 +246,7 @@ describe('a production server, where the sandbox is turned off', () => {
     );
   };
 
-  it('refuses its integrations, grants, sign-in links and native sign-ins, and says why', async () => {
+  it('refuses sandbox integrations, grants, sign-in links and native sign-ins, with the reason', async () => {
     const integration = await request(server.url)
       .post('/connect/integrations')
       .set(application.basic)
@@ -277,7 +278,7 @@ describe('a production server, where the sandbox is turned off', () => {
     expect(native.body.message).toMatch(OFF);
   });
 
-  it('offers it on no page, even when the application has registered it', async () => {
+  it('offers the sandbox on no page, even if the application has registered it', async () => {
     await insertIntegration();
     const browser = new PageBrowser(server);
     const query = { client_id: application.clientId, redirect_uri: REDIRECT };
@@ -293,7 +294,7 @@ describe('a production server, where the sandbox is turned off', () => {
     }
   });
 
-  it('does not detect it as the provider of an address', async () => {
+  it('does not detect the sandbox as the provider of an address', async () => {
     const { body } = await request(server.url)
       .post('/connect/detect-provider')
       .send({
@@ -305,7 +306,7 @@ describe('a production server, where the sandbox is turned off', () => {
     expect(body).toMatchObject({ detected: false, provider_name: null });
   });
 
-  it('lets accounts that are connected already go on, and not sign in again', async () => {
+  it('keeps connected sandbox accounts working, and refuses to authenticate them again', async () => {
     const account = await createAccount(server.app, application, { email: 'old@sandbox.test' });
     await request(server.url).get('/account').set(account.bearer).expect(200);
     await request(server.url)
@@ -322,8 +323,8 @@ describe('a production server, where the sandbox is turned off', () => {
   });
 });
 
-describe('a production server whose operator has turned the sandbox on', () => {
-  it('connects accounts of it', async () => {
+describe('a production server with the sandbox turned on', () => {
+  it('connects sandbox accounts', async () => {
     const server = await startTestApp({ ROLES: 'api', NODE_ENV: 'production', SANDBOX: 'true' });
     try {
       const application = await createApplication(server.app);

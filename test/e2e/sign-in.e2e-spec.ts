@@ -73,12 +73,12 @@ describe('hosted sign-in', () => {
       });
     });
 
-    it('lets the request set how long the link works', async () => {
+    it('lets the request set the lifetime of the link', async () => {
       const { body } = await ask({ expires_in: '61' }).expect(200);
       expect(body.data.expires_at).toBe(Math.floor(clock.now().getTime() / 1000) + 61);
     });
 
-    it('keeps the link as a hash, and the settings sealed', async () => {
+    it('stores the link as a hash, and the settings encrypted', async () => {
       const link = new URL(
         await linkFor({ settings: { organization_unit: 'label' } }),
       ).searchParams.get('id');
@@ -100,24 +100,24 @@ describe('hosted sign-in', () => {
       ],
       ['another scheme', { redirect_uri: REDIRECT.replace('https', 'http') }, 'not registered'],
       [
-        'a path above',
+        'a parent path',
         { redirect_uri: 'https://app.example.test/callback/../x' },
         'not registered',
       ],
-      ['no address at all', { redirect_uri: 'javascript:alert(1)' }, 'not registered'],
+      ['a javascript: address', { redirect_uri: 'javascript:alert(1)' }, 'not registered'],
       ['an unknown provider', { provider: 'nowhere' }, 'provider: must be one of'],
       ['a provider without an integration', { provider: 'imap' }, 'no integration for imap'],
       ['an unknown scope', { scope: ['everything'] }, 'unknown scope "everything"'],
       ['a state that is too long', { state: 's'.repeat(256) }, 'state: must not be longer'],
       ['a state with a line break', { state: 'a\r\nSet-Cookie: b=c' }, 'control characters'],
-      ['a link that would be too short', { expires_in: 60 }, 'expires_in: must be between'],
+      ['a lifetime that is too short', { expires_in: 60 }, 'expires_in: must be between'],
       ['an unknown grant', { grant_id: '019aa1b2-0000-7000-8000-000000000001' }, 'grant_id'],
       [
-        'an account id that is none',
+        'an invalid account id',
         { account_id: "'; drop table" },
         'account_id: there is no such grant',
       ],
-      ['an address that is none', { login_hint: 'ada' }, 'login_hint'],
+      ['an invalid address', { login_hint: 'ada' }, 'login_hint'],
     ])('refuses %s', async (_, change, words) => {
       const { body } = await ask(change).expect(400);
       expect(body).toMatchObject({
@@ -131,7 +131,7 @@ describe('hosted sign-in', () => {
       ).toEqual([]);
     });
 
-    it('accepts redirect addresses of the application, and of no other', async () => {
+    it('accepts redirect addresses of the application, and of no other application', async () => {
       const own = 'https://own.example.test/';
       await request(server.url)
         .put(`/a/${application.clientId}`)
@@ -148,14 +148,14 @@ describe('hosted sign-in', () => {
       await request(server.url).post('/connect/auth').send({ redirect_uri: REDIRECT }).expect(401);
     });
 
-    it("refuses another application's grant to authenticate again", async () => {
+    it('refuses to authenticate a grant of another application', async () => {
       const foreign = await createAccount(server.app, await createApplication(server.app));
       await ask({ grant_id: foreign.id }).expect(400);
     });
   });
 
   describe('signing in', () => {
-    it('leads from the link over the password and the consent back to the application', async () => {
+    it('leads from the link through the password and the consent back to the application', async () => {
       await open({
         scope: ['email.send', 'calendar'],
         metadata: { vip: true },
@@ -190,7 +190,7 @@ describe('hosted sign-in', () => {
       });
     });
 
-    it('gives a code with which the application gets the token of the grant', async () => {
+    it('returns a code that the application exchanges for the token of the grant', async () => {
       await open();
       await signIn();
       await browser.submit('consent');
@@ -208,18 +208,18 @@ describe('hosted sign-in', () => {
       await exchange().expect(400);
     });
 
-    it('lets the user choose where the application does not', async () => {
+    it('lets the user choose the provider if the application does not', async () => {
       await open({ provider: null });
       expect(browser.page.text).toContain('Sign in to the sandbox');
     });
 
-    it('names the whole account where no scopes are asked for', async () => {
+    it('asks for consent to the whole account if no scopes are requested', async () => {
       await open();
       await signIn();
       expect(browser.page.text).toContain('Use everything in this account');
     });
 
-    it('shows a wrong password at its field, keeps the address and forgets the password', async () => {
+    it('shows a wrong password at its field, keeps the address and clears the password', async () => {
       await open();
       await browser.submit('credentials', { email: 'ada@sandbox.test', password: 'wrong' });
       expect(browser.page.status).toBe(422);
@@ -235,8 +235,8 @@ describe('hosted sign-in', () => {
 
     it.each([
       ['no address', { email: '' }, 'email', 'Enter the email address'],
-      ['an address that is none', { email: 'ada' }, 'email', 'not an email address'],
-      ['too long a password', { password: 'x'.repeat(1001) }, 'password', 'too long'],
+      ['an invalid address', { email: 'ada' }, 'email', 'not an email address'],
+      ['a password that is too long', { password: 'x'.repeat(1001) }, 'password', 'too long'],
     ])('shows %s at its field', async (_, values, field, words) => {
       await open();
       await browser.submit('credentials', { email: 'ada@sandbox.test', password: 'x', ...values });
@@ -244,7 +244,7 @@ describe('hosted sign-in', () => {
       expect(browser.error(field)).toContain(words);
     });
 
-    it('lets another account be chosen before consent', async () => {
+    it('lets the user choose another account before consent', async () => {
       const link = await open();
       await signIn('ada@sandbox.test');
       await browser.get(`${link}&again=true`);
@@ -253,7 +253,7 @@ describe('hosted sign-in', () => {
       expect((await grants()).map(({ email }) => email)).toEqual(['bo@sandbox.test']);
     });
 
-    it('lets another account be chosen at another provider, too', async () => {
+    it('lets the user choose another account at another provider', async () => {
       await registerSandbox(server, application, { provider: 'imap', name: 'Mail' });
       const link = await open({ provider: null });
       await browser.get(`${link}&provider=sandbox`);
@@ -266,7 +266,7 @@ describe('hosted sign-in', () => {
       expect(browser.page.text).toContain('bo@sandbox.test');
     });
 
-    it('shows every server that the application has named, also that of the calendars', async () => {
+    it('shows every server that the application has set, including the calendar server', async () => {
       await registerSandbox(server, application, {
         provider: 'imap',
         name: 'Mail',
@@ -279,7 +279,7 @@ describe('hosted sign-in', () => {
       });
     });
 
-    it('moves the focus to the wrong field, even among the servers', async () => {
+    it('moves the focus to the wrong field, even in the list of servers', async () => {
       await registerSandbox(server, application, {
         provider: 'imap',
         name: 'Mail',
@@ -294,7 +294,7 @@ describe('hosted sign-in', () => {
       expect(browser.page.text.match(/autofocus/g)).toHaveLength(1);
     });
 
-    it('counts refused passwords also by the user name at the server', async () => {
+    it('counts refused passwords also by the user name at the mail server', async () => {
       const name = 'sign-in-limits@sandbox.test';
       for (let attempt = 0; attempt < 10; attempt += 1) {
         await open();
@@ -315,7 +315,7 @@ describe('hosted sign-in', () => {
       expect(browser.page.status).toBe(429);
     });
 
-    it('shows the account that a second tab has signed in to before it continues with it', async () => {
+    it('shows an account that the user signed in to in a second tab before it asks for consent', async () => {
       const link = await open();
       await signIn('ada@sandbox.test');
       const consent = browser.form('consent');
@@ -327,7 +327,7 @@ describe('hosted sign-in', () => {
       expect(await grants()).toEqual([]);
     });
 
-    it('shows the scopes again when the integration asks for others meanwhile', async () => {
+    it('shows the scopes again if the integration changes them in the meantime', async () => {
       await open();
       await signIn();
       const consent = browser.form('consent');
@@ -343,7 +343,7 @@ describe('hosted sign-in', () => {
       expect((await browser.submit('consent')).status).toBe(303);
     });
 
-    it('takes no page of the credentials into a cache, a frame or a referrer', async () => {
+    it('forbids caching, framing and referrers for the page with the credentials', async () => {
       await open();
       const { headers } = browser.page;
       expect(headers.get('cache-control')).toBe('no-store');
@@ -356,7 +356,7 @@ describe('hosted sign-in', () => {
       expect(browser.page.text).not.toMatch(/<script|\son\w+=|\sstyle=|javascript:/i);
     });
 
-    it('serves the stylesheet under a name that changes with it', async () => {
+    it('serves the stylesheet under a name that changes with the content', async () => {
       await open();
       const [, path = ''] =
         /href="(\/connect\/login\/sign-in[^"]*\.css)"/.exec(browser.page.text) ?? [];
@@ -365,7 +365,7 @@ describe('hosted sign-in', () => {
       expect(browser.page.headers.get('cache-control')).toContain('immutable');
     });
 
-    it("shows the application's icon, and lets the page load it from there alone", async () => {
+    it("shows the application's icon, and allows the page to load images only from the icon's host", async () => {
       await request(server.url)
         .put(`/a/${application.clientId}`)
         .set(application.secretBasic)
@@ -379,7 +379,7 @@ describe('hosted sign-in', () => {
     });
   });
 
-  it('goes on where a page that answered a form is opened once more, as browsers do that were closed', async () => {
+  it('continues when a browser opens the address of a form with GET, as restored browser tabs do', async () => {
     await open();
     await browser.submit('credentials', { email: 'ada', password: 'x' });
     const { action } = browser.form('credentials');
@@ -393,8 +393,8 @@ describe('hosted sign-in', () => {
     }
   });
 
-  describe('leaving', () => {
-    it('asks for confirmation, then informs the application', async () => {
+  describe('cancelling', () => {
+    it('asks for confirmation, then redirects to the application with the error', async () => {
       const link = await open();
       await browser.get(link.replace('/login?', '/login/cancel?'));
       expect(browser.page.status).toBe(200);
@@ -412,7 +412,7 @@ describe('hosted sign-in', () => {
       expect(await grants()).toEqual([]);
     });
 
-    it('is possible at the consent page, and keeps nothing of the account', async () => {
+    it('is possible on the consent page, and stores nothing of the account', async () => {
       await open();
       await signIn();
       await browser.submit('deny');
@@ -449,7 +449,7 @@ describe('hosted sign-in', () => {
       expect(await grants()).toHaveLength(1);
     });
 
-    it('make one grant when the consent is sent many times at once', async () => {
+    it('create one grant if the consent is sent many times at once', async () => {
       await open();
       await signIn();
       const { action, fields } = browser.form('consent');
@@ -469,7 +469,7 @@ describe('hosted sign-in', () => {
       ).toHaveLength(1);
     });
 
-    it('end in one outcome when consent and refusal arrive together', async () => {
+    it('have one outcome if consent and refusal arrive together', async () => {
       await open();
       await signIn();
       const [yes, no] = [browser.form('consent'), browser.form('deny')];
@@ -484,7 +484,7 @@ describe('hosted sign-in', () => {
       expect(await grants()).toHaveLength(agreed ? 1 : 0);
     });
 
-    it('expire, also between the pages', async () => {
+    it('expire, even between two pages', async () => {
       const link = await open();
       await signIn();
       const consent = browser.form('consent');
@@ -506,14 +506,14 @@ describe('hosted sign-in', () => {
       '?id=%00',
       '?id[]=a&id[]=b',
       `?id=${'a'.repeat(10_000)}`,
-    ])('that nobody made are not found: %s', async (query) => {
+    ])('that do not exist are answered with 404: %s', async (query) => {
       await browser.get(`/connect/login${query}`);
       expect(browser.page.status).toBe(404);
       expect(browser.page.text).toContain('This link does not work');
       expect(browser.cookies.size).toBe(0);
     });
 
-    it('stop working when the redirect address is not registered any more', async () => {
+    it('stop working if the redirect address is no longer registered', async () => {
       const link = await linkFor();
       await request(server.url)
         .patch('/connect/integrations/sandbox')
@@ -525,7 +525,7 @@ describe('hosted sign-in', () => {
       expect(browser.page.text).not.toContain('app.example.test');
     });
 
-    it('make no grant when the integration is gone before the consent', async () => {
+    it('create no grant if the integration is deleted before the consent', async () => {
       const own = 'https://own.example.test/';
       await request(server.url)
         .put(`/a/${application.clientId}`)
@@ -543,7 +543,7 @@ describe('hosted sign-in', () => {
       expect(await grants()).toEqual([]);
     });
 
-    it('tell the application that a quickstart application has its account already', async () => {
+    it('report to a quickstart application that it already has its one account', async () => {
       application = await createApplication(server.app, { plan: 'quickstart' });
       await registerSandbox(server, application, { redirect_uris: [REDIRECT] });
       await createAccount(server.app, application);
@@ -580,7 +580,7 @@ describe('hosted sign-in', () => {
       expect((await stranger.post(action, values)).status).toBe(403);
     });
 
-    it('of the consent are good in the browser that has signed in, and in no other', async () => {
+    it('for the consent work only in the browser that signed in', async () => {
       const link = await open();
       await signIn();
       const { fields } = browser.form('consent');
@@ -594,14 +594,14 @@ describe('hosted sign-in', () => {
       expect(await grants()).toEqual([]);
     });
 
-    it('accept no foreign cookie', async () => {
+    it('replace a cookie that the server did not set', async () => {
       const link = await linkFor();
       browser.cookies.set('carillon-sign-in', '"><script>');
       await browser.get(link);
       expect(browser.cookies.get('carillon-sign-in')).toMatch(/^[0-9a-z]{40}$/);
     });
 
-    it('bear ten refused passwords; then the link has ended, and the application can be told', async () => {
+    it('allow ten refused passwords, after which the link has ended and the page leads back to the application', async () => {
       const link = await open();
       for (let attempt = 0; attempt < 10; attempt += 1) {
         await browser.submit('credentials', {
@@ -618,7 +618,7 @@ describe('hosted sign-in', () => {
       expect((await browser.get(link)).status).toBe(410);
     });
 
-    it('bear ten refused passwords for one address, by whichever link, and none of many at once slips through', async () => {
+    it('allow ten refused passwords for one address over all links, even for simultaneous attempts', async () => {
       const wrong = async () => {
         const one = new PageBrowser(server);
         await one.get(await linkFor());
@@ -653,7 +653,7 @@ describe('hosted sign-in', () => {
       ]);
     });
 
-    it('refuses another mailbox at its field', async () => {
+    it('refuses another mailbox and shows the error at the address field', async () => {
       const ada = await createAccount(server.app, application, {
         email: 'ada@sandbox.test',
         status: 'invalid',
@@ -667,7 +667,7 @@ describe('hosted sign-in', () => {
       ]);
     });
 
-    it('makes no grant when the account is disconnected meanwhile', async () => {
+    it('creates no grant if the account is disconnected in the meantime', async () => {
       const ada = await createAccount(server.app, application, { email: 'ada@sandbox.test' });
       await open({ grant_id: ada.id });
       await signIn();
@@ -680,7 +680,7 @@ describe('hosted sign-in', () => {
       expect(await grants()).toEqual([]);
     });
 
-    it('asks for the scopes the grant has where none are asked for', async () => {
+    it('asks for the scopes of the grant if no scopes are requested', async () => {
       const ada = await createAccount(server.app, application, {
         email: 'ada@sandbox.test',
         scope: ['calendar'],
@@ -719,7 +719,7 @@ describe('hosted sign-in', () => {
       expect(pages[2]).toContain('o&#39;brien&amp;co@sandbox.test');
     });
 
-    it('do not get into headers, and the browser goes where it should', async () => {
+    it('do not reach headers, and the browser is redirected to the right address', async () => {
       await open({ state: HOSTILE });
       await signIn();
       await browser.submit('consent');
@@ -730,7 +730,7 @@ describe('hosted sign-in', () => {
     });
   });
 
-  it('keeps accepted credentials sealed, and deletes them at the end', async () => {
+  it('stores accepted credentials encrypted, and deletes them at the end', async () => {
     const row = async () =>
       (
         await rowsOf<{ text: string; pending: string | null }>(

@@ -60,7 +60,10 @@ describe('/threads', () => {
 
   let ada: TestAccount;
   let lea: TestAccount;
-  /** Of `ada`: a conversation of three with an answer of hers and a draft, a mail with an attachment, a mail to more. */
+  /**
+   * Of `ada`: a thread with three messages (one reply is hers) and a draft. Two more threads are a
+   * message with an attachment and a message to more recipients.
+   */
   let lunch: Thread;
 
   async function fill(account: TestAccount) {
@@ -116,7 +119,7 @@ describe('/threads', () => {
     lunch = await threadOf(ada, 'Lunch');
   });
 
-  it('shows what a thread is made of', async () => {
+  it('returns a thread with its messages, folders and participants', async () => {
     expect(await get(ada, `/threads/${lunch.id}`)).toEqual(lunch);
     expect(lunch).toEqual({
       id: lunch.id,
@@ -154,7 +157,7 @@ describe('/threads', () => {
     });
   });
 
-  it('expands messages and drafts, without their bodies', async () => {
+  it('expands messages and drafts without their bodies', async () => {
     const thread = await get(ada, `/threads/${lunch.id}`, { view: 'expanded' });
     expect(thread).not.toHaveProperty('message_ids');
     expect(thread.messages.map(({ id }: { id: string }) => id)).toEqual(lunch.message_ids);
@@ -166,7 +169,7 @@ describe('/threads', () => {
     expect(listed).toEqual([thread]);
   });
 
-  it('lists threads with messages in every view, those with the newest message first', async () => {
+  it('lists threads with messages in every view, newest message first', async () => {
     const all = await subjects(ada);
     expect(all.toSorted()).toEqual(['Lunch', 'Menu']);
     expect(await get(ada, '/threads', { view: 'ids', limit: 1, offset: 1 })).toEqual([
@@ -222,13 +225,13 @@ describe('/threads', () => {
       ['Menu'],
     ],
     [{ limit: 0 }, []],
-  ])('finds by %j', async (query, expected) => {
+  ])('returns the right threads for %j', async (query, expected) => {
     expect((await subjects(ada, query)).toSorted()).toEqual(expected);
     const { count } = await get(ada, '/threads', { ...query, view: 'count' });
     if (query['limit'] === undefined) expect(count).toBe(expected.length);
   });
 
-  it('finds threads that were changed within a second', async () => {
+  it('finds threads by the second in which they changed', async () => {
     const [row] = await rowsOf<{ at: number }>(
       server,
       'select floor(extract(epoch from updated_at))::int as at from thread where id = $1',
@@ -300,7 +303,7 @@ describe('/threads', () => {
       expect(await get(ada, `/threads/${lunch.id}`)).toEqual(before);
     });
 
-    it('changes all messages, leaves drafts and what was sent where they are, and carries it to the provider', async () => {
+    it('changes all messages, leaves drafts and sent messages in their folders, and writes the changes to the provider', async () => {
       const archive = await folderId(ada, 'archive');
       const before = await get(ada, `/threads/${lunch.id}`);
       const { body } = await api(ada, 'put', `/threads/${lunch.id}`)
@@ -363,7 +366,7 @@ describe('/threads', () => {
       expect(body.version).toBe((await get(ada, `/threads/${lunch.id}`)).version);
     });
 
-    it('needs the scopes that messages need', async () => {
+    it('needs the same scopes as changes of messages', async () => {
       const mover = await createAccount(server.app, application, {
         scope: ['email.folders_and_labels', 'email.read_only'],
       });
@@ -374,7 +377,7 @@ describe('/threads', () => {
       await api(mover, 'put', `/threads/${UNKNOWN}`).send({ folder_id: UNKNOWN }).expect(404);
     });
 
-    it('follows the rules of labels, and does not spread values that were sent back unchanged', async () => {
+    it('follows the rules of labels, and does not spread labels that are sent back unchanged', async () => {
       const thread = await threadOf(lea, 'Lunch');
       expect(thread).not.toHaveProperty('folders');
       const names = async (id = thread.id) =>
@@ -408,6 +411,6 @@ describe('/threads', () => {
     });
   });
 
-  it('agrees with its messages after every kind of change', () =>
+  it('matches its messages after every kind of change', () =>
     expectThreadsRefreshed(server.app.get(Database)));
 });

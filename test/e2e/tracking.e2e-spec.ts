@@ -89,7 +89,7 @@ describe('tracking', () => {
       async () => (await list(account, { subject, in: folder }))[0],
     );
   }
-  /** Sends a message and gives what the recipient has got, and the id the sender knows it by. */
+  /** Sends a message. @returns the received message, the sender's copy and the response */
   async function sent(subject: string, extra: object = {}) {
     const response = await post({
       to: [{ email: bo.email }],
@@ -103,7 +103,7 @@ describe('tracking', () => {
     const copy = await arrived(ada, subject, 'sent');
     return { message, copy, job: response.body };
   }
-  /** Path and query of what is in the HTML, as this server answers it. */
+  /** The paths and queries of the tracking addresses in the HTML. */
   const marksOf = ({ body }: Message) => ({
     pixel: /src="https:\/\/mail\.example\.test\/base(\/t\/o\?i=[\w-]+)"/.exec(body)?.[1] ?? '',
     link: /href="https:\/\/mail\.example\.test\/base(\/t\/c\?l=[\w-]+)"/.exec(body)?.[1] ?? '',
@@ -114,7 +114,7 @@ describe('tracking', () => {
       .set('user-agent', `Mail 1.0 ${'x'.repeat(1_000)}`)
       .redirects(0);
 
-  it('reports the first opening and each click, and redirects to the target of the link', async () => {
+  it("reports the first opening and each click, and redirects to the link's target", async () => {
     const { message, copy, job } = await sent('first');
     expect(job.original_data).toMatchObject({ body: BODY, tracking: TRACKING });
     const { pixel, link } = marksOf(message);
@@ -208,7 +208,7 @@ describe('tracking', () => {
     });
   });
 
-  it('adds only the requested marks', async () => {
+  it('adds only the requested tracking', async () => {
     const plain = 'Plain & simple < text, https://example.test';
     const cases: [object, RegExp][] = [
       [
@@ -262,7 +262,7 @@ describe('tracking', () => {
     });
   });
 
-  it('counts nothing before the send time, after 90 days, or of what was never sent', async () => {
+  it('counts nothing before the send time, after 90 days, or for links that were never sent', async () => {
     const { message, copy } = await sent('times');
     const { pixel, link } = marksOf(message);
     const database = server.app.get(Database);
@@ -278,7 +278,7 @@ describe('tracking', () => {
       await shift(by);
       expect((await visit(pixel)).status).toBe(200);
       expect((await visit(link)).status).toBe(302);
-      // They are counted behind the answer, by the time there is then.
+      // Visits are counted after the response is sent, with the time of the count.
       await server.app.get(Hits).settled();
     }
     await shift('-89 days');
@@ -296,7 +296,7 @@ describe('tracking', () => {
     expect((await visit(pixel)).status).toBe(200);
   });
 
-  it('keeps the last fifty visits one by one, and the pace of a message', async () => {
+  it('stores the last fifty visits one by one, and reports each count at most once', async () => {
     const { message, copy } = await sent('many');
     const { link } = marksOf(message);
     const answers = await Promise.all(Array.from({ length: 100 }, () => visit(link)));
@@ -318,7 +318,7 @@ describe('tracking', () => {
     expect(Math.max(...clicks.map(({ recents }) => (recents as unknown[]).length))).toBe(50);
   });
 
-  it('ignores addresses it has not signed', async () => {
+  it('ignores addresses that the server has not signed', async () => {
     const { message } = await sent('signed');
     const { pixel, link } = marksOf(message);
     const [, openToken = ''] = pixel.split('=');
@@ -336,7 +336,7 @@ describe('tracking', () => {
     expect((await request(server.url).get('/openapi.json')).text).not.toContain('/t/c');
   });
 
-  it('reports each reply once, whoever sends it', async () => {
+  it('reports each reply once, from any sender', async () => {
     const { message, copy } = await sent('a question');
     const answers = () =>
       told('thread.replied').filter(
@@ -369,7 +369,7 @@ describe('tracking', () => {
         },
       },
     });
-    // Mail that answers the answer, of the account itself.
+    // A reply of the account itself to the reply.
     await post({ to: [{ email: bo.email }], body: '<p>Good</p>', reply_to_message_id: answer?.id });
     const second = await until('its own answer', async () => answers()[1]);
     expect(second.object_data.metadata).toMatchObject({
@@ -383,7 +383,8 @@ describe('tracking', () => {
       'x',
     ]);
     await until('another one', async () => answers().length === 3);
-    // The same mail once more, as a mailbox that is mirrored anew would bring it; and mail that is older than what is remembered.
+    // The same message once more, as a newly mirrored mailbox would bring it, and a message older
+    // than the time that is remembered.
     const again = (receivedAt: Date, messageIdHeader: string) =>
       server.app.get(Database).transaction(async (sql) => {
         const account = { accountId: ada.id, applicationId: application.id, email: ada.email };
@@ -415,7 +416,7 @@ describe('tracking', () => {
     await until('the last one', async () => answers().length === 4);
   });
 
-  it('reports no replies to untracked messages, no own copies and no delivery reports', async () => {
+  it("reports no replies to untracked messages, no copies of the sender's own messages and no read receipts", async () => {
     const silent = await sent('silent', { tracking: { opens: true } });
     const heard = await sent('heard', { to: [{ email: bo.email }, { email: ada.email }] });
     for (const { message } of [silent, heard])
@@ -444,7 +445,7 @@ describe('tracking', () => {
     ]);
   });
 
-  it('reports each bounce once, of tracked and untracked messages', async () => {
+  it('reports each bounce once, for tracked and untracked messages', async () => {
     const { copy } = await sent('bouncing', { tracking: undefined });
     const header = await headerOf(copy);
     const report = (about: string, action = 'failed') => [
@@ -489,7 +490,7 @@ describe('tracking', () => {
     expect(told('message.bounced')).toHaveLength(1);
   });
 
-  it('refuses tracking that it cannot store', async () => {
+  it('refuses invalid tracking settings', async () => {
     for (const tracking of [
       { opens: 1 },
       { payload: 'x'.repeat(5_001) },
@@ -503,7 +504,7 @@ describe('tracking', () => {
     }
   });
 
-  /** The Message-ID of a message. */
+  /** The Message-ID header of a message. */
   const headerOf = async ({ id }: Message): Promise<string> => {
     const [row] = await server.app
       .get(Database)

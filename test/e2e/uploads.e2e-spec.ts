@@ -21,14 +21,14 @@ interface FileView {
   size: number;
 }
 
-/** Bytes that differ from place to place, and from file to file. */
+/** Bytes that differ from position to position, and from file to file. */
 function bytesOf(size: number, seed = 1): Buffer {
   const bytes = Buffer.allocUnsafe(size);
   for (let at = 0; at < size; at += 1) bytes[at] = (at * 31 + (at >> 8) * seed) & 255;
   return bytes;
 }
 
-/** A form as it is on the wire. */
+/** A multipart form as it is sent. */
 function formOf(
   parts: readonly (readonly [header: string, content: string])[],
   end = '--b--\r\n',
@@ -120,7 +120,7 @@ describe('uploads', () => {
     ]);
   });
 
-  it('may be several at once, of any name, with fields between them', async () => {
+  it('may contain several files of any name, with fields between them', async () => {
     const { body, status } = await request(server.url)
       .post('/files')
       .set(bo.bearer)
@@ -147,7 +147,7 @@ describe('uploads', () => {
     expect((await get('/files?view=count', bo)).body).toEqual({ count: 3 });
   });
 
-  it('of 25 MB are taken, larger ones are refused and leave nothing', async () => {
+  it('of 25 MB are accepted, and larger ones are refused and leave nothing behind', async () => {
     const most = bytesOf(25 * MB);
     const file = await upload(most, 'most.bin');
     expect((await download(file.id)).bytes.equals(most)).toBe(true);
@@ -165,7 +165,7 @@ describe('uploads', () => {
     expect(await stored()).toEqual([{ files: 0, data: 0, chunks: 0 }]);
   });
 
-  it('that are no form, or a broken one, are refused and leave nothing', async () => {
+  it('that are not a form, or are a broken one, are refused and leave nothing behind', async () => {
     for (const [type, body] of [
       ['application/json', '{}'],
       ['text/plain', ''],
@@ -218,7 +218,7 @@ describe('uploads', () => {
     expect((await remove(odd.body[0].id)).status).toBe(200);
   });
 
-  it('are discarded when the client leaves', async () => {
+  it('are discarded if the client disconnects', async () => {
     const { hostname, port } = new URL(server.url);
     const socket = net.connect(Number(port), hostname);
     await once(socket, 'connect');
@@ -237,14 +237,14 @@ describe('uploads', () => {
     expect(await stored()).toEqual([{ files: 0, data: 0, chunks: 0 }]);
   });
 
-  it('break off a download when they are deleted during it', async () => {
+  it('abort a download when they are deleted during it', async () => {
     const file = await upload(bytesOf(20 * MB), 'long.bin');
     const response = await fetch(`${server.url}/files/${file.id}/download`, {
       headers: ada.bearer,
     });
     const reader = response.body?.getReader();
     await reader?.read();
-    // Buffers hold a part of it; the rest is not read before it is taken.
+    // Buffers hold part of the file. The server reads the rest only as fast as the client does.
     expect((await remove(file.id)).status).toBe(200);
     await expect(
       (async () => {
@@ -253,7 +253,7 @@ describe('uploads', () => {
     ).rejects.toThrow();
   });
 
-  it('cannot be deleted while an outbox message that is still to be sent names them', async () => {
+  it('cannot be deleted while an unsent outbox message names them', async () => {
     const file = await upload(bytesOf(9), 'later.bin');
     const later = Math.round(Date.now() / 1000) + 3_600;
     const outbox = (method: 'post' | 'patch' | 'delete', id = '', body: object = {}) =>
@@ -270,7 +270,7 @@ describe('uploads', () => {
       400,
       "Can't delete file that is attachment.",
     ]);
-    // The message is composed anew, with its file.
+    // The edit builds the message again, with its file.
     const edited = await outbox('patch', path, { subject: 'Again', send_at: later });
     expect([edited.status, edited.body.message]).toEqual([200, undefined]);
     expect((await remove(file.id)).status).toBe(400);
@@ -283,7 +283,7 @@ describe('uploads', () => {
     expect(gone.status).toBe(400);
   });
 
-  it('that nothing carries have a limit for each account', async () => {
+  it('that no draft or message uses are limited per account', async () => {
     const by = await createAccount(server.app, application);
     const file = await upload(bytesOf(9), 'a.bin', by);
     const sized = (size: number) =>
@@ -305,7 +305,7 @@ describe('uploads', () => {
     expect((await form(formOf([filePart('c')]), by)).status).toBe(200);
   });
 
-  it('may arrive at the same time', async () => {
+  it('may arrive simultaneously', async () => {
     const by = await createAccount(server.app, application);
     const sent = [bytesOf(3 * MB, 5), bytesOf(3 * MB, 7)];
     const files = await Promise.all(sent.map((bytes) => upload(bytes, 'side.bin', by)));
@@ -313,7 +313,7 @@ describe('uploads', () => {
       expect((await download(id, by)).bytes.equals(sent[at] ?? Buffer.alloc(0))).toBe(true);
   });
 
-  it('need a scope that writes', async () => {
+  it('need a scope that allows writing', async () => {
     const reader = await createAccount(server.app, application, { scope: ['email.read_only'] });
     expect((await form(formOf([filePart('a.txt')]), reader)).status).toBe(403);
     const sender = await createAccount(server.app, application, { scope: ['email.send'] });
@@ -322,7 +322,7 @@ describe('uploads', () => {
     expect((await remove('none')).status).toBe(404);
   });
 
-  it('are not attachments, which cannot be deleted', async () => {
+  it('are not attachments of received messages, which cannot be deleted', async () => {
     await deliver(server, ada, [
       'Subject: With a file', 'Content-Type: text/plain; name="a.txt"', 'Content-Disposition: attachment; filename="a.txt"',
       '', 'Good day.',

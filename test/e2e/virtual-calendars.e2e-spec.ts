@@ -80,7 +80,7 @@ describe('virtual calendars', () => {
     expect(token.body.scopes).toBe('calendar');
   });
 
-  it('are the same account, with the same calendars, when they are connected again', async () => {
+  it('are the same account with the same calendars if they are connected again', async () => {
     const before = await primary();
     const again = await connect({ email: EMAIL.toUpperCase(), scopes: undefined });
     expect(again.id).toBe(room.id);
@@ -89,7 +89,7 @@ describe('virtual calendars', () => {
     expect((await connect({ email: 'room-2@company.example.test' })).id).not.toBe(room.id);
   });
 
-  it('have only the calendar scope, even when more are requested', async () => {
+  it('have only the calendar scope, and refuse others', async () => {
     const asked = await Promise.all(
       SCOPES.filter((scope) => scope !== 'calendar').map((scope) =>
         authorize({ scopes: ['calendar', scope] }),
@@ -105,7 +105,7 @@ describe('virtual calendars', () => {
     expect((await patch(['calendar', 'email.send'])).body.error).toMatchObject({
       type: 'grant.scopes_conflict',
     });
-    // "None of its own" would be all.
+    // A scope of null would otherwise mean all scopes.
     expect((await patch(null)).body.data.scope).toEqual(['calendar']);
     expect((await patch([])).body.data).toMatchObject({
       scope: ['calendar'],
@@ -200,7 +200,7 @@ describe('virtual calendars', () => {
     ['post', '/send'],
     ['post', '/v2/outbox'],
     ['post', '/drafts'],
-  ] as const)('refuse %s %s, which needs a scope they cannot have', async (method, path) => {
+  ] as const)('refuse %s %s, because they cannot have the required scope', async (method, path) => {
     const answer = await call(method, path).send(
       method === 'post'
         ? { to: [{ email: 'bo@example.test' }], subject: 'x', body: 'x' }
@@ -227,7 +227,7 @@ describe('virtual calendars', () => {
     ]);
   });
 
-  it('count as an account of a quickstart application', async () => {
+  it('count as an account in a quickstart application', async () => {
     application = await createApplication(server.app, { plan: 'quickstart' });
     room = await connect();
     const { clientId: client_id, clientSecret: client_secret } = application;
@@ -240,7 +240,7 @@ describe('virtual calendars', () => {
     expect(second.status).toBe(403);
   });
 
-  it('are disconnected like every account', async () => {
+  it('are disconnected like any other account', async () => {
     await request(server.url)
       .delete(`/connect/grants/${room.id}`)
       .set(application.basic)
@@ -250,8 +250,8 @@ describe('virtual calendars', () => {
 
   it.each([
     ['no address', { email: undefined }, 'email_address'],
-    ['an address that is none', { email: 'room 1' }, 'email'],
-    ['settings that are text', { settings: 'x' }, 'settings'],
+    ['an invalid address', { email: 'room 1' }, 'email'],
+    ['settings that are a string', { settings: 'x' }, 'settings'],
     ['no name', { name: '' }, 'name'],
     ['an unknown scope', { scopes: ['calendar', 'everything'] }, 'everything'],
   ])('refuse %s', async (_, body, words) => {

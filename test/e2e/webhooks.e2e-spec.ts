@@ -50,7 +50,7 @@ describe('webhooks', () => {
   };
 
   describe('management', () => {
-    it('subscribes after the challenge, and lists, reads and deletes', async () => {
+    it('creates a webhook after the challenge, and lists, reads and deletes it', async () => {
       const { status, body } = await create();
       expect(status).toBe(200);
       expect(body).toEqual({
@@ -73,7 +73,7 @@ describe('webhooks', () => {
       expect((await call('get')).body).toEqual([]);
     });
 
-    it('keeps the query of the address, drops its fragment and repeated triggers, takes JSON as text', async () => {
+    it('keeps the query of the address, drops its fragment and repeated triggers, and accepts JSON sent as text/plain', async () => {
       const { status, body } = await call('post')
         .type('text/plain')
         .send(
@@ -92,13 +92,13 @@ describe('webhooks', () => {
       expect(receiver.received[0]?.url).toMatch(/^\/h\?a=b%20c&challenge=\w+$/);
     });
 
-    it('stores an inactive one without a challenge', async () => {
+    it('stores an inactive webhook without a challenge', async () => {
       const { body } = await create(valid({ state: 'inactive' }));
       expect(body.state).toBe('inactive');
       expect(receiver.received).toHaveLength(0);
     });
 
-    it('pages, and answers ids and count', async () => {
+    it('returns pages, ids and a count', async () => {
       const made: string[] = [];
       for (const name of ['a', 'b', 'c'])
         made.push(
@@ -122,9 +122,13 @@ describe('webhooks', () => {
       ['null callback_url', { callback_url: null }, /callback_url/],
       ['a number as callback_url', { callback_url: 5 }, /callback_url/],
       ['an empty callback_url', { callback_url: '' }, /^callback_url must be an https address/],
-      ['no address at all', { callback_url: 'hooks' }, /^callback_url must be an https address/],
       [
-        'http to the public',
+        'a callback_url that is not an address',
+        { callback_url: 'hooks' },
+        /^callback_url must be an https address/,
+      ],
+      [
+        'http to a public host',
         { callback_url: 'http://example.com/' },
         /^callback_url must be an https address/,
       ],
@@ -143,17 +147,21 @@ describe('webhooks', () => {
         { callback_url: 'https://a:b@example.com/' },
         /^callback_url must not contain a user name/,
       ],
-      ['an endless address', { callback_url: `https://example.com/${'a'.repeat(3000)}` }, /2048/],
+      [
+        'an address that is too long',
+        { callback_url: `https://example.com/${'a'.repeat(3000)}` },
+        /2048/,
+      ],
       [
         'an unknown trigger',
         { triggers: ['job.failed', 'job.exploded'] },
         /triggers\.1.*unknown trigger "job\.exploded"/,
       ],
       ['a number as trigger', { triggers: [1] }, /unknown trigger 1/],
-      ['no trigger', { triggers: [] }, /^triggers/],
-      ['a text as triggers', { triggers: 'job.failed' }, /^triggers/],
+      ['an empty list of triggers', { triggers: [] }, /^triggers/],
+      ['a string as triggers', { triggers: 'job.failed' }, /^triggers/],
       ['an unknown state', { state: 'sleeping' }, /^state/],
-      ['a state only we set', { state: 'failed' }, /^state/],
+      ['a state that only the server sets', { state: 'failed' }, /^state/],
     ])('refuses %s', async (_, overrides, message) => {
       const { status, body } = await create(valid(overrides));
       expect(status).toBe(400);
@@ -165,12 +173,12 @@ describe('webhooks', () => {
       expect(receiver.received).toHaveLength(0);
     });
 
-    it('refuses bodies that are no objects', async () => {
+    it('refuses bodies that are not objects', async () => {
       for (const wrong of ['[]', '"x"', '5', 'null', '{'])
         expect((await call('post').type('json').send(wrong)).status).toBe(400);
     });
 
-    it('has one webhook per address, also when two are asked for at once', async () => {
+    it('allows one webhook per address, even for simultaneous requests', async () => {
       await create();
       const again = await create(valid({ callback_url: `${receiver.origin.toUpperCase()}/hook` }));
       expect([again.status, again.body.type]).toEqual([409, 'invalid_request_error']);
@@ -178,7 +186,7 @@ describe('webhooks', () => {
       const both = await Promise.all([create(other), create(other)]);
       expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409]);
       expect(await stored()).toHaveLength(2);
-      // another application may have the same address
+      // another application may use the same address
       expect((await create(valid(), await createApplication(server.app))).status).toBe(200);
     });
 
@@ -221,7 +229,7 @@ describe('webhooks', () => {
       ['another body', reply(200, () => 'hello'), /not exactly the challenge/],
       ['an empty body', reply(200, () => ''), /not exactly the challenge/],
       [
-        'a line break after it',
+        'a line break after the challenge',
         reply(200, (challenge) => `${challenge}\n`),
         /not exactly the challenge/,
       ],
@@ -230,29 +238,36 @@ describe('webhooks', () => {
         reply(200, (challenge) => JSON.stringify(challenge)),
         /not exactly the challenge/,
       ],
-      ['201', reply(201, (challenge) => challenge), /answered 201 instead of 200/],
-      ['404', reply(404, (challenge) => challenge), /answered 404 instead of 200/],
+      ['status 201', reply(201, (challenge) => challenge), /answered 201 instead of 200/],
+      ['status 404', reply(404, (challenge) => challenge), /answered 404 instead of 200/],
       [
         'a redirect',
         (response, { url }) =>
           response.writeHead(302, { location: url.replace('/hook', '/elsewhere') }).end(),
         /answered 302 instead of 200/,
       ],
-      ['a reset', (_response, _request, socket) => socket.resetAndDestroy(), /connection broke/],
-    ])('%s: 400 with the reason, nothing stored, and no second try', async (_, behave, reason) => {
-      receiver.behave = behave;
-      const { status, body } = await create();
-      expect(status).toBe(400);
-      expect(body).toMatchObject({
-        type: 'invalid_request_error',
-        message: expect.stringMatching(/^callback_url did not pass the challenge: /),
-      });
-      expect(body.message).toMatch(reason);
-      expect(await stored()).toEqual([]);
-      expect(receiver.received).toHaveLength(1);
-    });
+      [
+        'a connection reset',
+        (_response, _request, socket) => socket.resetAndDestroy(),
+        /connection broke/,
+      ],
+    ])(
+      'answered with %s: refuses the webhook with the reason, stores nothing and does not try again',
+      async (_, behave, reason) => {
+        receiver.behave = behave;
+        const { status, body } = await create();
+        expect(status).toBe(400);
+        expect(body).toMatchObject({
+          type: 'invalid_request_error',
+          message: expect.stringMatching(/^callback_url did not pass the challenge: /),
+        });
+        expect(body.message).toMatch(reason);
+        expect(await stored()).toEqual([]);
+        expect(receiver.received).toHaveLength(1);
+      },
+    );
 
-    it('answers 400 after ten seconds when the receiver hangs', async () => {
+    it('answers 400 after ten seconds if the receiver does not respond', async () => {
       receiver.behave = () => undefined;
       const { status, body } = await create();
       expect([status, body.message]).toEqual([
@@ -262,7 +277,7 @@ describe('webhooks', () => {
       expect(await stored()).toEqual([]);
     });
 
-    it('answers 400 when the receiver cannot be reached', async () => {
+    it('answers 400 if the receiver cannot be reached', async () => {
       const wanted = valid();
       await receiver.stop();
       const { status, body } = await create(wanted);
@@ -286,7 +301,7 @@ describe('webhooks', () => {
       expect(receiver.received).toHaveLength(0);
       expect((await set(id, 'active')).body).toMatchObject({ id, state: 'active' });
       expect(receiver.received).toHaveLength(1);
-      expect((await set(id, 'active')).status).toBe(200); // active already: asked again
+      expect((await set(id, 'active')).status).toBe(200); // an active webhook is challenged again
       expect(receiver.received).toHaveLength(2);
     });
 
@@ -299,7 +314,7 @@ describe('webhooks', () => {
       expect(await rowOf(id)).toEqual(before);
     });
 
-    it('changes the state and nothing else', async () => {
+    it('changes only the state', async () => {
       const before = await rowOf(id);
       for (const [wrong, message] of [
         [{}, /state is required/],
@@ -318,7 +333,7 @@ describe('webhooks', () => {
         expect([status, body.message]).toEqual([400, expect.stringMatching(message)]);
       }
       expect(await rowOf(id)).toEqual(before);
-      // sent back as it was read
+      // unchanged fields may be sent back
       const { body } = await call('get', `/${id}`);
       expect((await call('put', `/${id}`).send({ ...body, state: 'inactive' })).status).toBe(200);
     });
@@ -334,7 +349,7 @@ describe('webhooks', () => {
     });
   });
 
-  describe('delivery, by the engine', () => {
+  describe('deliveries', () => {
     const delivered = (count: number) =>
       until(`${count} deliveries`, () =>
         Promise.resolve(receiver.posted.length >= count && receiver.posted),
@@ -342,7 +357,7 @@ describe('webhooks', () => {
     const attempts = async (id: string) =>
       (await call('get', `/${id}/deliveries`)).body as Record<string, unknown>[];
 
-    it('tells subscribers of a trigger, and only them, in signed JSON', async () => {
+    it('go only to webhooks with the trigger, as signed JSON', async () => {
       const { body: webhook } = await create();
       await create(
         valid({ callback_url: `${receiver.origin}/other`, triggers: ['event.created'] }),
@@ -377,7 +392,7 @@ describe('webhooks', () => {
       expect(receiver.posted).toHaveLength(1);
     });
 
-    it('tries again five seconds later, and shows both attempts, newest first', async () => {
+    it('are tried again after five seconds, and both attempts are listed newest first', async () => {
       receiver.behave = (response, request, socket) =>
         receiver.posted.length === 1
           ? response.writeHead(500).end('secret words of the receiver')
@@ -403,7 +418,7 @@ describe('webhooks', () => {
       expect((await call('get', `/${webhook.id}/deliveries?limit=x`)).status).toBe(400);
     });
 
-    it('does not delay other receivers when one hangs', async () => {
+    it('reach other receivers without delay if one receiver does not respond', async () => {
       const hanging = await Receiver.start();
       try {
         hanging.behave = () => undefined;
@@ -411,14 +426,14 @@ describe('webhooks', () => {
         await create();
         for (let round = 0; round < 20; round++) await happen(server.app, application);
         expect(await delivered(20)).toHaveLength(20);
-        // no more than its share is in flight, whatever waits
+        // a receiver has only its share of deliveries in flight, however many wait
         expect(hanging.posted.length).toBeLessThanOrEqual(8);
       } finally {
         await hanging.stop();
       }
     });
 
-    it('sends deliveries that wait for the pace of their webhook, without waking a worker earlier', async () => {
+    it('wait for the rate of their webhook, without waking a worker earlier', async () => {
       const id = await createWebhook(server.app, application, `${receiver.origin}/hook`);
       await database.query('update account_gate set slot_ms = 400 where account_id = $1', [id]);
       const heard: number[] = [];
@@ -435,7 +450,7 @@ describe('webhooks', () => {
       await delivered(2);
     });
 
-    it('sends missed events once when a failed webhook is activated again', async () => {
+    it('include each missed event once after a failed webhook is activated again', async () => {
       const { body: webhook } = await create();
       const id = webhook.id as string;
       await happen(server.app, application);
@@ -451,7 +466,7 @@ describe('webhooks', () => {
         `update webhook_event set id = overlay(id::text placing '01800000-0000' from 1 for 13)::uuid
          where id = (select max(id::text)::uuid from webhook_event where application_id = $1)`,
         [application.id],
-      ); // one is older than 72 hours
+      ); // one event is older than 72 hours
       expect((await set(id, 'active')).body.state).toBe('active');
       await until('three attempts', async () => (await attempts(id)).length === 3);
       expect(receiver.posted).toHaveLength(3);
@@ -463,7 +478,7 @@ describe('webhooks', () => {
       expect(open?.count).toBe(0);
     });
 
-    it('sends no events that happened while a webhook was inactive', async () => {
+    it('include no events from the time when a webhook was inactive', async () => {
       const { body: webhook } = await create();
       const other = await create(valid({ callback_url: `${receiver.origin}/keeps-events` }));
       expect(other.status).toBe(200);
@@ -471,7 +486,7 @@ describe('webhooks', () => {
       await happen(server.app, application);
       await delivered(1);
       await set(webhook.id, 'active');
-      // not even by the replay after a failure
+      // the replay after a failure does not send these events either
       await database.query(`update webhook set state = 'failed' where id = $1`, [webhook.id]);
       await set(webhook.id, 'active');
       await happen(server.app, application);

@@ -6,7 +6,8 @@ import { createAccount, createApplication, type TestApplication } from '../suppo
 import { syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-// The official client is CommonJS with static state and types of its own era: what is used of it is described here.
+// The official client is CommonJS with static state and outdated types. These interfaces describe
+// only what the tests use.
 interface SdkCalendar {
   id: string;
   name: string;
@@ -135,7 +136,7 @@ describe('nylas 6: calendars and events', () => {
     expect(await client.calendars.count()).toBe(0);
   });
 
-  it('saves an event again after reading it, and nothing is lost', async () => {
+  it('saves an event that it has read, without losing a field', async () => {
     const { id } = await newEvent({
       metadata: { team: 'sales' },
       notifications: [
@@ -162,7 +163,7 @@ describe('nylas 6: calendars and events', () => {
     });
   });
 
-  it('saves a recurring event again after reading it', async () => {
+  it('saves a recurring event that it has read', async () => {
     const { id } = await newEvent({
       recurrence: { rrule: ['RRULE:FREQ=WEEKLY'], timezone: 'UTC' },
     });
@@ -174,7 +175,7 @@ describe('nylas 6: calendars and events', () => {
     });
   });
 
-  it('lists by pages and filters, counts and deletes', async () => {
+  it('lists events in pages and with filters, counts and deletes them', async () => {
     for (let index = 0; index < 3; index += 1)
       await newEvent({ title: `Review ${index}`, when: { time: START + index } });
     expect((await client.events.list({ starts_after: START })).map(({ title }) => title)).toEqual([
@@ -189,7 +190,7 @@ describe('nylas 6: calendars and events', () => {
     expect(await client.events.count()).toBe(2);
   });
 
-  it('saves events whose participants are told, and again', async () => {
+  it('saves an event with and without notifying the participants', async () => {
     const account = await createAccount(server.app, application);
     const own = Nylas.with(account.token);
     const { id: calendarId } = await new Calendar(own, { name: 'Team' }).save();
@@ -210,7 +211,7 @@ describe('nylas 6: calendars and events', () => {
     expect(await told()).toEqual(['update bo@sandbox.test 1', 'invite bo@sandbox.test 0']);
   }); // prettier-ignore
 
-  it('generates calendar files of saved and of unsaved events', async () => {
+  it('generates calendar files for saved and unsaved events', async () => {
     const saved = await newEvent();
     expect(await saved.generateICS()).toMatch(/^BEGIN:VCALENDAR\r\n[^]*\r\nSUMMARY:Review\r\n/);
     const unsaved = new Event(client, { calendarId: calendar.id, title: 'Soon', when: { date: '2030-01-01' } });
@@ -219,7 +220,7 @@ describe('nylas 6: calendars and events', () => {
       expect(ics.split('\r\n')).toContain(line);
   }); // prettier-ignore
 
-  it('answers invitations', async () => {
+  it('responds to invitations', async () => {
     const account = await createAccount(server.app, application);
     const lines = ['UID:sdk', 'DTSTART:20300601T100000Z', 'DTSTAMP:20260101T000000Z', 'ORGANIZER:mailto:zoe@elsewhere.test'];
     const ics = ['BEGIN:VCALENDAR', 'METHOD:REQUEST', 'BEGIN:VEVENT', ...lines, `ATTENDEE:mailto:${account.email}`, 'END:VEVENT', 'END:VCALENDAR', ''];
@@ -231,7 +232,7 @@ describe('nylas 6: calendars and events', () => {
     expect(answered).toMatchObject({ id: event?.id, participants: [{ email: account.email, status: 'maybe' }] });
   }); // prettier-ignore
 
-  it('asks when people have time, and lists rooms', async () => {
+  it('asks for free and busy times and availability, and lists rooms', async () => {
     const account = await createAccount(server.app, application);
     const { calendars, resources } = Nylas.with(account.token);
     await newEvent({ participants: [] });
@@ -278,7 +279,7 @@ describe('nylas 6: calendars and events', () => {
     ]);
   });
 
-  it('reads our errors', async () => {
+  it("reads the server's errors", async () => {
     await expect(
       newEvent({ when: { startTime: START + 1, endTime: START } }),
     ).rejects.toMatchObject({

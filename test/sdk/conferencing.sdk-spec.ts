@@ -4,7 +4,8 @@ import { createApplication, type TestApplication } from '../support/factories.ts
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-// The official client is CommonJS with static state and types of its own era: what is used of it is described here.
+// The official client is CommonJS with static state and outdated types. These interfaces describe
+// only what the tests use.
 interface SdkEvent {
   id: string;
   title: string;
@@ -70,7 +71,7 @@ describe('nylas 6: virtual calendars and conferencing', () => {
   });
   afterAll(() => server.close());
 
-  it('lists the primary calendar of an account without a provider, makes another and saves it as it was read', async () => {
+  it('lists the primary calendar of a virtual account, creates another calendar and saves it as it was read', async () => {
     expect(await client.calendars.list()).toMatchObject([
       { name: 'room@example.test', isPrimary: true },
     ]);
@@ -84,7 +85,7 @@ describe('nylas 6: virtual calendars and conferencing', () => {
     });
   });
 
-  it('gets the details of a meeting it has asked for, and keeps them when it saves what it has read', async () => {
+  it('receives the details of a requested meeting, and keeps them when it saves the event as it was read', async () => {
     const [calendar] = await client.calendars.list();
     const event = new Event(client, {
       calendarId: calendar?.id,

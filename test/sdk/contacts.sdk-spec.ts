@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 
 const { default: Contact } = contactModule;
 
-/** The official client's contacts, as it comes. */
+/** Runs the contact calls of the unchanged official client. */
 describe('nylas@6.11.1, contacts', () => {
   let server: TestApp;
   let ada: TestAccount;
@@ -27,7 +27,7 @@ describe('nylas@6.11.1, contacts', () => {
   }); // prettier-ignore
   afterAll(() => server.close());
 
-  it('saves a contact, saves it again after reading it, and nothing is lost', async () => {
+  it('saves a contact that it has read, without losing a field', async () => {
     const client = Nylas.with(ada.token);
     const contact = new Contact(client, { givenName: 'Mia', surname: 'Berg' });
     contact.emailAddresses = [{ type: 'work', email: 'mia@example.test' }] as never;
@@ -51,7 +51,7 @@ describe('nylas@6.11.1, contacts', () => {
     await expect(client.contacts.find(again.id ?? '')).rejects.toMatchObject({ statusCode: 404 });
   }); // prettier-ignore
 
-  it('lists, counts, and gives groups and pictures', async () => {
+  it('lists and counts contacts, and reads groups and pictures', async () => {
     const client = Nylas.with(ada.token);
     const groups = await client.contacts.groups();
     expect(groups.map(({ name, path }) => [name, path])).toEqual([

@@ -4,7 +4,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 import { ChangeWatch } from '../../src/deltas/change-watch.ts';
 
-/** What a stream of the official client gives out as it comes. */
+/** A delta as the official client's stream emits it. */
 interface RawDelta {
   id: string;
   object: string;
@@ -13,7 +13,7 @@ interface RawDelta {
   attributes?: { name?: string };
 }
 
-/** The official client reads deltas in its ways: once, waiting, and as a stream. */
+/** Runs the official client's three ways to read deltas: one request, a long poll and a stream. */
 describe('nylas@6.11.1, deltas', () => {
   let server: TestApp;
   let ada: TestAccount;
@@ -43,7 +43,7 @@ describe('nylas@6.11.1, deltas', () => {
   const waiting = (count: number) =>
     until(`${count} to wait`, async () => server.app.get(ChangeWatch).size === count);
 
-  it('reads what has changed since a cursor, of the types it asks for', async () => {
+  it('reads the changes since a cursor, limited to the requested types', async () => {
     const cursor = await client.deltas.latestCursor(() => undefined);
     const id = await calendar('Work');
     const page = await client.deltas.since(cursor);
@@ -63,7 +63,8 @@ describe('nylas@6.11.1, deltas', () => {
 
   it('waits for the next change', async () => {
     const cursor = await client.deltas.latestCursor(() => undefined);
-    // The promise is of the answer's head, which comes with the first change.
+    // The promise resolves with the head of the response, which the server sends with the first
+    // change.
     const opened = client.deltas.longPoll(cursor, 60, { excludeTypes: ['event'] });
     await waiting(1);
     const id = await calendar('Later');
@@ -73,7 +74,7 @@ describe('nylas@6.11.1, deltas', () => {
     poll.close();
   });
 
-  it('streams changes as they come, hears beats in between, and ends when it is closed', async () => {
+  it('streams changes as they occur, receives heartbeats in between, and ends when the client closes the stream', async () => {
     const cursor = await client.deltas.latestCursor(() => undefined);
     const stream = await client.deltas.startStream(cursor, { includeTypes: ['calendar'] });
     const deltas: RawDelta[] = [];
@@ -81,7 +82,7 @@ describe('nylas@6.11.1, deltas', () => {
     stream
       .on('delta', (delta: RawDelta) => deltas.push(delta))
       .on('error', (e) => problems.push(e));
-    // The client takes up its timer anew with whatever it hears.
+    // The client restarts its timer each time it receives something.
     const heard = new Set([stream.timeoutId]);
     const [first, second] = [await calendar('first'), await calendar('second')];
     await until('both', async () => deltas.length === 2);

@@ -19,7 +19,7 @@ const { default: File } = fileModule;
 const { default: Message } = messageModule;
 const { default: Folder, Label } = folderModule;
 
-/** The official client changes mailboxes as it comes. */
+/** Runs the mailbox calls of the unchanged official client. */
 describe('nylas@6.11.1, mailboxes', () => {
   let server: TestApp;
   let ada: TestAccount;
@@ -79,7 +79,7 @@ describe('nylas@6.11.1, mailboxes', () => {
     );
   });
 
-  it('reads the answer to a move by a token that may move messages and not read them', async () => {
+  it('reads the response to a move with a token that may move messages but not read them', async () => {
     const account = await createAccount(server.app, application, { mirrored: true });
     await deliver(server, account, ['Subject: Hello', '', 'Good day.']);
     const client = Nylas.with(account.token);

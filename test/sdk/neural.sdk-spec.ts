@@ -13,7 +13,7 @@ const HTML = [
   '<div class="gmail_quote">On Monday Ada wrote:<blockquote>What do you think?</blockquote></div>',
 ].join('');
 
-/** The official client's calls of `neural`. */
+/** Runs the `neural` calls of the official client. */
 describe('nylas@6.11.1, neural', () => {
   let server: TestApp;
   let ada: TestAccount;
@@ -60,7 +60,7 @@ describe('nylas@6.11.1, neural', () => {
     expect(message?.text).toBe('Hi Ada,\n\nI love the new plan, it is great!');
   });
 
-  it('extracts signatures, and people from them', async () => {
+  it('extracts signatures, and contacts from the signatures', async () => {
     const [found] = await client.neural.extractSignature([id]);
     expect(found?.id).toBe(id);
     expect(found?.signature).toBe(
@@ -82,7 +82,7 @@ describe('nylas@6.11.1, neural', () => {
     expect(other?.signature).toContain('[Acme](https://acme.example)');
   });
 
-  it('cleans conversations, and finds the images of them again', async () => {
+  it('cleans conversations, and finds the images in a cleaned conversation', async () => {
     const [plain] = await client.neural.cleanConversation([id]);
     expect(plain?.conversation).toBe('Hi Ada,\n\nI love the new plan, it is great!');
     for (const imagesAsMarkdown of [true, false]) {
@@ -110,7 +110,7 @@ describe('nylas@6.11.1, neural', () => {
     });
   });
 
-  it('categorizes messages, and takes corrections', async () => {
+  it('categorizes messages, and accepts corrections', async () => {
     const [found] = await client.neural.categorize([id]);
     expect(found?.categorizer).toMatchObject({
       category: 'conversation',

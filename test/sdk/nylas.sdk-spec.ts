@@ -22,7 +22,7 @@ const { EventNotificationType } = eventNotificationModule;
 const { default: Webhook } = webhookModule;
 const { default: WebhookNotification } = notificationModule;
 
-/** The official Node client of this wire format, unchanged, against a running server. */
+/** Runs the unchanged official Node client against a running server. */
 describe('nylas@6.11.1', () => {
   let server: TestApp;
   let application: TestApplication;
@@ -69,7 +69,7 @@ describe('nylas@6.11.1', () => {
     expect(account.syncState).toBe('running');
   });
 
-  it('sends now and finds the job', async () => {
+  it('sends a message now and finds its job', async () => {
     const sent = await nylas.outbox.send(draft('SDK now'), { sendAt: 0 });
     expect(sent.status).toBe('pending');
     expect(sent.originalData?.subject).toBe('SDK now');
@@ -78,7 +78,7 @@ describe('nylas@6.11.1', () => {
     expect(job.isSuccessful()).toBe(true);
   });
 
-  it('schedules, edits and cancels', async () => {
+  it('schedules, edits and cancels a message', async () => {
     const sendAt = inSeconds(3600);
     const sent = await nylas.outbox.send(draft('SDK later'), {
       sendAt,
@@ -102,14 +102,14 @@ describe('nylas@6.11.1', () => {
     });
   });
 
-  it('lists jobs in pages of a hundred until there are no more', async () => {
+  it('lists all jobs in pages of a hundred', async () => {
     const jobs = await nylas.jobStatuses.list();
     expect(jobs.length).toBeGreaterThanOrEqual(2);
     expect(jobs.every(({ jobStatusId }) => jobStatusId)).toBe(true);
     expect(await nylas.jobStatuses.count()).toBe(jobs.length);
   });
 
-  it('lists, counts, filters and reads messages, also several and raw', async () => {
+  it('lists, counts, filters and reads messages, including several at once and raw messages', async () => {
     await nylas.outbox.send(draft('SDK to read', 'ada@sandbox.test'), { sendAt: 0 });
     const [message] = await until('the message to arrive', async () => {
       const found = await nylas.messages.list({ subject: 'SDK to read', in: 'inbox' });
@@ -205,7 +205,7 @@ describe('nylas@6.11.1', () => {
     expect(await nylas.events.list({ calendar_id: calendar.id ?? '' })).toEqual([]);
   });
 
-  it('keeps everything of a plain event through a read and a save', async () => {
+  it('keeps every field of a simple event when it reads and saves the event', async () => {
     const [calendar] = await nylas.calendars.list();
     const event = new Event(nylas, {
       calendarId: calendar?.id ?? '',
@@ -213,7 +213,8 @@ describe('nylas@6.11.1', () => {
       when: { date: '2030-05-01' },
     });
     await event.save();
-    // The provider gives it an identifier of its own.
+    // The provider assigns its own identifier to the event, so the test waits for the provider
+    // write.
     await ended(event.jobStatusId, 'successful');
     const before = await nylas.events.find(event.id ?? '');
     await before.save();
@@ -225,7 +226,7 @@ describe('nylas@6.11.1', () => {
     });
   });
 
-  it('manages webhooks and gets signed job notifications', async () => {
+  it('manages webhooks and receives signed notifications about jobs', async () => {
     const webhook = new Webhook(nylas, application.clientId, {
       callbackUrl: `${receiver.origin}/hooks`,
       state: 'active',
@@ -242,7 +243,7 @@ describe('nylas@6.11.1', () => {
         { object: 'job_status', type: 'job.successful', object_data: { account_id: ada.id } },
       ],
     });
-    // The client's own check of the signature.
+    // The client itself verifies the signature.
     const signature = String(delivery.headers['x-nylas-signature']);
     expect(WebhookNotification.verifyWebhookSignature(signature, delivery.body)).toBe(true);
     expect(WebhookNotification.verifyWebhookSignature(signature, Buffer.from('{}'))).toBe(false);
@@ -274,7 +275,8 @@ describe('nylas@6.11.1', () => {
   });
 
   it('connects an account natively', async () => {
-    // The client's own list of providers ends before ours: the first of the two calls is made by hand.
+    // The client's list of providers lacks some of ours, so the test sends the first of the two
+    // requests itself.
     const response = await fetch(`${server.url}/connect/authorize`, {
       method: 'POST',
       body: JSON.stringify({
@@ -294,7 +296,7 @@ describe('nylas@6.11.1', () => {
     );
   });
 
-  it('tells errors by status, type and message', async () => {
+  it('reports errors with status, type and message', async () => {
     await expect(nylas.calendars.find('nothing')).rejects.toMatchObject({
       statusCode: 404,
       type: 'invalid_request_error',

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 
 const { default: Draft } = draftModule;
 
-/** The official Node client, unchanged, and the mailing service of an application. */
+/** Runs the unchanged official Node client for an application with a mailing service. */
 describe('nylas@6.11.1, the mailing service', () => {
   let server: TestApp;
   let service: SendGridServer;
@@ -33,7 +33,7 @@ describe('nylas@6.11.1, the mailing service', () => {
     await service.stop();
   });
 
-  it('has the account confirmed by itself, and sees when it is', async () => {
+  it('reads whether the automatically requested confirmation of the account has been given', async () => {
     const enrolled = async () => service.senders[0]?.from_email === ada.email;
     await until('the account to be enrolled', enrolled);
     service.follow(ada.email);
@@ -41,7 +41,7 @@ describe('nylas@6.11.1, the mailing service', () => {
     expect([status.domainVerified, status.senderVerified]).toEqual([false, true]);
   });
 
-  it('takes over what the account may not send today, and the job says so', async () => {
+  it('sends through the mailing service when the account has reached its daily limit, and the job shows the route', async () => {
     const to = [{ email: 'quota@sandbox.test', name: 'Bo' }];
     const draft = new Draft(nylas, { subject: 'Over the limit', body: '<p>Hello</p>', to });
     const { jobStatusId = '' } = await nylas.outbox.send(draft, { sendAt: 0 });
@@ -61,7 +61,7 @@ describe('nylas@6.11.1, the mailing service', () => {
     ]);
   });
 
-  it('removes the account', async () => {
+  it('removes the account from the mailing service', async () => {
     await nylas.outbox.deleteSendGridSubUser(ada.email);
     expect(service.senders).toEqual([]);
     const status = await nylas.outbox.sendGridVerificationStatus();

@@ -10,7 +10,7 @@ const { default: Draft } = draftModule;
 const { default: File } = fileModule;
 const BO = { email: 'bo@elsewhere.test', name: 'Bo' };
 
-/** The official client sends as it comes. */
+/** Runs the send calls of the unchanged official client. */
 describe('nylas@6.11.1, sending', () => {
   let server: TestApp;
   let ada: TestAccount;
@@ -35,7 +35,7 @@ describe('nylas@6.11.1, sending', () => {
         .catch(() => undefined),
     );
 
-  it('sends a message, and the copy has the id of the answer', async () => {
+  it('sends a message whose copy has the id of the response', async () => {
     const client = Nylas.with(ada.token);
     const draft = new Draft(client, {
       subject: 'Direct',
@@ -51,7 +51,7 @@ describe('nylas@6.11.1, sending', () => {
     });
   });
 
-  it('sends a stored draft with its file, which then is a draft no more', async () => {
+  it('sends a stored draft with its file, and the draft disappears', async () => {
     const client = Nylas.with(ada.token);
     const file = new File(client, {
       filename: 'menu.txt',
@@ -72,7 +72,7 @@ describe('nylas@6.11.1, sending', () => {
     expect((await copyOf(message.id)).files).toMatchObject([{ filename: 'menu.txt' }]);
   });
 
-  it('sends with tracking, which the answer and the copy do not show', async () => {
+  it('sends with tracking, which neither the response nor the copy shows', async () => {
     const body = '<p>See <a href="https://there.test/menu">the menu</a></p>';
     const draft = new Draft(Nylas.with(ada.token), { subject: 'Tracked', body, to: [BO] });
     const message = await draft.send({
@@ -108,7 +108,7 @@ describe('nylas@6.11.1, sending', () => {
     expect(await copyOf(message.id)).toMatchObject({ subject: 'Raw', snippet: 'Good day' });
   });
 
-  it('tells what the server said when it refuses', async () => {
+  it("reports the server's error text if the server refuses a message", async () => {
     const draft = new Draft(Nylas.with(ada.token), {
       to: [{ email: 'rejected@sandbox.test', name: '' }],
     });

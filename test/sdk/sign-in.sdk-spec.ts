@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const REDIRECT = 'https://app.example.test/callback';
 
-/** The official client, unchanged, around the hosted sign-in. */
+/** Runs the unchanged official client through the hosted sign-in. */
 describe('nylas@6.11.1 and the hosted sign-in', () => {
   let server: TestApp;
   let application: TestApplication;

@@ -4,7 +4,7 @@ import { createAccount, createApplication, type TestAccount } from '../support/f
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-/** The official client reads and changes threads as it comes. */
+/** Runs the thread calls of the unchanged official client. */
 describe('nylas@6.11.1, threads', () => {
   let server: TestApp;
   let ada: TestAccount;
@@ -53,7 +53,7 @@ describe('nylas@6.11.1, threads', () => {
     await expect(client.messages.search('')).rejects.toThrow();
   });
 
-  it('lists, counts and finds them', async () => {
+  it('lists, counts and finds threads', async () => {
     const client = Nylas.with(ada.token);
     const threads = await client.threads.list({ in: 'inbox' });
     expect(threads.map(({ subject }) => subject).sort()).toEqual(['Hello', 'Other']);
@@ -91,7 +91,7 @@ describe('nylas@6.11.1, threads', () => {
   it.each([
     ['folders', () => ada],
     ['labels', () => lea],
-  ] as const)('saves flags and %s of all messages', async (unit, accountOf) => {
+  ] as const)('saves flags and %s of all messages in a thread', async (unit, accountOf) => {
     const client = Nylas.with(accountOf().token);
     const thread = await client.threads.first({ subject: 'Hello' });
     thread.unread = false;

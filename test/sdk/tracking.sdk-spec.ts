@@ -16,7 +16,7 @@ import { createWebhook } from '../support/webhook-fixture.ts';
 const { default: Draft } = draftModule;
 const { default: WebhookNotification } = notificationModule;
 
-/** The official client asks for tracking and reads what it is told. */
+/** Runs tracked sends of the official client and reads the resulting notifications. */
 describe('nylas@6.11.1, tracking', () => {
   let server: TestApp;
   let application: TestApplication;
@@ -60,7 +60,7 @@ describe('nylas@6.11.1, tracking', () => {
         .find((delta) => delta?.type === type),
     );
 
-  it('sends with tracking and is told of openings, clicks and answers', async () => {
+  it('sends with tracking and receives notifications about openings, clicks and replies', async () => {
     const [client, reader] = [Nylas.with(ada.token), Nylas.with(bo.token)];
     const draft = new Draft(client, {
       subject: 'SDK tracked',
