@@ -7,10 +7,10 @@ import { until } from '../support/until.ts';
 const SHIFTED_CLOCK = fileURLToPath(new URL('../support/shifted-clock.ts', import.meta.url));
 const MESSAGES = 80;
 
-/** Milliseconds since 1970 in an id of ours (UUIDv7). */
+/** Milliseconds since 1970, read from one of our ids (UUIDv7). */
 const instantOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 
-describe('two servers of which one has a clock ten minutes wrong', () => {
+describe('two servers, one of them with a clock that is ten minutes wrong', () => {
   let world: FaultWorld;
 
   beforeEach(async () => {
@@ -32,13 +32,14 @@ describe('two servers of which one has a clock ten minutes wrong', () => {
           { nodeArguments: ['--import', SHIFTED_CLOCK] },
         ),
       ]);
-      // Whoever is asked first takes all it can: until both have something in hand, nobody is served.
+      // The first server to claim takes all the rows it can. So the mail server is slow until both
+      // servers have claimed some.
       await world.sink.behave({
         delayMs: [100, 200],
         hang: world.accounts.map(({ email }) => email),
       });
       const senders = new Set<number>();
-      const both = until('both to send', async () => {
+      const both = until('both servers to send', async () => {
         const rows = await world.sql.query<{ pid: number }>(
           'select distinct w.pid from send_job j join worker w on w.id = j.worker_id where j.state = 1',
         );
@@ -49,14 +50,15 @@ describe('two servers of which one has a clock ten minutes wrong', () => {
       const posting = postMessages(world, {
         messages: MESSAGES,
         server: (n) => servers[(n >> 1) % 2],
-        // Half of them at once, half of them later.
+        // Half of the messages are due at once, half of them later.
         message: (n) => ({
           ...usualMessage(n),
           ...(n % 2 === 0 ? {} : { send_at: dueAt + (n % 3) }),
         }),
       });
       const [accepted] = await Promise.all([posting, both]);
-      // Ids are made by the clock of their process: the one is wrong indeed.
+      // Each process makes ids with its own clock, so half of the ids prove that one clock is
+      // wrong.
       const offMs = accepted.map((id) => Math.abs(instantOf(id) - Date.now()));
       expect(offMs.filter((ms) => ms > 500_000)).toHaveLength(MESSAGES / 2);
       await world.settled();

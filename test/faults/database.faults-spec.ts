@@ -16,7 +16,7 @@ const MESSAGES = sized(200, 600);
 
 describe('a database that fails while servers work', () => {
   let database: CrashingPostgres;
-  /** Between the servers and the database. */
+  /** The network between one of the servers and the database. */
   let network: TcpProxy;
   let world: FaultWorld;
   let url: URL;
@@ -31,7 +31,7 @@ describe('a database that fails while servers work', () => {
     url = new URL(database.url);
     url.hostname = '127.0.0.1';
     url.port = String(network.port);
-    // Under a name of its own, by which the network knows its connections.
+    // This server uses its own role name, by which the proxy recognises its connections.
     await world.sql.query(`create role far superuser login password '${url.password}'`);
     const farUrl = new URL(url);
     farUrl.username = 'far';
@@ -57,7 +57,7 @@ describe('a database that fails while servers work', () => {
     await client.connect();
     return client;
   };
-  /** Every connection of ours, whatever it is doing. */
+  /** Ends every connection of the servers, whatever it is doing. */
   const terminateAll = async () => {
     const client = await administrator();
     await client.query(
@@ -67,21 +67,24 @@ describe('a database that fails while servers work', () => {
     await client.end();
   };
 
-  it('makes a server that starts before it wait until it is up', async () => {
+  it('makes a server that starts before it wait until the database is up', async () => {
     await database.crash();
     let waits = true;
     const starting = world.startServer({ DATABASE_URL: url.href }).finally(() => (waits = false));
-    await until('the servers that run to notice', async () => !(await isReady(near)));
+    await until(
+      'the running servers to report that they are not ready',
+      async () => !(await isReady(near)),
+    );
     expect(waits).toBe(true);
     await database.restart();
     expect(await (await starting).stop()).toBe(0);
     await until(
-      'the servers that run to be ready',
+      'the running servers to be ready',
       async () => (await isReady(near)) && (await isReady(far)),
     );
   }, 240_000);
 
-  it('loses and doubles nothing when it crashes, drops connections, cannot be reached or is full, and callers get 503 meanwhile', async () => {
+  it('causes no loss and no duplicates when it crashes, drops connections, cannot be reached or is full; callers get 503 meanwhile', async () => {
     const answers = new Map<number, number>();
     let last = 0;
     const onAnswer = ({ status }: Answer) => {
@@ -95,7 +98,7 @@ describe('a database that fails while servers work', () => {
       callers: 4,
       server: () => (posted++ % 3 === 0 ? far : near),
       onAnswer,
-      // As long as something is broken, there is something to send.
+      // Posting is slowed down, so that there is still something to send in every failure.
       pace: (n) => (load.goes ? delay((n % 4) * 200) : Promise.resolve()),
     });
     const calendars: string[] = [];
@@ -123,16 +126,17 @@ describe('a database that fails while servers work', () => {
       const before = calendars.length;
       await until('some work', async () => calendars.length > before + 3);
       await database.crash();
-      await until('the callers to notice', async () => last === 503);
+      await until('callers to get 503', async () => last === 503);
       expect((await fetch(`${near.url}/health/live`)).status).toBe(200);
       await database.restart();
     }
 
     await until(
-      'both to be ready again',
+      'both servers to be ready again',
       async () => (await isReady(near)) && (await isReady(far)),
     );
-    // The one cannot reach it, and is not told so; meanwhile the other has troubles of its own.
+    // One server's packets to the database disappear without an error. Meanwhile the other server
+    // meets the failures below.
     network.dark((first) => first.includes('user\0far\0'));
     const light = delay(DARK_MS).then(() => network.light());
     let terminations = 0;
@@ -145,13 +149,13 @@ describe('a database that fails while servers work', () => {
     try {
       for (;;) taken.push(await administrator());
     } catch (error) {
-      expect((error as { code?: string }).code).toBe('53300'); // too many connections: now it is full
+      expect((error as { code?: string }).code).toBe('53300'); // too_many_connections: every connection slot is taken
     }
-    await until('the callers to notice', async () => last === 503);
+    await until('callers to get 503', async () => last === 503);
     await Promise.all(taken.map((client) => client.end()));
     await light;
     await until(
-      'both to be ready again',
+      'both servers to be ready again',
       async () => (await isReady(near)) && (await isReady(far)),
     );
     network.reset();
@@ -173,7 +177,8 @@ describe('a database that fails while servers work', () => {
       faults: `${CRASHES} crashes, ${terminations + 1} terminations, 1 cut, 1 reset, 1 full`,
       accepted,
     });
-    // Each calendar and event is at the provider once, also those that were stored without an answer.
+    // Each calendar and event exists at the provider once, even if no response confirmed that it
+    // was stored.
     expect(
       await world.count('select count(*) as n from sandbox_calendar where not is_primary'),
     ).toBe(await world.count('select count(*) as n from calendar where not is_primary'));
@@ -182,12 +187,12 @@ describe('a database that fails while servers work', () => {
     );
     const ended = await world.sql.query('select distinct status from job_status');
     expect(ended).toEqual([{ status: 'successful' }]);
-    // Every notification arrived; repeats carry the same id.
-    const told = new Set(
+    // Every webhook event arrived. A repeated delivery has the same id.
+    const received = new Set(
       world.receiver.received.map(({ headers }) => String(headers['webhook-id'])),
     );
     const events = await world.sql.query<{ id: string }>('select id from webhook_event');
-    expect(events.filter(({ id }) => ![...told].some((name) => name.includes(id)))).toEqual([]);
+    expect(events.filter(({ id }) => ![...received].some((name) => name.includes(id)))).toEqual([]);
     for (const server of [near, far]) {
       expect(server.output()).not.toContain('deadlock');
       expect(await server.stop()).toBe(0);

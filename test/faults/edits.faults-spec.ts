@@ -11,7 +11,7 @@ const PER_ROUND = 200;
 const CALLERS = 8;
 const ACCOUNTS = 25;
 
-/** A message that is changed or cancelled in the moment in which it is sent. */
+/** A message that is changed or cancelled at the moment of sending. */
 interface Race {
   id: string;
   account: FaultAccount;
@@ -50,11 +50,17 @@ describe('edits and cancellations at the moment of sending', () => {
     race.answer = await call(server, race.account, race.method, `/v2/outbox/${race.id}`, { body });
   };
 
-  it(`are answered in agreement with what the mail server got, ${ROUNDS * PER_ROUND} times`, async () => {
+  it(`get responses that agree with what the mail server received, ${ROUNDS * PER_ROUND} times`, async () => {
     const races: Race[] = [];
-    /** Milliseconds after the due time at which as many are too late as in time, as far as is known. */
+    /**
+     * Current estimate of the delay after the due time, in milliseconds, at which half of the
+     * requests come too late.
+     */
     let middle = 100;
-    /** How long it takes to post a round here: they are due when all of them are accepted. */
+    /**
+     * Milliseconds that posting a round took last time. The next round is due after all of its
+     * messages are accepted.
+     */
     let postingMs = 2_000;
     for (let round = 0; round < ROUNDS; round += 1) {
       const begun = Date.now();
@@ -78,7 +84,7 @@ describe('edits and cancellations at the moment of sending', () => {
     }
     await world.settled();
     await until(
-      'the last notification',
+      'the last webhook delivery',
       async () => (await world.count('select count(*) as n from hook_job')) === 0,
     );
 
@@ -97,7 +103,7 @@ describe('edits and cancellations at the moment of sending', () => {
     expect(wrong).toEqual([]);
     const answers = (method: string, status: number) =>
       races.filter((race) => race.method === method && race.answer?.status === status).length;
-    // It was a race: for each kind of request some came in time, and some too late.
+    // For each kind of request, some came in time and some too late. Otherwise there was no race.
     for (const method of ['PATCH', 'DELETE']) {
       for (const status of [200, 409]) expect(answers(method, status)).toBeGreaterThan(10);
     }

@@ -8,17 +8,18 @@ import { until } from '../support/until.ts';
 const MESSAGES = sized(300, 2_000);
 const SERVERS = 4;
 const KILL_EVERY_MS = 1_000;
-/** So many come in between two deaths, however fast the machine is. */
+/** Messages accepted between two kills, however fast the machine is. */
 const MESSAGES_PER_KILL = 100;
 
-describe('four servers of which one is killed every second', () => {
+describe('four servers, one of which is killed every second', () => {
   let world: FaultWorld;
   let fleet: Fleet | undefined;
 
   beforeAll(async () => {
-    // Every fifth account has no Sent folder to ask.
+    // Every fifth account has no Sent folder that could be searched.
     world = await FaultWorld.start({ accounts: 50, withoutSentFolder: (index) => index % 5 === 4 });
-    // The record is made somewhere within this time, and the answer at its end: what is killed in between is in doubt.
+    // The mail server stores a message at some point in this time, and answers at its end. A kill
+    // between the two leaves an unknown outcome.
     await world.sink.behave({ delayMs: [50, 400] });
   });
   afterAll(async () => {
@@ -26,7 +27,7 @@ describe('four servers of which one is killed every second', () => {
     await world.close();
   });
 
-  it('lose no message, and send none twice where the provider has a Sent folder to search', async () => {
+  it('lose no message, and send none twice if the provider has a Sent folder to search', async () => {
     fleet = await Fleet.start(world, SERVERS, { SEND_SLOTS: '16' });
     const servers = fleet;
     const begun = performance.now();

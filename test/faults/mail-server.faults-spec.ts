@@ -9,11 +9,17 @@ import { TcpProxy, type Verdict } from '../support/tcp-proxy.ts';
 
 const MESSAGES = sized(200, 1_000);
 const ACCOUNTS = 40;
-/** Before the content: longer than this machine ever stands still, or a slow start would count as the cut. */
+/**
+ * Timeout before the message content. It must be longer than any stall of the test machine, because
+ * a slow start would count as the cut.
+ */
 const PATIENCE_MS = '6000';
 const CONFIRMATION_MS = '1500';
 
-/** Two accounts, one without a Sent folder, behind a proxy that cuts their first message. */
+/**
+ * Two accounts, one of them without a Sent folder, behind a proxy that cuts the connection of their
+ * first message.
+ */
 interface Case {
   point: SmtpPoint;
   verdict: Verdict;
@@ -21,9 +27,15 @@ interface Case {
   proxy: TcpProxy;
 }
 
-/** The server has the whole message and may have accepted it; before, the client knows that it has not. */
-const DOUBTFUL: readonly SmtpPoint[] = ['dot', 'dot answered'];
-/** A long message on its way: how much of it the client could give away before it was told is a matter of luck. */
+/**
+ * From these points on, the server has the whole message and may have accepted it. Before them, the
+ * client knows that it has not.
+ */
+const MAY_BE_ACCEPTED: readonly SmtpPoint[] = ['dot', 'dot answered'];
+/**
+ * At this point a long message is partly written. How much the client has written when it notices
+ * the cut depends on timing.
+ */
 const EITHER: readonly SmtpPoint[] = ['content begun'];
 
 describe('a mail server and a network that fail at every point of a message', () => {
@@ -64,7 +76,7 @@ describe('a mail server and a network that fail at every point of a message', ()
     for (const { proxy } of cases) await proxy.stop();
   });
 
-  it('lose no message when they cut a connection, and leave the outcome unknown only where the server may have accepted it', async () => {
+  it('lose no message when a connection is cut, and leave the outcome unknown only if the server may have accepted the message', async () => {
     const ids = await Promise.all(
       cases.map(async ({ point }, index) => {
         const account = world.accounts[ACCOUNTS + index] as FaultAccount;
@@ -95,7 +107,7 @@ describe('a mail server and a network that fail at every point of a message', ()
         cuts: 1,
         outcome: EITHER.includes(point)
           ? expect.any(String)
-          : DOUBTFUL.includes(point)
+          : MAY_BE_ACCEPTED.includes(point)
             ? 'unknown'
             : 'not-sent',
       })),
@@ -107,7 +119,7 @@ describe('a mail server and a network that fail at every point of a message', ()
     expect(statuses).toEqual([{ status: 'successful' }]);
   });
 
-  it('lose no message by greylisting, cuts and silence, and double one only where there is no Sent folder to search', async () => {
+  it('lose no message through greylisting, cuts and silence, and duplicate messages only if there is no Sent folder to search', async () => {
     await world.sink.behave({
       seed: 20,
       delayMs: [0, 10],

@@ -9,7 +9,10 @@ const ACCOUNTS = sized(50, 200);
 const PER_ACCOUNT = 50;
 const MESSAGES = ACCOUNTS * PER_ACCOUNT;
 
-/** $1 how many, $2 when: copies of every message there is, each with ids and a Message-ID of its own; the originals are due then, too. */
+/**
+ * $1 is the number of copies, $2 the due time. Copies every message, with its own ids and
+ * Message-ID. The originals become due at $2 too.
+ */
 const COPY = `
   with copy as materialized (
     select m.id as original, gen_random_uuid() as id,
@@ -41,14 +44,14 @@ describe(`${MESSAGES} messages due in the same second, over ${ACCOUNTS} accounts
   });
   afterAll(() => world.close(), 30_000);
 
-  it('are all sent while the mail server hangs for one account, whose messages are sent as soon as it answers', async () => {
-    // Patience beyond the test: what hangs, hangs.
+  it("are all sent while the mail server hangs for one account; that account's messages are sent once its server answers again", async () => {
+    // The timeout is longer than the test, so a hanging connection stays open.
     const environment = { SMTP_COMMAND_MS: '600000' };
     const servers = await Promise.all([
       world.startServer(environment),
       world.startServer(environment),
     ]);
-    // Until they are copied none is due, however long it takes to post them.
+    // No message is due until all are copied, however long posting takes.
     const later = Math.ceil(Date.now() / 1000) + 3_600;
     const accepted: string[] = [];
     const poster = async (first: number) => {
@@ -69,7 +72,7 @@ describe(`${MESSAGES} messages due in the same second, over ${ACCOUNTS} accounts
     await world.sql.query(COPY, [PER_ACCOUNT - 1, new Date(dueAt * 1000)]);
 
     await until(
-      'everybody else to be served',
+      'all other accounts to be served',
       async () => {
         const { accepted: served } = await world.sink.counts();
         return served === (ACCOUNTS - 1) * PER_ACCOUNT;
@@ -79,7 +82,10 @@ describe(`${MESSAGES} messages due in the same second, over ${ACCOUNTS} accounts
     const { bySender, hanging } = await world.sink.counts();
     expect(bySender[world.accounts[0]?.email ?? '']).toBeUndefined();
     expect(hanging).toBeGreaterThan(0);
-    await until('their jobs to end', async () => (await world.open()) === PER_ACCOUNT);
+    await until(
+      'only the jobs of the hanging account to be left',
+      async () => (await world.open()) === PER_ACCOUNT,
+    );
 
     await world.sink.release();
     await world.settled();

@@ -6,7 +6,10 @@ import { ReminderStorm } from '../support/reminder-storm.ts';
 import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';
 
-/** 100000 is the whole storm: due within ten minutes. Without it, one that CI has time for. */
+/**
+ * 100000 is the whole storm, due within ten minutes. Without this variable the storm is small
+ * enough for CI.
+ */
 const WHOLE = process.env['REMINDER_STORM'];
 const REMINDERS = Number(WHOLE ?? sized(500, 2_000));
 const PER_EVENT = 10;
@@ -16,7 +19,7 @@ const KILL_EVERY_MS = Number(
 );
 const RECOVERY_MS = 180_000;
 
-describe('two servers of which one is killed again and again while reminders leave and their events change', () => {
+describe('two servers, one of which is killed repeatedly while reminders leave and their events change', () => {
   let world: FaultWorld;
   let fleet: Fleet | undefined;
   beforeAll(async () => {
@@ -29,7 +32,7 @@ describe('two servers of which one is killed again and again while reminders lea
   });
 
   it(
-    'send each wanted reminder once, and no reminder that was withdrawn',
+    'send each wanted reminder once, and no withdrawn reminder',
     async () => {
       fleet = await Fleet.start(world, 2, {
         SMS_GATEWAY: 'http',
@@ -47,7 +50,7 @@ describe('two servers of which one is killed again and again while reminders lea
       await storm.change();
       await fleet.endKilling();
       await until(
-        'every reminder to have met its fate',
+        'every reminder to have a final status',
         async () => (await world.count('select count(*) as n from reminder_job')) === 0,
         RECOVERY_MS,
       );
@@ -94,11 +97,12 @@ describe('two servers of which one is killed again and again while reminders lea
         stale: [],
       });
       expect(fleet.kills).toBeGreaterThan(0);
-      // Its fate is told as it was; of texts and webhooks that were taken back in doubt nobody can tell.
-      const told = await world.sql.query<{ status: string; type: string; n: number }>(
+      // The stored statuses of emails agree with the emails sent. A text or webhook withdrawn while
+      // its outcome was unknown cannot be checked.
+      const reported = await world.sql.query<{ status: string; type: string; n: number }>(
         'select status, type, count(*) as n from reminder group by 1, 2',
       );
-      const sent = told.filter(({ status }) => status === 'sent');
+      const sent = reported.filter(({ status }) => status === 'sent');
       const mails = Map.groupBy(
         storm.fires,
         ({ slot, key, due }) => slot.startsWith('email') && `${key} ${due}`,
@@ -107,7 +111,7 @@ describe('two servers of which one is killed again and again while reminders lea
       expect(sent.find(({ type }) => type === 'email')?.n).toBe(mails.size);
       expect(sent.reduce((sum, { n }) => sum + n, 0)).toBeLessThanOrEqual(count.fired);
       expect(
-        told
+        reported
           .map(({ status }) => status)
           .filter((status) => status === 'scheduled' || status === 'failed'),
       ).toEqual([]);

@@ -56,12 +56,13 @@ describe('a server that is killed while it sends reminders', () => {
   const post = (path: string, body: object) =>
     request(seed.url).post(path).set(ada.bearer).send(body).expect(200);
 
-  it('loses no reminder, and sends no email and no text twice', async () => {
+  it('loses no reminder and sends no email and no text twice', async () => {
     const calendar = await post('/calendars', { name: 'Work' });
     const event = await post('/events', {
       calendar_id: calendar.body.id,
       title: 'All hands',
-      // Due now; the event is far enough away for the killed to come back.
+      // The reminders are due now. The event is far enough in the future for the killed servers to
+      // restart before it begins.
       when: { time: Math.floor(Date.now() / 1000) + 600 },
       participants: Array.from({ length: PEOPLE }, (_, index) => ({
         email: `guest-${index}@example.test`,
@@ -74,29 +75,30 @@ describe('a server that is killed while it sends reminders', () => {
       ],
     });
     const all = 2 * PEOPLE + 1;
-    // One at a time: each server is killed while there is much left to do, however late it is noticed that some are sent.
+    // One reminder at a time, so that much work is left when each server is killed, even if this
+    // test notices the first sent ones late.
     await sql.query('insert into account_gate (account_id, max_in_flight) values ($1, 1)', [
       ada.id,
     ]);
 
     for (const part of [0.2, 0.5, 0.8]) {
       const server = await start();
-      await until('some to be sent', async () => (await sent()) >= all * part, 60_000);
+      await until('some reminders to be sent', async () => (await sent()) >= all * part, 60_000);
       await server.kill();
     }
     expect(await sent()).toBeLessThan(all);
     await start();
-    await until('all to be sent', async () => (await sent()) === all, 90_000);
+    await until('all reminders to be sent', async () => (await sent()) === all, 90_000);
 
     expect(await count('select count(*) as n from reminder_job')).toBe(0);
     expect(await count('select count(*) as n from sms_message')).toBe(PEOPLE);
-    // The sandbox counts hand-overs per mailbox: a second one to a guest would show.
+    // The sandbox counts hand-offs per mailbox, so a second email to a guest would show.
     const mailboxes = await sql.query<{ modseq: number }>(
       `select modseq from sandbox_mailbox where address like 'guest-%'`,
     );
     expect(mailboxes).toHaveLength(PEOPLE);
     expect(mailboxes.filter(({ modseq }) => modseq !== 1)).toEqual([]);
-    // A webhook may come again, under the same id.
+    // A webhook may be delivered again with the same id.
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     const { body } = await request(seed.url)
       .get(`/events/${event.body.id}/notifications?limit=1000`)

@@ -2,7 +2,10 @@ import { type Answer, call } from '../support/fault-load.ts';
 import { type FaultAccount, FaultWorld } from '../support/fault-world.ts';
 import { until } from '../support/until.ts';
 
-/** `ARRIVED` is accepted by a mail server that says nothing after the dot, `LOST` is not. */
+/**
+ * The mail server accepts the message `ARRIVED` but never answers the final dot. It discards
+ * `LOST`.
+ */
 const ARRIVED = 0;
 const LOST = 1;
 
@@ -18,7 +21,7 @@ const DRAFT = `
       '{}', false, false, false, true, '<draft@sink.test>', '{}', '{}' from thread returning id)
   insert into message_body (message_id, body) select id, '<p>Hi</p>' from draft returning message_id as id`;
 
-describe('a server that is killed in the middle of POST /send', () => {
+describe('a server killed in the middle of POST /send', () => {
   let world: FaultWorld;
   const drafts: string[] = [];
 
@@ -29,7 +32,7 @@ describe('a server that is killed in the middle of POST /send', () => {
   });
   afterAll(() => world.close(), 60_000);
 
-  it('has sent a message that arrived once, and keeps the draft of a message that did not arrive', async () => {
+  it('does not repeat a message that arrived, and keeps the draft of a message that did not arrive', async () => {
     const dying = await world.startServer();
     let server = dying;
     const send = (index: number, key: string): Promise<Answer | null> =>
@@ -52,7 +55,7 @@ describe('a server that is killed in the middle of POST /send', () => {
     server = await world.startServer();
     for (const index of [ARRIVED, LOST])
       for (const key of ['first', 'other']) expect((await send(index, key))?.status).toBe(409);
-    const jobs = await until('what a worker finds out', async () => {
+    const jobs = await until('a worker to settle both outcomes', async () => {
       await world.hasten();
       const rows = await world.sql.query<{ status: string }>(
         `select status from job_status where action = 'send_message' order by created_at`,
@@ -62,7 +65,8 @@ describe('a server that is killed in the middle of POST /send', () => {
     expect(jobs).toEqual([{ status: 'successful' }, { status: 'failed' }]);
     expect((await send(ARRIVED, 'first'))?.status).toBe(200);
     expect((await send(ARRIVED, 'other'))?.status).toBe(404);
-    // What was surely not sent leaves its key free, whoever has found that out.
+    // If the message was certainly not sent, its idempotency key is free again, whichever process
+    // found that out.
     expect((await send(LOST, 'first'))?.status).toBe(200);
     const accepted = await world.sink.accepted();
     expect(accepted.map(({ from }) => from)).toEqual(world.accounts.map(({ email }) => email));

@@ -47,7 +47,7 @@ describe('servers that are asked to stop under load', () => {
   const count = async (text: string) => (await sql.query<{ n: number }>(text))[0]?.n ?? 0;
   const open = () =>
     count(`select count(*) as n from job_status where status in ('pending', 'delayed')`);
-  const held = () => count('select count(*) as n from send_job where handoff_at is not null');
+  const handedOff = () => count('select count(*) as n from send_job where handoff_at is not null');
   let posted = 0;
   const post = (url: string, to: string[] = []) => {
     posted += 1;
@@ -56,7 +56,10 @@ describe('servers that are asked to stop under load', () => {
       .set(accounts[posted % ACCOUNTS]?.bearer ?? {})
       .send({ to: [`to-${posted}@example.test`, ...to].map((email) => ({ email })) });
   };
-  /** Every stored message was handed over once: the counters of the senders' mailboxes see each hand-over. */
+  /**
+   * Every stored message was handed off once. The change counters of the senders' sandbox mailboxes
+   * count each hand-off.
+   */
   const expectEachOnce = async () => {
     expect(
       await count(`select sum(modseq)::int as n from sandbox_mailbox where address like 'ada-%'`),
@@ -66,12 +69,13 @@ describe('servers that are asked to stop under load', () => {
     expect(await sql.query('select * from send_job')).toEqual([]);
   };
 
-  it('finish the messages they have handed off, and give the rest back as if they had never been claimed', async () => {
+  it('finish the messages that have a hand-off marker, and release the others as if they had never been claimed', async () => {
     const api = await start('api');
     for (let n = 0; n < 40; n += 1) await post(api.url, ['slow+1@sandbox.test']).expect(202);
-    // Few slots: whatever the machine's speed, most of the messages are still waiting when it is told to stop.
+    // With few slots most messages are still waiting when the server is asked to stop, on a fast
+    // machine too.
     const worker = await start('worker', { SEND_SLOTS: '2' });
-    await until('some to be in hand', async () => (await held()) > 0);
+    await until('some messages to be handed off', async () => (await handedOff()) > 0);
     const stopped = worker.stop();
     worker.stop().catch(() => undefined); // a second signal changes nothing
     expect(await stopped).toBe(0);
@@ -83,7 +87,7 @@ describe('servers that are asked to stop under load', () => {
     ]);
     expect(await sql.query('select * from worker')).toEqual([]);
 
-    // A request that is being answered is answered.
+    // A request in progress still gets its response.
     const item = await post(api.url);
     let patched: PromiseLike<request.Response> | undefined;
     let apiStopped: Promise<number | null> | undefined;
@@ -97,9 +101,9 @@ describe('servers that are asked to stop under load', () => {
         .send({ subject: 'edited' })
         .then((response) => response);
       const waiting = `select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      await until('the request to wait', async () => (await count(waiting)) > 0);
+      await until('the request to wait for the row lock', async () => (await count(waiting)) > 0);
       apiStopped = api.stop();
-      await until('it to stop listening', () =>
+      await until('the server to stop listening', () =>
         request(api.url)
           .get('/health/live')
           .then(

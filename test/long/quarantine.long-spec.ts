@@ -8,10 +8,10 @@ import { until } from '../support/until.ts';
 
 const WORKER = fileURLToPath(new URL('../support/mortal-worker.ts', import.meta.url));
 
-/** How often a worker dies at random. */
+/** Number of random worker deaths. */
 const ROUNDS = 25;
 
-describe('a row that kills its worker', () => {
+describe('quarantine of rows that kill their worker', () => {
   let database: TestDatabase;
   let sql: SqlPool;
   const workers: (ChildProcess | null)[] = [];
@@ -39,8 +39,8 @@ describe('a row that kills its worker', () => {
     await database.drop();
   });
 
-  /** Keeps a process running, as a supervisor does. */
-  function keep(place: number, environment: Readonly<Record<string, string>> = {}): void {
+  /** Restarts a worker process whenever it ends, as a supervisor does. */
+  function keep(slot: number, environment: Readonly<Record<string, string>> = {}): void {
     const worker = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', WORKER], {
       env: {
         PATH: process.env['PATH'],
@@ -50,11 +50,11 @@ describe('a row that kills its worker', () => {
       },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
-    workers[place] = worker;
+    workers[slot] = worker;
     worker.once('exit', () => {
-      workers[place] = null;
+      workers[slot] = null;
       deaths += 1;
-      if (restarts) keep(place, environment);
+      if (restarts) keep(slot, environment);
     });
   }
 
@@ -81,10 +81,10 @@ describe('a row that kills its worker', () => {
       ]),
     );
 
-  it('is set aside after three deaths, and a hundred rows that were claimed with it are done', async () => {
+  it('fails a row after three deaths, and processes the hundred rows claimed together with it', async () => {
     const [poison = ''] = await put(1);
     const others = await put(100);
-    for (const place of [0, 1]) keep(place, { POISON: poison });
+    for (const slot of [0, 1]) keep(slot, { POISON: poison });
     await empty(120_000);
     const all = await ended();
     expect(all.get(poison)).toBe('set aside');
@@ -92,8 +92,8 @@ describe('a row that kills its worker', () => {
     expect(deaths).toBe(3);
   });
 
-  it('is not suspected when workers die at random: no row is set aside', async () => {
-    for (const place of [0, 1, 2]) keep(place);
+  it('fails no row when workers die at random', async () => {
+    for (const slot of [0, 1, 2]) keep(slot);
     const ids: string[] = [];
     await until(
       'a first worker',

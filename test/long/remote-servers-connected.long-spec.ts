@@ -4,7 +4,10 @@ import { AttackedServer } from '../hostile/support/attacked-server.ts';
 import { HIGHEST_RSS_MB, LONGEST_ANSWER_MS } from '../hostile/support/watch.ts';
 
 const MB = 1024 * 1024;
-/** Answers that others get while the server attacks, one every 25 ms at most. */
+/**
+ * Number of responses to other callers that the test waits for during the attack, one every 25 ms
+ * at most.
+ */
 const ANSWERS = 120;
 
 function* endless(first: string, piece: string): Generator<string> {
@@ -21,30 +24,30 @@ describe('an IMAP server of a connected account', () => {
 
   it.each([
     [
-      'gives 100 MB in place of a small message',
+      'sends 100 MB in place of a small message',
       'UID FETCH',
       '* 1 FETCH (UID 1 BODY[] {104857600}\r\n',
       'x'.repeat(MB),
     ],
     [
-      'tells of messages without an end',
+      'reports messages without end',
       'UID FETCH',
       '* OK begin\r\n',
       '* 1 FETCH (UID 7 FLAGS () INTERNALDATE "01-Jan-2026 00:00:00 +0000")\r\n'.repeat(1_000),
     ],
     [
-      'lists folders without an end',
+      'lists folders without end',
       'LIST',
       '* OK begin\r\n',
       '* LIST () "/" "a folder of many"\r\n'.repeat(1_000),
     ],
     [
-      'names sixteen million vanished messages in each line',
+      'reports sixteen million vanished messages in each line',
       'UID FETCH',
       '* OK begin\r\n',
       '* VANISHED 1:16777216\r\n'.repeat(1_000),
     ],
-  ])('that %s slows nobody else and takes little memory', async (_, name, first, piece) => {
+  ])('that %s slows no other caller and takes little memory', async (_, name, first, piece) => {
     const attacked = await AttackedServer.start();
     server = attacked;
     const attacks: string[] = [];
@@ -67,7 +70,7 @@ describe('an IMAP server of a connected account', () => {
     imap.deliver({ raw: 'From: eve@evil.test\r\nSubject: More\r\n\r\nHello\r\n' });
     await until('the attack', () => Promise.resolve(attacks.length > 0), 90_000);
     let answers = 0;
-    await until('others to be answered', async () => {
+    await until('other callers to get responses', async () => {
       const { status } = await attacked.send('GET', '/health/live');
       answers += status === 200 ? 1 : 0;
       return answers === ANSWERS;

@@ -4,17 +4,19 @@ import ts from 'typescript';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** One place where the SQL of a module names a table that another module owns. */
+/** A file whose SQL names a table that another module owns. */
 export interface TableUse {
   kind: 'read' | 'write';
   table: string;
-  /** The module whose SQL it is: `mail/messages`, or a group without modules: `sync`. */
+  /**
+   * The module that contains the SQL: `mail/messages`, or a group without modules, such as `sync`.
+   */
   by: string;
   file: string;
 }
 
 /**
- * Which module owns which table: the one that has its entity.
+ * The owner of each table: the module that has its entity.
  * @returns module by table name
  */
 export function tableOwners(): Map<string, string> {
@@ -26,7 +28,7 @@ export function tableOwners(): Map<string, string> {
   return owners;
 }
 
-/** Tables that migrations create and none drops. */
+/** Tables that a migration creates and no later migration drops. */
 export function createdTables(): string[] {
   const folder = path.join(ROOT, 'migrations');
   const tables = new Set<string>();
@@ -41,14 +43,14 @@ export function createdTables(): string[] {
   return [...tables];
 }
 
-/** Every place in `src` where SQL reads or writes a table of another module. Tests beside the code are left out. */
+/** All SQL in `src` that reads or writes a table of another module. Spec files are left out. */
 export function foreignTableUses(): TableUse[] {
   const owners = tableOwners();
   const tables = [...owners.keys()].join('|');
   const name = `\\s+(?:only\\s+)?"?(${tables})"?(?!\\w)`;
   const patterns = [
     ['write', new RegExp(`\\b(?:insert into|delete from|truncate|merge into)${name}`, 'gi')],
-    // With its "set": comments and error texts say "update", too.
+    // The pattern includes "set", because comments and error texts also say "update".
     ['write', new RegExp(`\\bupdate${name}(?=\\s+(?:(?:as\\s+)?\\w+\\s+)?set\\b)`, 'gi')],
     ['read', new RegExp(`(?<!delete )\\b(?:from|join|using)${name}`, 'gi')],
   ] as const;
@@ -80,7 +82,7 @@ function contentOf(file: string): string {
   return fs.readFileSync(path.join(ROOT, file), 'utf8');
 }
 
-/** Texts of all string and template literals; what a template fills in is left out. */
+/** Texts of all string and template literals. The values filled into a template are left out. */
 function literalsOf(file: string): string[] {
   const literals: string[] = [];
   const visit = (node: ts.Node): void => {

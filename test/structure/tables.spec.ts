@@ -1,65 +1,74 @@
 import { describe, expect, it } from '@jest/globals';
 import { createdTables, foreignTableUses, tableOwners } from './table-uses.ts';
 
-/** Who writes a table of another module, and why that is right. */
+/** Modules that may write another module's table, each with the reason. */
 const WRITES: Record<string, string> = {
   'mail/outbox > job_status':
-    'a message, its job and its schedule are accepted by one statement and one commit',
+    'one statement and one commit accept a message with its job and its schedule',
   'sync > sync_job':
-    'others ask for a sync through accounts/sync-schedule; sync claims the row and keeps its cursors there',
+    'other modules ask for a sync pass through accounts/sync-schedule; sync claims the row and stores its cursors in it',
 };
 
-/** Tables that every module may read: each row belongs to an account, and each account to an application. */
+/**
+ * Every module may read these tables: each row of any table belongs to an account, and each account
+ * to an application.
+ */
 const READ_BY_ALL = ['grant', 'application', 'integration'];
 
-/** Who reads a table of another group, and why that is right. Modules of one group may read each other's tables. */
+/**
+ * Modules that may read a table of another group, each with the reason. Modules of one group may
+ * read each other's tables.
+ */
 const READS: Record<string, string> = {
-  'accounts/account-management > quota_use': 'accounts are listed with their use of quotas',
+  'accounts/account-management > quota_use': 'the list of accounts shows their use of quotas',
   'accounts/grants > message':
-    'the mail that proves an address is looked for in the mirrored mailbox',
-  'app/keys > worker': 'a key may go only when no living worker uses it',
-  'calendar/event-store > message': 'an event that came by mail refers to that mail',
+    'the mail that proves an address is searched for in the mirrored mailbox',
+  'app/keys > worker': 'a key may be deleted only if no living worker uses it',
+  'calendar/event-store > message': 'an event that arrived by mail refers to that mail',
   'calendar/invitations > job_status':
-    'an invitation waits for the job of its event, and shows the job of its mail',
-  'calendar/invitations > outbox_message': 'an invitation shows who has accepted its mail',
-  'calendar/rsvp > job_status': 'an answer that could not be written may be given again',
+    'an invitation waits for the job of its event and shows the job of its mail',
+  'calendar/invitations > outbox_message':
+    'an invitation shows which recipients the mail server accepted',
+  'calendar/rsvp > job_status':
+    'a response to an invitation that could not be written may be given again',
   'cli > sms_message': 'a report for the operator',
   'cli > webhook': 'a report for the operator',
   'cli > worker': 'a report for the operator',
-  'deltas > change': 'deltas are the change log, read by cursor',
-  'deltas > change_pruned': 'deltas say how far back the change log reaches',
-  'deltas > message_body': 'deltas leave out bodies by their size before they read them',
-  'mail/drafts > provider_job': 'payloads of its own jobs',
-  'mail/outbox > job_attempt': 'a request to send is answered with the error of its last attempt',
+  'deltas > change': '`/delta` reads the change log by cursor',
+  'deltas > change_pruned': '`/delta` reports how far back the change log reaches',
+  'deltas > message_body':
+    '`/delta` checks the size of a body before reading it, and leaves out large ones',
+  'mail/drafts > provider_job': 'reads the payloads of its own jobs',
+  'mail/outbox > job_attempt': 'the response to POST /send contains the error of the last attempt',
   'mail/outbox > job_status': 'a message and its job are read together',
-  'mail/outbox > worker': 'only what no living worker holds is cancelled by the operator',
-  'mail/write-back > provider_job': 'payloads of its own jobs',
-  'platform/job-statuses > outbox_message': 'the job of a message is listed with the message',
-  'sync > sync_job': 'its own queue: see above',
-  'sync > worker': 'watches of mailboxes are shared among the workers that live',
+  'mail/outbox > worker': 'an operator may cancel only rows that no living worker has claimed',
+  'mail/write-back > provider_job': 'reads the payloads of its own jobs',
+  'platform/job-statuses > outbox_message': 'the list of jobs shows the message of each',
+  'sync > sync_job': 'its own queue: see WRITES',
+  'sync > worker': 'living workers share the watches of mailboxes',
 };
 
 const groupOf = (module = '') => module.split('/')[0];
 
-describe('tables of the database', () => {
+describe('database tables', () => {
   const owners = tableOwners();
   const uses = foreignTableUses();
   const pairs = (kind: 'read' | 'write') =>
     new Set(uses.filter((use) => use.kind === kind).map(({ by, table }) => `${by} > ${table}`));
 
-  it('may be used by another module only for a reason that is written down', () => {
+  it('are used by another module only for a written reason', () => {
     for (const reason of Object.values({ ...WRITES, ...READS })) expect(reason).not.toBe('');
   });
 
-  it('have one owner each: the module with the entity', () => {
+  it('have exactly one owner, the module with the entity', () => {
     expect(createdTables().filter((table) => !owners.has(table))).toEqual([]);
   });
 
-  it('are written by the module that owns them', () => {
+  it('are written only by the module that owns them', () => {
     expect([...pairs('write')].toSorted()).toEqual(Object.keys(WRITES).toSorted());
   });
 
-  it('are read by modules of the same group, but for accounts and their applications', () => {
+  it('are read only by modules of the same group, except accounts and their applications', () => {
     const foreign = uses
       .filter(({ kind, table }) => kind === 'read' && !READ_BY_ALL.includes(table))
       .filter(({ by, table }) => groupOf(by) !== groupOf(owners.get(table)))

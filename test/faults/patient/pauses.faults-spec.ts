@@ -9,32 +9,33 @@ import { until } from '../../support/until.ts';
 const SHORT_PAUSE_MS = 6_000;
 const MESSAGES = 300;
 
-describe('servers that stand still in the middle of sending', () => {
+describe('servers that are paused in the middle of sending', () => {
   let world: FaultWorld;
 
   beforeAll(async () => {
     world = await FaultWorld.start({ accounts: 20 });
-    // Long enough for every pause to find messages on their way.
+    // Slow enough that messages are being handed off at every pause.
     await world.sink.behave({ delayMs: [200, 1_500] });
   });
   afterAll(() => world.close(), 30_000);
 
-  /** Messages a process has given to the mail server without knowing yet what became of them. */
-  const held = ({ pid }: ServerProcess) =>
+  /** Messages that a process has handed off and whose outcome it does not know yet. */
+  const handedOff = ({ pid }: ServerProcess) =>
     world.count(
       `select count(*) as n from send_job j join worker w on w.id = j.worker_id
        where j.state = 1 and j.handoff_at is not null and w.pid = $1`,
       [pid],
     );
 
-  it('lose and double nothing, whether or not the other servers take over their messages meanwhile', async () => {
+  it('lose and duplicate nothing, whether or not other servers take over their messages', async () => {
     const environment = { SEND_SLOTS: '16' };
     const [brief, long, steady] = await Promise.all([
       world.startServer(environment),
       world.startServer(environment),
       world.startServer(environment),
     ]);
-    // Due at the same moment: else the one that is asked first would send them all where posting is slow.
+    // All messages are due at the same time. Otherwise, where posting is slow, the first server to
+    // claim would send them all.
     const dueAt = Math.ceil(Date.now() / 1000) + 10;
     const posting = postMessages(world, {
       messages: MESSAGES,
@@ -43,18 +44,19 @@ describe('servers that stand still in the middle of sending', () => {
       message: (n) => ({ ...usualMessage(n), send_at: dueAt }),
     });
     await until(
-      'both to be in the middle of sending',
-      async () => (await held(brief)) > 2 && (await held(long)) > 2,
+      'both servers to be in the middle of sending',
+      async () => (await handedOff(brief)) > 2 && (await handedOff(long)) > 2,
     );
     brief.pause();
     long.pause();
     const resumed = delay(SHORT_PAUSE_MS).then(() => brief.resume());
     await until(
-      'the others to give away what the one holds',
-      async () => (await held(long)) === 0,
+      'the other servers to take over the rows of the paused one',
+      async () => (await handedOff(long)) === 0,
       60_000,
     );
-    // Its messages are being looked up and, where they had not arrived, sent by somebody else when it comes back.
+    // When the paused server resumes, other workers have settled its messages by look-ups, and have
+    // sent those that had not arrived.
     long.resume();
     await resumed;
     const accepted = await posting;
@@ -64,9 +66,9 @@ describe('servers that stand still in the middle of sending', () => {
       faults: '2 pauses',
       accepted,
     });
-    // Both go on, the one that was given up under a new name.
+    // Both continue. The server that counted as dead has registered as a new worker.
     await until(
-      'all of them to work again',
+      'all servers to work again',
       async () => (await world.count('select count(*) as n from worker')) === 3,
     );
     expect(await Promise.all([brief.stop(), long.stop(), steady.stop()])).toEqual([0, 0, 0]);
