@@ -1,33 +1,33 @@
 import { DemoFailure, type Report } from './report.ts';
 import type { DemoServer } from './server.ts';
 
-/** Who calls, and with which header. */
+/** Who calls, and with which Authorization header. */
 export interface Caller {
   name: string;
   authorization?: string;
 }
 
-/** Answer of the server. */
+/** A response of the server. */
 export interface Answer {
   status: number;
-  /** Parsed JSON; undefined for an empty body. */
+  /** Parsed JSON, or `undefined` if the body is empty. */
   body: Json;
 }
 
-/** JSON as it comes, read with the helpers below. */
+/** Parsed JSON of unknown shape. The helpers below read it. */
 export type Json = unknown;
 
 export interface CallOptions {
   body?: object;
-  /** What of the answer is worth reading; default all of it. */
+  /** Selects the part of the response to print. Default: all of it. */
   show?: (body: Json) => unknown;
-  /** Neither request nor answer is printed: for polls. */
+  /** Prints neither request nor response. For polling. */
   silent?: boolean;
 }
 
 const MOST_TRIES = 40;
 
-/** Member of an object, or undefined. Steps name what they expect, and verify it. */
+/** A member of an object, or `undefined`. Steps verify the values that they expect. */
 export function field(value: Json, ...names: readonly (string | number)[]): Json {
   let current = value;
   for (const name of names) {
@@ -39,7 +39,10 @@ export function field(value: Json, ...names: readonly (string | number)[]): Json
   return current;
 }
 
-/** @throws {DemoFailure} unless it is a text that is not empty */
+/**
+ * A member of an object as text.
+ * @throws {DemoFailure} if the member is not a string or is empty
+ */
 export function text(value: Json, ...names: readonly (string | number)[]): string {
   const found = field(value, ...names);
   if (typeof found !== 'string' || found === '')
@@ -47,18 +50,21 @@ export function text(value: Json, ...names: readonly (string | number)[]): strin
   return found;
 }
 
-/** Items of a list. @throws {DemoFailure} unless it is one */
+/**
+ * Items of a list.
+ * @throws {DemoFailure} if the value is not a list
+ */
 export function items(value: Json): Json[] {
-  if (!Array.isArray(value)) throw new DemoFailure(`not a list: ${JSON.stringify(value)}`);
+  if (!Array.isArray(value)) throw new DemoFailure(`expected a list, got ${JSON.stringify(value)}`);
   return value;
 }
 
-/** Members of an object by name. */
+/** Returns a function that picks these members of an object. */
 export function only(...names: readonly string[]): (value: Json) => Record<string, Json> {
   return (value) => Object.fromEntries(names.map((name) => [name, field(value, name)]));
 }
 
-/** Real HTTP to the server, told to the reader. */
+/** Sends HTTP requests to the server and prints them with their responses. */
 export class ApiClient {
   readonly #server: DemoServer;
   readonly #report: Report;
@@ -82,7 +88,7 @@ export class ApiClient {
       try {
         parsed = JSON.parse(content);
       } catch {
-        throw new DemoFailure(`${method} ${path} did not answer JSON: ${content.slice(0, 200)}`);
+        throw new DemoFailure(`${method} ${path} did not return JSON: ${content.slice(0, 200)}`);
       }
     }
     const shown = status < 300 && parsed !== undefined ? show(parsed) : parsed;
@@ -91,8 +97,8 @@ export class ApiClient {
   }
 
   /**
-   * A server that has been killed is back in a moment, and the request is made again. When it died after it had
-   * accepted one, that is accepted twice: so it is with every client that cannot know.
+   * Repeats the request when a killed server is back. A request that the server had accepted before
+   * it died is then accepted twice, as with any client that never saw the response.
    */
   async #send(
     caller: Caller,
@@ -126,12 +132,12 @@ export class ApiClient {
   }
 }
 
-/** Header of an access token. */
+/** Authorization header for an access token. */
 export function bearer(token: string): string {
   return `Bearer ${token}`;
 }
 
-/** Header of a pair of user name and password. */
+/** Authorization header for a user name and a password. */
 export function basic(user: string, password = ''): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }

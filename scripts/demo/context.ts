@@ -13,13 +13,13 @@ export interface DemoAccount extends Caller {
 export interface DemoApplication {
   clientId: string;
   clientSecret: string;
-  /** On the integrations address. */
+  /** Calls to the integrations address. */
   integrations: Caller;
-  /** Under /a/{client_id}. */
+  /** Calls under /a/{client_id}. */
   owner: Caller;
 }
 
-/** What every step has at hand. */
+/** What every step can use. */
 export interface DemoContext {
   report: Report;
   server: DemoServer;
@@ -27,19 +27,19 @@ export interface DemoContext {
   receiver: Receiver;
 }
 
-/** The cast, once everybody is connected. */
+/** The application and the accounts, available once both accounts are connected. */
 export interface Cast extends DemoContext {
   application: DemoApplication;
   ada: DemoAccount;
   bo: DemoAccount;
 }
 
-/** Seconds since 1970, as the API counts. */
+/** Current time in seconds since 1970, the unit of the API. */
 export function unixNow(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-/** A time of day for a person. */
+/** Local time of day as hh:mm:ss. */
 export function clock(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toTimeString().slice(0, 8);
 }

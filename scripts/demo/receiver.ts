@@ -3,20 +3,20 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json } from './api-client.ts';
 
-/** A delivery of job notifications, as it came. */
+/** A webhook delivery about jobs, as received. */
 export interface Delivery {
   signature: string;
   raw: Buffer;
   deltas: Json[];
 }
 
-/** What another program of yours would be: a web server that takes webhooks and reminders. */
+/** Plays the customer's program: a web server that receives webhooks and reminders. */
 export class Receiver {
   /** Deliveries to /webhooks. */
   readonly deliveries: Delivery[] = [];
-  /** Texts that came to /reminders. */
+  /** Payloads sent to /reminders. */
   readonly reminders: string[] = [];
-  /** Challenges answered. */
+  /** Number of challenges answered. */
   challenges = 0;
   url = '';
   readonly #server: Server;
@@ -61,7 +61,10 @@ export class Receiver {
   }
 }
 
-/** How a receiver makes sure that a delivery comes from its Carillon: HMAC-SHA256 of the raw bytes, in hex. */
+/**
+ * Whether a delivery comes from this Carillon: its signature is the HMAC-SHA256 of the raw body, in
+ * hex, made with the client secret.
+ */
 export function isSigned(delivery: Delivery, clientSecret: string): boolean {
   const expected = createHmac('sha256', clientSecret).update(delivery.raw).digest('hex');
   const given = Buffer.from(delivery.signature);

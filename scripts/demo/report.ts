@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 
-/** A step did not lead where it has to. */
+/** A step of the demo did not have the expected result. */
 export class DemoFailure extends Error {
   override name = 'DemoFailure';
 }
@@ -8,7 +8,7 @@ export class DemoFailure extends Error {
 const WIDEST = 110;
 const INDENT = 2;
 
-/** JSON as a person would break it: what fits stays on one line. */
+/** JSON for people: a value that fits on one line stays on one line. */
 function pretty(value: unknown, indent = 0): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{ ', ' }'];
@@ -23,7 +23,7 @@ function pretty(value: unknown, indent = 0): string {
   return `${open.trim()}\n${lines.join(',\n')}\n${' '.repeat(indent)}${close.trim()}`;
 }
 
-/** Tells a person what happens, step by step, and counts what was verified. */
+/** Prints what the demo does, step by step, and counts the checks. */
 export class Report {
   #steps = 0;
   #verified = 0;
@@ -42,7 +42,7 @@ export class Report {
     this.#print(`\n${styleText('bold', `${String(this.#steps).padStart(2)}. ${title}`)}`);
   }
 
-  /** From now on only the beginning of it is shown. */
+  /** Prints only the first six characters of this secret from now on. */
   hide(secret: string): void {
     this.#secrets.push(secret);
   }
@@ -51,22 +51,28 @@ export class Report {
     this.#print(`    ${text}`);
   }
 
-  /** What went out. */
+  /** Prints a request. */
   sent(text: string, body?: unknown): void {
     this.#block(styleText('cyan', '→'), text, body);
   }
 
-  /** What came back. */
+  /** Prints a response. */
   received(text: string, body?: unknown): void {
     this.#block(styleText('yellow', '←'), text, body);
   }
 
-  /** @throws {DemoFailure} unless it is true */
+  /**
+   * Prints and counts a check.
+   * @param actual shown in the error if the condition is false
+   * @throws {DemoFailure} if the condition is false
+   */
   verify(text: string, condition: boolean, actual?: unknown): void {
     if (!condition) {
       this.#print(`    ${styleText('red', '✗')} ${text}`);
       throw new DemoFailure(
-        actual === undefined ? text : `${text}; it was ${JSON.stringify(actual)}`.slice(0, 2000),
+        actual === undefined
+          ? text
+          : `${text}; the response was ${JSON.stringify(actual)}`.slice(0, 2000),
       );
     }
     this.#verified += 1;
@@ -93,7 +99,8 @@ export class Report {
 }
 
 /**
- * Asks until there is an answer.
+ * Repeats the probe until it returns a value.
+ * @param what what the probe waits for, for the error
  * @throws {DemoFailure} after `limitMs`
  */
 export async function until<T>(
@@ -106,7 +113,7 @@ export async function until<T>(
     const value = await probe();
     if (value !== undefined) return value;
     if (performance.now() > deadline)
-      throw new DemoFailure(`waited ${limitMs / 1000} s in vain for: ${what}`);
+      throw new DemoFailure(`waited ${limitMs / 1000} s in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -22,8 +22,8 @@ function freePort(): Promise<number> {
 }
 
 /**
- * A real Carillon in a process of its own: the program `npm start` starts, on a free port, with a database that is
- * removed afterwards. If it dies (try kill -9), it is started again on the same database.
+ * A real Carillon in its own process: the program that `npm start` runs, on a free port, with a
+ * temporary database. If the process dies (try kill -9), it is started again on the same database.
  */
 export class DemoServer {
   readonly dataDir = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-demo-'));
@@ -37,27 +37,27 @@ export class DemoServer {
 
   readonly #onRestart: (reason: string) => void;
 
-  /** @param onRestart told when the process has died and is started again */
+  /** @param onRestart called with the reason when the process has died and is started again */
   constructor(onRestart: (reason: string) => void) {
     this.#onRestart = onRestart;
   }
 
-  /** Number of the process, for whoever wants to kill it. */
+  /** Process id, shown so that the reader can kill the process. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Whether it has died and come back. */
+  /** Whether the process has died and was started again. */
   get hasRestarted(): boolean {
     return this.#restarts > 0;
   }
 
-  /** How late something may be: a few seconds on a busy machine, more when the server had to come back first. */
+  /** How late a result may be, in seconds: more if the server had to restart first. */
   get patienceSeconds(): number {
     return this.hasRestarted ? 30 : 10;
   }
 
-  /** Resolves when it listens; after a restart, when it listens again. */
+  /** Resolves when the server listens; after a crash, when it listens again. */
   ready(): Promise<void> {
     return this.#ready;
   }
@@ -70,7 +70,11 @@ export class DemoServer {
     await this.#ready;
   }
 
-  /** Runs the operator command beside the server, on the same database. @returns what it prints */
+  /**
+   * Runs the operator command beside the server, on the same database.
+   * @returns its standard output
+   * @throws {DemoFailure} if the command fails
+   */
   operator(args: readonly string[]): Promise<string> {
     return new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [compiled('cli/carillon'), ...args], {
@@ -91,7 +95,10 @@ export class DemoServer {
     });
   }
 
-  /** @returns its exit code */
+  /**
+   * Stops the server.
+   * @returns its exit code
+   */
   async stop(): Promise<number | null> {
     this.#stopping = true;
     const child = this.#child;
@@ -104,7 +111,7 @@ export class DemoServer {
     return gone;
   }
 
-  /** Last words of the server, for a failure that needs explaining. */
+  /** The last output of the server, for error messages. */
   get lastOutput(): string {
     return this.#output.trim();
   }
@@ -114,7 +121,7 @@ export class DemoServer {
     fs.rmSync(this.dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
 
-  /** What the user has set for a Carillon of their own is not for this one. */
+  /** Leaves out the user's own Carillon settings. */
   #processEnvironment(): Record<string, string | undefined> {
     const { PATH, HOME, LANG } = process.env;
     return { PATH, HOME, LANG, ...this.#environment };
@@ -125,12 +132,12 @@ export class DemoServer {
       const child = spawn(process.execPath, ['--enable-source-maps', compiled('local')], {
         cwd: ROOT,
         env: this.#processEnvironment(),
-        // Over the channel the server notices when the demo itself is killed, and stops.
+        // When the demo itself is killed, the channel closes and the server stops.
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       });
       this.#child = child;
       const limit = setTimeout(
-        () => reject(new DemoFailure('Carillon did not start')),
+        () => reject(new DemoFailure('Carillon did not start in time')),
         START_LIMIT_MS,
       );
       const read = (chunk: Buffer): void => {
@@ -159,7 +166,7 @@ export class DemoServer {
     this.#onRestart(reason);
     this.#output = '';
     this.#ready = this.#launch();
-    // Whoever waits for it hears of a failure; nobody may be waiting at the moment.
+    // Callers of `ready()` get the error. Without a caller, the rejection must not end the demo.
     this.#ready.catch(() => undefined);
   }
 }

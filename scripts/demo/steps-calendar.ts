@@ -2,14 +2,19 @@ import { field, items, only, text } from './api-client.ts';
 import { type Cast, clock, unixNow } from './context.ts';
 import { until } from './report.ts';
 
-/** Reminders can be set in whole minutes: the event begins a minute after they are due. */
+/**
+ * Seconds. Reminders are set in whole minutes, so the event begins one minute after they are due.
+ */
 const MINUTE = 60;
 const AHEAD_SECONDS = 6;
 const PHONE = '+15550100';
 
-/** A calendar, written through to the provider. */
+/**
+ * Creates a calendar and waits until it exists at the provider.
+ * @returns its id
+ */
 export async function createCalendar({ report, api, ada }: Cast): Promise<string> {
-  report.step('Ada makes a calendar');
+  report.step('Ada creates a calendar');
   const { status, body } = await api.call(ada, 'POST', '/calendars', {
     body: {
       name: 'Team',
@@ -19,7 +24,7 @@ export async function createCalendar({ report, api, ada }: Cast): Promise<string
     },
     show: only('id', 'name', 'timezone', 'read_only', 'job_status_id'),
   });
-  report.verify('made', status === 200 && field(body, 'name') === 'Team', body);
+  report.verify('created', status === 200 && field(body, 'name') === 'Team', body);
   const job = await until('the calendar at the provider', async () => {
     const answer = await api.call(ada, 'GET', `/job-statuses/${text(body, 'job_status_id')}`, {
       silent: true,
@@ -27,14 +32,20 @@ export async function createCalendar({ report, api, ada }: Cast): Promise<string
     return field(answer.body, 'status') === 'pending' ? undefined : answer.body;
   });
   report.received('job status', only('action', 'object', 'status')(job));
-  report.verify('and at the provider', field(job, 'status') === 'successful', job);
+  report.verify(
+    'and the calendar exists at the provider',
+    field(job, 'status') === 'successful',
+    job,
+  );
   return text(body, 'id');
 }
 
-/** An event whose reminders fire. */
+/** Creates an event with reminders and verifies that they are sent on time. */
 export async function remind(cast: Cast, calendarId: string): Promise<void> {
   const { report, api, ada, bo } = cast;
-  report.step('Ada makes an event with an email, an SMS and a webhook a minute before it');
+  report.step(
+    'Ada creates an event with an email, an SMS and a webhook reminder, each a minute before it',
+  );
   const start = unixNow() + MINUTE + AHEAD_SECONDS;
   const due = start - MINUTE;
   const { status, body } = await api.call(ada, 'POST', '/events', {
@@ -65,7 +76,7 @@ export async function remind(cast: Cast, calendarId: string): Promise<void> {
     }),
   });
   report.verify(
-    `made; the reminders are due at ${clock(due)}`,
+    `created; the reminders are due at ${clock(due)}`,
     status === 200 && items(field(body, 'notifications')).length === 3,
     body,
   );
@@ -77,31 +88,31 @@ async function verifyReminders(
   eventId: string,
   due: number,
 ): Promise<void> {
-  report.step('The reminders fire');
-  const fates = await until('the reminders', async () => {
+  report.step('The reminders are sent');
+  const reminders = await until('the reminders', async () => {
     const { body } = await api.call(ada, 'GET', `/events/${eventId}/notifications`, {
       silent: true,
     });
-    return items(body).every((fate) => field(fate, 'status') !== 'scheduled')
+    return items(body).every((reminder) => field(reminder, 'status') !== 'scheduled')
       ? items(body)
       : undefined;
   });
   report.sent(`GET /events/${eventId}/notifications   as ${ada.name}`);
-  for (const fate of fates)
-    report.received('', only('type', 'recipient', 'status', 'due_at', 'sent_at')(fate));
+  for (const reminder of reminders)
+    report.received('', only('type', 'recipient', 'status', 'due_at', 'sent_at')(reminder));
   report.verify(
-    'three of them, all sent',
-    fates.length === 3 && fates.every((fate) => field(fate, 'status') === 'sent'),
-    fates,
+    'there are three reminders, all sent',
+    reminders.length === 3 && reminders.every((reminder) => field(reminder, 'status') === 'sent'),
+    reminders,
   );
   report.verify(
-    `none before ${clock(due)}, none later than ${server.patienceSeconds} s after`,
-    fates.every(
-      (fate) =>
-        Number(field(fate, 'sent_at')) >= due &&
-        Number(field(fate, 'sent_at')) <= due + server.patienceSeconds,
+    `none was sent before ${clock(due)}, and none more than ${server.patienceSeconds} s after`,
+    reminders.every(
+      (reminder) =>
+        Number(field(reminder, 'sent_at')) >= due &&
+        Number(field(reminder, 'sent_at')) <= due + server.patienceSeconds,
     ),
-    fates,
+    reminders,
   );
   const email = await until("the reminder in Bo's inbox", async () => {
     const { body } = await api.call(bo, 'GET', '/messages?subject=Standup+in+a+minute&in=inbox', {

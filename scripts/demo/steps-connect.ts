@@ -4,11 +4,11 @@ import type { Cast, DemoAccount, DemoApplication, DemoContext } from './context.
 const nobody = { name: 'nobody yet' };
 
 async function startServer({ report, server, api }: DemoContext): Promise<void> {
-  report.step('Carillon starts, with a PostgreSQL of its own');
+  report.step('Carillon starts with its own PostgreSQL');
   const began = performance.now();
   await server.start();
   report.note(`${server.url}, data in ${server.dataDir} (removed at the end)`);
-  report.note(`process ${server.pid}: kill -9 it at any time, it comes back and goes on`);
+  report.note(`process ${server.pid}: kill -9 it at any time; it starts again and continues`);
   const { status, body } = await api.call(nobody, 'GET', '/health/ready', {
     show: (all) => ({
       status: field(all, 'status'),
@@ -22,7 +22,7 @@ async function startServer({ report, server, api }: DemoContext): Promise<void> 
 }
 
 async function createApplication({ report, server }: DemoContext): Promise<DemoApplication> {
-  report.step('The operator makes an application: the customer of this server');
+  report.step('The operator creates an application, a customer of this server');
   const args = [
     '--json',
     'application',
@@ -37,7 +37,7 @@ async function createApplication({ report, server }: DemoContext): Promise<DemoA
   const clientSecret = text(made, 'client_secret');
   report.hide(clientSecret);
   report.received('', only('client_id', 'client_secret', 'name', 'plan', 'features')(made));
-  report.verify('an application with the SMS feature', field(made, 'plan') === 'standard');
+  report.verify("the application's plan includes SMS", field(made, 'plan') === 'standard');
   return {
     clientId,
     clientSecret,
@@ -65,19 +65,22 @@ async function registerIntegration(
   const created = await api.call(application.integrations, 'POST', '/connect/integrations', {
     body: integration,
   });
-  report.verify('registered', created.status === 200 && field(created.body, 'success') === true);
+  report.verify(
+    'it is registered',
+    created.status === 200 && field(created.body, 'success') === true,
+  );
   const listed = await api.call(application.integrations, 'GET', '/connect/integrations', {
     show: (all) => ({
       data: items(field(all, 'data')).map(only('provider', 'name', 'scope')),
       ...only('limit', 'offset')(all),
     }),
   });
-  report.verify('and listed', field(listed.body, 'data', 0, 'provider') === 'sandbox');
+  report.verify('it is listed', field(listed.body, 'data', 0, 'provider') === 'sandbox');
   const again = await api.call(application.integrations, 'POST', '/connect/integrations', {
     body: { name: 'Another sandbox', provider: 'sandbox', settings: {} },
   });
   report.verify(
-    'a second one for the same provider is refused',
+    'a second integration for the same provider is refused',
     again.status >= 400 && again.status < 500,
   );
 }
@@ -119,7 +122,7 @@ async function connectAccount(
   };
 }
 
-/** Up to two connected accounts, each with an access token. */
+/** Connects the demo's two accounts, each with an access token. */
 export async function connectEverybody(context: DemoContext): Promise<Cast> {
   await startServer(context);
   const application = await createApplication(context);
@@ -136,7 +139,7 @@ export async function connectEverybody(context: DemoContext): Promise<Cast> {
     },
   );
   context.report.verify(
-    'two valid grants',
+    'there are two valid grants',
     items(field(grants.body, 'data')).filter((grant) => field(grant, 'grant_status') === 'valid')
       .length === 2,
   );

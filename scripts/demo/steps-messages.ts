@@ -8,10 +8,10 @@ const headline = (message: unknown): object => ({
   unread: field(message, 'unread'),
 });
 
-/** Reading, with filters. */
+/** Reads the messages with several filters. */
 export async function readMessages({ report, api, ada }: Cast): Promise<void> {
   report.step('Ada reads her messages');
-  await until('the mirror of the mailbox', async () => {
+  await until('the messages in the mirror', async () => {
     const { body } = await api.call(ada, 'GET', '/messages?view=count', { silent: true });
     return Number(field(body, 'count')) >= 3 ? true : undefined;
   });
@@ -26,17 +26,17 @@ export async function readMessages({ report, api, ada }: Cast): Promise<void> {
   const filters: [string, string, (message: unknown) => boolean][] = [
     [
       'unread=true&limit=2',
-      'only unread ones, two at most',
+      'only unread messages, two at most',
       (message) => field(message, 'unread') === true,
     ],
     [
       'from=bo@sandbox.test',
-      'only what Bo wrote',
+      'only messages from Bo',
       (message) => field(message, 'from', 0, 'email') === 'bo@sandbox.test',
     ],
     [
       'has_attachment=true',
-      'only those with a file',
+      'only messages with an attachment',
       (message) => items(field(message, 'files')).length > 0,
     ],
   ];

@@ -2,7 +2,7 @@ import { field, items, only, text } from './api-client.ts';
 import { type Cast, clock, unixNow } from './context.ts';
 import { until } from './report.ts';
 
-/** A message that has been handed to the outbox. */
+/** A message that the outbox has accepted. */
 export interface Sent {
   jobStatusId: string;
   subject: string;
@@ -35,9 +35,9 @@ async function post(
   return { jobStatusId: text(body, 'job_status_id'), subject };
 }
 
-/** Waits until the job is no longer pending. */
+/** Waits until the job is no longer pending, and returns it. */
 function outcome({ api, ada }: Cast, sent: Sent): Promise<unknown> {
-  return until(`the outcome of "${sent.subject}"`, async () => {
+  return until(`the result of "${sent.subject}"`, async () => {
     const { body } = await api.call(ada, 'GET', `/job-statuses/${sent.jobStatusId}`, {
       silent: true,
     });
@@ -60,13 +60,13 @@ async function verifyDelivered(cast: Cast, sent: Sent): Promise<unknown> {
   report.verify('sent: successful', field(job, 'status') === 'successful', job);
   const message = await arrived(cast, sent.subject);
   report.verify(
-    `Bo has it, received at ${clock(Number(field(message, 'date')))}`,
+    `Bo received it at ${clock(Number(field(message, 'date')))}`,
     field(message, 'from', 0, 'email') === cast.ada.email,
   );
   return message;
 }
 
-/** Sent as soon as it is accepted. */
+/** Sends a message without a send time. */
 export async function sendNow(cast: Cast): Promise<Sent> {
   cast.report.step('Ada sends a message now');
   const sent = await post(cast, 'Sent at once');
@@ -74,15 +74,18 @@ export async function sendNow(cast: Cast): Promise<Sent> {
   return sent;
 }
 
-/** Sent at its time, edited before its time, and cancelled before its time. */
+/**
+ * Schedules three messages: one is sent at its time, one is edited before it, and one is cancelled
+ * before it.
+ */
 export async function schedule(cast: Cast): Promise<{ delivered: Sent[]; cancelled: Sent }> {
   const { report, api, ada } = cast;
   report.step('Ada schedules a message a few seconds ahead');
   const sendAt = unixNow() + 4;
   const scheduled = await post(cast, 'Sent at its time', { send_at: sendAt });
-  report.note(`due at ${clock(sendAt)}; meanwhile two others are written`);
+  report.note(`due at ${clock(sendAt)}; meanwhile Ada writes two others`);
 
-  report.step('Ada edits a message that is scheduled for later');
+  report.step('Ada edits a message scheduled for later');
   const draft = await post(cast, 'Typo in teh subject', { send_at: unixNow() + HOUR });
   const edited = { jobStatusId: draft.jobStatusId, subject: 'No typo in the subject' };
   const newTime = unixNow() + 3;
@@ -94,12 +97,12 @@ export async function schedule(cast: Cast): Promise<{ delivered: Sent[]; cancell
     }),
   });
   report.verify(
-    'new subject, new time',
+    'it has the new subject and the new time',
     change.status === 200 && field(change.body, 'original_data', 'send_at') === newTime,
     change.body,
   );
 
-  report.step('Ada cancels a message that is scheduled for later');
+  report.step('Ada cancels a message scheduled for later');
   const cancelled = await post(cast, 'Better not sent', { send_at: unixNow() + HOUR });
   const removal = await api.call(ada, 'DELETE', `/v2/outbox/${cancelled.jobStatusId}`, {
     show: only('job_status_id', 'status', 'reason'),
@@ -108,12 +111,12 @@ export async function schedule(cast: Cast): Promise<{ delivered: Sent[]; cancell
   const job = await outcome(cast, cancelled);
   report.received('job status', only('status', 'reason')(job));
   report.verify(
-    'cancelled, with a reason',
+    'it is cancelled, with a reason',
     field(job, 'status') === 'cancelled' && Boolean(field(job, 'reason')),
     job,
   );
 
-  report.step('The scheduled ones arrive at their time');
+  report.step('The scheduled messages arrive on time');
   for (const [sent, due] of [
     [edited, newTime],
     [scheduled, sendAt],
@@ -121,7 +124,7 @@ export async function schedule(cast: Cast): Promise<{ delivered: Sent[]; cancell
     const message = await verifyDelivered(cast, sent);
     const late = Number(field(message, 'date')) - due;
     report.verify(
-      `"${sent.subject}" due at ${clock(due)}: ${late <= 0 ? 'on the second' : `${late} s late`}, not before`,
+      `"${sent.subject}" was due at ${clock(due)}: ${late <= 0 ? 'on the second' : `${late} s late`}, not early`,
       late >= 0 && late <= cast.server.patienceSeconds,
       late,
     );
@@ -129,7 +132,7 @@ export async function schedule(cast: Cast): Promise<{ delivered: Sent[]; cancell
   return { delivered: [scheduled, edited], cancelled };
 }
 
-/** A recipient that the provider refuses for good. */
+/** Sends to a recipient that the provider refuses permanently. */
 export async function sendInVain(cast: Cast): Promise<Sent> {
   cast.report.step(
     'Ada writes to an address that the provider refuses (a magic recipient of the sandbox)',
@@ -138,14 +141,14 @@ export async function sendInVain(cast: Cast): Promise<Sent> {
   const job = await outcome(cast, refused);
   cast.report.received('job status', only('status', 'reason')(job));
   cast.report.verify(
-    'failed, in the words of the provider',
+    "it failed, with the provider's own words",
     field(job, 'status') === 'failed' && String(field(job, 'reason')).includes('550'),
     job,
   );
   return refused;
 }
 
-/** Everything that was asked for has come to its end. */
+/** Lists the jobs and verifies that each has ended. */
 export async function listJobs({ report, api, ada }: Cast, sends: readonly Sent[]): Promise<void> {
   report.step('Ada fetches her job statuses');
   const { body } = await api.call(ada, 'GET', '/job-statuses?limit=20', {
@@ -158,5 +161,5 @@ export async function listJobs({ report, api, ada }: Cast, sends: readonly Sent[
     const job = items(body).find((one) => field(one, 'job_status_id') === jobStatusId);
     return job !== undefined && field(job, 'status') !== 'pending';
   };
-  report.verify(`${sends.length} sends, each with its end`, sends.every(hasEnded), body);
+  report.verify(`all ${sends.length} sends have ended`, sends.every(hasEnded), body);
 }

@@ -4,9 +4,9 @@ import { isSigned } from './receiver.ts';
 import { until } from './report.ts';
 import type { Sent } from './steps-outbox.ts';
 
-/** A subscription, confirmed by the challenge. */
+/** Subscribes to jobs. The receiver confirms the subscription by answering the challenge. */
 export async function subscribe({ report, api, application, receiver }: Cast): Promise<void> {
-  report.step('The application subscribes to the ends of jobs');
+  report.step('The application subscribes to the results of jobs');
   const { status, body } = await api.call(
     application.owner,
     'POST',
@@ -21,7 +21,7 @@ export async function subscribe({ report, api, application, receiver }: Cast): P
   );
   report.verify('active', status === 200 && text(body, 'state') === 'active', body);
   report.verify(
-    `${receiver.url} was asked for the challenge first, and answered it`,
+    `${receiver.url} first got the challenge, and answered it`,
     receiver.challenges === 1,
   );
 }
@@ -41,14 +41,14 @@ async function notification(
   });
 }
 
-/** What the receiver got, and whether it can be trusted. */
+/** Shows the deliveries that the receiver got, and verifies their signatures. */
 export async function verifyNotifications(
   cast: Cast,
   successes: readonly Sent[],
   failure: Sent,
 ): Promise<void> {
   const { report, application } = cast;
-  report.step('The receiver has been told by webhook, signed');
+  report.step('The receiver was notified by signed webhooks');
   for (const sent of [...successes, failure]) {
     const type = sent === failure ? 'job.failed' : 'job.successful';
     const { delta, signed } = await notification(cast, sent);
@@ -61,6 +61,9 @@ export async function verifyNotifications(
       field(delta, 'type') === type && signed(application.clientSecret),
       delta,
     );
-    report.verify('which another secret does not make', !signed(`${application.clientSecret}x`));
+    report.verify(
+      'another secret does not produce that signature',
+      !signed(`${application.clientSecret}x`),
+    );
   }
 }
