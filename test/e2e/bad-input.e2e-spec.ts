@@ -128,7 +128,7 @@ describe('every operation', () => {
               attack.fault(what, unnamed(answer));
             const type = jsonTypeOf(JSON.parse(text));
             if (answer.status < 300 && types?.has(type) === false)
-              attack.fault(what, `${type} was taken`);
+              attack.fault(what, `${type} was accepted`);
           }
           if (!field.required) continue;
           const body = JSON.stringify(removeAt(good, field.path));
@@ -232,9 +232,10 @@ describe('every operation', () => {
           const absent = await ask(unknown);
           if (foreign.status !== 404)
             attack.fault('foreign', `${foreign.status} ${foreign.text.slice(0, 200)}`);
-          const told = ({ text }: Answer) =>
+          const messageWithoutId = ({ text }: Answer) =>
             messageOf({ text }).replace(id, 'ID').replace(unknown, 'ID');
-          if (told(foreign) !== told(absent)) attack.fault('told apart', told(foreign));
+          if (messageWithoutId(foreign) !== messageWithoutId(absent))
+            attack.fault('distinguishable from an unknown id', messageWithoutId(foreign));
         },
         // Accounts of one application share the objects of the application.
         (operation) =>

@@ -194,7 +194,7 @@ describe('calendar files', () => {
       expect((await toIcs(body).expect(status)).body.message).toContain(message);
     });
 
-    it('answers 404 for the event of another application', async () => {
+    it('answers 404 for the event of another account', async () => {
       await toIcs({ event_id: await create({}) }, stranger).expect(404);
     });
   });

@@ -358,10 +358,10 @@ describe('/calendars', () => {
     await call('put', `/calendars/${id}`).send({ metadata: { a: '2' } });
     await call('put', `/calendars/${id}`).send({ name: 'Crew' });
     await call('delete', `/calendars/${id}`);
-    const told = await query<{ body: Buffer }>(
+    const webhookEvents = await query<{ body: Buffer }>(
       `select body from webhook_event where type like 'calendar.%' order by id`,
     );
-    expect(told.map(({ body }) => JSON.parse(body.toString()).deltas[0])).toMatchObject([
+    expect(webhookEvents.map(({ body }) => JSON.parse(body.toString()).deltas[0])).toMatchObject([
       {
         type: 'calendar.created',
         object: 'calendar',

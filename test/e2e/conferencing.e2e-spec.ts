@@ -89,19 +89,19 @@ describe('conferencing', () => {
   const read = async ({ id }: { id: string }): Promise<EventView> =>
     (await call('get', `/events/${id}`)).body;
   /** The status and reason of a job, as soon as its status is no longer `from`. */
-  const fate = (id: string, from = 'pending') =>
+  const outcome = (id: string, from = 'pending') =>
     until(`job ${id}`, async () => {
       const { body } = await call('get', `/job-statuses/${id}`);
       return body.status !== from && (body as { status: string; reason?: string });
     });
   const successful = async (event: EventView) => {
-    expect(await fate(event.job_status_id)).toMatchObject({ status: 'successful' });
+    expect(await outcome(event.job_status_id)).toMatchObject({ status: 'successful' });
     return read(event);
   };
-  const hasten = async (id: string) => {
+  const runNow = async (id: string) => {
     await rowsOf(server, 'update provider_job set run_at = now() where id = $1', [id]);
     server.app.get(Signals).wake('provider');
-    return fate(id, 'delayed');
+    return outcome(id, 'delayed');
   };
   const put = async (event: EventView, body: object): Promise<EventView> => {
     const answer = await call('put', `/events/${event.id}`).send(body);
@@ -117,7 +117,7 @@ describe('conferencing', () => {
     );
     return row?.data;
   };
-  const lookAfter = async () => {
+  const runUpkeep = async () => {
     await server.app.get(MeetingUpkeep).reconcile();
     await server.app.get(MeetingUpkeep).run();
   };
@@ -222,12 +222,12 @@ describe('conferencing', () => {
         title: 'Review',
         conferencing: event.conferencing,
       });
-      const told = await rowsOf(
+      const webhookEvents = await rowsOf(
         server,
         'select type from webhook_event where application_id = $1',
         [application.id],
       );
-      expect(told).toEqual([{ type: 'event.updated' }]);
+      expect(webhookEvents).toEqual([{ type: 'event.updated' }]);
       const other = await successful(await create('Google Meet'));
       expect(other.conferencing?.details?.url).not.toBe(event.conferencing?.details?.url);
     });
@@ -244,7 +244,7 @@ describe('conferencing', () => {
         expect(changed.conferencing).toEqual(event.conferencing);
         expect((await successful(changed)).conferencing).toEqual(event.conferencing);
       }
-      await lookAfter();
+      await runUpkeep();
       const kept = await rowsOf(server, 'select released from event_meeting where event_id = $1', [
         event.id,
       ]);
@@ -321,7 +321,7 @@ describe('conferencing', () => {
       });
       expect(await atProvider(event)).toMatchObject({ conferencing: secured.conferencing });
       const deleted = await call('delete', `/events/${event.id}`);
-      expect((await fate(deleted.body.job_status_id)).status).toBe('successful');
+      expect((await outcome(deleted.body.job_status_id)).status).toBe('successful');
       await server.app.get(MeetingUpkeep).run();
       expect(meetings()).toEqual([]);
       expect(
@@ -343,7 +343,7 @@ describe('conferencing', () => {
       await setUpZoom({ user: '{email}' }).expect(200);
       await rowsOf(server, 'update "grant" set proof = null where id = $1', [ada.id]);
       const event = await create('Zoom Meeting');
-      expect(await fate(event.job_status_id)).toMatchObject({
+      expect(await outcome(event.job_status_id)).toMatchObject({
         status: 'failed',
         reason: expect.stringContaining(
           'the address of this account is not proven to belong to its mailbox',
@@ -357,10 +357,10 @@ describe('conferencing', () => {
       await setUpZoom().expect(200);
       zoom.loseAnswer(POST_MEETING);
       const event = await create('Zoom Meeting');
-      expect(await fate(event.job_status_id)).toMatchObject({ status: 'delayed' });
+      expect(await outcome(event.job_status_id)).toMatchObject({ status: 'delayed' });
       // The provider write of the event did not wait for the meeting.
       expect(await atProvider(event)).toMatchObject({ title: 'Review', conferencing: null });
-      expect(await hasten(event.job_status_id)).toMatchObject({ status: 'successful' });
+      expect(await runNow(event.job_status_id)).toMatchObject({ status: 'successful' });
       expect([zoom.countOf(POST_MEETING), meetings().length]).toEqual([1, 1]);
       expect((await read(event)).conferencing?.details?.url).toContain(String(meetings()[0]?.id));
     });
@@ -368,7 +368,7 @@ describe('conferencing', () => {
     it("fails the job with Zoom's error text if Zoom refuses it, and is created by a later change", async () => {
       await setUpZoom().expect(200);
       const event = await create('Zoom Meeting', { settings: { bad: true } });
-      expect(await fate(event.job_status_id)).toMatchObject({
+      expect(await outcome(event.job_status_id)).toMatchObject({
         status: 'failed',
         reason: 'Zoom: 400 Validation Failed. (code 300)',
       });
@@ -389,7 +389,7 @@ describe('conferencing', () => {
       zoom.secret = 'rotated';
       zoom.expireTokens();
       const event = await create('Zoom Meeting');
-      const { status, reason } = await fate(event.job_status_id);
+      const { status, reason } = await outcome(event.job_status_id);
       expect([status, reason]).toEqual([
         'delayed',
         expect.stringContaining('refused its credentials'),
@@ -397,7 +397,7 @@ describe('conferencing', () => {
       expect((await services('get')).body[0].last_error).toContain('Invalid client_id');
       expect((await call('get', '/account')).body.sync_state).toBe('running');
       await setUpZoom().expect(200);
-      expect((await hasten(event.job_status_id)).status).toBe('successful');
+      expect((await runNow(event.job_status_id)).status).toBe('successful');
       expect((await services('get')).body[0].last_error).toBeNull();
     });
 
@@ -413,11 +413,11 @@ describe('conferencing', () => {
       [500, {}, 'delayed'],
       [404, { code: 1001, message: 'User does not exist: me.' }, 'failed'],
       [200, { nothing: 'of use' }, 'delayed'],
-    ])('is, after the response %s %j from Zoom, %s', async (status, body, expected) => {
+    ])('gets the response %s %j from Zoom, and its job is %s', async (status, body, expected) => {
       await setUpZoom().expect(200);
       zoom.refuse(POST_MEETING, status, body);
       const event = await create('Zoom Meeting');
-      expect((await fate(event.job_status_id)).status).toBe(expected);
+      expect((await outcome(event.job_status_id)).status).toBe(expected);
     });
 
     it('is shown without characters that are not allowed in the database, in addresses or in calendars', async () => {
@@ -455,14 +455,14 @@ describe('conferencing', () => {
         await put(first, { conferencing: { provider: 'Zoom Meeting', details } }),
       );
       expect(replaced.conferencing).toEqual({ provider: 'Zoom Meeting', details });
-      await lookAfter();
+      await runUpkeep();
       expect(meetings().map(({ id }) => String(id))).toEqual([
         second.conferencing?.details?.meeting_code,
       ]);
       const gone = await call('delete', `/calendars/${calendarId}`);
-      expect((await fate(gone.body.job_status_id)).status).toBe('successful');
+      expect((await outcome(gone.body.job_status_id)).status).toBe('successful');
       zoom.refuse('DELETE', 500, {});
-      await lookAfter();
+      await runUpkeep();
       expect(meetings()).toHaveLength(1);
       await rowsOf(server, 'update event_meeting set due_at = now() where due_at is not null');
       await server.app.get(MeetingUpkeep).run();
@@ -477,9 +477,9 @@ describe('conferencing', () => {
         `update event set title = 'From elsewhere', version = version + 1, provider_version = version + 1 where id = $1`,
         [event.id],
       );
-      await lookAfter();
+      await runUpkeep();
       expect(meetings()).toMatchObject([{ topic: 'From elsewhere' }]);
-      await lookAfter();
+      await runUpkeep();
       expect(zoom.countOf('PATCH')).toBe(1);
     });
 
@@ -494,16 +494,16 @@ describe('conferencing', () => {
         );
       zoom.meetings.clear();
       await changedElsewhere();
-      await lookAfter();
-      await lookAfter();
+      await runUpkeep();
+      await runUpkeep();
       expect(zoom.countOf('PATCH')).toBe(1);
       await changedElsewhere();
-      await lookAfter();
+      await runUpkeep();
       expect(zoom.countOf('PATCH')).toBe(2);
       // The provider is now of kind "link", so there is nothing to update at Zoom.
       await setUpLink('Zoom Meeting');
       await changedElsewhere();
-      await lookAfter();
+      await runUpkeep();
       expect(
         await rowsOf(server, 'select attempts, due_at from event_meeting where event_id = $1', [
           event.id,
@@ -532,9 +532,9 @@ describe('conferencing', () => {
       const { id } = (await setUpZoom().expect(200)).body as { id: string };
       zoom.refuse(POST_MEETING, 500, {});
       const event = await create('Zoom Meeting');
-      await fate(event.job_status_id);
+      await outcome(event.job_status_id);
       await services('delete', id).expect(200);
-      expect(await hasten(event.job_status_id)).toMatchObject({
+      expect(await runNow(event.job_status_id)).toMatchObject({
         status: 'failed',
         reason: 'No conferencing service is set up for Zoom Meeting',
       });

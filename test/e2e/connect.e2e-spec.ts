@@ -331,7 +331,7 @@ describe('native authentication', () => {
         'ada@example.test',
         { detected: false, provider_name: null, auth_name: null, is_imap: false },
       ],
-    ])('%s', async (email, expected) => {
+    ])('recognizes %s', async (email, expected) => {
       const response = await detect(email);
       expect(response.status).toBe(200);
       expect(response.body).toEqual({ ...expected, email_address: email });

@@ -71,7 +71,7 @@ describe('/contacts', () => {
   };
   const port = () => {
     const contacts = server.app.get(ConnectorRegistry).contacts('sandbox');
-    if (!contacts) throw new Error('the sandbox has contacts');
+    if (!contacts) throw new Error('the sandbox has no contacts');
     return contacts;
   };
   const remote = async (by: TestAccount) => {
@@ -80,13 +80,13 @@ describe('/contacts', () => {
     return account;
   };
   /** Runs a sync pass over the address book and waits for its end. */
-  const look = async (by: TestAccount) => {
-    await until('the end of the look before', async () => {
+  const syncPass = async (by: TestAccount) => {
+    await until('the previous sync pass to end', async () => {
       const text = `update sync_job set contacts_at = 'epoch', run_at = now() where account_id = $1 and state = 0 returning 1`;
       return (await query(text, by.id)).length > 0;
     });
     server.app.get(Signals).wake('sync');
-    await until('the look', async () => {
+    await until('the sync pass to end', async () => {
       const text = `select 1 from sync_job where account_id = $1 and state = 0 and contacts_at > 'epoch'`;
       return (await query(text, by.id)).length > 0;
     });
@@ -131,7 +131,7 @@ describe('/contacts', () => {
       status: 'successful',
       action: 'update_contact',
     });
-    await look(ada);
+    await syncPass(ada);
     expect(await ok('get', `/contacts/${created.id}`, ada)).toEqual({
       ...stored,
       surname: null,
@@ -145,7 +145,7 @@ describe('/contacts', () => {
       status: 'successful',
       action: 'delete_contact',
     });
-    await look(ada);
+    await syncPass(ada);
     expect(await query(`select 1 from contact where account_id = $1`, ada.id)).toEqual([]);
     expect(await changes(ada)).toEqual(['create', 'modify', 'delete']);
     expect(await notified(ada)).toEqual(['contact.created', 'contact.updated', 'contact.deleted']);
@@ -283,19 +283,19 @@ describe('/contacts', () => {
 
   it('follows changes that others make in the address book, and sends webhooks for those changes', async () => {
     const by = await connect();
-    await look(by);
+    await syncPass(by);
     const account = await remote(by);
     const { providerId } = await port().createContact(account, 'theirs', { surname: 'Theirs' });
-    await look(by);
+    await syncPass(by);
     const [contact] = await book(by);
     expect(contact).toMatchObject({ surname: 'Theirs' });
     await port().updateContact(account, providerId, { surname: 'Changed', groups: ['New'] });
-    await look(by);
+    await syncPass(by);
     expect(await book(by)).toMatchObject([
       { id: contact?.id, surname: 'Changed', groups: [{ path: 'New' }] },
     ]);
     await port().deleteContact(account, providerId);
-    await look(by);
+    await syncPass(by);
     expect(await book(by)).toEqual([]);
     expect(await ok('get', '/contacts/groups', by)).toEqual([]);
     expect(await notified(by)).toEqual(['contact.created', 'contact.updated', 'contact.deleted']);
@@ -305,19 +305,19 @@ describe('/contacts', () => {
     const by = await connect();
     const contact = await ok('post', '/contacts', by, { surname: 'Base', emails: [{ email: 'a@example.test' }] });
     await outcome(by, contact);
-    await look(by);
+    await syncPass(by);
     const account = await remote(by);
     const [stored] = (await port().listContactChanges(account, null, 10)).contacts;
-    if (!stored) throw new Error('it is there');
+    if (!stored) throw new Error('the contact is not at the provider');
     await port().updateContact(account, stored.providerId, { ...stored.content, job_title: 'Theirs' });
     const ours = await ok('put', `/contacts/${contact.id}`, by, { surname: 'Ours', emails: [{ email: 'a@example.test' }, { email: 'b@example.test' }] });
     expect(await outcome(by, ours)).toMatchObject({ status: 'successful' });
-    await look(by);
+    await syncPass(by);
     expect(await book(by)).toMatchObject([{ surname: 'Ours', job_title: 'Theirs', emails: [{}, { email: 'b@example.test' }] }]);
     await port().updateContact(account, stored.providerId, { surname: 'Both' });
     const refused = await ok('put', `/contacts/${contact.id}`, by, { surname: 'Mine' });
     expect(await outcome(by, refused)).toMatchObject({ status: 'failed', reason: expect.stringContaining('surname') });
-    await look(by);
+    await syncPass(by);
     expect(await book(by)).toMatchObject([{ surname: 'Both' }]);
   }); // prettier-ignore
 
@@ -350,7 +350,7 @@ describe('/contacts', () => {
     expect((await port().listContactChanges(account, null, 10)).contacts).toMatchObject([{ content: { surname: shown?.surname } }]);
     const brief = await ok('post', '/contacts', by, { surname: 'Brief' });
     await outcome(by, await ok('delete', `/contacts/${brief.id}`, by));
-    await look(by);
+    await syncPass(by);
     expect(await book(by)).toHaveLength(1);
     expect((await port().listContactChanges(account, null, 10)).contacts.map(({ uid }) => uid)).toEqual([contact.id]);
   }); // prettier-ignore
@@ -371,7 +371,7 @@ describe('/contacts', () => {
 
     it('contains the people of messages under the best name seen, leaves out machines, and is read-only', async () => {
       const by = await connect();
-      await until('the first look', async () => {
+      await until('the first sync pass', async () => {
         const text = `select 1 from sync_job where account_id = $1 and current_since is not null`;
         return (await query(text, by.id)).length > 0;
       });

@@ -51,7 +51,7 @@ describe('/delta', () => {
     (await ok<{ cursor: string }>('post', '/delta/latest_cursor', undefined, by)).cursor;
   const since = (cursor: string, query = '', by = ada) =>
     ok<Deltas>('get', `/delta?cursor=${cursor}${query}`, undefined, by);
-  const told = ({ deltas }: Deltas) => deltas.map(({ object, event }) => `${object} ${event}`);
+  const namesOf = ({ deltas }: Deltas) => deltas.map(({ object, event }) => `${object} ${event}`);
   const calendar = (name: string, by = ada) =>
     ok<{ id: string }>('post', '/calendars', { name }, by);
 
@@ -79,7 +79,7 @@ describe('/delta', () => {
       const draft = await ok<{ id: string; version: number }>('post', '/drafts', {
         subject: 'Perhaps',
       });
-      const page = await until('every job to be through', async () => {
+      const page = await until('every job to end', async () => {
         const jobs = await ok<{ status: string }[]>('get', '/job-statuses');
         return jobs.every(({ status }) => status === 'successful') && since('0', '&limit=1000');
       });
@@ -116,7 +116,7 @@ describe('/delta', () => {
         .set(ada.bearer)
         .attach('file', Buffer.from('x'), 'x.txt');
       const start = await latest();
-      const told = async (cursor: string) => {
+      const changesSince = async (cursor: string) => {
         const page = await since(cursor, '&exclude_types=contact&limit=1000');
         return [
           page.deltas.map(({ object, event }) => `${object} ${event}`).toSorted(),
@@ -128,18 +128,20 @@ describe('/delta', () => {
       const lonely = await ok<{ id: string; version: number }>('post', '/drafts', {
         subject: 'Alone',
       });
-      const [written, afterwards] = await told(start);
+      const [written, afterwards] = await changesSince(start);
       expect(written).toEqual(['draft create', 'draft create', 'file modify', 'thread modify']);
       for (const { id, version } of [reply, lonely])
         await ok('delete', `/drafts/${id}`, { version });
-      const [deleted, end] = await told(afterwards);
+      const [deleted, end] = await changesSince(afterwards);
       expect(deleted).toEqual(['draft delete', 'draft delete', 'file modify', 'thread modify']);
-      await until('it to be gone at the provider', async () => {
+      await until('the drafts to be deleted at the provider', async () => {
         const jobs = await ok<{ status: string }[]>('get', '/job-statuses');
         // A draft that was deleted before the provider stored it is never stored there.
         return jobs.every(({ status }) => ['successful', 'cancelled'].includes(status));
       });
-      expect((await told(end))[0].filter((change) => change !== 'thread modify')).toEqual([]);
+      expect((await changesSince(end))[0].filter((change) => change !== 'thread modify')).toEqual(
+        [],
+      );
     });
 
     it('continues from cursor to cursor, page by page, and keeps the cursor if nothing has changed', async () => {
@@ -167,13 +169,13 @@ describe('/delta', () => {
       for (const name of ['one', 'two', 'three'])
         await ok('put', `/calendars/${kept.id}`, { name });
       const changed = await since(made);
-      expect(told(changed)).toEqual(['calendar modify']);
+      expect(namesOf(changed)).toEqual(['calendar modify']);
       expect(changed.deltas[0]?.attributes).toMatchObject({ name: 'three' });
       await ok('delete', `/calendars/${dropped.id}`);
       const all = await since(start);
-      expect(told(all)).toEqual(['calendar create', 'calendar delete']);
+      expect(namesOf(all)).toEqual(['calendar create', 'calendar delete']);
       // A client that stops after the first delta still receives the second.
-      expect(told(await since(all.deltas[0]?.cursor ?? ''))).toContain('calendar delete');
+      expect(namesOf(await since(all.deltas[0]?.cursor ?? ''))).toContain('calendar delete');
     });
 
     it('accepts types in every spelling, and refuses unknown types by name', async () => {
@@ -189,7 +191,7 @@ describe('/delta', () => {
         ['include_types=', ['calendar create', 'event create']],
         ['somethingElse=1', ['calendar create', 'event create']],
       ] as const)
-        expect([query, told(await since('0', `&${query}`))]).toEqual([query, expected]);
+        expect([query, namesOf(await since('0', `&${query}`))]).toEqual([query, expected]);
       for (const [query, message] of [
         ['', 'cursor is required'],
         ['cursor=rubbish', 'Invalid cursor parameter'],
@@ -230,7 +232,7 @@ describe('/delta', () => {
       const now = Math.floor(Date.now() / 1000);
       const at = async (time: unknown) =>
         (await ok<{ cursor: string }>('post', '/delta/generate_cursor', { start: time })).cursor;
-      expect(told(await since(await at(String(now - 60))))).toEqual(['calendar create']);
+      expect(namesOf(await since(await at(String(now - 60))))).toEqual(['calendar create']);
       expect((await since(await at(now + 60))).deltas).toEqual([]);
       expect((await api('post', '/delta/generate_cursor', {})).body.missing_fields).toEqual([
         'start',
@@ -245,7 +247,7 @@ describe('/delta', () => {
   });
 
   const waiting = () => server.app.get(ChangeWatch).size;
-  const idle = () => until('nobody to wait', async () => waiting() === 0);
+  const idle = () => until('no request to wait', async () => waiting() === 0);
 
   describe('GET /longpoll', () => {
     it('returns as soon as something changes, or after its timeout with the same cursor', async () => {
@@ -256,7 +258,7 @@ describe('/delta', () => {
         'get',
         `/delta/longpoll?cursor=${cursor}&timeout=60&exclude_types=event`,
       ).then((page) => page);
-      await until('it to wait', async () => waiting() === 1);
+      await until('the request to wait', async () => waiting() === 1);
       const { id } = await calendar('Work');
       const page = await poll;
       expect(page).toMatchObject({ cursor_start: cursor, deltas: [{ id, event: 'create' }] });
@@ -273,7 +275,7 @@ describe('/delta', () => {
           signal: signal ?? null,
         });
       const polls = Array.from({ length: 10 }, () => poll(control.signal).catch(() => undefined));
-      await until('ten to wait', async () => waiting() === 10);
+      await until('ten requests to wait', async () => waiting() === 10);
       const refused = await poll();
       expect([refused.status, refused.headers.get('x-ratelimit-limit')]).toEqual([429, '10']);
       control.abort();
@@ -319,18 +321,18 @@ describe('/delta', () => {
       const stream = await open(start);
       expect(stream.response.statusCode).toBe(200);
       expect(stream.response.headers['content-type']).toContain('text/event-stream');
-      await until('the first', async () => stream.deltas().length === 1);
+      await until('the first change', async () => stream.deltas().length === 1);
       const second = await calendar('second');
-      await until('the second', async () => stream.deltas().length === 2);
+      await until('the second change', async () => stream.deltas().length === 2);
       expect(stream.deltas().map(({ id }) => id)).toEqual([first.id, second.id]);
       expect(stream.deltas()[1]?.attributes).toEqual(await ok('get', `/calendars/${second.id}`));
       const beats = stream.beats();
-      await until('two more beats', async () => stream.beats() >= beats + 2);
+      await until('two more heartbeats', async () => stream.beats() >= beats + 2);
       stream.close();
       await idle();
       // A client that reconnects continues after the last delta that it received.
       const again = await open(stream.deltas()[0]?.cursor ?? '');
-      await until('the second again', async () => again.deltas().length > 0);
+      await until('the second change again', async () => again.deltas().length > 0);
       again.close();
       await again.ended;
       await idle();
@@ -366,7 +368,7 @@ describe('/delta', () => {
     it('streams a long change log completely, in parts', async () => {
       await fill(ada.id, 3_000);
       const stream = await open('0');
-      await until('all of it', async () => stream.deltas().length === 3_000);
+      await until('all changes', async () => stream.deltas().length === 3_000);
       expect(new Set(stream.deltas().map(({ id }) => id)).size).toBe(3_000);
       stream.close();
       await idle();

@@ -79,9 +79,9 @@ describe('drafts with files', () => {
   const textOf = async (id: string) => (await api('get', `/files/${id}/download`).buffer()).text;
   const filesOf = (draft: Draft) => draft.files.map(({ filename }) => filename);
   /** Waits until a sync pass has read the mailbox once more. */
-  async function looked(subject: string) {
+  async function syncPass(subject: string) {
     await deliver(server, ada, [`Subject: ${subject}`, '', 'x']);
-    await until('a look', async () => {
+    await until('a sync pass', async () => {
       const { body } = await api('get', `/messages?subject=${subject}`);
       return body.length === 1;
     });
@@ -119,7 +119,7 @@ describe('drafts with files', () => {
     const [mime = ''] = await atProvider('D1');
     expect(mime).toContain(encoded('first file'));
     expect(mime).toContain(encoded('second file'));
-    await looked('L1');
+    await syncPass('L1');
     // The sync pass reads our own draft back and must not store it twice.
     expect(await ok<Draft[]>('get', '/drafts?subject=D1')).toMatchObject([
       { id: draft.id, files: draft.files },
@@ -232,7 +232,7 @@ describe('drafts with files', () => {
     for (const text of ['our own', 'their first\n', 'their second\n'])
       expect(stored).toContain(encoded(text));
     expect(await atProvider('Elsewhere')).toEqual([]);
-    await looked('L2');
+    await syncPass('L2');
     expect(await ok<Draft[]>('get', '/drafts?subject=Mixed')).toMatchObject([
       { id: draft?.id, files: changed.files },
     ]);

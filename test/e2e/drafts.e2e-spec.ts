@@ -159,7 +159,7 @@ describe('/drafts', () => {
     for (const job of jobs) await done(job);
     expect(await atProvider()).toEqual([expect.stringContaining('Subject: v6')]);
     await deliver(server, ada, ['Subject: x', '', 'x']);
-    await until('a look', async () => (await ok<object[]>('get', '/messages')).length === 1);
+    await until('a sync pass', async () => (await ok<object[]>('get', '/messages')).length === 1);
     expect(await ok('get', '/drafts')).toMatchObject([{ id: draft.id, version: 6, subject: 'v6' }]);
   });
 
@@ -176,9 +176,9 @@ describe('/drafts', () => {
     };
     try {
       const draft = await ok('post', '/drafts', { subject: 'v0' });
-      await until('the loss', async () => stored === 1);
+      await until('the lost response', async () => stored === 1);
       const changed = await ok('put', `/drafts/${draft.id}`, { version: 0, subject: 'v1' });
-      await until('the end of the wait', async () => {
+      await until('the job to succeed', async () => {
         await clock.pass(60_000);
         return (
           (await ok<{ status: string }>('get', `/job-statuses/${changed.job_status_id}`)).status ===
@@ -195,25 +195,25 @@ describe('/drafts', () => {
    * Pauses the next sync pass that lists a draft, after the provider's response and before the
    * mirror stores the list.
    */
-  function holdLook() {
+  function pauseSyncPass() {
     const mail = server.app.get(ConnectorRegistry).requireMail('sandbox');
     const list = mail.listChanges.bind(mail);
-    const [held, release, stored] = [
+    const [paused, release, stored] = [
       Promise.withResolvers(),
       Promise.withResolvers(),
       Promise.withResolvers(),
     ];
-    let looks = 0;
+    let passes = 0;
     mail.listChanges = async (...parameters) => {
-      if (looks > 0) {
+      if (passes > 0) {
         // The paused sync pass has been stored.
         stored.resolve(undefined);
         return list(...parameters);
       }
       const changes = await list(...parameters);
       if (changes.messages.length === 0) return changes;
-      looks += 1;
-      held.resolve(undefined);
+      passes += 1;
+      paused.resolve(undefined);
       await release.promise;
       return changes;
     };
@@ -221,7 +221,7 @@ describe('/drafts', () => {
       mail.listChanges = list;
     };
     return {
-      held: held.promise,
+      paused: paused.promise,
       release: () => release.resolve(undefined),
       stored: stored.promise,
       end,
@@ -235,17 +235,17 @@ describe('/drafts', () => {
   it.each(['changed', 'deleted'])(
     'does not show an old version that a sync pass read just before the draft was %s',
     async (how) => {
-      const look = holdLook();
+      const pass = pauseSyncPass();
       try {
         const draft = await ok('post', '/drafts', { subject: 'v0' });
         await done(draft);
-        await look.held;
+        await pass.paused;
         const path = `/drafts/${draft.id}`;
         if (how === 'changed') await done(await ok('put', path, { version: 0, subject: 'v1' }));
         else await done(await ok('delete', path, { version: 0 }));
-        look.release();
+        pass.release();
         await deliver(server, ada, ['Subject: wakes the mirror', '', 'x']);
-        await look.stored;
+        await pass.stored;
         expect(await draftRows()).toEqual(how === 'changed' ? [{ subject: 'v1' }] : []);
         await until(
           'the other message',
@@ -253,7 +253,7 @@ describe('/drafts', () => {
         );
         expect(await draftRows()).toEqual(how === 'changed' ? [{ subject: 'v1' }] : []);
       } finally {
-        look.end();
+        pass.end();
       }
     },
   );
@@ -262,11 +262,11 @@ describe('/drafts', () => {
     const mailbox = server.app.get(ConnectorRegistry).requireMailbox('sandbox');
     const save = mailbox.saveDraft.bind(mailbox);
     const [saving, goOn] = [Promise.withResolvers(), Promise.withResolvers()];
-    const look = holdLook();
+    const pass = pauseSyncPass();
     try {
       const draft = await ok('post', '/drafts', { subject: 'v0' });
       await done(draft);
-      await look.held;
+      await pass.paused;
       mailbox.saveDraft = async (...parameters) => {
         saving.resolve(undefined);
         await goOn.promise;
@@ -274,15 +274,15 @@ describe('/drafts', () => {
       };
       const changed = await ok('put', `/drafts/${draft.id}`, { version: 0, subject: 'v1' });
       await saving.promise;
-      look.release();
+      pass.release();
       await deliver(server, ada, ['Subject: wakes the mirror', '', 'x']);
-      await look.stored;
+      await pass.stored;
       expect(await draftRows()).toEqual([{ subject: 'v1' }]);
       goOn.resolve(undefined);
       await done(changed);
       expect(await draftRows()).toEqual([{ subject: 'v1' }]);
     } finally {
-      look.end();
+      pass.end();
       mailbox.saveDraft = save;
       goOn.resolve(undefined);
     }

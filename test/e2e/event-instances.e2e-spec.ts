@@ -82,7 +82,7 @@ describe('single instances of recurring events', () => {
        where data ->> 'series' = (select provider_id from event where id = $1) order by 1`,
       id,
     );
-  const told = async (id: string) => {
+  const webhookTypes = async (id: string) => {
     const rows = await query<{ type: string }>(
       `select type from webhook_event where convert_from(body, 'utf8') like '%' || $1 || '%' order by id`,
       id,
@@ -130,7 +130,11 @@ describe('single instances of recurring events', () => {
       original_start_time: at('2030-04-01T07:00:00Z'),
     });
     expect(await atProvider(weekly.id)).toHaveLength(1);
-    expect(await told(changed.id)).toEqual(['event.created', 'event.updated', 'event.updated']);
+    expect(await webhookTypes(changed.id)).toEqual([
+      'event.created',
+      'event.updated',
+      'event.updated',
+    ]);
     // The other instances still follow the series.
     await written(await ok('put', `/events/${weekly.id}`, { title: 'renamed' }));
     expect(await expanded('&title=renamed')).toHaveLength(4);
@@ -152,7 +156,7 @@ describe('single instances of recurring events', () => {
       master_event_id: weekly.id,
     });
     expect((await list(WINDOW)).map((event) => event.id)).toEqual([weekly.id, gone.id]);
-    expect(await told(gone.id)).toEqual(['event.deleted']);
+    expect(await webhookTypes(gone.id)).toEqual(['event.deleted']);
     expect((await call('put', `/events/${id}`, { title: 'x' })).status).toBe(409);
     await written(await ok('delete', `/events/${id}`));
     // This instance was changed before it is deleted.
@@ -227,7 +231,7 @@ describe('single instances of recurring events', () => {
       'weekly 04-01T07:00',
     ]);
     expect(await ok('get', `/events/${last.id}`)).toMatchObject({ status: 'cancelled' });
-    expect([await told(last.id), await told(first.id)]).toEqual([
+    expect([await webhookTypes(last.id), await webhookTypes(first.id)]).toEqual([
       ['event.created', 'event.deleted'],
       ['event.created'],
     ]);
@@ -262,7 +266,7 @@ describe('single instances of recurring events', () => {
       [],
       [],
     ]);
-    expect(await told(changed.id)).toEqual(['event.created', 'event.deleted']);
+    expect(await webhookTypes(changed.id)).toEqual(['event.created', 'event.deleted']);
     expect((await call('put', `/events/${changed.id}`, { title: 'y' })).status).toBe(409);
     expect(
       (await call('put', `/events/${weekly.id}_20300401T070000Z`, { title: 'y' })).status,

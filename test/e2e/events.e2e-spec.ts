@@ -567,11 +567,11 @@ describe('/events', () => {
       const cy = { email: 'cy@example.test' };
       const { id } = await create({ participants: [BO, cy], notifications: [EMAIL] });
       await call('put', `/events/${id}`).send({ participants: [cy] });
-      const fates = await query(
+      const reminders = await query(
         'select participant, status from reminder where event_id = $1 order by participant',
         id,
       );
-      expect(fates).toEqual([
+      expect(reminders).toEqual([
         { participant: BO.email, status: 'cancelled' },
         { participant: cy.email, status: 'scheduled' },
       ]);
@@ -1010,11 +1010,11 @@ describe('/events', () => {
     await call('delete', `/events/${id}`);
     const other = await create({ title: 'in the calendar' });
     await call('delete', `/calendars/${calendar}`);
-    const told = await query<{ body: Buffer }>(
+    const webhookEvents = await query<{ body: Buffer }>(
       `select body from webhook_event where type like 'event.%' order by id`,
     );
     const attributes = { calendar_id: calendar, created_before_account_connection: false };
-    expect(told.map(({ body }) => JSON.parse(body.toString()).deltas[0])).toMatchObject([
+    expect(webhookEvents.map(({ body }) => JSON.parse(body.toString()).deltas[0])).toMatchObject([
       {
         type: 'event.created',
         object: 'event',

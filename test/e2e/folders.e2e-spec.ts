@@ -171,9 +171,9 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     const { providerId } = await mailbox.createFolder(connected, 'Elsewhere');
     await until('the folder', async () => (await own()).includes('Elsewhere'));
     await mailbox.renameFolder(connected, providerId, 'Somewhere');
-    await until('its new name', async () => (await own()).includes('Somewhere'));
+    await until('the new name of the folder', async () => (await own()).includes('Somewhere'));
     await mailbox.deleteFolder(connected, providerId);
-    await until('its end', async () => (await own()).length === 0);
+    await until('the deletion of the folder', async () => (await own()).length === 0);
   });
 
   it('moves messages into a folder that the provider has not created yet', async () => {

@@ -86,7 +86,7 @@ describe('limits on guessing', () => {
       expect((await page(newClient(), 'right')).page.status).toBe(303);
     });
 
-    it('start again after a quarter of an hour', async () => {
+    it('count from zero again after a quarter of an hour', async () => {
       const mallory = newClient();
       await guessTen(mallory);
       await native(mallory, 'right').expect(429);

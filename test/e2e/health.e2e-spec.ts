@@ -15,7 +15,7 @@ describe('health', () => {
   const failed = async () => {
     const { status, body } = await ready();
     const checks = (body as { checks: { name: string; ok: boolean }[] }).checks;
-    return { status, told: body.status as string, failed: checks.filter(({ ok }) => !ok) };
+    return { status, reported: body.status as string, failed: checks.filter(({ ok }) => !ok) };
   };
 
   it('is alive without credentials, and reports nothing else', async () => {
@@ -41,7 +41,7 @@ describe('health', () => {
     readiness.register('kitchen', () => 'has no water');
     expect(await failed()).toEqual({
       status: 503,
-      told: 'not_ready',
+      reported: 'not_ready',
       failed: [{ name: 'kitchen', ok: false, problem: 'has no water' }],
     });
     expect((await request(server.url).get('/health/live')).status).toBe(200);

@@ -156,8 +156,8 @@ describe('notify_participants', () => {
         details: { url: 'https://zoom.test/1', password: 'pw' },
       },
     });
-    const told = await invitations(id, 2);
-    expect(told).toMatchObject([
+    const notices = await invitations(id, 2);
+    expect(notices).toMatchObject([
       {
         email: BO.email,
         kind: 'invite',
@@ -202,7 +202,7 @@ describe('notify_participants', () => {
     // The invitation has a job like any other message, but it is not listed in the outbox.
     const { body: job } = await send(
       'get',
-      `/job-statuses/${told[0]?.job_status_id}?view=expanded`,
+      `/job-statuses/${notices[0]?.job_status_id}?view=expanded`,
     );
     expect(job).toMatchObject({
       action: 'send_invitation',
@@ -210,7 +210,7 @@ describe('notify_participants', () => {
       status: 'successful',
     });
     expect(job.attempts).toHaveLength(1);
-    await send('get', `/v2/outbox/${told[0]?.job_status_id}`).expect(404);
+    await send('get', `/v2/outbox/${notices[0]?.job_status_id}`).expect(404);
   });
 
   it('notifies remaining, new and removed participants of a change, with a higher SEQUENCE', async () => {
@@ -218,8 +218,8 @@ describe('notify_participants', () => {
     await invitations(id, 2);
     const di = { email: 'di@sandbox.test', name: 'Di' };
     await change(id, { title: 'Review 2', when: { time: 1_900_100_000 }, participants: [BO, di] });
-    const told = await invitations(id, 5);
-    expect(told.slice(0, 3).map(({ email, kind, sequence }) => [email, kind, sequence])).toEqual(
+    const notices = await invitations(id, 5);
+    expect(notices.slice(0, 3).map(({ email, kind, sequence }) => [email, kind, sequence])).toEqual(
       expect.arrayContaining([
         [BO.email, 'update', 1],
         ['di@sandbox.test', 'invite', 1],
@@ -276,8 +276,8 @@ describe('notify_participants', () => {
 
   it('shows each hidden participant only their own address', async () => {
     const { id } = await create({ participants: [BO, CY], hide_participants: true });
-    const told = await invitations(id, 2);
-    expect(new Set(told.map(({ job_status_id }) => job_status_id)).size).toBe(2);
+    const notices = await invitations(id, 2);
+    expect(new Set(notices.map(({ job_status_id }) => job_status_id)).size).toBe(2);
     for (const { email } of [BO, CY]) {
       const [mail] = await inbox(email, id);
       expect(mail?.to).toEqual([email]);
@@ -352,8 +352,8 @@ describe('notify_participants', () => {
     });
     await remove(id);
     await clock.pass(HOUR_MS);
-    const told = await invitations(id, 5);
-    expect(told.map(({ email, kind, status }) => [email, kind, status])).toEqual(
+    const notices = await invitations(id, 5);
+    expect(notices.map(({ email, kind, status }) => [email, kind, status])).toEqual(
       expect.arrayContaining([
         [BO.email, 'cancel', 'successful'],
         [CY.email, 'update', 'cancelled'],

@@ -57,7 +57,7 @@ describe('a mailbox, from connection to reply', () => {
   it('starts empty if the settings ask for no sample messages', async () => {
     const quiet = await connect('quiet@sandbox.test', { sample_messages: false });
     const calendars = () => request(server.url).get('/calendars').set(quiet.bearer);
-    await until('the first sync', async () => (await calendars()).body.length === 1);
+    await until('the first sync pass', async () => (await calendars()).body.length === 1);
     expect(await messages(quiet)).toEqual([]);
   });
 
@@ -117,7 +117,7 @@ describe('a mailbox, from connection to reply', () => {
       ),
     );
     for (const account of [from, to]) {
-      await until('all of them', async () => (await messages(account)).length === 60);
+      await until('all messages', async () => (await messages(account)).length === 60);
       expect(new Set((await messages(account)).map(({ subject }) => subject)).size).toBe(60);
     }
   });

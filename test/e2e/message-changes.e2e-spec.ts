@@ -85,7 +85,7 @@ describe('PUT /messages/{id}', () => {
       { unread: false, starred: true, folderIds: ['archive'] },
     ]);
     await deliver(server, account, ['Subject: Another', '', 'Look!']);
-    await until('another look', async () => (await get(account, '/messages')).length === 2);
+    await until('another sync pass', async () => (await get(account, '/messages')).length === 2);
     expect(await get(account, `/messages/${id}`)).toMatchObject({
       unread: false,
       starred: true,
@@ -118,10 +118,10 @@ describe('PUT /messages/{id}', () => {
     expect(await outcome(account, response.body.job_status_id)).toMatchObject({
       status: 'successful',
     });
-    const told = await rowsOf(server, `select 1 from webhook_event where dedupe like $1`, [
+    const webhookEvents = await rowsOf(server, `select 1 from webhook_event where dedupe like $1`, [
       `message:${id}:updated:%`,
     ]);
-    expect(told).toEqual([]);
+    expect(webhookEvents).toEqual([]);
     await put(account, id, { starred: true }).expect(200);
     const [event] = await rowsOf<{ body: Buffer }>(
       server,
@@ -148,7 +148,7 @@ describe('PUT /messages/{id}', () => {
     await port.setFolders(await connectedOf(account), providerId, ['archive']);
     await outcome(account, response.body.job_status_id);
     await until(
-      'the look',
+      'the sync pass',
       async () => (await get(account, `/messages/${id}`)).folder.name === 'archive',
     );
     expect(await get(account, `/messages/${id}`)).toMatchObject({ unread: false });
@@ -323,7 +323,7 @@ describe('PUT /messages/{id}', () => {
     await replica.follow();
     const [copy] = replica.withText(header);
     expect(mimeOf(copy)).toBeDefined();
-    await until('the mirror to agree', async () => {
+    await until('the mirror to match the provider', async () => {
       const message = await get(account, `/messages/${id}`);
       return (
         message.unread === copy?.unread &&

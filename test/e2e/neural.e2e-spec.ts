@@ -45,7 +45,7 @@ describe('/neural', () => {
         file('notes.txt', Buffer.from('no image')) +
         `${file('huge.bmp', Buffer.concat([Buffer.from('BM'), Buffer.alloc(16), Buffer.from('ffff0000ffff0000', 'hex'), Buffer.alloc(40)]))}--b--\r\n`,
     ]);
-    [messages, files] = await until('the mail', async () => {
+    [messages, files] = await until('the messages', async () => {
       const { body } = await call('get', '/messages');
       return body.length === 2 && [body, (await call('get', '/files')).body];
     });

@@ -119,10 +119,10 @@ describe('/oauth', () => {
         { redirect_uri: 'https://evil.example/' },
         'not set up',
       ],
-      ['the registered one with a path', { redirect_uri: `${REDIRECT}/../../x` }, 'not set up'],
-      ['the registered one with a query', { redirect_uri: `${REDIRECT}?a=b` }, 'not set up'],
+      ['the registered address with a path', { redirect_uri: `${REDIRECT}/../../x` }, 'not set up'],
+      ['the registered address with a query', { redirect_uri: `${REDIRECT}?a=b` }, 'not set up'],
       [
-        'the registered one in another case',
+        'the registered address in another case',
         { redirect_uri: REDIRECT.toUpperCase() },
         'not set up',
       ],

@@ -101,16 +101,16 @@ describe('an outbox message that is being sent', () => {
     const accounts = await Promise.all(
       Array.from({ length: ACCOUNTS }, () => createAccount(server.app, application)),
     );
-    const told: Awaited<ReturnType<typeof race>> = [];
-    const answers = () => new Set(told.map(({ cancelled }) => cancelled));
+    const results: Awaited<ReturnType<typeof race>> = [];
+    const answers = () => new Set(results.map(({ cancelled }) => cancelled));
     // The race proves something only if some requests win and others lose. If accepting the
     // messages takes longer than the lead time, all requests lose, so the next round has a longer
     // one.
     for (let lead = 8; lead < 100 && answers().size < 2; lead *= 2)
-      told.push(...(await race(accounts, lead)));
+      results.push(...(await race(accounts, lead)));
     await ended('every message');
     const sent = await handedOver();
-    const wrong = told.filter(({ to, edited, cancelled }) => {
+    const wrong = results.filter(({ to, edited, cancelled }) => {
       const { times = 0, subject } = sent.get(to) ?? {};
       if (![200, 409].includes(edited) || ![200, 409].includes(cancelled)) return true;
       if (cancelled === 200) return times !== 0;
@@ -146,7 +146,7 @@ describe('an outbox message that is being sent', () => {
     );
     // 202 before the removal, 401 after it, and 409 during it.
     expect(answers.filter((status) => ![202, 401, 409].includes(status))).toEqual([]);
-    await until('nothing to be left', async () => {
+    await until('all queue rows to be deleted', async () => {
       const rows = await database.query(
         `select 1 from send_job where account_id = any($1::uuid[])
          union all select 1 from account_gate where account_id = any($1::uuid[])`,

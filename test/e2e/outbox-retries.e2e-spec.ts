@@ -130,7 +130,7 @@ describe('an outbox message that cannot be sent at once', () => {
 
   it('waits an hour after the account reached its daily limit, if there is no mailing service', async () => {
     const limited = await accept('quota@sandbox.test');
-    await until('the account to be left alone', async () => {
+    await until('the account to be closed', async () => {
       const rows = await database.query(
         `select 1 from account_gate where account_id = $1 and closed_until > now() + interval '55 minutes'`,
         [ada.id],
@@ -142,7 +142,7 @@ describe('an outbox message that cannot be sent at once', () => {
       attempts: [{ rule: 'backoff' }],
     });
     const other = await accept('someone@sandbox.test');
-    const waiting = await until('the other message to be told late', async () => {
+    const waiting = await until('the other message to be delayed', async () => {
       const status = await job(other);
       return status.status === 'delayed' && status;
     });

@@ -242,9 +242,9 @@ describe('versions and delivery options of outbox messages', () => {
 
     it('free the slot of a message with a new send time, and keep the slot after other edits', async () => {
       const id = await park();
-      const place = await runAt(id);
+      const slot = await runAt(id);
       await as('patch', id).send({ subject: 'Two' }).expect(200);
-      expect(await runAt(id)).toEqual(place);
+      expect(await runAt(id)).toEqual(slot);
       expect(Math.round(await gate())).toBeGreaterThan(950);
       const sendAt = inSeconds(3600);
       await as('patch', id).send({ send_at: sendAt }).expect(200);

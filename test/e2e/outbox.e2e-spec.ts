@@ -219,7 +219,7 @@ describe('outbox and job statuses', () => {
 
   it('looks up a message with an unknown outcome and does not send it again', async () => {
     const { body } = await post({ to: [{ email: 'unknown@sandbox.test' }] });
-    const delayed = await until('the doubt', async () => {
+    const delayed = await until('the unknown outcome', async () => {
       const status = await job(body.job_status_id);
       return status.status === 'delayed' && status;
     });

@@ -239,7 +239,7 @@ describe('reminders of events', () => {
       expect([response.status, response.body]).toEqual([200, []]);
     });
 
-    it.each(['limit=-1', 'limit=1001', 'limit=x', 'offset=-1'])('refuses %s', async (query) => {
+    it.each(['limit=-1', 'limit=1001', 'limit=x', 'offset=-1'])('refuse %s', async (query) => {
       const response = await list((await createEvent(inSeconds(FAR), [])).id, `?${query}`);
       expect(response.status).toBe(400);
       expect(response.body.type).toBe('invalid_request_error');

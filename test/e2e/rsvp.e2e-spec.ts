@@ -86,7 +86,7 @@ describe('meetings by email', () => {
     return response.body;
   }; // prettier-ignore
   const mirrored = (by: TestAccount) =>
-    until('the first mirror', async () => {
+    until('the first sync pass', async () => {
       const text = `select 1 from sync_job where account_id = $1 and calendars_at is not null and state = 0`;
       return (await query(text, by.id)).length > 0;
     });
@@ -102,7 +102,7 @@ describe('meetings by email', () => {
   };
   const arrived = (to: TestAccount, header: string) => {
     server.app.get(Signals).wake('sync');
-    return until('the mail', async () => {
+    return until('the message', async () => {
       const text = `select id from message where account_id = $1 and message_id_header = $2`;
       const [row] = await query<{ id: string }>(text, to.id, header);
       return row?.id ?? false;
@@ -113,7 +113,7 @@ describe('meetings by email', () => {
     expect(found).toHaveLength(1);
     return found[0] as Event;
   };
-  const told = async (id: string) => {
+  const webhookTypes = async (id: string) => {
     const text = `select type from webhook_event where convert_from(body, 'utf8') like '%' || $1 || '%' order by id`;
     return (await query<{ type: string }>(text, id)).map(({ type }) => type);
   };
@@ -139,7 +139,7 @@ describe('meetings by email', () => {
         read_only: true,
         is_primary: false,
       });
-      expect(await told(event.id)).toEqual(['event.created']);
+      expect(await webhookTypes(event.id)).toEqual(['event.created']);
       expect((await call('put', `/events/${event.id}`, bo).send({ title: 'x' })).status).toBe(400);
       expect((await call('delete', `/events/${event.id}`, bo).send({})).status).toBe(400);
       expect((await call('delete', `/calendars/${calendar.id}`, bo).send({})).status).toBe(400);
@@ -154,7 +154,7 @@ describe('meetings by email', () => {
       await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, ['SEQUENCE:3', 'DTSTAMP:20260104T000000Z'])));
       const event = await only(bo, uid);
       expect(event.status).toBe('cancelled');
-      expect(await told(event.id)).toEqual(['event.created', 'event.deleted']);
+      expect(await webhookTypes(event.id)).toEqual(['event.created', 'event.deleted']);
     }); // prettier-ignore
 
     it('is cancelled even if the cancellation arrived first', async () => {
@@ -314,14 +314,14 @@ describe('meetings by email', () => {
         comment: 'Gladly; "see" you,\nBo',
         name: 'Bo',
       });
-      await until('the write to the provider', async () => {
+      await until('the provider write', async () => {
         const text = `select 1 from sandbox_event where data @> $1::jsonb`;
         const data = {
           participants: [{ email: bo.email, status: 'yes', comment: 'Gladly; "see" you,\nBo' }],
         };
         return (await query(text, JSON.stringify(data))).length > 0;
       });
-      expect(await told(hers.id)).toContain('event.updated');
+      expect(await webhookTypes(hers.id)).toContain('event.updated');
       const same: Event = await answer({
         event_id: his.id,
         status: 'yes',
@@ -406,12 +406,12 @@ describe('meetings by email', () => {
         status: 'confirmed',
       });
       await job(bo, (await answer({ event_id: instance.id, status: 'yes' })).job_status_id);
-      await until('the answer for the instance', async () => {
+      await until('the response for the instance', async () => {
         const event: Event = await ok('get', `/events/${other.hers.id}_20300602T100000Z`, ada);
         return attendee(event, bo.email)?.status === 'yes';
       });
       await remove(other.hers.id);
-      await until('the end of the series', async () =>
+      await until('the series to be cancelled', async () =>
         (await events(bo, other.hers.ical_uid)).every(({ status }) => status === 'cancelled'),
       );
     });

@@ -74,7 +74,7 @@ describe('POST /send', () => {
   }
 
   /** Blocks the next send at the provider. @returns a function that lets the send continue */
-  function hold(): () => void {
+  function blockNextSend(): () => void {
     const mail = server.app.get(ConnectorRegistry).requireMail('sandbox');
     const through = mail.send.bind(mail);
     let release = (): void => undefined;
@@ -88,7 +88,7 @@ describe('POST /send', () => {
    * Sends three requests at once. The first send continues when the other two have their responses.
    */
   async function thrice(ask: () => ReturnType<typeof send>) {
-    const release = hold();
+    const release = blockNextSend();
     let answered = 0;
     const answers = [1, 2, 3].map(async () => {
       const answer = await ask();
@@ -326,7 +326,7 @@ describe('POST /send', () => {
       }); // prettier-ignore
       expect(await shown(id)).toBe(404);
       await until(
-        'the end of the draft at the provider',
+        'the draft to be deleted at the provider',
         async () => (await inFolder('drafts')).length === 0,
       );
       expect(await mirrored(sent.id)).toMatchObject({
@@ -450,7 +450,7 @@ describe('POST /send', () => {
 
   it('completes even if the client disconnects', async () => {
     const { id } = ok(await post('/drafts', { to: [BO], subject: 'Draft' }));
-    const release = hold();
+    const release = blockNextSend();
     const abort = new AbortController();
     const asked = fetch(`${server.url}/send`, {
       method: 'POST',
@@ -459,11 +459,14 @@ describe('POST /send', () => {
       signal: abort.signal,
     }).catch(() => undefined);
     const row = `select 1 from send_job where account_id = $1`;
-    await until('the send', async () => (await rowsOf(server, row, [ada.id])).length === 1);
+    await until(
+      'the send to start',
+      async () => (await rowsOf(server, row, [ada.id])).length === 1,
+    );
     abort.abort();
     await asked;
     release();
-    await until('its end', async () => (await rowsOf(server, row, [ada.id])).length === 0);
+    await until('the send to end', async () => (await rowsOf(server, row, [ada.id])).length === 0);
     expect(await inFolder('sent')).toHaveLength(1);
     expect((await get(`/drafts/${id}`)).status).toBe(404);
   });
@@ -502,7 +505,7 @@ describe('POST /send', () => {
     expect((await send({ draft_id: draftId, version: 0 })).status).toBe(409);
     await rowsOf(server, `update send_job set run_at = now() where id = any($1::uuid[])`, [rows]);
     server.app.get(Signals).wake('send');
-    await until('both are known', async () => {
+    await until('both results', async () => {
       const states = [await job(lost ?? ''), await job(arrived ?? '')].map(({ status }) => status);
       return states.join() === 'failed,successful';
     });

@@ -67,7 +67,7 @@ describe('copies of sent messages', () => {
     const message = { to: [{ email: 'bo@elsewhere.test' }], subject: 'Hello', ...body };
     const response = await request(server.url).post('/v2/outbox').set(account.bearer).send(message);
     const id: string = response.body.job_status_id;
-    return until('the end of the job', async () => {
+    return until('the job to end', async () => {
       const job = await request(server.url).get(`/job-statuses/${id}`).set(account.bearer);
       return job.body.status === 'successful' && (job.body as { message_id: string });
     });
@@ -82,7 +82,10 @@ describe('copies of sent messages', () => {
   it('are stored once by a job, with the Bcc recipients', async () => {
     const ada = await createAccount(server.app, application);
     const { message_id: id } = await send(ada, { bcc: [{ email: 'hidden@elsewhere.test' }] });
-    await until('the filing', async () => (await filings(ada))[0]?.status === 'successful');
+    await until(
+      'the copy to be stored',
+      async () => (await filings(ada))[0]?.status === 'successful',
+    );
     expect(await filings(ada)).toMatchObject([{ object_id: id }]);
     const filed = connector.filed.filter(({ email }) => email === ada.email);
     expect(filed).toHaveLength(1);
@@ -102,7 +105,7 @@ describe('copies of sent messages', () => {
     const ada = await createAccount(server.app, application);
     const body = { to: [{ email: 'rejected@sandbox.test' }] };
     const response = await request(server.url).post('/v2/outbox').set(ada.bearer).send(body);
-    await until('the refusal', async () => {
+    await until('the job to fail', async () => {
       const job = await request(server.url)
         .get(`/job-statuses/${response.body.job_status_id}`)
         .set(ada.bearer);

@@ -111,7 +111,7 @@ describe('/threads', () => {
         reply_to_message_id: message_ids[1],
       })
       .expect(202);
-    await until('the answer', async () => (await threadOf(ada, 'Lunch')).message_ids.length === 3);
+    await until('the reply', async () => (await threadOf(ada, 'Lunch')).message_ids.length === 3);
     await api(ada, 'post', '/drafts')
       .send({ body: 'Or at two', reply_to_message_id: message_ids[1] })
       .expect(200);
@@ -330,14 +330,14 @@ describe('/threads', () => {
       expect(await outcome(ada, body.job_status_id)).toMatchObject({
         status: 'successful', action: 'update_message', object: 'message', id: last?.id,
       }); // prettier-ignore
-      await until('all jobs', async () => {
+      await until('all jobs to succeed', async () => {
         const jobs = (await get(ada, '/job-statuses')) as { action: string; status: string }[];
         const own = jobs.filter(({ action }) => action === 'update_message');
         return own.length === 3 && own.every(({ status }) => status === 'successful');
       });
       await deliver(server, ada, ['Subject: Another look', '', 'Look!']);
       await until(
-        'another look',
+        'another sync pass',
         async () => (await subjects(ada, { subject: 'Another look' })).length === 1,
       );
       expect(await get(ada, `/threads/${lunch.id}`)).toMatchObject({
@@ -345,12 +345,12 @@ describe('/threads', () => {
         starred: true,
         version: body.version,
       });
-      const told = await rowsOf<{ id: string }>(
+      const webhookEvents = await rowsOf<{ id: string }>(
         server,
         `select convert_from(body, 'UTF8')::jsonb #>> '{deltas,0,object_data,id}' as id from webhook_event where type = 'message.updated'`,
         [],
       );
-      expect(told.map(({ id }) => id).sort()).toEqual([...lunch.message_ids].sort());
+      expect(webhookEvents.map(({ id }) => id).sort()).toEqual([...lunch.message_ids].sort());
       expect(
         await rowsOf(
           server,

@@ -18,7 +18,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';
 
-interface Told {
+interface Notification {
   type: string;
   object: string;
   object_data: {
@@ -66,9 +66,9 @@ describe('tracking', () => {
     await receiver.stop();
   });
 
-  const told = (type: string, messageId?: string): Told[] =>
+  const received = (type: string, messageId?: string): Notification[] =>
     receiver.posted
-      .flatMap(({ body }) => (JSON.parse(body.toString()) as { deltas: Told[] }).deltas)
+      .flatMap(({ body }) => (JSON.parse(body.toString()) as { deltas: Notification[] }).deltas)
       .filter(
         (delta) =>
           delta.type === type &&
@@ -139,7 +139,7 @@ describe('tracking', () => {
       0,
     ]);
     const [opened] = await until('the notification', async () => {
-      const all = told('message.opened', copy.id);
+      const all = received('message.opened', copy.id);
       return all.length > 0 && all;
     });
     const recent = {
@@ -173,7 +173,7 @@ describe('tracking', () => {
       ]);
       expect(answer.headers['referrer-policy']).toBe('no-referrer');
       const [last] = await until('the click', async () => {
-        const all = told('message.link_clicked', copy.id).filter(
+        const all = received('message.link_clicked', copy.id).filter(
           ({ object_data: { metadata } }) => metadata['count'] === count,
         );
         return all.length > 0 && all;
@@ -196,7 +196,7 @@ describe('tracking', () => {
         [copy.id],
       );
     expect([row?.count, row?.recents.length]).toEqual([2, 2]);
-    expect(told('message.opened', copy.id)).toHaveLength(1);
+    expect(received('message.opened', copy.id)).toHaveLength(1);
   });
 
   it('shows the sender the original text, without counting an opening', async () => {
@@ -254,7 +254,7 @@ describe('tracking', () => {
     expect(pixel).toBe('');
     expect((await visit(link)).headers['location']).toBe('https://other.test/');
     const [click] = await until('the click', async () =>
-      some(told('message.link_clicked', copy.id)),
+      some(received('message.link_clicked', copy.id)),
     );
     expect(click?.object_data.metadata).toMatchObject({
       payload: 'second',
@@ -285,10 +285,10 @@ describe('tracking', () => {
     expect((await visit(`/t/c?l=${never}`)).headers['location']).toBe('https://never.test/');
     await visit(link);
     const clicks = await until('the last click', async () =>
-      some(told('message.link_clicked', copy.id)),
+      some(received('message.link_clicked', copy.id)),
     );
     expect(clicks.map(({ object_data: { metadata } }) => metadata['count'])).toEqual([1]);
-    expect(told('message.opened', copy.id)).toEqual([]);
+    expect(received('message.opened', copy.id)).toEqual([]);
 
     await shift('-91 days');
     expect(await pruneTrackedMessages(database, new Date())).toBe(1);
@@ -305,12 +305,12 @@ describe('tracking', () => {
       await visit(link);
       done = Math.max(
         0,
-        ...told('message.link_clicked', copy.id).map(({ object_data }) =>
+        ...received('message.link_clicked', copy.id).map(({ object_data }) =>
           Number(object_data.metadata['count']),
         ),
       );
     }
-    const clicks = told('message.link_clicked', copy.id).map(
+    const clicks = received('message.link_clicked', copy.id).map(
       ({ object_data: { metadata } }) => metadata,
     );
     const counts = clicks.map(({ count }) => count as number);
@@ -339,7 +339,7 @@ describe('tracking', () => {
   it('reports each reply once, from any sender', async () => {
     const { message, copy } = await sent('a question');
     const answers = () =>
-      told('thread.replied').filter(
+      received('thread.replied').filter(
         ({ object_data: { metadata } }) => metadata['reply_to_message_id'] === copy.id,
       );
     expect(
@@ -350,7 +350,7 @@ describe('tracking', () => {
         )
       ).status,
     ).toBe(202);
-    const [first] = await until('the answer', async () => some(answers()));
+    const [first] = await until('the reply', async () => some(answers()));
     const [answer] = await list(ada, { thread_id: copy.thread_id, in: 'inbox' });
     expect(first).toMatchObject({
       object: 'thread',
@@ -371,7 +371,7 @@ describe('tracking', () => {
     });
     // A reply of the account itself to the reply.
     await post({ to: [{ email: bo.email }], body: '<p>Good</p>', reply_to_message_id: answer?.id });
-    const second = await until('its own answer', async () => answers()[1]);
+    const second = await until('the reply of the account itself', async () => answers()[1]);
     expect(second.object_data.metadata).toMatchObject({
       from_self: true,
       reply_to_message_id: copy.id,
@@ -382,7 +382,7 @@ describe('tracking', () => {
       '',
       'x',
     ]);
-    await until('another one', async () => answers().length === 3);
+    await until('the third reply', async () => answers().length === 3);
     // The same message once more, as a newly mirrored mailbox would bring it, and a message older
     // than the time that is remembered.
     const again = (receivedAt: Date, messageIdHeader: string) =>
@@ -404,8 +404,10 @@ describe('tracking', () => {
           new Date(),
         );
         await recordChanges(sql, happened);
-        const told = await sql.query('select 1 from webhook_event where created_at = now()');
-        return [happened.length, told.length > 0];
+        const webhookEvents = await sql.query(
+          'select 1 from webhook_event where created_at = now()',
+        );
+        return [happened.length, webhookEvents.length > 0];
       });
     expect(await again(new Date(), header)).toEqual([1, false]);
     expect(await again(new Date(), '<another@elsewhere.test>')).toEqual([1, true]);
@@ -413,7 +415,7 @@ describe('tracking', () => {
       0,
       false,
     ]);
-    await until('the last one', async () => answers().length === 4);
+    await until('the fourth reply', async () => answers().length === 4);
   });
 
   it("reports no replies to untracked messages, no copies of the sender's own messages and no read receipts", async () => {
@@ -428,14 +430,14 @@ describe('tracking', () => {
       '',
       '--r--',
     ]);
-    await until('what was read', async () => (await list(ada, { subject: 'Read: heard' }))[0]);
+    await until('the read receipt', async () => (await list(ada, { subject: 'Read: heard' }))[0]);
     await until(
-      'both answers',
+      'both replies',
       async () => (await list(ada, { subject: 'Re: silent', in: 'inbox' }))[0],
     );
-    const about = await until('the answer', async () =>
+    const about = await until('the reply', async () =>
       some(
-        told('thread.replied').filter(({ object_data: { metadata } }) =>
+        received('thread.replied').filter(({ object_data: { metadata } }) =>
           [silent.copy.id, heard.copy.id].includes(metadata['reply_to_message_id'] as string),
         ),
       ),
@@ -458,7 +460,7 @@ describe('tracking', () => {
     await deliver(server, ada, report('<unknown@elsewhere.test>'));
     await deliver(server, ada, report(header, 'delayed'));
     await deliver(server, ada, report(header));
-    const [bounced] = await until('the bounce', async () => some(told('message.bounced')));
+    const [bounced] = await until('the bounce', async () => some(received('message.bounced')));
     const reports = await list(ada, { subject: 'Undelivered Mail Returned to Sender' });
     expect(reports).toHaveLength(3);
     expect(bounced).toMatchObject({
@@ -487,7 +489,7 @@ describe('tracking', () => {
         },
       },
     });
-    expect(told('message.bounced')).toHaveLength(1);
+    expect(received('message.bounced')).toHaveLength(1);
   });
 
   it('refuses invalid tracking settings', async () => {

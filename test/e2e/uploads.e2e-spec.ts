@@ -233,7 +233,10 @@ describe('uploads', () => {
     await until('chunks', async () => Number((await stored())[0]?.['chunks']) > 4);
     expect((await get('/files?view=count&filename=done.txt')).body).toEqual({ count: 0 });
     socket.destroy();
-    await until('nothing', async () => Number((await stored())[0]?.['data']) === 0);
+    await until(
+      'everything to be deleted',
+      async () => Number((await stored())[0]?.['data']) === 0,
+    );
     expect(await stored()).toEqual([{ files: 0, data: 0, chunks: 0 }]);
   });
 

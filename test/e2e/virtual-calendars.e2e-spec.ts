@@ -182,12 +182,12 @@ describe('virtual calendars', () => {
     expect(listed.body).toEqual({ count: 4 });
     await succeeded((await call('delete', path).send({})).body.job_status_id);
     expect((await call('get', path)).body.status).toBe('cancelled');
-    const told = await rowsOf<{ type: string }>(
+    const webhookEvents = await rowsOf<{ type: string }>(
       server,
       'select type from webhook_event where application_id = $1',
       [application.id],
     );
-    expect(new Set(told.map(({ type }) => type))).toEqual(
+    expect(new Set(webhookEvents.map(({ type }) => type))).toEqual(
       new Set(['event.created', 'event.updated', 'event.deleted']),
     );
   });

@@ -252,7 +252,7 @@ describe('webhooks', () => {
         /connection broke/,
       ],
     ])(
-      'answered with %s: refuses the webhook with the reason, stores nothing and does not try again',
+      'answers 400 with the reason if the receiver responds with %s, stores nothing and does not try again',
       async (_, behave, reason) => {
         receiver.behave = behave;
         const { status, body } = await create();
@@ -436,17 +436,17 @@ describe('webhooks', () => {
     it('wait for the rate of their webhook, without waking a worker earlier', async () => {
       const id = await createWebhook(server.app, application, `${receiver.origin}/hook`);
       await database.query('update account_gate set slot_ms = 400 where account_id = $1', [id]);
-      const heard: number[] = [];
-      const forget = signals.listen((signal) => {
-        if (signal.kind === 'due' && signal.queue === 'hook') heard.push(signal.inMs);
+      const delays: number[] = [];
+      const stopListening = signals.listen((signal) => {
+        if (signal.kind === 'due' && signal.queue === 'hook') delays.push(signal.inMs);
       });
       await happen(server.app, application);
-      expect(heard).toEqual([0]);
+      expect(delays).toEqual([0]);
       await happen(server.app, application);
-      expect(heard).toEqual([0, expect.any(Number)]);
-      expect(heard[1]).toBeGreaterThan(0);
-      expect(heard[1]).toBeLessThanOrEqual(400);
-      forget();
+      expect(delays).toEqual([0, expect.any(Number)]);
+      expect(delays[1]).toBeGreaterThan(0);
+      expect(delays[1]).toBeLessThanOrEqual(400);
+      stopListening();
       await delivered(2);
     });
 
@@ -455,7 +455,7 @@ describe('webhooks', () => {
       const id = webhook.id as string;
       await happen(server.app, application);
       await delivered(1);
-      await until('the evidence', async () => (await attempts(id)).length === 1);
+      await until('the attempt in the list', async () => (await attempts(id)).length === 1);
       await database.query(
         `update webhook set state = 'failed', failing_since = now(), failures = 9 where id = $1`,
         [id],

@@ -197,18 +197,18 @@ describe('nylas 6: calendars and events', () => {
     const participants = [{ name: 'Bo', email: 'bo@sandbox.test' }];
     const saved = await new Event(own, { calendarId, title: 'Review', when: { time: START }, participants })
       .save({ notify_participants: true });
-    const told = async () => {
+    const invitations = async () => {
       const answer = await fetch(`${server.url}/events/${saved.id}/invitations`, { headers: account.bearer });
       return (await answer.json() as { email: string; kind: string; sequence: number }[])
         .map(({ email, kind, sequence }) => `${kind} ${email} ${sequence}`);
     };
-    expect(await told()).toEqual(['invite bo@sandbox.test 0']);
+    expect(await invitations()).toEqual(['invite bo@sandbox.test 0']);
     saved.title = 'Retro';
     await saved.save();
-    expect(await told()).toEqual(['invite bo@sandbox.test 0']);
+    expect(await invitations()).toEqual(['invite bo@sandbox.test 0']);
     saved.title = 'Planning';
     await saved.save({ notify_participants: true });
-    expect(await told()).toEqual(['update bo@sandbox.test 1', 'invite bo@sandbox.test 0']);
+    expect(await invitations()).toEqual(['update bo@sandbox.test 1', 'invite bo@sandbox.test 0']);
   }); // prettier-ignore
 
   it('generates calendar files for saved and unsaved events', async () => {

@@ -83,9 +83,9 @@ describe('nylas@6.11.1, deltas', () => {
       .on('delta', (delta: RawDelta) => deltas.push(delta))
       .on('error', (e) => problems.push(e));
     // The client restarts its timer each time it receives something.
-    const heard = new Set([stream.timeoutId]);
+    const timers = new Set([stream.timeoutId]);
     const [first, second] = [await calendar('first'), await calendar('second')];
-    await until('both', async () => deltas.length === 2);
+    await until('both changes', async () => deltas.length === 2);
     expect(deltas.map(({ id }) => id)).toEqual([first, second]);
     expect(deltas[0]).toMatchObject({
       object: 'calendar',
@@ -93,8 +93,8 @@ describe('nylas@6.11.1, deltas', () => {
       attributes: { name: 'first' },
     });
     expect(stream.cursor).toBe(deltas[1]?.cursor);
-    heard.clear();
-    await until('two more beats', async () => heard.add(stream.timeoutId).size >= 3);
+    timers.clear();
+    await until('two more heartbeats', async () => timers.add(stream.timeoutId).size >= 3);
     stream.close();
     await waiting(0);
     expect([deltas.length, problems]).toEqual([2, []]);

@@ -44,7 +44,7 @@ describe('nylas@6.11.1, tracking', () => {
     await receiver.stop();
   });
 
-  const told = (type: string) =>
+  const notification = (type: string) =>
     until(type, async () =>
       receiver.posted
         .filter(({ headers, body }) =>
@@ -94,20 +94,20 @@ describe('nylas@6.11.1, tracking', () => {
       'the copy',
       async () => (await client.messages.list({ subject: 'SDK tracked', in: 'sent' }))[0],
     );
-    const { metadata: opened } = (await told('message.opened'))?.objectData ?? {};
+    const { metadata: opened } = (await notification('message.opened'))?.objectData ?? {};
     expect(opened).toMatchObject({
       messageId: sent.id,
       payload: 'from the SDK',
       count: 1,
       recents: [{ id: 0, ip: '127.0.0.1' }],
     });
-    const { metadata: clicked } = (await told('message.link_clicked'))?.objectData ?? {};
+    const { metadata: clicked } = (await notification('message.link_clicked'))?.objectData ?? {};
     expect(clicked).toMatchObject({
       messageId: sent.id,
       linkData: [{ url: 'https://example.test/', count: 1 }],
       recents: [{ id: 0, linkIndex: 0, timestamp: expect.any(Date) }],
     });
-    const { metadata: replied } = (await told('thread.replied'))?.objectData ?? {};
+    const { metadata: replied } = (await notification('thread.replied'))?.objectData ?? {};
     expect(replied).toMatchObject({
       replyToMessageId: sent.id,
       threadId: sent.threadId,
