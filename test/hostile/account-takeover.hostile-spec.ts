@@ -12,20 +12,20 @@ const REDIRECT = 'https://app.example.test/callback';
 const ADA = 'ada@victim.test';
 const SECRET = 'Salaries of everybody';
 
-/** Mail servers of one party. */
+/** The IMAP and SMTP server of one user or attacker. */
 interface Servers {
   imap: FakeImap;
   smtp: ScriptedSmtp;
   settings: Record<string, string | number>;
 }
 
-/** An account as a request gets it. */
+/** A connected account, with what requests for it need. */
 interface Connected {
   id: string;
   token: string;
 }
 
-describe('taking over an account of somebody else', () => {
+describe("an attempt to take over another user's account", () => {
   let server: TestApp;
   let application: TestApplication;
   let hers: Servers;
@@ -60,8 +60,8 @@ describe('taking over an account of somebody else', () => {
       .expect(200);
 
   /**
-   * @param password absent: any is accepted
-   * @param refusal what the SMTP server says to every sender; absent: it takes all mail
+   * @param password the only accepted password; every password is accepted if it is absent
+   * @param refusal the SMTP server's answer to every sender; all mail is accepted if it is absent
    */
   async function startServers(password?: string, refusal?: string): Promise<Servers> {
     const imap = await FakeImap.start(password === undefined ? {} : { password });
@@ -113,7 +113,10 @@ describe('taking over an account of somebody else', () => {
     return { id: body.data.id, token: body.data.access_token };
   }
 
-  /** Types credentials into the page that is open, and agrees. @returns the query of the way back */
+  /**
+   * Types credentials into the current page and agrees.
+   * @returns the query of the redirect to the application
+   */
   async function typeInto(browser: PageBrowser, { settings }: Servers): Promise<URLSearchParams> {
     const { imap_password: password, ...servers } = settings;
     const typed = Object.fromEntries(
@@ -208,7 +211,7 @@ describe('taking over an account of somebody else', () => {
     );
 
   describe.each(SIGN_INS)('by %s', (_, signIn) => {
-    it('with an own mail server gives an account of its own, which sees nothing of the first', async () => {
+    it('with other mail servers gives a separate account, which sees no data of the first', async () => {
       const ada = await nativeSignIn(hers);
       await untilMirrored(ada, SECRET);
       await messageLater(ada);
@@ -222,7 +225,7 @@ describe('taking over an account of somebody else', () => {
       expect(await grantOf(eve.id)).toMatchObject({ address_proven: false, proof: null });
     });
 
-    it('before the owner signs in gives the first token no access to what the owner has', async () => {
+    it("before the owner signs in gives the first token no access to the owner's data", async () => {
       const eve = await nativeSignIn(his);
       await untilMirrored(eve, 'Planted');
       const ada = await signIn(hers);
@@ -238,20 +241,20 @@ describe('taking over an account of somebody else', () => {
     });
   });
 
-  it('on the same machine by another port, or the same server by another login, is another account', async () => {
+  it('at another port of the same machine, or with another login at the same server, gives another account', async () => {
     const ada = await nativeSignIn(hers);
     const bob = await authorize({ ...hers.settings, imap_username: 'bob' }).expect(200);
     const asBob = (await exchange(bob.body.code).expect(200)).body.id;
     expect(new Set([ada.id, (await nativeSignIn(his)).id, asBob]).size).toBe(3);
   });
 
-  it('by many sign-ins at once makes one account for each mailbox', async () => {
+  it('by many simultaneous sign-ins creates one account for each mailbox', async () => {
     const both = await Promise.all([hers, his, hers, his].map(directGrant));
     expect(both.map(({ id }) => id)).toEqual([both[0]?.id, both[1]?.id, both[0]?.id, both[1]?.id]);
     expect(both[0]?.id).not.toBe(both[1]?.id);
   });
 
-  describe('with the address of an account to authenticate again', () => {
+  describe('by re-authenticating an account by its address', () => {
     it('is refused at another mail server, and changes nothing', async () => {
       const ada = await nativeSignIn(hers);
       await untilMirrored(ada, SECRET);
@@ -268,7 +271,7 @@ describe('taking over an account of somebody else', () => {
       expect(rows).toHaveLength(1);
     });
 
-    it('is refused when only the stored account is proven', async () => {
+    it('is refused if only the stored account is proven', async () => {
       const ada = await nativeSignIn(hers);
       await prove(ada.id);
       const { body } = await authorize(his.settings, { reauth_account_id: ada.id }).expect(200);
@@ -276,7 +279,7 @@ describe('taking over an account of somebody else', () => {
       expect(await grantOf(ada.id)).toMatchObject({ address_proven: true });
     });
 
-    it('moves the account when both mailboxes are proven, and revokes its tokens', async () => {
+    it('moves the account if both mailboxes are proven, and revokes its tokens', async () => {
       await request(server.url)
         .patch('/connect/integrations/imap')
         .set(application.basic)
@@ -300,7 +303,7 @@ describe('taking over an account of somebody else', () => {
       expect(await subjects(again)).toEqual(['Planted']);
     });
 
-    it('is refused on the hosted pages, too', async () => {
+    it('is refused on the hosted pages too', async () => {
       const ada = await nativeSignIn(hers);
       const { body } = await request(server.url)
         .post('/connect/auth')
@@ -314,11 +317,11 @@ describe('taking over an account of somebody else', () => {
     });
   });
 
-  describe('PATCH /connect/grants/{id} to another mailbox', () => {
+  describe('by PATCH /connect/grants/{id} with another mailbox', () => {
     const move = (id: string, { settings }: Servers) =>
       request(server.url).patch(`/connect/grants/${id}`).set(application.basic).send({ settings });
 
-    it('revokes the tokens, empties the mirror, tells deltas and holds what is to be sent', async () => {
+    it('revokes the tokens, empties the mirror, records the deletions in deltas and holds waiting messages back', async () => {
       const ada = await nativeSignIn(hers);
       await untilMirrored(ada, SECRET);
       await prove(ada.id);
@@ -354,7 +357,7 @@ describe('taking over an account of somebody else', () => {
       });
     });
 
-    it('sends what was held only after it got a new time', async () => {
+    it('sends a message that was held back only after it gets a new send time', async () => {
       const ada = await nativeSignIn(hers);
       const soon = await messageLater(ada, Math.floor(Date.now() / 1000) + 2);
       const released = await messageLater(ada, Math.floor(Date.now() / 1000) + 2);
@@ -380,7 +383,7 @@ describe('taking over an account of somebody else', () => {
       expect(hers.smtp.messages).toEqual([]);
     });
 
-    it('is refused when the mailbox is another account of the application', async () => {
+    it('is refused if the mailbox belongs to another account of the application', async () => {
       const ada = await nativeSignIn(hers);
       const eve = await nativeSignIn(his);
       const { status, body } = await move(ada.id, his);
@@ -390,7 +393,7 @@ describe('taking over an account of somebody else', () => {
     });
   });
 
-  it('does not show the free time of an address that is not proven', async () => {
+  it('does not reveal the free time of an address that is not proven', async () => {
     const eve = await nativeSignIn(his);
     const colleague = await request(server.url)
       .post('/connect/grants')
@@ -409,8 +412,8 @@ describe('taking over an account of somebody else', () => {
     await ask(bo).expect(200);
   });
 
-  describe('the mailing service of the application', () => {
-    it('is never asked about an address that is not proven, and never sends for it', async () => {
+  describe("through the application's mailing service", () => {
+    it('never asks the service about an address that is not proven, and never sends for that address', async () => {
       const service = await ScriptedSmtp.start();
       running.push(service);
       await request(server.url)
@@ -422,7 +425,8 @@ describe('taking over an account of somebody else', () => {
         })
         .expect(200);
       const asked = service.commands.length;
-      // His own server is full for today: that is when the service takes over.
+      // The attacker's own server reports that its daily limit is reached, so that messages go to
+      // the mailing service.
       const limit = '550 5.4.5 Daily user sending limit exceeded';
       const full = await startServers(undefined, limit);
       const eve = await nativeSignIn(full);
@@ -453,14 +457,14 @@ describe('taking over an account of somebody else', () => {
       const ada = await nativeSignIn(await startServers(undefined, limit));
       await prove(ada.id);
       const second = await messageLater(ada, now());
-      await until('the service to take over', async () =>
+      await until('the mailing service to send', async () =>
         (await routesOf(second)).includes('relay'),
       );
       expect(service.messages).toHaveLength(1);
     });
   });
 
-  describe('an integration that requires proven addresses', () => {
+  describe('at an integration that requires proven addresses', () => {
     beforeEach(async () => {
       await request(server.url)
         .patch('/connect/integrations/imap')
@@ -469,7 +473,7 @@ describe('taking over an account of somebody else', () => {
         .expect(200);
     });
 
-    it('refuses servers that nothing proves, and stores nothing', async () => {
+    it('is refused if nothing proves the mailbox, and stores nothing', async () => {
       const refused = await authorize(his.settings);
       expect(refused.status).toBe(400);
       expect(refused.body.message).toContain(`nothing proves that this mailbox belongs to ${ADA}`);
@@ -479,7 +483,7 @@ describe('taking over an account of somebody else', () => {
       expect(rows).toEqual([]);
     });
 
-    it('refuses the tokens of accounts that were connected before, until they are proven', async () => {
+    it('gets no access with tokens of accounts connected earlier, until those accounts are proven', async () => {
       const unrequired = { require_proven_address: false };
       const patch = (body: object) =>
         request(server.url)

@@ -9,7 +9,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 import { FakeImap } from './support/fake-imap.ts';
 
-describe('proving an address by a mail', () => {
+describe('proof of an address by a mail', () => {
   let server: TestApp;
   let operator: ScriptedSmtp;
   let application: TestApplication;
@@ -72,9 +72,10 @@ describe('proving an address by a mail', () => {
     return { id: body.data.id, bearer: { authorization: `Bearer ${body.data.access_token}` } };
   }
 
-  // The server looks by itself, too: what it has claimed counts once it is done.
+  // The server runs its own discovery too. The addresses that it has claimed count once it has
+  // finished them.
   const discover = () =>
-    until('a look at every address', async () => {
+    until('discovery of every address', async () => {
       await server.app.get(AddressChecks).run();
       const waiting = await rowsOf(
         server,
@@ -131,7 +132,7 @@ describe('proving an address by a mail', () => {
     expect(await proofOf(id)).toBe('loop');
   });
 
-  it('fails with a mail that has another code, and the code is stored nowhere', async () => {
+  it('fails for a mail with another code, and stores the code nowhere', async () => {
     const { id } = await connect();
     const mail = await mailed();
     const code = /\[([0-9a-z]{25})\]/.exec(mail)?.[1] ?? '';
@@ -148,7 +149,7 @@ describe('proving an address by a mail', () => {
     expect(row?.text).not.toContain(code);
   });
 
-  it('fails for another account that got the mail of the first', async () => {
+  it("fails for another account that received the first account's mail", async () => {
     await connect();
     const mail = await mailed();
     const other = await connect(application, 'another login');
@@ -158,7 +159,7 @@ describe('proving an address by a mail', () => {
     expect(await proofOf(other.id)).toBeNull();
   });
 
-  it('sends an address three mails a day at most, whoever connects it', async () => {
+  it('sends at most three mails a day to an address, whichever accounts connect it', async () => {
     for (let index = 0; index < 6; index += 1) {
       const another = await createApplication(server.app);
       await integrate(another);
@@ -170,7 +171,7 @@ describe('proving an address by a mail', () => {
     expect(sent()).toHaveLength(3);
   });
 
-  it('sends one mail when several processes check at once, and no second one the same day', async () => {
+  it('sends one mail if several processes check at once, and no second one on the same day', async () => {
     await connect();
     await discover();
     await Promise.all([loops(), loops(), loops()]);
@@ -184,7 +185,7 @@ describe('proving an address by a mail', () => {
     await discover();
     await loops();
     await loops();
-    // The second look comes too early for another attempt.
+    // The second run comes too early for another attempt.
     expect(operator.commands.filter((line) => /^MAIL/i.test(line))).toHaveLength(1);
     expect(sent()).toEqual([]);
     const rows = await rowsOf(server, 'select failed from address_loop where address = $1', [
@@ -201,7 +202,7 @@ describe('proving an address by a mail', () => {
     expect(sent()).toHaveLength(1);
   });
 
-  it('must succeed before tokens are accepted, where proofs are required', async () => {
+  it('must succeed before tokens are accepted if proofs are required', async () => {
     const strict = await createApplication(server.app);
     await integrate(strict, { require_proven_address: true });
     const { id, bearer } = await connect(strict);

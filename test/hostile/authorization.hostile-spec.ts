@@ -52,7 +52,7 @@ describe('the authorization matrix', () => {
       'file_id' in body ? { file_id: owner.file } : { message_id: list(owner.message) };
     return JSON.stringify({ ...body, ...object });
   };
-  /** A right request of the owner with other credentials. */
+  /** A valid request of the owner, sent with other credentials. */
   const ask = (operation: Operation, headers: Headers) =>
     world.adversary.send(
       operation.method,
@@ -73,7 +73,7 @@ describe('the authorization matrix', () => {
       ]);
     return account.bearer;
   };
-  /** Each cell that is not as expected, as `route: caller: status`. */
+  /** Each result that differs from the expected one, as `route: caller: status`. */
   async function wrongCells(
     operations: readonly Operation[],
     cells: Readonly<Record<string, readonly [headers: Headers, status: number]>>,
@@ -111,14 +111,14 @@ describe('the authorization matrix', () => {
     expect(wrong.map(({ name }) => name)).toEqual([]);
   });
 
-  it('knows an object of its owner for every route with an id in its path', () => {
+  it('has an object of its owner for every route with an id in its path', () => {
     const without = world.document.operations.filter(
       (each) => hasId(each) && idIn(each, world.own) === undefined,
     );
     expect(without.map(({ name }) => name)).toEqual([]);
   });
 
-  it('refuses everybody without right credentials on every guarded route, and stores nothing', async () => {
+  it('refuses every caller without valid credentials on every protected route, and stores nothing', async () => {
     const { clientId, clientSecret } = world.own.application;
     const nobody: Record<string, [Headers, number]> = {
       'no credential': [{}, 401],
@@ -150,7 +150,7 @@ describe('the authorization matrix', () => {
     });
   });
 
-  it('refuses revoked, expired and cancelled accounts on every route of accounts, and stores nothing', async () => {
+  it('refuses revoked, expired and cancelled accounts on every account route, and stores nothing', async () => {
     const revoked = await tokenOf('revoked_at = now()');
     const expired = await tokenOf("expires_at = now() - interval '1 second'");
     const cancelled = await tokenOf('', { billingState: 'cancelled' });
@@ -165,7 +165,7 @@ describe('the authorization matrix', () => {
     });
   });
 
-  it('refuses writes of an account whose credentials at the provider are out of date, and stores nothing', async () => {
+  it('refuses writes of an account whose provider credentials are out of date, and stores nothing', async () => {
     const outOfDate = await tokenOf('', { status: 'invalid' });
     await unchanged(async () => {
       const writes = ofAccounts().filter((operation) => rowOf(operation).write);
@@ -175,14 +175,15 @@ describe('the authorization matrix', () => {
     });
   });
 
-  it('takes a token of one scope for exactly the routes that name the scope', async () => {
+  it('accepts a token with one scope for exactly the routes that name the scope', async () => {
     const wrong: string[] = [];
     for (const scope of SCOPES) {
       const bearer = await tokenOf('', { scope: [scope] });
       for (const operation of ofAccounts().filter(({ name }) => name !== 'POST /oauth/revoke')) {
         const { scopes } = rowOf(operation);
         const allowed = scopes === null || scopes.includes(scope as Scope);
-        // Nothing is there and nothing is said: only who asks counts.
+        // The object does not exist and the body is empty, so the status depends only on the
+        // caller.
         const address = addressOf(operation, world.own, NOWHERE, 'cursor');
         const { status } = await world.adversary.send(operation.method, address, bearer, '{}');
         if ((status === 403) === allowed || status === 401 || status >= 500)
@@ -192,7 +193,7 @@ describe('the authorization matrix', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('hides the objects of other accounts and of other applications behind 404, and changes none', async () => {
+  it('answers 404 for objects of other accounts and other applications, and changes none of them', async () => {
     const withId = guarded().filter(hasId);
     const foreign = async (operation: Operation, owner: Belongings) => {
       const asking = { ...credentialsOf(operation, owner) };
@@ -216,7 +217,7 @@ describe('the authorization matrix', () => {
     });
   });
 
-  it('lists nothing of another account or another application', async () => {
+  it('lists no objects of another account or another application', async () => {
     const idsOf = ({ account, spare, ...rest }: Belongings): string[] => {
       const ids = Object.values(rest).filter(
         (id) => typeof id === 'string' && id !== rest.sendgrid,
@@ -226,7 +227,7 @@ describe('the authorization matrix', () => {
     const lists = guarded().filter(
       (each) => each.method === 'GET' && !hasId(each) && each.path !== '/delta/streaming',
     );
-    /** What `caller` sees of what is `own`, and of nobody else. */
+    /** Texts in the response that belong to `own` only, and that `caller` must not see. */
     const seenBy = async (caller: Belongings, operation: Operation): Promise<string[]> => {
       const { text } = await world.adversary.send(
         'GET',
@@ -253,9 +254,10 @@ describe('the authorization matrix', () => {
     expect(new Set(rightly).size).toBeGreaterThan(12);
   });
 
-  it('lets the right caller in on every route', async () => {
+  it('lets the right caller use every route', async () => {
     const owner = await createBelongings(world.server, world.service.origin);
-    // What is read or taken away has to be there before; what is inside goes before what it is in.
+    // An object must exist before it is read or deleted, and an inner object is deleted before the
+    // one that contains it.
     const order = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'];
     const operations = guarded()
       .filter(({ path }) => path !== '/delta/streaming')
@@ -264,7 +266,7 @@ describe('the authorization matrix', () => {
       );
     const wrong: string[] = [];
     for (const operation of operations) {
-      // Some routes end an account, or its tokens.
+      // Some routes end an account or its tokens.
       owner.spare = await createAccount(world.server.app, owner.application);
       const { right } = rowOf(operation);
       const { status, text } = await world.adversary.send(

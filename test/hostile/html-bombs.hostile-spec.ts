@@ -16,7 +16,10 @@ import { davAccount } from '../support/dav-account.ts';
 import { FakeDav } from './support/fake-dav.ts';
 
 const MB = 2 ** 20;
-/** Other requests may wait so long. Collecting garbage of large texts is in it, on two cores that run other tests, too. */
+/**
+ * The longest that other requests may wait. The limit includes garbage collection of large texts on
+ * two cores that run other tests too.
+ */
 const LONGEST_PAUSE_MS = 700;
 const ACCOUNT = '019aa1b2-0000-7000-8000-000000000001';
 const CARD = '/home/contacts/1.vcf';
@@ -25,21 +28,21 @@ const filled = (length: number, ...pieces: readonly string[]) =>
   pieces.map((piece) => piece.repeat(Math.floor(length / pieces.length / piece.length))).join('');
 
 const HTML: Record<string, string> = {
-  'tags without an end': filled(MB, '<a '),
-  'addresses without an end': filled(MB, '<a href="http://x/'),
+  'tags without end': filled(MB, '<a '),
+  'addresses without end': filled(MB, '<a href="http://x/'),
   'deep elements': filled(MB, '<div>'),
   'deep tables': filled(MB, '<table><tr><td>'),
-  'open elements and ends of others': filled(MB, '<select>', '</template>'),
-  'a tag of many attributes': `<a ${Array.from({ length: 150_000 }, (_, n) => n.toString(36)).join(' ')}>`,
+  'open elements with end tags of others': filled(MB, '<select>', '</template>'),
+  'a tag with many attributes': `<a ${Array.from({ length: 150_000 }, (_, n) => n.toString(36)).join(' ')}>`,
   'a long attribute': `<a title="${filled(MB, 'x')}">`,
-  'comments without an end': filled(MB, '<!--'),
+  'comments without end': filled(MB, '<!--'),
   'names of entities': filled(MB, '&CounterClockwiseContourIntegra'),
-  'drawings in drawings': filled(MB, '<svg><desc>'),
+  'nested drawings': filled(MB, '<svg><desc>'),
   links: Array.from({ length: 40_000 }, (_, n) => `<a href="http://h${n}.test/">`).join(''),
-  'marks of others': filled(8 * MB, 'http:///t/c?l=a'),
+  'tracking marks of another sender': filled(8 * MB, 'http:///t/c?l=a'),
 };
 
-/** The longest time in which the main thread did nothing else, in milliseconds. */
+/** The longest time that the main thread was blocked, in milliseconds. */
 async function longestPause(work: () => Promise<unknown>): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
@@ -48,7 +51,7 @@ async function longestPause(work: () => Promise<unknown>): Promise<number> {
   return delay.max / 1e6;
 }
 
-/** The most memory that the process had more than before, in megabytes. */
+/** The largest growth of the process's memory, in megabytes. */
 async function mostMemory(work: () => Promise<unknown>): Promise<number> {
   const before = process.memoryUsage.rss();
   let most = before;
@@ -59,10 +62,13 @@ async function mostMemory(work: () => Promise<unknown>): Promise<number> {
   return (most - before) / MB;
 }
 
-/** A stream of a PDF file that is so many megabytes of spaces, in about a thousandth of them. */
+/**
+ * A stream of a PDF file that inflates to this many megabytes of spaces, compressed about a
+ * thousandfold.
+ */
 function spaces(megabytes: number): Buffer {
   const { Z_FULL_FLUSH } = zlib.constants;
-  // Complete in itself, so that it can be repeated.
+  // A full flush makes the block independent of others, so that it can be repeated.
   const block = zlib.deflateRawSync(Buffer.alloc(MB, ' '), { finishFlush: Z_FULL_FLUSH });
   const blocks = Array.from({ length: megabytes }, () => block);
   return Buffer.concat([
@@ -86,7 +92,7 @@ function pdfOf(content: Buffer, count = 1): Uint8Array {
   );
 }
 
-/** The first bytes of a PNG image that says that it is this large. */
+/** The first bytes of a PNG image that claims this size. */
 function pngOf(width: number, height: number): Uint8Array {
   const header = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR........\x08\x02\0\0\0....', 'latin1');
   header.writeUInt32BE(width, 16);
@@ -94,7 +100,7 @@ function pngOf(width: number, height: number): Uint8Array {
   return new Uint8Array(header);
 }
 
-describe('HTML, pictures and files that are made to take time or memory', () => {
+describe('HTML, pictures and files made to take time or memory', () => {
   const threads = new WorkThreads();
   const neural = new NeuralThreads(threads);
   const config = { baseUrl: 'https://mail.test' } as AppConfig;
@@ -119,7 +125,7 @@ describe('HTML, pictures and files that are made to take time or memory', () => 
     await threads.close();
   });
 
-  it.each(Object.keys(HTML))('%s are tracked while others are answered', async (name) => {
+  it.each(Object.keys(HTML))('%s are tracked while other requests are answered', async (name) => {
     const html = HTML[name] ?? '';
     const message = {
       accountId: ACCOUNT, messageId: ACCOUNT, messageIdHeader: '<1@mail.test>', sendAt: new Date(0), html,
@@ -133,7 +139,7 @@ describe('HTML, pictures and files that are made to take time or memory', () => 
     expect(pause).toBeLessThan(LONGEST_PAUSE_MS);
   });
 
-  it('bodies are read by the neural endpoints while others are answered', async () => {
+  it('bodies are read by the neural endpoints while other requests are answered', async () => {
     const options = { ignoreLinks: false, ignoreImages: false, ignoreTables: false, imagesAsMarkdown: true, removeConclusionPhrases: true }; // prettier-ignore
     const messages = Object.values(HTML)
       .slice(0, 6)
@@ -154,7 +160,7 @@ describe('HTML, pictures and files that are made to take time or memory', () => 
     expect(pause).toBeLessThan(LONGEST_PAUSE_MS);
   });
 
-  it('a PDF file of a gigabyte of compressed spaces is refused before it takes much memory', async () => {
+  it('a PDF file with a gigabyte of compressed spaces is refused before it takes much memory', async () => {
     const bytes = pdfOf(spaces(1_000));
     const memory = await mostMemory(async () => {
       const reading = neural.ocr(ACCOUNT, () => Promise.resolve(bytes), null);
@@ -167,7 +173,7 @@ describe('HTML, pictures and files that are made to take time or memory', () => 
     expect(memory).toBeLessThan(700);
   });
 
-  it('files that claim to be huge are refused by what they claim', async () => {
+  it('files that claim a huge size are refused because of that claim', async () => {
     const read = (bytes: Uint8Array, pages: number[] | null) =>
       neural.ocr(ACCOUNT, () => Promise.resolve(bytes), pages);
     await expect(read(pngOf(50_000, 50_000), null)).rejects.toMatchObject({ kind: 'invalid' });
@@ -176,17 +182,17 @@ describe('HTML, pictures and files that are made to take time or memory', () => 
     });
   });
 
-  it('a card of hundreds of thousands of properties is read or refused while others are answered', async () => {
+  it('a contact card with hundreds of thousands of properties is read or refused while other requests are answered', async () => {
     const lines = 'EMAIL;TYPE=home:a@x.test\r\n'.repeat(400_000).trimEnd();
     card = `BEGIN:VCARD\r\nVERSION:3.0\r\nFN:A\r\n${lines}\r\nEND:VCARD\r\n`;
     const egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
     const contacts = new DavContacts(egress, new SystemClock(), threads);
     const account = davAccount(dav.origin, 'ada', 'x');
     const pause = await longestPause(async () => {
-      // A fast machine reads the card within its limit of time.
+      // A fast machine reads the card within its time limit.
       const picture = await contacts.contactPicture(account, CARD).catch((error: unknown) => error);
       if (picture !== null) expect(picture).toMatchObject({ code: 'rejected' });
-      // This server lets nobody write.
+      // This server accepts no writes.
       const update = contacts.updateContact(account, CARD, { given_name: 'Ada' });
       await expect(update).rejects.toBeInstanceOf(ProviderError);
     });
@@ -194,7 +200,7 @@ describe('HTML, pictures and files that are made to take time or memory', () => 
   });
 
   it.each(['A=b;', 'A=b;\r\n '])(
-    'an event of 15,000 parameters (%j) is refused before it is parsed',
+    'an event with 15,000 parameters (%j) is refused before it is parsed',
     (parameter) => {
       const lines = [
         'BEGIN:VCALENDAR',

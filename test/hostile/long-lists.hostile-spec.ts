@@ -5,7 +5,7 @@ import { rowsOf } from '../support/connect.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-/** Messages of a sender who has written to 6,000 people each time. */
+/** Messages from a sender who has written to 6,000 people each time. */
 const FILL = `
   insert into message (id, account_id, thread_id, date, from_addresses, to_addresses, cc_addresses, bcc_addresses,
     reply_to_addresses, unread, starred, draft, deleting, has_attachments, metadata, reference_ids, subject, snippet, participants)
@@ -15,7 +15,7 @@ const FILL = `
     (select jsonb_agg(jsonb_build_object('email', 'someone' || n || '@example.test', 'name', 'Someone ' || n)) as people
      from generate_series(1, 2000) n) a`;
 
-describe('lists of messages to thousands', () => {
+describe('lists of messages with thousands of recipients', () => {
   let server: TestApp;
   let ada: TestAccount;
 
@@ -42,7 +42,7 @@ describe('lists of messages to thousands', () => {
 
   const get = (path: string) => request(server.url).get(path).set(ada.bearer);
 
-  it('are refused when all addresses together would take too much memory, and given in smaller pages', async () => {
+  it('are refused if all addresses together would take too much memory, and returned in smaller pages', async () => {
     const { status, body } = await get('/messages');
     expect({ status, message: (body as { message: string }).message }).toEqual({
       status: 400,
@@ -54,7 +54,7 @@ describe('lists of messages to thousands', () => {
     expect((await get('/messages?view=ids').expect(200)).body).toHaveLength(60);
   });
 
-  it('are refused when the instances of one series repeat a description too often', async () => {
+  it('are refused if the instances of one series repeat a long description too often', async () => {
     const start = 1_900_000_000;
     const calendar = await request(server.url)
       .post('/calendars')
@@ -71,7 +71,7 @@ describe('lists of messages to thousands', () => {
         recurrence: { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' },
       })
       .expect(200);
-    // As long as a file of a mailed invitation may be.
+    // As long as the file of a mailed invitation may be.
     await rowsOf(server, `update event set description = repeat('d', 490000) where id = $1`, [
       (body as { id: string }).id,
     ]);

@@ -10,7 +10,7 @@ const HEADER = [
   'MIME-Version: 1.0',
 ];
 
-/** A mail of so many lines; header lines first, then an empty line and the content. */
+/** A mail made of these lines: first the header lines, then an empty line and the content. */
 const mail = (subject: string, lines: readonly string[]): string =>
   [
     ...HEADER,
@@ -159,7 +159,7 @@ const BOMBS: Record<string, string[]> = {
   ], // prettier-ignore
 };
 
-describe('bombs in mail', () => {
+describe('mail bombs', () => {
   let server: AttackedServer;
   let mailbox: HostileMailbox;
   let bearer: Record<string, string>;
@@ -212,7 +212,7 @@ describe('bombs in mail', () => {
     expect((await server.send('POST', '/calendars/free-busy', bearer, free)).status).toBe(200);
   });
 
-  it('are recorded where a limit was hit', async () => {
+  it('are recorded if they exceed a limit', async () => {
     const failures = await server.sql.query<{ reason: string }>(
       'select reason from sync_failure where account_id = $1',
       [id],
@@ -225,21 +225,24 @@ describe('bombs in mail', () => {
     );
   });
 
-  it.each(WILD_RULES)('are refused or answered as rules of the API, too: %s', async (rule) => {
-    const calendars = (await server.send('GET', '/calendars', server.bystander.bearer)).body as {
-      id: string;
-    }[];
-    const { status } = await server.send('POST', '/events', server.bystander.bearer, {
-      calendar_id: calendars[0]?.id,
-      title: 'Wild',
-      when: { time: 1_811_930_400 },
-      recurrence: { rrule: [`RRULE:${rule}`], timezone: 'UTC' },
-    });
-    expect([200, 400]).toContain(status);
-  });
+  it.each(WILD_RULES)(
+    'with the recurrence rule %s are also refused or answered when the rule comes through the API',
+    async (rule) => {
+      const calendars = (await server.send('GET', '/calendars', server.bystander.bearer)).body as {
+        id: string;
+      }[];
+      const { status } = await server.send('POST', '/events', server.bystander.bearer, {
+        calendar_id: calendars[0]?.id,
+        title: 'Wild',
+        when: { time: 1_811_930_400 },
+        recurrence: { rrule: [`RRULE:${rule}`], timezone: 'UTC' },
+      });
+      expect([200, 400]).toContain(status);
+    },
+  );
 
-  // The last test: everything above was watched.
-  it('do not slow the answers of others, nor take much memory', async () => {
+  // This is the last test, so that the watch covers all tests above.
+  it('neither slow other responses nor take much memory', async () => {
     const watched = await stop();
     expect(watched.failures).toEqual([]);
     expect(watched.longest['live']).toBeLessThan(LONGEST_ANSWER_MS);

@@ -11,7 +11,7 @@ import { createAccount, createApplication, type TestAccount } from '../support/f
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-/** What a terminal obeys: the clipboard, the title, the screen, the direction of text. */
+/** Control sequences that a terminal obeys: clipboard, title, screen, text direction. */
 const ATTACK =
   '\u001b]52;c;cm0gLXJmIH4=\u0007\u001b]0;title\u0007\u001b[2J\u009b2J\u202ereversed\u2066\u007f\b\r\n\tX';
 const CONTROLS = /(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
@@ -22,7 +22,7 @@ const MESSAGE = {
   from: [{ email: `eve@example.test${ATTACK}`, name: ATTACK }],
 };
 
-/** A server, or what its users wrote into it, that attacks the terminal of whoever runs `api`. */
+/** A server with content that attacks the terminal of the user who runs `api`. */
 function answer(request: http.IncomingMessage, response: http.ServerResponse): void {
   const url = new URL(request.url ?? '/', 'http://server');
   if (url.searchParams.has('fail')) {
@@ -32,7 +32,7 @@ function answer(request: http.IncomingMessage, response: http.ServerResponse): v
   } else if (url.searchParams.has('text')) {
     response.writeHead(502).end(ATTACK);
   } else if (url.pathname.endsWith('/streaming')) {
-    // As a server must not write it: control characters outside of escapes.
+    // Invalid JSON with control characters that are not escaped.
     response.end(`${JSON.stringify(MESSAGE)}\n{"broken":"${ATTACK.replaceAll(/[\r\n]/g, '')}"}\n`);
   } else if (request.headers.accept === 'message/rfc822' || url.pathname.endsWith('/download')) {
     response.end(`Subject: ${ATTACK}\r\n\r\n`);
@@ -56,10 +56,10 @@ describe('the api command, given text that attacks terminals', () => {
 
   const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ');
 
-  /** @param terminal whether standard output is one; else it is a pipe */
+  /** @param terminal whether standard output is a terminal; otherwise it is a pipe */
   async function api(words: readonly string[], terminal = false): Promise<string> {
     const command = [process.execPath, 'src/cli/api.ts', ...words];
-    // script(1) runs a command on a terminal of its own.
+    // script(1) runs a command on its own terminal.
     const [program = '', ...args] = terminal
       ? ['script', '-qec', quoted(command), '/dev/null']
       : command;
@@ -77,7 +77,7 @@ describe('the api command, given text that attacks terminals', () => {
       stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
     }
     await once(child, 'close');
-    // A terminal ends its lines with both.
+    // A terminal ends lines with CR and LF.
     return terminal ? output.replaceAll('\r\n', '\n') : output;
   }
 
@@ -101,7 +101,7 @@ describe('the api command, given text that attacks terminals', () => {
   });
 
   it.each([[['messages', 'get', 'm1', '--raw']], [['files', 'download', 'f1']]])(
-    'shows %j on a terminal without control characters, and gives a pipe every byte',
+    'shows %j on a terminal without control characters, and writes every byte to a pipe',
     async (words) => {
       expect(await api(words)).toBe(`Subject: ${ATTACK}\r\n\r\n`);
       const shown = await api(words, true);
@@ -111,7 +111,7 @@ describe('the api command, given text that attacks terminals', () => {
   );
 });
 
-describe('the HTTP server, given requests that cost more than they should', () => {
+describe('the HTTP server, given requests made to be expensive', () => {
   let server: TestApp;
   let ada: TestAccount;
 
@@ -127,18 +127,18 @@ describe('the HTTP server, given requests that cost more than they should', () =
   it.each([
     ['millions of empty objects', `[${'[],'.repeat(3_000_000)}0]`],
     ['millions of names', `{${'"a":0,'.repeat(1_500_000)}"a":0}`],
-    ['nesting of millions of levels', '['.repeat(5_000_000)],
-  ])('refuses %s with 413 before they are parsed, without credentials too', async (_, body) => {
+    ['millions of nested levels', '['.repeat(5_000_000)],
+  ])('refuses %s with 413 before parsing, without credentials too', async (_, body) => {
     const before = process.memoryUsage().rss;
     for (const path of ['/calendars', '/connect/authorize', '/connect/token']) {
       const { status } = await request(server.url).post(path).type('json').send(body);
       expect(status).toBe(413);
     }
-    // Parsed, the first of them alone takes 300 MB.
+    // Parsing the first body alone would take 300 MB.
     expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
   });
 
-  it('refuses compressed bodies: a bomb of 10 kB is never inflated', async () => {
+  it('refuses compressed bodies, so that a bomb of 10 kB is never inflated', async () => {
     const bomb = gzipSync(JSON.stringify({ name: 'x'.repeat(9_000_000) }));
     for (const path of ['/calendars', '/connect/authorize', '/oauth/token', '/files', '/send']) {
       const { status, body } = await post(path).set('content-encoding', 'gzip').send(bomb);
@@ -156,7 +156,7 @@ describe('the HTTP server, given requests that cost more than they should', () =
     expect(status).toBe(400);
   });
 
-  it('receives 8 large bodies of a client at a time, answers small ones meanwhile, and refuses more with 429', async () => {
+  it('receives 8 large bodies per client at a time, accepts small ones meanwhile, and refuses more with 429', async () => {
     const head = 'POST /calendars HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n{"name":"';
     const slow = Array.from({ length: 8 }, () => {
       const socket = net.connect(port(), '127.0.0.1', () => socket.write(head));
@@ -164,7 +164,10 @@ describe('the HTTP server, given requests that cost more than they should', () =
       return socket;
     });
     const large = () => post().send({ name: 'x'.repeat(2_000_000) });
-    await until('no room for another large body', async () => (await large()).status === 429);
+    await until(
+      'the slots for large bodies to be used up',
+      async () => (await large()).status === 429,
+    );
     const refused = await large();
     expect(refused.headers['retry-after']).toBe('1');
     expect((await post().send({ name: 'Small' })).status).toBe(200);
@@ -181,7 +184,7 @@ describe('the HTTP server, given requests that cost more than they should', () =
     await until('room again', async () => (await large()).status === 400);
   });
 
-  it('bounds the memory of bodies below a megabyte: the 25th of a client that waits for its end is refused, small ones never', async () => {
+  it('limits the memory of bodies below a megabyte: refuses the 25th unfinished body of a client, but never small ones', async () => {
     const head = 'POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n{"name":"';
     const slow = Array.from({ length: 24 }, () => {
       const socket = net.connect(port(), '127.0.0.1', () => socket.write(head));
@@ -189,7 +192,10 @@ describe('the HTTP server, given requests that cost more than they should', () =
       return socket;
     });
     const medium = () => post('/connect/authorize').send({ name: 'x'.repeat(100_000) });
-    await until('no room for another body', async () => (await medium()).status === 429);
+    await until(
+      'the slots for other bodies to be used up',
+      async () => (await medium()).status === 429,
+    );
     const form = await request(server.url)
       .post('/oauth/token')
       .type('form')
@@ -242,7 +248,7 @@ describe('the HTTP server, given requests that cost more than they should', () =
     for (const body of bodies) expect((await send(body)).status).toBe(400);
   });
 
-  it('shows callers no error text of its database', async () => {
+  it('hides database error texts from callers', async () => {
     const sql = new SqlPool({
       url: server.database.url,
       max: 1,
@@ -264,7 +270,7 @@ describe('the HTTP server, given requests that cost more than they should', () =
     }
   });
 
-  it('answers pipelined requests in their order, and closes a connection that pipelines hundreds', async () => {
+  it('answers pipelined requests in order, and closes a connection that pipelines hundreds', async () => {
     const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
     const ahead = async (requests: string) => {
       const socket = net.connect(port(), '127.0.0.1', () => socket.write(requests));
@@ -280,7 +286,7 @@ describe('the HTTP server, given requests that cost more than they should', () =
     expect(flood.match(/HTTP\/1\.1/g)?.length ?? 0).toBeLessThan(200);
   });
 
-  it('cuts off a client that sends its headers byte by byte', async () => {
+  it('disconnects a client that sends its headers byte by byte', async () => {
     const http = server.app.getHttpServer() as http.Server;
     expect(http).toMatchObject(SERVER_LIMITS);
     const socket = net.connect(port(), '127.0.0.1');

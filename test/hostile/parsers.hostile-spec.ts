@@ -14,18 +14,18 @@ import { hostileText } from './support/hostile-values.ts';
 import { type Parser, PARSERS } from './support/parsers.ts';
 
 const { seed, factor } = fuzzSettings();
-// Bounds against hanging.
+// A limit in case a test hangs.
 jest.setTimeout(sized(120_000, 400_000) * factor);
 
 /** Inputs to each parser. */
 const RUNS = sized(30, 150);
-/** No input may take longer, however it is made. Two cores run other tests, too. */
+/** The longest time for one input of any kind. Two cores run other tests too. */
 const MOST_MS = 2_000;
-/** Twice the input may take so many times as long. */
+/** Twice the input may take at most this many times as long. */
 const MOST_GROWTH = 3;
-/** What the longest input takes is harmless below this, however it grows. */
+/** Below this time the longest input is harmless, whatever its growth. */
 const MEASURABLE_MS = 250;
-/** Longer messages are read in parts, longer objects not at all. */
+/** Longer messages are read in parts. Longer objects are not read. */
 const USUAL_MOST = 256 * 1024;
 
 const mixed = (tokens: readonly string[]) =>
@@ -41,7 +41,7 @@ const mixed = (tokens: readonly string[]) =>
     )
     .map((parts) => parts.join(''));
 
-/** Milliseconds of processor time that this process has used, with all of its threads. */
+/** Milliseconds of processor time that all threads of this process have used. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -49,8 +49,8 @@ function processorMs(): number {
 
 /**
  * Reads a text.
- * @returns the time that passed, or what `clock` counts instead
- * @throws what is no refusal
+ * @returns the milliseconds that passed, or what `clock` counts instead
+ * @throws every error that is not one of the parser's refusals
  */
 async function timed(
   { read, refusals = [] }: Parser,
@@ -66,7 +66,10 @@ async function timed(
   return clock() - began;
 }
 
-/** Processor time, which other programs do not add to; the best of three, because collecting garbage does. */
+/**
+ * Processor time, so that other programs do not count. The best of three runs, because garbage
+ * collection adds to it.
+ */
 async function fastest(parser: Parser, text: string): Promise<number> {
   const first = await timed(parser, text, processorMs);
   if (first < MEASURABLE_MS) return first;
@@ -77,11 +80,11 @@ async function fastest(parser: Parser, text: string): Promise<number> {
   );
 }
 
-describe(`what strangers wrote (seed ${seed})`, () => {
+describe(`untrusted input (seed ${seed})`, () => {
   describe.each(PARSERS.map((parser) => [parser.name, parser] as const))('%s', (_, parser) => {
     const { tokens, fragments, wrap = (inner: string) => inner, most = USUAL_MOST } = parser;
 
-    it('is read or refused in time, whatever it consists of', async () => {
+    it('is read or refused in time, whatever it contains', async () => {
       const property = fc.asyncProperty(mixed(tokens), fc.boolean(), async (text, wrapped) => {
         const ms = await timed(parser, wrapped ? wrap(text) : text);
         if (ms > MOST_MS) throw new Error(`took ${Math.round(ms)} ms`);
@@ -89,7 +92,7 @@ describe(`what strangers wrote (seed ${seed})`, () => {
       await fc.assert(property, { seed, numRuns: RUNS * factor });
     });
 
-    it('takes no more than three times as long when there is twice as much of it', async () => {
+    it('takes at most three times as long if there is twice as much of it', async () => {
       const found: string[] = [];
       for (const fragment of fragments) {
         for (const outside of [wrap, (inner: string) => inner]) {
@@ -126,7 +129,7 @@ describe(`what strangers wrote (seed ${seed})`, () => {
       '</d:multistatus>', '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>', '&e;', '<![CDATA[', '<__proto__>', '<', '&', '"', 'x',
     ]; // prettier-ignore
 
-    it('gives all events but the one that cannot be read', async () => {
+    it('gives all events except the one that cannot be read', async () => {
       dav = await FakeDav.start();
       const event = (uid: string, ...lines: readonly string[]) =>
         ['BEGIN:VCALENDAR', 'VERSION:2.0', 'BEGIN:VEVENT', `UID:${uid}`, 'DTSTAMP:20260101T000000Z', 'DTSTART:20300101T100000Z', ...lines, 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n'); // prettier-ignore
@@ -146,14 +149,14 @@ describe(`what strangers wrote (seed ${seed})`, () => {
       await dav.stop();
     });
 
-    it('is read, or refused as an error of the provider, in time', async () => {
+    it('is read, or refused as a provider error, in time', async () => {
       dav = await FakeDav.start({
         answer: ({ method, url }) =>
           method === 'PROPFIND' && url === '/home/' ? { body } : undefined,
       });
       const calendars = calendarsOf();
       const account = davAccount(dav.origin, 'ada', 'secret');
-      // The first request finds the calendars and loads what reads them.
+      // The first request finds the calendars and loads the parser.
       await calendars.listCalendars(account).catch(() => undefined);
       const property = fc.asyncProperty(mixed(TOKENS), async (text) => {
         body = `<d:multistatus xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">${text}</d:multistatus>`;

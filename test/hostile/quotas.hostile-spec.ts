@@ -29,7 +29,7 @@ interface Listed {
   reason: string | null;
 }
 
-describe('an access token that is used to spend the money of the operator', () => {
+describe("an access token used to spend the operator's money", () => {
   let server: TestApp;
   let zoom: ZoomServer;
   let receiver: Receiver;
@@ -90,7 +90,7 @@ describe('an access token that is used to spend the money of the operator', () =
     });
   };
 
-  it('when many events text one number, then no more texts leave than the quota allows, and each refusal is reported', async () => {
+  it('sends no more texts than the quota allows when many events text one number, and each refusal is reported', async () => {
     const made = await Promise.all(
       Array.from({ length: 4 }, () =>
         event({ participants: people(3), notifications: [text] }).expect(200),
@@ -112,7 +112,7 @@ describe('an access token that is used to spend the money of the operator', () =
     expect(await alerts()).toEqual([{ account_id: mallory.id, quota: 'sms', per: 'account' }]);
   });
 
-  it('when webhook reminders flood a stranger, then no more are posted than the quota allows', async () => {
+  it('posts no more webhook reminders to a foreign address than the quota allows', async () => {
     const url = `${receiver.origin}/victim`;
     const hook = { type: 'webhook', minutes_before_event: 10, url, payload: '{}' };
     const notifications = Array.from({ length: 20 }, (_, index) => ({
@@ -126,7 +126,7 @@ describe('an access token that is used to spend the money of the operator', () =
     expect(receiver.received).toHaveLength(REMINDERS);
   });
 
-  it('when a refused reminder is asked for again by a change, then it is refused again', async () => {
+  it('is refused again when a change asks for a refused reminder again', async () => {
     const spend = await event({ participants: people(TEXTS), notifications: [text] }).expect(200);
     await settled([spend.body.id]);
     const more = await event({ participants: people(1), notifications: [text] }).expect(200);
@@ -137,7 +137,7 @@ describe('an access token that is used to spend the money of the operator', () =
     expect(await alerts()).toHaveLength(1);
   });
 
-  it('when one event asks for more texts or reminders than an event may, then it is refused and nothing is stored', async () => {
+  it('is refused an event with more texts or reminders than allowed per event, and nothing is stored', async () => {
     const texts = await event({ participants: people(11), notifications: [text] });
     expect(texts.status).toBe(400);
     expect(texts.body.message).toMatch(
@@ -155,7 +155,7 @@ describe('an access token that is used to spend the money of the operator', () =
     ).toEqual([]);
   });
 
-  it('when an event grows by a change, then the limits of an event hold too', async () => {
+  it('cannot exceed the limits per event by changing an event', async () => {
     const { body } = await event({ participants: people(2), notifications: [text] }).expect(200);
     const grown = await call('put', `/events/${body.id}`, { participants: people(11) });
     expect(grown.status).toBe(400);
@@ -163,7 +163,7 @@ describe('an access token that is used to spend the money of the operator', () =
   });
 
   it.each(['+499001234567', '+19002345678', '+979123456789'])(
-    'when a text is for the premium-rate number %s, then the event is refused',
+    'is refused an event that would text the premium-rate number %s',
     async (phone) => {
       const answer = await event({ participants: people(1, phone), notifications: [text] });
       expect(answer.status).toBe(400);
@@ -173,7 +173,7 @@ describe('an access token that is used to spend the money of the operator', () =
     },
   );
 
-  it('when many meetings are asked for, then no more are made than the quota allows, and later requests get 429', async () => {
+  it('gets no more meetings than the quota allows, and later requests get 429', async () => {
     await request(server.url)
       .put(`/a/${application.clientId}/conferencing`)
       .set(application.secretBasic)
@@ -207,7 +207,7 @@ describe('an access token that is used to spend the money of the operator', () =
   });
 });
 
-describe('a server whose operator names the countries that get texts', () => {
+describe('a server whose operator restricts texts to certain countries', () => {
   let server: TestApp;
   afterAll(() => server.close());
 

@@ -13,13 +13,13 @@ import {
 
 jest.setTimeout(300_000);
 
-/** Fields that may hold an id of something, by their names. */
+/** Body fields that may contain an id, by name. */
 const LIKE_A_REFERENCE =
   /(ids?|cursor|calendars?|folder|labels?|groups?|message|event|token|provider|account|file|job)$/i;
-/** The same of the query, where `in` and `not_in` name folders. */
+/** Query parameters that may contain an id. `in` and `not_in` name folders. */
 const LIKE_A_FILTER = /(ids?|cursor|^in|not_in|calendars?|group|token|provider)$/i;
 
-describe('references to what belongs to others', () => {
+describe('references to objects of another owner', () => {
   let world: AttackedOwners;
   let own: Owner;
   let neighbour: Owner;
@@ -57,7 +57,9 @@ describe('references to what belongs to others', () => {
   const operationOf = ({ route }: ReferenceRow): Operation => {
     const operation = world.document.operations.find(({ name }) => name === route);
     if (!operation)
-      throw new Error(`${route} of test/hostile/support/reference-table.ts is no route`);
+      throw new Error(
+        `${route} in test/hostile/support/reference-table.ts is not a registered route`,
+      );
     return operation;
   };
   const send = (row: ReferenceRow, other: Owner) => {
@@ -77,7 +79,7 @@ describe('references to what belongs to others', () => {
     );
   };
 
-  it('have a table row for every documented field that may hold an id', () => {
+  it('have a table row for every documented field that may contain an id', () => {
     const rows = new Set(REFERENCE_TABLE.map(({ route, field }) => `${route} ${field}`));
     const fields = world.document.operations.flatMap(({ name, body, queryParameters }) =>
       [
@@ -111,7 +113,7 @@ describe('references to what belongs to others', () => {
     },
   );
 
-  it('get the same answer as ids that do not exist', async () => {
+  it('get the same response as ids that do not exist', async () => {
     const nothing = HOSTILE_IDS['a random id'] ?? '';
     const wrong: string[] = [];
     for (const row of REFERENCE_TABLE.filter(({ answer }) => answer === 'refused')) {
@@ -134,7 +136,7 @@ describe('references to what belongs to others', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('never bring anything of the other account into an answer', async () => {
+  it('never bring data of the other account into a response', async () => {
     const wrong: string[] = [];
     for (const row of REFERENCE_TABLE.filter(({ answer }) => answer === 'ignored')) {
       for (const other of [neighbour, stranger]) {

@@ -8,7 +8,7 @@ import { FakeDav, type DavReply } from './support/fake-dav.ts';
 import type { ImapReply } from './support/fake-imap.ts';
 import { HIGHEST_RSS_MB, LONGEST_ANSWER_MS, type Watched } from './support/watch.ts';
 
-/** A check may take up to thirty seconds; a busy machine a little longer. */
+/** A check may take thirty seconds, a little longer on a busy machine. */
 const LONGEST_CHECK_MS = 40_000;
 const MIB = 1024 * 1024;
 
@@ -20,12 +20,12 @@ function* times(count: number, piece: string): Generator<string> {
   for (let done = 0; done < count; done += 1) yield piece;
 }
 
-/** An IMAP answer in place of the usual one to a command. */
+/** A scripted response to one IMAP command. */
 const inAnswerTo = (name: string, reply: ImapReply) => ({
   answer: (command: { name: string }) => (command.name === name ? reply : undefined),
 });
 
-describe('servers that somebody names in a sign-in', () => {
+describe('servers that a client names in a sign-in', () => {
   let server: AttackedServer;
   const closing: (() => Promise<unknown>)[] = [];
 
@@ -72,13 +72,13 @@ describe('servers that somebody names in a sign-in', () => {
 
   it.each([
     ['31 MB of resources', () => ({ body: ['<multistatus xmlns="DAV:">', ...times(31, '<response><href>/a</href></response>'.repeat(30_000))] })],
-    ['an endless answer', () => ({ body: endless('<a>'.repeat(10_000)) })],
+    ['an endless response', () => ({ body: endless('<a>'.repeat(10_000)) })],
     ['a compressed bomb', () => ({ headers: { 'content-encoding': 'gzip' }, body: [gzipSync(Buffer.alloc(20 * MIB, '<a/>'))] })],
     ['250 kB of different elements', () => ({ body: `<multistatus xmlns="DAV:"><response><propstat><prop>${Array.from({ length: 12_000 }, (_, at) => `<p${at}>x</p${at}>`).join('')}</prop></propstat></response></multistatus>` })],
     ['elements nested 20,000 deep', () => ({ body: '<a>'.repeat(20_000) })],
     ['entities of entities', () => ({ body: `<!DOCTYPE a [<!ENTITY a "${'x'.repeat(1_000)}"><!ENTITY b "${'&a;'.repeat(1_000)}"><!ENTITY c "${'&b;'.repeat(1_000)}">]><multistatus xmlns="DAV:">&c;</multistatus>` })],
     ['redirects without end', () => ({ status: 302, headers: { location: `/${Math.random()}` } })],
-  ] as [string, () => DavReply][])('refuse an account whose CalDAV server gives %s, and hold nothing up', async (_what, reply) => {
+  ] as [string, () => DavReply][])('with a CalDAV server that sends %s make the sign-in fail, and delay no other request', async (_what, reply) => {
     const { settings } = await server.mailbox();
     const dav = await davAnswering(reply);
     const result = await attack({ ...settings, caldav_url: dav.origin, carddav_url: dav.origin });
@@ -89,21 +89,21 @@ describe('servers that somebody names in a sign-in', () => {
 
   it.each([
     ['a literal of 128 MiB', 'EXAMINE', { send: ['* LIST () "/" {134217728}\r\n', ...times(128, 'x'.repeat(MIB))] }],
-    ['a line without an end', 'EXAMINE', { send: endless('x'.repeat(65_536)) }],
-    ['unrequested lines without an end', 'EXAMINE', { send: endless('* 1 EXISTS\r\n'.repeat(1_000)) }],
+    ['a line without end', 'EXAMINE', { send: endless('x'.repeat(65_536)) }],
+    ['unrequested lines without end', 'EXAMINE', { send: endless('* 1 EXISTS\r\n'.repeat(1_000)) }],
     ['a set of numbers as long as a line may be', 'LOGIN', { send: `* VANISHED ${'1,'.repeat(32_000)}1\r\n* BYE over\r\n` }],
     ['one line that names 16 million messages', 'EXAMINE', { send: `${'* VANISHED 1:16777216\r\n'.repeat(1_000)}* BYE over\r\n` }],
     ['brackets', 'LOGIN', { send: `* OK ${'['.repeat(60_000)}\r\n` }],
     ['empty literals', 'LOGIN', { send: `* X${' {0}\r\n'.repeat(30_000)}\r\n` }],
-    ['capabilities without an end', 'CAPABILITY', { send: endless(`* CAPABILITY ${'A '.repeat(1_000)}\r\n`) }],
-  ] as [string, string, ImapReply][])('refuse an account whose IMAP server gives %s, and hold nothing up', async (_what, command, reply) => {
+    ['capabilities without end', 'CAPABILITY', { send: endless(`* CAPABILITY ${'A '.repeat(1_000)}\r\n`) }],
+  ] as [string, string, ImapReply][])('with an IMAP server that sends %s make the sign-in fail, and delay no other request', async (_what, command, reply) => {
     const { settings } = await server.mailbox(inAnswerTo(command, reply));
     const result = await attack(settings);
     expectHeld(result);
     expect(result.answer.status).toBe(400);
   }); // prettier-ignore
 
-  /** A server that says what it likes to whoever connects. */
+  /** A TCP server that talks to every client as the test decides. */
   const tcpServer = async (talk: (socket: Socket) => void): Promise<number> => {
     const sockets = new Set<Socket>();
     const tcp: Server = createServer((socket) => {
@@ -121,7 +121,7 @@ describe('servers that somebody names in a sign-in', () => {
     return (tcp.address() as AddressInfo).port;
   };
 
-  /** Says a piece as often as the client reads it. */
+  /** Sends a piece again and again, as fast as the client reads. */
   const pour = (socket: Socket, piece: string) => {
     const more = () => {
       while (!socket.destroyed && socket.write(piece));
@@ -132,10 +132,10 @@ describe('servers that somebody names in a sign-in', () => {
   const GREETING = '220 evil ESMTP\r\n';
 
   it.each([
-    ['a reply without an end', (socket: Socket) => pour(socket, '250-more\r\n'.repeat(1_000))],
-    ['empty lines without an end', (socket: Socket) => pour(socket, '\r\n'.repeat(10_000))],
-    ['a line without an end', (socket: Socket) => pour(socket, 'x'.repeat(65_536))],
-  ] as [string, (socket: Socket) => void][])('refuse an account whose SMTP server gives %s, and hold nothing up', async (_what, flood) => {
+    ['a reply without end', (socket: Socket) => pour(socket, '250-more\r\n'.repeat(1_000))],
+    ['empty lines without end', (socket: Socket) => pour(socket, '\r\n'.repeat(10_000))],
+    ['a line without end', (socket: Socket) => pour(socket, 'x'.repeat(65_536))],
+  ] as [string, (socket: Socket) => void][])('with an SMTP server that sends %s make the sign-in fail, and delay no other request', async (_what, flood) => {
     const { settings } = await server.mailbox();
     const port = await tcpServer((socket) => {
       socket.write(GREETING);
@@ -147,7 +147,7 @@ describe('servers that somebody names in a sign-in', () => {
     expect(JSON.stringify(result.answer.body)).toContain('smtp_');
   }); // prettier-ignore
 
-  it('end after half a minute when they answer a byte now and then, and no more run at a time than are allowed', async () => {
+  it('that answer one byte now and then are disconnected after half a minute, and no more checks run at a time than allowed', async () => {
     const drip = (socket: Socket) => {
       socket.write('* OK ');
       const timer = setInterval(() => socket.write('x'), 200);

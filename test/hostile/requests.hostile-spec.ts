@@ -22,18 +22,18 @@ import { ROUTE_TABLE } from './support/route-table.ts';
 import { HIGHEST_RSS_MB, LONGEST_ANSWER_MS, watch } from './support/watch.ts';
 
 const { seed, factor } = fuzzSettings();
-// Bounds against hanging.
+// A limit in case a test hangs.
 jest.setTimeout(sized(180_000, 600_000) * factor);
 
 /** Requests to each route. */
 const RUNS = sized(5, 25);
-/** No request may take longer, on two cores that run other tests, too. */
+/** The longest time for one request, on two cores that run other tests too. */
 const MOST_MS = 5_000;
-/** Waits for changes; the test does not. */
+/** Routes that wait for changes. The test gives up waiting after WAIT_MS. */
 const WAITING = /^\/delta\/(longpoll|streaming)$/;
 const WAIT_MS = 300;
 
-describe(`requests of any kind (seed ${seed})`, () => {
+describe(`random requests (seed ${seed})`, () => {
   let seeds: TestApp;
   let server: ServerProcess;
   let document: ApiDocument;
@@ -89,20 +89,22 @@ describe(`requests of any kind (seed ${seed})`, () => {
     } catch (error) {
       const isSlow = error instanceof DOMException && error.name === 'TimeoutError';
       if (isSlow && WAITING.test(path)) return [];
-      return [isSlow ? `no answer within ${MOST_MS} ms` : String((error as Error).cause ?? error)];
+      return [
+        isSlow ? `no response within ${MOST_MS} ms` : String((error as Error).cause ?? error),
+      ];
     }
   }
 
   const faultsOf = (answer: Parameters<Adversary['faultsOf']>[0], path: string): string[] => {
     const isPage = answer.headers.get('content-type')?.startsWith('application/json') !== true;
-    // Pages, and what is refused before it has reached the program, have no body of JSON.
+    // Pages have no JSON body, and neither do requests refused before they reach the program.
     if (isPage) return answer.status >= 500 ? [`a server error: ${answer.status}`] : [];
-    // A service that is not there, as the documentation says.
+    // The documentation allows 503 with Retry-After while a service is not available.
     if (answer.status === 503 && answer.headers.get('retry-after')) return [];
     return adversary.faultsOf(answer, path);
   };
 
-  /** Routes that the documentation leaves out: pages and addresses with a key. */
+  /** Routes that the documentation leaves out: pages and addresses that contain a key. */
   const undocumented = (): Operation[] => {
     const known = new Set(document.operations.map(({ name }) => name));
     return Object.keys(ROUTE_TABLE)
@@ -136,7 +138,7 @@ describe(`requests of any kind (seed ${seed})`, () => {
       });
   };
 
-  it('are answered in time by every route, without a server error and in the documented shape', async () => {
+  it('get a timely response from every route, without a server error and in the documented shape', async () => {
     const stop = watch(server.pid, [
       { name: 'live', url: `${server.url}/health/live` },
       { name: 'messages', url: `${server.url}/messages?limit=1`, headers: own.account.bearer },
@@ -160,7 +162,7 @@ describe(`requests of any kind (seed ${seed})`, () => {
     }
     const watched = await stop();
     expect(found).toEqual({});
-    // The account itself may have been cancelled by a request to its application.
+    // A request to the application may have cancelled the account itself.
     expect(watched.failures.filter((failure) => !/: 40[13]$/.test(failure))).toEqual([]);
     expect(watched.longestMs).toBeLessThan(LONGEST_ANSWER_MS);
     expect(watched.highestRssMb).toBeLessThan(HIGHEST_RSS_MB);

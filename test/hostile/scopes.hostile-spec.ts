@@ -13,12 +13,12 @@ import {
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-/** Words that stand in one kind of data each, with the scopes that may read them. */
+/** Words that each occur in one kind of data only, with the scopes that may read that data. */
 const GUARDED: Readonly<Record<string, readonly Scope[]>> = {
   Quicksilver: SCOPES_FOR.readMail, // subject, body and attachment of a received message
-  'perpetua@': SCOPES_FOR.readMail, // whom the message is from
+  'perpetua@': SCOPES_FOR.readMail, // sender of that message
   Bumblebee: SCOPES_FOR.readDrafts,
-  Obsidian: SCOPES_FOR.sendMail, // a message that waits in the outbox
+  Obsidian: SCOPES_FOR.sendMail, // a message waiting in the outbox
   Tarragon: SCOPES_FOR.readFolders,
   Marmalade: SCOPES_FOR.readCalendar,
   Cinnamon: SCOPES_FOR.readContacts,
@@ -113,7 +113,7 @@ describe('a token whose account has granted one scope', () => {
       folder: folder.body.id,
     };
     for (const id of Object.values(ids)) expect(id).toEqual(expect.any(String));
-    await until('what was written to be at the provider', async () => {
+    await until('all writes to be at the provider', async () => {
       const rows = await rowsOf(server, 'select from provider_job where account_id = $1', [ada.id]);
       return rows.length === 0;
     });
@@ -132,7 +132,7 @@ describe('a token whose account has granted one scope', () => {
     return Object.keys(GUARDED).filter((word) => said.includes(word));
   };
 
-  /** Every route that answers with data of the account, by what its scopes let it read and write. */
+  /** Every route that returns data of the account, grouped by the scopes that it needs. */
   const routes = (): [string, () => request.Test][] => [
     ...[
       '/account',
@@ -194,7 +194,7 @@ describe('a token whose account has granted one scope', () => {
   ];
 
   it.each(SCOPES)(
-    'reads with %s nothing that another scope guards, whatever route it asks',
+    'with scope %s reads no data protected by another scope, on any route',
     async (scope) => {
       await grant(scope);
       const leaks: string[] = [];
@@ -215,14 +215,14 @@ describe('a token whose account has granted one scope', () => {
     },
   );
 
-  it("reads everything when it has every scope, which proves that this test's words can be found", async () => {
+  it("reads everything if it has every scope, which proves that the test's words can be found", async () => {
     await grant(...SCOPES);
     const found = new Set<string>();
     for (const [, ask] of routes()) for (const word of words(await ask())) found.add(word);
     expect([...found].sort()).toEqual(Object.keys(GUARDED).sort());
   });
 
-  it('when it may change folders only, then changing a message or thread returns flags, folder and job', async () => {
+  it('gets only flags, folder and job of a changed message or thread if it may change only folders', async () => {
     await grant('email.folders_and_labels');
     const message = await put(`/messages/${ids.message}`, { folder_id: ids.folder }).expect(200);
     expect(message.body).toEqual({
@@ -255,7 +255,7 @@ describe('a token whose account has granted one scope', () => {
   describe('for drafts', () => {
     beforeEach(() => grant('email.drafts'));
 
-    it('sees uploads and what drafts carry, and no attachment of received mail', async () => {
+    it('sees uploads and attachments of drafts, but no attachment of received mail', async () => {
       const listed = (await get('/files').expect(200)).body.map(({ id }: { id: string }) => id);
       expect(listed.sort()).toEqual([ids.upload, ids.attached].sort());
       expect((await get('/files?view=count')).body).toEqual({ count: 2 });
@@ -266,7 +266,7 @@ describe('a token whose account has granted one scope', () => {
       await get(`/files/${ids.received}/download`).expect(404);
     });
 
-    it('cannot put an attachment of received mail into a draft to read it there', async () => {
+    it('cannot read an attachment of received mail by adding it to a draft', async () => {
       const made = await post('/drafts', { subject: 'x', file_ids: [ids.received] });
       expect(made.status).toBe(400);
       expect(made.body.message).toMatch(/^file_ids: Couldn't find file/);
@@ -278,7 +278,7 @@ describe('a token whose account has granted one scope', () => {
       expect(changed.status).toBe(400);
     });
 
-    it('does not learn the subject of a message by drafting an answer to it', async () => {
+    it('does not learn the subject of a message by drafting a reply to it', async () => {
       const { body } = await post('/drafts', {
         reply_to_message_id: ids.message,
         body: 'Hi',
@@ -290,11 +290,11 @@ describe('a token whose account has granted one scope', () => {
       });
     });
 
-    it('sees only files of drafts and uploads in deltas', async () => {
+    it('sees only uploads and files of drafts in deltas', async () => {
       const { body } = await get('/delta?cursor=0&include_types=file&limit=1000').expect(200);
-      const told = body.deltas.map(({ id }: { id: string }) => id);
-      expect(told).toContain(ids.attached);
-      expect(told).not.toContain(ids.received);
+      const reported = body.deltas.map(({ id }: { id: string }) => id);
+      expect(reported).toContain(ids.attached);
+      expect(reported).not.toContain(ids.received);
     });
   });
 
@@ -303,7 +303,7 @@ describe('a token whose account has granted one scope', () => {
     beforeEach(() => grant('email.send'));
 
     it.each(['/send', '/v2/outbox', '/v2/send'])(
-      'cannot send itself an attachment of received mail, or of a draft, by POST %s',
+      'cannot send itself an attachment of received mail or of a draft by POST %s',
       async (path) => {
         for (const id of [ids.received, ids.attached]) {
           const answer = await post(path, { to, subject: 'x', file_ids: [id] });
@@ -317,7 +317,7 @@ describe('a token whose account has granted one scope', () => {
     );
 
     it.each(['/send', '/v2/outbox'])(
-      'does not learn the subject of a message by answering it with POST %s, and the answer stays in its thread',
+      'does not learn the subject of a message by replying to it with POST %s; the reply stays in its thread',
       async (path) => {
         const answer = await post(path, { to, body: 'Hi', reply_to_message_id: ids.message });
         expect(answer.status).toBeLessThan(300);
@@ -325,7 +325,7 @@ describe('a token whose account has granted one scope', () => {
       },
     );
 
-    it('can send a draft without being shown its content', async () => {
+    it('can send a draft without seeing its content', async () => {
       await grant('email');
       const draft = (
         await post('/drafts', {
@@ -349,16 +349,16 @@ describe('a token whose account has granted one scope', () => {
     });
   });
 
-  it('when it may read contacts only, then deltas report no deleted people of its mail', async () => {
+  it("gets no deltas about deleted people of the account's mail if it may read only contacts", async () => {
     await grant('contacts.read_only');
     await get('/contacts?source=inbox').expect(403);
     const { body } = await get('/delta?cursor=0&include_types=contact&limit=1000').expect(200);
-    const told = body.deltas.map(({ id }: { id: string }) => id);
-    expect(told).toContain(ids.contact);
-    expect(told).not.toContain(ids.person);
+    const reported = body.deltas.map(({ id }: { id: string }) => id);
+    expect(reported).toContain(ids.contact);
+    expect(reported).not.toContain(ids.person);
   });
 
-  it('when it may not see jobs of a kind, then they are neither listed nor counted nor found', async () => {
+  it('cannot list, count or find jobs of a kind that it may not see', async () => {
     await grant('calendar.free_busy');
     expect((await get('/job-statuses')).body).toEqual([]);
     expect((await get('/job-statuses?view=count')).body).toEqual({ count: 0 });
@@ -368,9 +368,9 @@ describe('a token whose account has granted one scope', () => {
     expect(new Set(kinds)).toEqual(new Set(['calendar', 'event']));
   });
 
-  it('when the account has granted no scope for a kind of object, then webhooks do not tell of its changes', async () => {
+  it('gets no webhooks about kinds of objects for which the account granted no scope', async () => {
     await subscribe(server, application, ['event.updated', 'contact.updated', 'message.updated']);
-    const told = async () =>
+    const webhookTypes = async () =>
       (
         await rowsOf<{ type: string }>(
           server,
@@ -380,11 +380,11 @@ describe('a token whose account has granted one scope', () => {
       ).map(({ type }) => type);
     await grant('calendar');
     await put(`/events/${ids.event}`, { title: 'Marmalade again' }).expect(200);
-    expect(await told()).toEqual(['event.updated']);
+    expect(await webhookTypes()).toEqual(['event.updated']);
     await grant('contacts');
     await put(`/contacts/${ids.contact}`, { surname: 'Cinnamon' }).expect(200);
-    expect(await told()).toEqual(['event.updated', 'contact.updated']);
-    // What the user agreed to counts as well as what the application asks for.
+    expect(await webhookTypes()).toEqual(['event.updated', 'contact.updated']);
+    // Both count: the scopes that the user agreed to and the scopes that the application asks for.
     await grant('email', 'calendar');
     await rowsOf(server, `update "grant" set granted_scope = '{calendar}' where id = $1`, [ada.id]);
     const sql = server.app.get(Database);
@@ -402,6 +402,6 @@ describe('a token whose account has granted one scope', () => {
       ]),
     );
     await rowsOf(server, 'update "grant" set granted_scope = null where id = $1', [ada.id]);
-    expect(await told()).toEqual(['event.updated', 'contact.updated']);
+    expect(await webhookTypes()).toEqual(['event.updated', 'contact.updated']);
   });
 });

@@ -44,14 +44,12 @@ describe('an outsider who uses the public sign-in of an application', () => {
     await once(listener, 'listening');
     return (listener.address() as AddressInfo).port;
   };
-  /** Whatever may be behind an address: the outsider wants to know which. */
+  /**
+   * Addresses with different servers, or none, behind them. The outsider tries to find out which.
+   */
   const targets = async (): Promise<[what: string, host: string, port: number][]> => [
     ['a closed port', '127.0.0.1', (await freePorts(1))[0] ?? 0],
-    [
-      'a server of the web',
-      '127.0.0.1',
-      await listening(net.createServer((socket) => socket.end(WEB))),
-    ],
+    ['a web server', '127.0.0.1', await listening(net.createServer((socket) => socket.end(WEB)))],
     [
       'a port that hangs up',
       '127.0.0.1',
@@ -81,7 +79,7 @@ describe('an outsider who uses the public sign-in of an application', () => {
         ...more,
       });
 
-  it('learns nothing of a network from native sign-ins at servers of their choice', async () => {
+  it('learns nothing about a network from native sign-ins at servers of their choice', async () => {
     const answers = new Set<string>();
     for (const [, host, port] of await targets()) {
       for (const kind of ['imap', 'smtp']) {
@@ -104,7 +102,7 @@ describe('an outsider who uses the public sign-in of an application', () => {
     ]);
   });
 
-  it('learns nothing of a network from the pages', async () => {
+  it('learns nothing about a network from the pages', async () => {
     const pages = new Set<string>();
     for (const [, host, port] of await targets()) {
       const browser = new PageBrowser(server);
@@ -131,12 +129,12 @@ describe('an outsider who uses the public sign-in of an application', () => {
     expect(pages.size).toBe(1);
   });
 
-  it('learns that a login was refused only when a mail server has refused it', async () => {
+  it('learns that a login was refused only if a mail server refused it', async () => {
     const { body } = await native({ ...own(), imap_password: 'wrong' }).expect(400);
     expect(body.message).toContain('The mail server (IMAP) refused the login');
   });
 
-  it('is shown no reasons, which only the application with its secret gets', async () => {
+  it('sees no reasons, because only the application with its secret gets them', async () => {
     const proof = { client_secret: application.clientSecret };
     const { body } = await native({ ...own(), imap_host: '10.0.0.1' }, proof).expect(400);
     expect(body.message).toContain('settings.imap_host: 10.0.0.1 is not at a public address');
@@ -144,7 +142,7 @@ describe('an outsider who uses the public sign-in of an application', () => {
     await native(own(), proof).expect(200);
   });
 
-  it('gets no token into an address, and no more scopes than the application allows', async () => {
+  it('gets no token in an address, and no more scopes than the application allows', async () => {
     await registerSandbox(server, application, { redirect_uris: [REDIRECT] });
     await request(server.url)
       .put(`/a/${application.clientId}`)

@@ -14,25 +14,26 @@ import { createTestDatabase } from '../../support/test-database.ts';
 import { FakeImap, type FakeImapOptions } from './fake-imap.ts';
 import { watch, type Watched } from './watch.ts';
 
-/** What a request was answered with. */
+/** The response to a request. */
 export interface HttpAnswer {
   status: number;
   headers: Headers;
-  /** The body read as JSON, or its text where it is none. */
+  /** The body parsed as JSON, or its text if it is not JSON. */
   body: unknown;
 }
 
-/** Somebody's own mail servers. */
+/** The attacker's own mail servers. */
 export interface HostileMailbox {
   imap: FakeImap;
   smtp: ScriptedSmtp;
-  /** Settings with which an account of provider `imap` is connected. */
+  /** Settings that connect an account of provider `imap`. */
   settings: Record<string, string | number>;
 }
 
 /**
- * The built program in a process of its own, so that its memory and its pauses are its own, with a database, an
- * application and a second account that should notice nothing. `npm run build` before a single suite; `npm test` does it.
+ * The built program in its own process, so that its memory and pauses can be measured. It has a
+ * database, an application and a second account that should notice nothing. Run `npm run build`
+ * before a single suite; `npm test` does it itself.
  */
 export class AttackedServer {
   readonly #closing: (() => Promise<unknown>)[] = [];
@@ -45,7 +46,10 @@ export class AttackedServer {
     readonly sql: SqlPool,
   ) {}
 
-  /** @param environment on top of loopback allowed and no rate limits of requests */
+  /**
+   * @param environment variables besides the usual ones, which allow loopback and set no request
+   *   rate limits
+   */
   static async start(environment: Record<string, string> = {}): Promise<AttackedServer> {
     const database = await createTestDatabase();
     const settings = {
@@ -80,7 +84,7 @@ export class AttackedServer {
     return this.process.url;
   }
 
-  /** Sends a request; `body` as JSON. */
+  /** Sends a request with `body` as JSON. */
   async send(
     method: string,
     path: string,
@@ -102,7 +106,7 @@ export class AttackedServer {
     };
   }
 
-  /** Starts mail servers of an attacker; they end with this server. */
+  /** Starts mail servers of an attacker. They stop with this server. */
   async mailbox(options: FakeImapOptions = {}): Promise<HostileMailbox> {
     const imap = await FakeImap.start(options);
     const smtp = await ScriptedSmtp.start();
@@ -123,8 +127,9 @@ export class AttackedServer {
   }
 
   /**
-   * Connects an account as an application does: settings for a code, the code for a token.
-   * @throws Error with the answer when either step is refused
+   * Connects an account as an application does: it exchanges settings for a code, and the code for
+   * a token.
+   * @throws {Error} with the response if either step is refused
    */
   async connect(
     email: string,
@@ -147,7 +152,10 @@ export class AttackedServer {
     return { id, bearer: { authorization: `Bearer ${access_token}` } };
   }
 
-  /** Watches `/health/live`, the bystander's mail and the process's memory until the returned function is called. */
+  /**
+   * Watches `/health/live`, the bystander's mail and the process's memory until the returned
+   * function is called.
+   */
   watch(): () => Promise<Watched> {
     return watch(this.process.pid, [
       { name: 'live', url: `${this.url}/health/live` },
@@ -155,7 +163,7 @@ export class AttackedServer {
     ]);
   }
 
-  /** Ends everything that was started. */
+  /** Stops everything that was started. */
   async stop(): Promise<void> {
     for (const close of this.#closing.splice(0)) await close();
   }

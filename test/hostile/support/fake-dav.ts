@@ -3,7 +3,7 @@ import http, { type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 
-/** A request as it arrived. */
+/** A request as received. */
 export interface DavRequest {
   method: string;
   /** Path and query. */
@@ -12,9 +12,9 @@ export interface DavRequest {
   body: string;
 }
 
-/** An answer of a script. */
+/** A scripted response. */
 export interface DavReply {
-  /** Default 207. */
+  /** Default: 207. */
   status?: number;
   headers?: Record<string, string>;
   /** Sent piece by piece, as fast as the client reads. May be endless. */
@@ -22,7 +22,7 @@ export interface DavReply {
 }
 
 export interface FakeDavOptions {
-  /** Undefined: answer as a well-behaved server. */
+  /** A scripted response, or `undefined` to respond as a well-behaved server. */
   answer?(request: DavRequest): DavReply | undefined;
 }
 
@@ -41,8 +41,8 @@ const PRINCIPAL =
   '<d:current-user-principal><d:href>/me/</d:href></d:current-user-principal><c:calendar-home-set><d:href>/home/</d:href></c:calendar-home-set><r:addressbook-home-set><d:href>/home/</d:href></r:addressbook-home-set>';
 
 /**
- * A CalDAV and CardDAV server on 127.0.0.1 (without TLS) with one calendar and one address book that a test fills. Any
- * password is accepted.
+ * A CalDAV and CardDAV server on 127.0.0.1 (without TLS) with one calendar and one address book
+ * that a test fills. Any password is accepted.
  */
 export class FakeDav {
   /** ICS by file name. */

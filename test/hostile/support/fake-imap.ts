@@ -11,41 +11,52 @@ import {
   usualFolders,
 } from './fake-mailbox.ts';
 
-/** A command as it arrived. */
+/** A command as received. */
 export interface ImapCommand {
   tag: string;
-  /** Upper case; `UID FETCH` with its space. For a new connection `CONNECT`, before anything was said. */
+  /**
+   * Upper case. `UID FETCH` has its space. `CONNECT` stands for a new connection, before the first
+   * command.
+   */
   name: string;
-  /** What follows the name; literals stand in it as quoted texts. */
+  /** The text after the name. Literals appear in it as quoted strings. */
   text: string;
-  /** Literals as bytes, in their order. */
+  /** The bytes of the literals, in order. */
   literals: readonly Buffer[];
-  /** Counted from 1. */
+  /** Number of the connection, counted from 1. */
   connection: number;
 }
 
-/** What a server says instead of the usual: bytes as they are, with the tagged answer if there is to be one. */
+/**
+ * What the server sends instead of its usual response: raw bytes, including the tagged response if
+ * there is to be one.
+ */
 export interface ImapReply {
   /** Sent piece by piece, as fast as the client reads. May be endless. */
   send?: string | Iterable<string | Buffer>;
-  /** What happens after it; default: the conversation goes on. After `silence` no command is answered any more. */
+  /**
+   * What the server does afterwards. Default: it continues. After `silence` it answers no command.
+   */
   then?: 'close' | 'silence';
 }
 
 export interface FakeImapOptions {
-  /** Any user name and password are accepted unless this is given. */
+  /** The only accepted password. Default: any user name and password are accepted. */
   password?: string;
-  /** TLS from the first byte, with the certificate of the tests; default: no encryption. */
+  /** TLS from the first byte, with the test certificate. Default: no encryption. */
   tls?: boolean;
-  /** Undefined: answer as a well-behaved server. */
+  /** A scripted response, or `undefined` to respond as a well-behaved server. */
   answer?(command: ImapCommand): ImapReply | undefined;
 }
 
 const CAPABILITIES = 'IMAP4rev1 ID IDLE UIDPLUS LITERAL+ NAMESPACE UNSELECT';
 
-/** An IMAP server on 127.0.0.1 that gives out what a test puts into it, true or not. Everybody has the same mailbox. */
+/**
+ * An IMAP server on 127.0.0.1 that returns what a test puts into it, true or not. All users have
+ * the same mailbox.
+ */
 export class FakeImap {
-  /** Every command, in the order of arrival. */
+  /** Every command, in order of arrival. */
   readonly commands: ImapCommand[] = [];
   readonly folders = usualFolders();
   connections = 0;
@@ -68,14 +79,14 @@ export class FakeImap {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** @throws Error when there is no such folder */
+  /** @throws {Error} if there is no such folder */
   folder(path = 'INBOX'): FakeFolder {
     const folder = this.folders.get(path);
     if (!folder) throw new Error(`the fake server has no folder ${path}`);
     return folder;
   }
 
-  /** Puts messages into the inbox and tells clients that wait in IDLE. */
+  /** Adds messages to the inbox and notifies clients that wait in IDLE. */
   deliver(...messages: readonly FakeMessage[]): void {
     for (const message of messages) this.folder().add(message);
     for (const talk of this.#talks) talk.notify();
@@ -105,7 +116,7 @@ export class FakeImap {
   }
 }
 
-/** A command whose literals have not all come yet. */
+/** A command with literals that have not completely arrived. */
 interface Partial {
   text: string;
   literals: Buffer[];
@@ -152,7 +163,8 @@ class Talk {
       const literal = /\{(\d+)(\+?)\}$/.exec(line);
       const size = Number(literal?.[1] ?? 0);
       if (literal && this.#buffer.length < end + 2 + size) {
-        // Asked for once: the next piece of it brings the rest of the literal.
+        // The continuation is requested once, because the next piece brings the rest of the
+        // literal.
         if (!literal[2] && this.#buffer.length === end + 2) this.#say('+ go on');
         return;
       }
@@ -194,20 +206,20 @@ class Talk {
     if (then === 'close') this.wire.end();
   }
 
-  /** Waits for the client, so that a flood is limited by what it reads. */
+  /** Waits for the client, so that the client's reading speed limits a flood. */
   async #sendAll(pieces: Iterable<string | Buffer>): Promise<void> {
     for (const piece of pieces) {
       if (this.wire.destroyed) return;
-      // A client that reads at once must not keep this process from everything else.
+      // A client that reads at once must not block the rest of this process.
       await (this.wire.write(piece) ? setImmediate() : this.#drained());
     }
   }
 
-  /** Resolves when the client has read what was written, or is gone. */
+  /** Resolves when the client has read everything written, or has disconnected. */
   #drained(): Promise<void> {
     const { wire } = this;
     return new Promise((resolve) => {
-      // `close` comes once, and may have come already.
+      // `close` is emitted once, and may have been emitted already.
       if (wire.destroyed) return resolve();
       const done = () => {
         wire.off('drain', done).off('close', done);
@@ -222,7 +234,7 @@ class Talk {
     this.wire.write('\r\n');
   }
 
-  /** Says the untagged lines, then that all is well. */
+  /** Sends the untagged lines, then a tagged OK. */
   #ok({ tag, name }: ImapCommand, lines: readonly string[] = [], code = ''): void {
     for (const line of lines) this.#say(`* ${line}`);
     this.#say(`${tag} OK ${code}${name} completed`);
@@ -361,7 +373,7 @@ class Talk {
   }
 }
 
-/** UID and HEADER are looked at; every message meets any other condition. */
+/** Evaluates UID and HEADER only. Every other condition is true for every message. */
 function searched(folder: FakeFolder, text: string): [number, StoredMessage][] {
   const uids = /\bUID ([\d:,*]+)/i.exec(text)?.[1];
   const all = folder.select(uids ?? '1:*', uids !== undefined);

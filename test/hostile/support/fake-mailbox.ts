@@ -1,16 +1,16 @@
-/** A message that a fake IMAP server gives out. Only `raw` is needed. */
+/** A message that a fake IMAP server returns. Only `raw` is required. */
 export interface FakeMessage {
-  /** The message as it is on the wire. A text is sent as UTF-8. */
+  /** The message as sent on the wire. A string is sent as UTF-8. */
   raw: string | Buffer;
   /** Default: none. */
   flags?: readonly string[];
-  /** When the server received it; default: now. */
+  /** When the server received the message. Default: now. */
   date?: Date;
-  /** What the server says of its size; default: the truth. */
+  /** The size that the server reports. Default: the real size. */
   size?: number;
-  /** Answer to BODYSTRUCTURE; default: NIL. Carillon reads it of messages above 256 kB. */
+  /** Response to BODYSTRUCTURE. Default: NIL. Carillon reads it for messages above 256 kB. */
   structure?: string;
-  /** Contents of sections (`1`, `1.2`, `HEADER`) that differ from what is in `raw`. */
+  /** Contents of sections (`1`, `1.2`, `HEADER`) that differ from those in `raw`. */
   sections?: Readonly<Record<string, string | Buffer>>;
 }
 
@@ -33,7 +33,10 @@ export class FakeFolder {
     readonly attributes: string,
   ) {}
 
-  /** @returns its UID */
+  /**
+   * Adds a message.
+   * @returns its UID
+   */
   add({ raw, flags = [], date = new Date(), ...rest }: FakeMessage): number {
     const uid = this.uidNext++;
     this.messages.push({
@@ -46,7 +49,7 @@ export class FakeFolder {
     return uid;
   }
 
-  /** Messages of a sequence set, with their positions from 1. */
+  /** Messages of a sequence set, with their positions counted from 1. */
   select(set: string, byUid: boolean): [position: number, message: StoredMessage][] {
     const last = byUid ? (this.messages.at(-1)?.uid ?? 0) : this.messages.length;
     const ranges = set.split(',').map((part) => {
@@ -62,7 +65,7 @@ export class FakeFolder {
   }
 }
 
-/** The folders a fake server begins with. */
+/** The folders that a fake server starts with. */
 export function usualFolders(): Map<string, FakeFolder> {
   const folders = [
     new FakeFolder('INBOX', ''),
@@ -81,7 +84,10 @@ function internalDate(date: Date): string {
   return `"${day}-${MONTHS[date.getUTCMonth()]}-${date.getUTCFullYear()} ${time} +0000"`;
 }
 
-/** A section of a message: all of it, its header, its text, or what the test has said. */
+/**
+ * A section of a message: the whole message, its header, its text, or the content that the test
+ * gave.
+ */
 function sectionOf({ raw, sections }: StoredMessage, name: string): Buffer {
   const own = sections?.[name];
   if (own !== undefined) return Buffer.from(own as string);
@@ -94,7 +100,10 @@ function sectionOf({ raw, sections }: StoredMessage, name: string): Buffer {
 const ITEM =
   /BODY(?:\.PEEK)?\[(?<section>[^\]]*)\](?:<(?<from>\d+)\.(?<length>\d+)>)?|BODYSTRUCTURE|UID|FLAGS|INTERNALDATE|RFC822\.SIZE/gi;
 
-/** The answer to FETCH of one message. @param items as the client has asked for them */
+/**
+ * The FETCH response for one message.
+ * @param items as the client requested them
+ */
 export function fetchAnswer(position: number, message: StoredMessage, items: string): Buffer {
   const parts: Buffer[] = [];
   for (const match of items.matchAll(ITEM)) {

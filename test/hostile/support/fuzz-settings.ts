@@ -1,9 +1,9 @@
-/** The seed of the normal run: a failure is the same failure the next time. */
+/** The seed of the normal run. A fixed seed makes a failure repeatable. */
 const USUAL_SEED = 20_261_122;
 
 /**
- * How much property tests try. `FUZZ_FACTOR` (default 1) multiplies the number of inputs; `FUZZ_SEED` is the seed, a number
- * or `random`. `npm run test:fuzz` sets both.
+ * Size and seed of property tests. `FUZZ_FACTOR` (default 1) multiplies the number of inputs.
+ * `FUZZ_SEED` is the seed, a number or `random`. `npm run test:fuzz` sets both.
  */
 export function fuzzSettings(): { seed: number; factor: number } {
   const { FUZZ_SEED: seed, FUZZ_FACTOR: factor } = process.env;

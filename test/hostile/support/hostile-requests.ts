@@ -3,18 +3,21 @@ import type { ApiDocument, Operation, Schema } from '../../support/api-document.
 import { replaceAt } from '../../support/hostile.ts';
 import { hostileHeader, hostileJson, hostileSegment } from './hostile-values.ts';
 
-/** A request that may be wrong in any of its parts. */
+/** A request that may be wrong in any part. */
 export interface HostileRequest {
-  /** What stands where the path has an id; null: an id that is right. */
+  /** The id in the path, or `null` for a valid id. */
   id: string | null;
   /** Encoded, without `?`. */
   query: string;
-  /** JSON or something like it; undefined: no body. */
+  /** JSON or a similar text, or `undefined` for no body. */
   body: string | undefined;
   headers: Record<string, string>;
 }
 
-/** A value as a schema describes it, as JSON; `{}` where it does not. Deeper than five levels it is null. */
+/**
+ * JSON of a value that matches a schema, or `{}` if the schema describes none. `null` below five
+ * levels.
+ */
 function fitting(document: ApiDocument, schema: Schema, depth = 0): fc.Arbitrary<string> {
   const resolved = document.resolve(schema);
   if (depth > 5) return fc.constant('null');
@@ -63,7 +66,7 @@ function fittingObject(
   return fc.tuple(...fields).map((parts) => `{${parts.filter((part) => part !== null).join(',')}}`);
 }
 
-/** A body that is right but for some of its fields; right as described; or no body of this kind at all. */
+/** A body that is valid except for some fields, completely valid, or of another kind. */
 function bodies(document: ApiDocument, schema: Schema, good: object): fc.Arbitrary<string> {
   const fields = [...document.fieldsOf(schema, good)];
   const any = fc.oneof(
@@ -85,8 +88,8 @@ function bodies(document: ApiDocument, schema: Schema, good: object): fc.Arbitra
 }
 
 /**
- * Requests to one operation, from its description.
- * @param good a body that is accepted
+ * Requests to one operation, made from its description.
+ * @param good a body that the operation accepts
  */
 export function hostileRequests(
   document: ApiDocument,
@@ -116,7 +119,7 @@ export function hostileRequests(
     'x-request-id',
   );
   return fc.record({
-    // What is deleted is missing in the tests after it.
+    // Deleted objects would be missing in the tests that follow.
     id: hasId
       ? fc.option(hostileSegment(), { nil: null, freq: method === 'DELETE' ? 1_000 : 3 })
       : fc.constant(null),

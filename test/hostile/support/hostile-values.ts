@@ -61,7 +61,10 @@ const NUMBERS: readonly string[] = [
   '99999999999999999999999999',
 ];
 
-/** A text nobody should send: a known one, or any characters, halves of surrogate pairs too. */
+/**
+ * A text that no client should send: a known bad one, or any characters, including halves of
+ * surrogate pairs.
+ */
 export const hostileText = (): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...TEXTS) },
@@ -72,7 +75,7 @@ export const hostileText = (): fc.Arbitrary<string> =>
 const nested = (open: string, close: string, depth: number) =>
   `${open.repeat(depth)}1${close.repeat(depth)}`;
 
-/** JSON of no sense: as a text, because there is some that no value can be made of. */
+/** Nonsense JSON. It is text, because some of it cannot be made from any value. */
 export const hostileJson = (): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 4, arbitrary: hostileText().map((text) => JSON.stringify(text)) },
@@ -99,7 +102,7 @@ export const hostileJson = (): fc.Arbitrary<string> =>
     },
   );
 
-/** A piece of a query or a path, encoded; now and then in a way that no decoder understands. */
+/** An encoded piece of a query or path. Now and then the encoding is invalid. */
 export const hostileSegment = (): fc.Arbitrary<string> =>
   fc.oneof(
     {
@@ -114,7 +117,7 @@ export const hostileSegment = (): fc.Arbitrary<string> =>
     },
   );
 
-/** What may stand in a header. */
+/** Any value that a header may have. */
 export const hostileHeader = (): fc.Arbitrary<string> =>
   fc.oneof(
     fc.constantFrom(

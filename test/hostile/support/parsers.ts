@@ -19,19 +19,19 @@ import { parseSearchQuery } from '../../../src/mail/search/search-query.ts';
 import { prepareRaw } from '../../../src/formats/mime/raw-mime.ts';
 import { parseMessage } from '../../../src/mail/parsing/mime-parser.ts';
 
-/** Something that reads what strangers wrote. */
+/** A reader of untrusted input. */
 export interface Parser {
   name: string;
-  /** Pieces of its language; inputs are put together of them. */
+  /** Pieces of its language. Inputs are built from them. */
   tokens: readonly string[];
-  /** What is repeated to make an input large, each by itself. */
+  /** Texts that are repeated, each alone, to make large inputs. */
   fragments: readonly string[];
-  /** Around what is put together; default: nothing. */
+  /** Adds the text around an input. Default: nothing. */
   wrap?(inner: string): string;
   read(text: string): unknown;
-  /** What it may throw; default: nothing. */
+  /** Error classes that it may throw. Default: none. */
   refusals?: readonly (abstract new (...args: never[]) => Error)[];
-  /** The longest input the program gives it, in characters. Default 256 kB. */
+  /** The longest input that the program gives it, in characters. Default: 256 kB. */
   most?: number;
 }
 
@@ -109,7 +109,7 @@ export const PARSERS: readonly Parser[] = [
     ],
     wrap: (inner) => mail(inner),
     read: (text) => parseMessage(Buffer.from(text)),
-    // The library's own limits; the program then keeps the headers (docs/adr/0058).
+    // The library enforces its own limits; the program then keeps the headers (ADR 0058).
     refusals: [Error],
   },
   {
@@ -336,7 +336,7 @@ export const PARSERS: readonly Parser[] = [
       return series.between(1_900_000_000_000, 1_930_000_000_000);
     },
     refusals: [InvalidRecurrenceError, TooManyOccurrencesError],
-    // A request may have ten rules.
+    // A request may contain ten rules.
     most: 1_000,
   },
   {

@@ -1,27 +1,27 @@
 import type { Belongings } from '../../support/hostile-world.ts';
 
-/** Everything an owner has, also what only references are made to. */
+/** Everything that an owner has, including objects that only references name. */
 export interface Owner extends Belongings {
-  /** Where the owner's deltas are. */
+  /** A cursor of the owner's deltas. */
   cursor: string;
-  /** A group of contacts. */
+  /** Id of a contact group. */
   group: string;
 }
 
-/** A request that names something of another owner in its query or body. */
+/** A request that names an object of another owner in its query or body. */
 export interface ReferenceRow {
-  /** `POST /events`; the path names the caller's own object where it needs one. */
+  /** For example `POST /events`. The path names the caller's own object if it needs one. */
   route: string;
   /** Field of the body (`calendars[].calendar_ids`) or, after `?`, of the query. */
   field: string;
-  /** The body, or for `?` the query, with an id of the other owner. */
+  /** The body, or the query if the field begins with `?`, with an id of the other owner. */
   with(other: Owner, own: Owner): Record<string, unknown>;
   /**
-   * What comes back: `refused` is 400 or 404; `empty` is 200 with an empty list; `ignored` is any answer that holds nothing
-   * of the other owner, because the field is no reference to an object that is there already.
+   * The expected response. `refused` is 400 or 404. `empty` is 200 with an empty list. `ignored` is
+   * any response without data of the other owner, because the field refers to no existing object.
    */
   answer: 'refused' | 'empty' | 'ignored';
-  /** Accounts of one application may name what belongs to another of its accounts. */
+  /** Whether accounts of one application may name each other's objects here. */
   sharedInApplication?: boolean;
 }
 
@@ -39,7 +39,7 @@ const row = (
   answer: ReferenceRow['answer'] = 'refused',
 ): ReferenceRow => ({ route, field, with: body, answer });
 
-/** References of a message that is written: to files, to the message that is answered, to a thread. */
+/** References of a message that is written: files, the message it replies to, and a thread. */
 const composed = (route: string, base: object, ...fields: readonly string[]): ReferenceRow[] =>
   [
     row(route, 'file_ids', ({ file }) => ({ ...base, file_ids: [file] })),
@@ -51,7 +51,7 @@ const filed = (route: string): ReferenceRow[] => [
   row(route, 'folder_id', ({ folder }) => ({ folder_id: folder })),
   row(route, 'label_ids', ({ folder }) => ({ label_ids: [folder] })),
 ];
-/** The same by other names, which messages have. */
+/** The fields with which a message names its folder or labels. */
 const filedAs = (route: string): ReferenceRow[] => [
   row(route, 'folder', ({ folder }) => ({ folder })),
   row(route, 'labels', ({ folder }) => ({ labels: [folder] })),
@@ -65,7 +65,7 @@ const filters = (route: string): ReferenceRow[] => [
   row(route, '?not_in', ({ folder }) => ({ not_in: folder }), 'ignored'),
   row(route, '?thread_id', ({ thread }) => ({ thread_id: thread }), 'empty'),
 ];
-/** The account is one of the application that asks. */
+/** The named account must belong to the calling application. */
 const ofApplication = (rest: ReferenceRow): ReferenceRow => ({
   ...rest,
   sharedInApplication: true,
@@ -99,9 +99,9 @@ const cursor = (route: string): ReferenceRow =>
   row(route, '?cursor', ({ cursor: place }) => ({ cursor: place, timeout: 1 }));
 
 /**
- * Every place in a query or a body where an id of something may stand. `references.hostile-spec.ts` puts ids of another
- * account and of another application there, and fails for a field of the OpenAPI document that is neither here nor in
- * `NO_REFERENCES`.
+ * Every field of a query or body that may contain an id. `references.hostile-spec.ts` fills these
+ * fields with ids of another account and of another application. It fails for a field of the
+ * OpenAPI document that is neither here nor in `NO_REFERENCES`.
  */
 export const REFERENCE_TABLE: readonly ReferenceRow[] = [
   ...composed('POST /drafts', MAIL, 'file_ids', 'reply_to_message_id', 'thread_id'),
@@ -185,16 +185,22 @@ export const REFERENCE_TABLE: readonly ReferenceRow[] = [
   })),
 ];
 
-/** Fields that look like references and are none, with the reason. A pattern stands for every route. */
+/**
+ * Fields that look like references but are not, each with the reason. A pattern applies to every
+ * route.
+ */
 export const NO_REFERENCES: readonly [pattern: RegExp, reason: string][] = [
-  [/ (settings\.|\?)?client_id$/, 'a credential, or a name of an application at a provider'],
+  [/ (settings\.|\?)?client_id$/, 'a credential, or the name of an application at a provider'],
   [/provider$/, 'the name of a service'],
   [/allow_response_type_token$/, 'a switch'],
-  [/customer_event_id$/, 'a label that the application gives'],
-  [/event_collection_id$/, 'a label that the application gives'],
-  [/ics_options\.(ical_uid|prodid)$/, 'a text that is written into the file'],
+  [/customer_event_id$/, 'a label chosen by the application'],
+  [/event_collection_id$/, 'a label chosen by the application'],
+  [/ics_options\.(ical_uid|prodid)$/, 'a text copied into the file'],
   [/notifications\[\]\.(minutes_before_event|message)$/, 'content of a reminder'],
   [/^POST \/files file$/, 'bytes'],
-  [/ (calendars|groups)$/, 'a list; its fields have rows'],
-  [/^GET \/delta\/streaming \?cursor$/, 'the cursor of GET /delta; the answer does not end'],
+  [/ (calendars|groups)$/, 'a list whose fields have rows'],
+  [
+    /^GET \/delta\/streaming \?cursor$/,
+    'the cursor of GET /delta, in a response that does not end',
+  ],
 ];

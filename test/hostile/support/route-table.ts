@@ -1,26 +1,26 @@
 import type { Scope } from '../../../src/platform/auth/scopes.ts';
 
-/** Who may call a route. */
+/** The caller that a route accepts. */
 export type Caller =
   /** The access token of an account. */
   | 'account'
   /** `client_id:client_secret`. */
   | 'application'
-  /** The client secret as user name, below `/a/{client_id}`. */
+  /** The client secret as user name, under `/a/{client_id}`. */
   | 'secret'
-  /** Anybody; `why` says what protects what is behind it. */
+  /** No credentials are needed; `why` names what protects the data. */
   | 'anybody';
 
-/** What is expected of one route. */
+/** Expectations for one route. */
 export interface RouteRow {
   caller: Caller;
-  /** Any one of these is enough; null: a token of any scope is. */
+  /** Any one of these scopes is enough. `null` if a token with any scope is accepted. */
   scopes: readonly Scope[] | null;
-  /** Whether it is refused while the credentials at the provider are out of date. */
+  /** Whether the route is refused while the provider credentials are out of date. */
   write: boolean;
-  /** Status for the right caller who sends a right request; default: below 300. */
+  /** Status of a valid request by the right caller. Default: below 300. */
   right?: number;
-  /** Of routes that anybody may call. */
+  /** What protects a route that needs no credentials. */
   why?: string;
 }
 
@@ -30,7 +30,7 @@ const account = (scopes: readonly Scope[] | null, more: Partial<RouteRow> = {}):
   write: false,
   ...more,
 });
-/** Changes something at the provider. */
+/** A route that changes something at the provider. */
 const write = (scopes: readonly Scope[], more: Partial<RouteRow> = {}) =>
   account(scopes, { write: true, ...more });
 const application = (more: Partial<RouteRow> = {}): RouteRow => ({
@@ -45,7 +45,7 @@ const secret = (more: Partial<RouteRow> = {}): RouteRow => ({
 });
 const anybody = (why: string): RouteRow => ({ caller: 'anybody', scopes: null, write: false, why });
 
-// Written out again on purpose: a change of src/platform/auth/scopes.ts has to be made here, too.
+// Repeated on purpose: a change in src/platform/auth/scopes.ts must be made here too.
 const READ_MAIL: Scope[] = ['email', 'email.modify', 'email.read_only'];
 const MOVE_MAIL: Scope[] = ['email', 'email.modify', 'email.folders_and_labels'];
 const READ_FOLDERS: Scope[] = [...READ_MAIL, 'email.folders_and_labels', 'email.metadata'];
@@ -58,21 +58,21 @@ const FREE_BUSY: Scope[] = [...READ_CALENDAR, 'calendar.free_busy'];
 const CALENDAR: Scope[] = ['calendar'];
 const READ_CONTACTS: Scope[] = ['contacts', 'contacts.read_only'];
 const CONTACTS: Scope[] = ['contacts'];
-/** Kinds of objects the token may not read are left out of the answer. */
+/** The response leaves out kinds of objects that the token may not read. */
 const ANY_OBJECT: Scope[] = [...READ_FOLDERS, 'email.drafts', ...READ_CALENDAR, ...READ_CONTACTS];
 
-/** The account of the test has folders. */
+/** The test account has folders, and therefore no labels. */
 const WITHOUT_LABELS = { right: 404 };
-const PAGES = 'pages of the hosted sign-in: a secret link and a cookie of the same browser';
+const PAGES = 'pages of the hosted sign-in: a secret link and a cookie in the same browser';
 const DOCS = 'documentation without data';
 
 /**
- * Every route of the program, and who may call it. `authorization.hostile-spec.ts` tries every other caller, and fails
- * for a route that is not here.
+ * Every route of the program, and who may call it. `authorization.hostile-spec.ts` tries all other
+ * callers, and fails for a route that is missing here.
  */
 export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
-  'GET /health/live': anybody('says nothing but that the process runs'),
-  'GET /health/ready': anybody('says nothing but what works'),
+  'GET /health/live': anybody('reports only that the process runs'),
+  'GET /health/ready': anybody('reports only which parts work'),
   'GET /openapi.json': anybody(DOCS),
   'GET /docs': anybody(DOCS),
   'GET /docs/': anybody(DOCS),
@@ -82,13 +82,11 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'GET /docs/swagger-ui-init.js': anybody(DOCS),
   'GET /docs/docs/swagger-ui-init.js': anybody(DOCS),
 
-  'GET /oauth/authorize': anybody('begins a sign-in, for redirect addresses that are registered'),
+  'GET /oauth/authorize': anybody('begins a sign-in, for registered redirect addresses'),
   'GET /oauth/token': anybody('the client secret and a code, in the request'),
   'POST /oauth/token': anybody('the client secret and a code, in the request'),
   'POST /oauth/revoke': account(null),
-  'POST /connect/authorize': anybody(
-    'gives a code, which is worth nothing without the client secret',
-  ),
+  'POST /connect/authorize': anybody('gives a code, which is useless without the client secret'),
   'POST /connect/token': anybody('the client secret and a code, in the body'),
   'POST /connect/detect-provider': anybody('the client secret, in the body'),
   'GET /connect/login': anybody(PAGES),
@@ -104,7 +102,7 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'POST /connect/login/provider': anybody(PAGES),
   'GET /connect/login/icon': anybody('a picture'),
   'GET /connect/login/sign-in': anybody('a style sheet'),
-  'GET /connect/callback': anybody('the state of a sign-in that has begun, and its cookie'),
+  'GET /connect/callback': anybody('the state of a sign-in in progress, and its cookie'),
   'GET /feeds/{file}': anybody('a secret address'),
   'GET /t/o': anybody('a signature in the query'),
   'GET /t/c': anybody('a signature in the query'),
@@ -124,7 +122,7 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'POST /connect/grants/{id}/sync': application(),
   'GET /connect/grants/{id}/tokens': application(),
   'POST /connect/grants/{id}/tokens': application(),
-  'DELETE /connect/grants/{id}/tokens/{token_id}': application({ right: 404 }), // there is no token of that id
+  'DELETE /connect/grants/{id}/tokens/{token_id}': application({ right: 404 }), // there is no token with that id
 
   'GET /a/{client_id}': secret(),
   'POST /a/{client_id}': secret(),
@@ -180,7 +178,7 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'POST /files': write(WRITE_FILES, { right: 400 }), // the request has no file
   'GET /files/{id}': account(READ_DRAFTS),
   'GET /files/{id}/download': account(READ_DRAFTS),
-  'DELETE /files/{id}': write(WRITE_FILES, { right: 400 }), // it is part of a message
+  'DELETE /files/{id}': write(WRITE_FILES, { right: 400 }), // the file is part of a message
   'GET /drafts': account(READ_DRAFTS),
   'POST /drafts': write(WRITE_DRAFTS),
   'GET /drafts/{id}': account(READ_DRAFTS),
@@ -236,13 +234,13 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'PUT /contacts/{id}': write(CONTACTS),
   'PATCH /contacts/{id}': write(CONTACTS),
   'DELETE /contacts/{id}': write(CONTACTS),
-  'GET /contacts/{id}/picture': account(READ_CONTACTS, { right: 404 }), // it has none
+  'GET /contacts/{id}/picture': account(READ_CONTACTS, { right: 404 }), // the contact has none
 
   'PUT /neural/sentiment': account(READ_MAIL),
   'PUT /neural/signature': account(READ_MAIL),
   'PUT /neural/conversation': account(READ_MAIL),
   'PUT /neural/categorize': account(READ_MAIL),
-  'PUT /neural/ocr': account(READ_DRAFTS, { right: 400 }), // its file is no picture
+  'PUT /neural/ocr': account(READ_DRAFTS, { right: 400 }), // its file is not a picture
   'POST /neural/sentiment/feedback': account(READ_MAIL),
   'POST /neural/signature/feedback': account(READ_MAIL),
   'POST /neural/conversation/feedback': account(READ_MAIL),

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/* The thread of `watch.ts`: it asks and measures where nothing that a test does can delay it. */
+/*
+ * The thread of `watch.ts`. It runs apart from the tests, so that they cannot delay its requests
+ * and measurements.
+ */
 
 const { targets, pid } = workerData as {
   targets: { name: string; url: string; headers: Record<string, string> }[];
@@ -17,7 +20,7 @@ const answers: Record<string, number> = {};
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, EVERY_MS));
 
-/** Resident memory of a process and those it has started, in kB; 0 where there is no /proc. */
+/** Resident memory of a process and its children, in kB. 0 if the system has no /proc. */
 function rssOf(id: number): number {
   try {
     const status = readFileSync(`/proc/${id}/status`, 'utf8');
@@ -27,7 +30,7 @@ function rssOf(id: number): number {
       .filter(Boolean);
     return own + children.reduce((sum, child) => sum + rssOf(Number(child)), 0);
   } catch {
-    // It has ended, or the system has no /proc.
+    // The process has ended, or the system has no /proc.
     return 0;
   }
 }

@@ -1,26 +1,32 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
-/** What a watch has seen. */
+/** The results of a watch. */
 export interface Watched {
-  /** The slowest answer of all. Milliseconds. */
+  /** The slowest response of all targets, in milliseconds. */
   longestMs: number;
-  /** The slowest answer by name of the target. Milliseconds. */
+  /** The slowest response by target name, in milliseconds. */
   longest: Record<string, number>;
-  /** How many answers came, by name of the target. */
+  /** Number of responses by target name. */
   answers: Record<string, number>;
-  /** The most resident memory of the process and its children together. 0 on systems without /proc. */
+  /**
+   * The most resident memory of the process and its children together, in MB. 0 on systems without
+   * /proc.
+   */
   highestRssMb: number;
-  /** Answers other than 200, and requests without an answer. */
+  /** Responses other than 200, and requests without a response. */
   failures: string[];
 }
 
-/** Slowest answer that a test allows. Twice what docs/security/threat-model.md promises: tests share two cores. */
+/**
+ * Slowest response that a test allows, in milliseconds. Twice the limit in
+ * docs/security/threat-model.md, because tests share two cores.
+ */
 export const LONGEST_ANSWER_MS = 2_000;
-/** Most resident memory that a test allows. */
+/** Most resident memory that a test allows, in MB. */
 export const HIGHEST_RSS_MB = 700;
 
-/** What to ask, over and over. */
+/** A request that the watch repeats. */
 export interface WatchTarget {
   name: string;
   url: string;
@@ -28,8 +34,9 @@ export interface WatchTarget {
 }
 
 /**
- * Asks each target every 50 ms, from a thread of its own, and weighs a process, until the returned function is called.
- * That function waits for answers that are still to come (120 s at most).
+ * Requests each target every 50 ms from its own thread and measures the memory of a process, until
+ * the returned function is called. That function waits at most 120 s for responses that are still
+ * missing.
  */
 export function watch(pid: number, targets: readonly WatchTarget[]): () => Promise<Watched> {
   const thread = new Worker(new URL('./watch-thread.ts', import.meta.url), {
@@ -37,7 +44,7 @@ export function watch(pid: number, targets: readonly WatchTarget[]): () => Promi
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
   const result = once(thread, 'message') as Promise<[Watched]>;
-  // Reported by the one who stops the watch.
+  // The function that stops the watch reports the error.
   result.catch(() => undefined);
   return async () => {
     thread.postMessage('stop', []);
