@@ -3,7 +3,7 @@ import { rowsOf, subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-describe('checks of addresses in the background', () => {
+describe('address checks in the background', () => {
   let server: TestApp;
   let application: TestApplication;
   const checks = () => server.app.get(AddressChecks);
@@ -17,7 +17,7 @@ describe('checks of addresses in the background', () => {
   });
   afterAll(() => server.close());
 
-  /** As accounts were before there were proofs. */
+  /** An account from the time before addresses were proven. */
   async function oldAccount(email: string, more: object = {}): Promise<string> {
     const { id } = await createAccount(server.app, application, { email, proof: null, ...more });
     await rowsOf(server, 'update "grant" set prove_at = now() where id = $1', [id]);
@@ -37,7 +37,7 @@ describe('checks of addresses in the background', () => {
       application.id,
     ]);
 
-  it('prove an account that is older than proofs, with one webhook', async () => {
+  it('prove the address of an account without a proof, and send one webhook', async () => {
     const id = await oldAccount('old@sandbox.test');
     expect(await checks().run()).toBe(1);
     expect(await stateOf(id)).toEqual({
@@ -48,9 +48,9 @@ describe('checks of addresses in the background', () => {
       mailbox: '',
     });
     expect(await checks().run()).toBe(0);
-    const told = (await events()).map(({ body }) => JSON.parse(body.toString()));
+    const sent = (await events()).map(({ body }) => JSON.parse(body.toString()));
     expect(
-      told.map(({ deltas: [delta] }) => [
+      sent.map(({ deltas: [delta] }) => [
         delta.type,
         delta.object_data.id,
         delta.object_data.attributes,
@@ -58,11 +58,11 @@ describe('checks of addresses in the background', () => {
     ).toEqual([['account.proof_changed', id, { address_proven: true, proof: 'sandbox' }]]);
   });
 
-  it('wait longer after each check that found nothing, and end', async () => {
+  it('wait longer after each check without a proof, and end after the seventh', async () => {
     const id = await oldAccount('ada@owned.example.org.uk');
     await checks().run();
     expect(await stateOf(id)).toMatchObject({ proof: null, later: true, failures: 1 });
-    for (let looks = 2; looks <= 7; looks += 1) {
+    for (let count = 2; count <= 7; count += 1) {
       await rowsOf(server, 'update "grant" set prove_at = now() where id = $1', [id]);
       expect(await checks().run()).toBe(1);
     }
@@ -70,7 +70,7 @@ describe('checks of addresses in the background', () => {
     expect(await events()).toEqual([]);
   });
 
-  it('are made by one process at a time', async () => {
+  it('are divided among concurrent processes, so that each account is checked once', async () => {
     const ids = await Promise.all(
       Array.from({ length: 8 }, (_, index) => oldAccount(`many-${index}@sandbox.test`)),
     );
@@ -78,7 +78,7 @@ describe('checks of addresses in the background', () => {
     expect(taken.reduce((sum, count) => sum + count)).toBe(ids.length);
   });
 
-  it('prove nothing with settings that were replaced meanwhile', async () => {
+  it('prove nothing when the settings were replaced during the check', async () => {
     const id = await oldAccount('new@sandbox.test');
     const [row] = await rowsOf<{ sealed: string }>(
       server,

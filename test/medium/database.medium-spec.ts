@@ -43,12 +43,12 @@ describe('connections to the database', () => {
     await server.close();
   });
 
-  it('fail the transaction and not the process when they break in the middle of it', async () => {
+  it('fail the transaction but not the process when they break in the middle of it', async () => {
     const [sql, other] = [pool(), pool()];
     const broken = sql.transaction(async (inside) => {
       const [row] = await inside.query<{ pid: number }>('select pg_backend_pid() as pid');
       await other.query('select pg_terminate_backend($1)', [row?.pid]);
-      await until('the connection to be gone', async () => {
+      await until('the connection to be closed', async () => {
         const rows = await other.query('select 1 from pg_stat_activity where pid = $1', [row?.pid]);
         return rows.length === 0;
       });
@@ -59,7 +59,7 @@ describe('connections to the database', () => {
   });
 
   it.each([SendDispatcher, WebhookDispatcher])(
-    'of the engine read queues by index though they were empty when that was planned (%p)',
+    '%p reads its queue by index even when the statement was planned on an empty table',
     async (type) => {
       const sql = pool(true);
       const { table } = server.app.get<SendDispatcher | WebhookDispatcher>(type);
@@ -77,14 +77,14 @@ describe('connections to the database', () => {
         );
         const scans = row ? nodesOf(row['QUERY PLAN'][0].Plan).filter(isScanOf(table.table)) : [];
         expect(scans.length).toBeGreaterThan(0);
-        // By ids, or by the small indexes of what is due and what is claimed.
+        // The index is that of the ids, or one of the small indexes of due and of claimed rows.
         for (const scan of scans)
           expect(`${scan['Index Name']} ${scan['Index Cond']}`).toMatch(/_due |_busy | \(id = ANY/);
       }
     },
   );
 
-  it('of the engine find jobs by index even when the statement was planned on an empty table', async () => {
+  it('lets the engine find jobs by index even when the statement was planned on an empty table', async () => {
     const sql = pool(true);
     const ada = await createAccount(server.app, await createApplication(server.app));
     await sql.query('vacuum (analyze) job_status');
@@ -105,7 +105,7 @@ describe('connections to the database', () => {
     expect(read).toBeLessThan(200);
   });
 
-  it('have a limit for every wait, those of the ORM too', async () => {
+  it('limit every wait, including those of the ORM', async () => {
     const limits = `
       select name, setting::int as ms from pg_settings
       where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout') order by name`;

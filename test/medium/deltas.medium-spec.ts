@@ -13,7 +13,7 @@ import { DeltasService } from '../../src/deltas/deltas.service.ts';
 import { pruneChanges } from '../../src/platform/changes/prune-changes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
-/** Everything that is asked for is there. */
+/** Every requested object exists. */
 const objects = {
   read: (_account: unknown, _type: unknown, ids: readonly string[]) =>
     Promise.resolve(new Map(ids.map((id) => [id, { id }]))),
@@ -60,7 +60,7 @@ describe('the change log', () => {
   const ids = async (by: AccountPrincipal, cursor = '0') =>
     (await read(by, cursor)).deltas.map(({ id }) => id);
 
-  /** A transaction that stays open until it is told to end. */
+  /** A transaction that stays open until the test ends it. */
   async function hold(work: (sql: Sql) => Promise<unknown>) {
     const begun = Promise.withResolvers<void>();
     const end = Promise.withResolvers<'commit' | 'rollback'>();
@@ -93,7 +93,7 @@ describe('the change log', () => {
       const rollsBack = randomInt(10) === 0;
       await database
         .transaction(async (sql) => {
-          // Older or younger than those whose numbers are near its own.
+          // The transaction may be older or younger than those with neighbouring numbers.
           if (randomInt(2) === 0) await sql.query('select pg_current_xact_id()');
           if (randomInt(2) === 0) await pause(sql);
           await write(sql, change(by, first));
@@ -204,7 +204,7 @@ describe('the change log', () => {
   });
 
   describe('cursors', () => {
-    /** An account that the log may note things of. */
+    /** An account whose changes the log accepts. */
     async function connected(): Promise<AccountPrincipal> {
       const by = account();
       await database.query(
@@ -280,7 +280,7 @@ describe('the change log', () => {
       await expect(read(by, end, ['event', 'message'])).rejects.toThrow(ExpiredCursorError);
     });
 
-    it('can be created after everything was deleted, and return later changes', async () => {
+    it('can be created after every change was deleted, and return later changes', async () => {
       const by = await connected();
       await write(database, change(by));
       await age(by, 15);
@@ -292,7 +292,7 @@ describe('the change log', () => {
       expect(await ids(by, cursor)).toEqual([id]);
     });
 
-    it('of a time lie before the first change since then', async () => {
+    it('for a time lie before the first change since that time', async () => {
       const by = account();
       const [old, young] = [newId(), newId()];
       await write(database, change(by, old));

@@ -29,7 +29,7 @@ describe('the embedded PostgreSQL', () => {
 
   beforeEach(() => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-embedded-'));
-    // Everybody may come as far as the data folder: what keeps them out must be the folder itself.
+    // Every user can reach the parent folder, so only the data folder itself can keep users out.
     fs.chmodSync(folder, 0o755);
     dataDir = path.join(folder, 'postgres');
   });
@@ -68,7 +68,7 @@ describe('the embedded PostgreSQL', () => {
     );
   });
 
-  it('is reached through a private link when the path of its socket is too long for Linux', async () => {
+  it('uses a private link when the path of its socket is too long for Linux', async () => {
     dataDir = path.join(folder, 'a'.repeat(60), 'b'.repeat(60), 'postgres');
     fs.mkdirSync(path.dirname(dataDir), { recursive: true });
     const { url } = await start();
@@ -90,7 +90,7 @@ describe('the embedded PostgreSQL', () => {
       ({ sys_name }) => !['root', os.userInfo().username].includes(sys_name),
     );
     expect(others).toEqual([]);
-    // Only root can become somebody else and knock.
+    // Only root can switch to another user and try to connect.
     if (process.getuid?.() !== 0) return;
     const node = path.join(folder, 'node');
     fs.copyFileSync(process.execPath, node);

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 /** Blocks this whole process, as a long garbage collection or a paused container would. */
 const freeze = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-describe('Engine, when things go wrong', () => {
+describe('Engine, under faults', () => {
   let fixture: EngineFixture;
   let sql: EngineFixture['sql'];
 
@@ -27,18 +27,18 @@ describe('Engine, when things go wrong', () => {
     await fixture.close();
   });
 
-  it('runs a row it has claimed when the answer to the claim was lost', async () => {
+  it('runs a row that it has claimed when the response to the claim was lost', async () => {
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     await fixture.begin(dispatcher);
     const [id] = await fixture.put(1, newId(), 3_600_000);
-    // As after a claim whose answer was lost with its connection.
+    // The state after a claim whose response was lost with its connection.
     await sql.query(
       'update send_job set state = 1, fence = 1, attempt = 1, worker_id = (select id from worker)',
     );
     await until('the row to run', async () => dispatcher.recorded.includes(id ?? ''));
   });
 
-  it('repeats a result that cannot be written, and later runs the row again', async () => {
+  it('repeats a result that cannot be stored, and later runs the row again', async () => {
     const [id] = await fixture.put(1);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     let failures = 0;
@@ -68,7 +68,7 @@ describe('Engine, when things go wrong', () => {
       const ticks = jest.spyOn(await fixture.begin(dispatcher), 'tick');
       const before = asked.mock.calls.length;
       await until('a second of the fixture', async () => ticks.mock.calls.length >= 10);
-      // Ten ticks with two statements each belong to it.
+      // In this second there are ten ticks, with two statements each.
       expect(asked.mock.calls.length - before).toBeLessThan(60);
     });
     await until('the row', async () => dispatcher.recorded.includes(id ?? ''));
@@ -83,29 +83,30 @@ describe('Engine, when things go wrong', () => {
     const [late] = await fixture.put(1, newId(), -120_000);
     const before = asked.mock.calls.length;
     engine.wakeQueue('send');
-    await until('the late one', async () => dispatcher.recorded.includes(late ?? ''));
-    // One claim from the floor on passes it over; the next one looks below, long before that is due anyway.
+    await until('the late row', async () => dispatcher.recorded.includes(late ?? ''));
+    // One claim starts at the remembered due time and misses the row. The next claim starts
+    // earlier, long before that would be due anyway.
     const floors = asked.mock.calls.slice(before).map(([, values]) => values?.[2]);
     const claims = floors.filter((floor) => floor instanceof Date || floor === '-infinity');
     expect(claims.slice(0, 2)).toContain('-infinity');
   });
 
-  it('continues after a pause in which no other worker has taken over its rows', async () => {
+  it('continues after a pause in which no other worker has taken its rows', async () => {
     await fixture.put(1);
     let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     const aborted: boolean[] = [];
     let handedOff = false;
     const dispatcher = new ProbeDispatcher(8, async (job, lease) => {
       handedOff = await lease.handOff();
-      await held;
+      await released;
       aborted.push(lease.signal.aborted);
       return done(job);
     });
     const engine = await fixture.begin(dispatcher);
     await until('the run to be handed off', async () => handedOff);
     freeze(3_000);
-    // One may have been sent before the pause.
+    // One of them may have been sent before the pause.
     await engine.tick();
     await engine.tick();
     release();

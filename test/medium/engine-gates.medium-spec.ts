@@ -16,7 +16,7 @@ import { until } from '../support/until.ts';
 const TROUBLE: GateSignal = { kind: 'trouble', reason: 'nobody answers' };
 const WELL: GateSignal = { kind: 'well' };
 
-describe('The breaker of a gate', () => {
+describe('the circuit breaker of a rate gate', () => {
   let fixture: EngineFixture;
   let sql: EngineFixture['sql'];
   let account: string;
@@ -39,42 +39,42 @@ describe('The breaker of a gate', () => {
       [account, failures, seconds],
     );
 
-  it('writes nothing while all is well', async () => {
+  it('writes nothing while there are no failures', async () => {
     await fixture.put(20, account);
     const dispatcher = new ProbeDispatcher(8, async (job) => ({ ...done(job), gate: WELL }));
-    // No surplus, so that pacing writes nothing either.
+    // Each account has one row, so that pacing writes nothing either.
     await sql.query('update send_job set account_id = gen_random_uuid()');
     await fixture.begin(dispatcher);
     await fixture.empty();
     expect(await sql.query('select * from account_gate')).toEqual([]);
   });
 
-  it('counts failures of rows that were in flight together as one', async () => {
+  it('counts concurrent failures as one', async () => {
     await fixture.put(8, account);
     let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(8, async (job) => {
-      await held;
+      await released;
       return failed(job, TROUBLE);
     });
     await fixture.begin(dispatcher);
     await until('all to be in flight', async () => dispatcher.begun.length === 8);
     release();
-    await until('all to be written', async () =>
+    await until('all results to be stored', async () =>
       (await fixture.rows()).every(({ state, run_at }) => state === 0 && +run_at > Date.now()),
     );
     expect(await fixture.gate(account)).toEqual({ failures: 1, closedFor: null, reason: null });
   });
 
-  it('opens after five failures in a row, and waiting rows make no attempt and keep their order', async () => {
-    // Enough slots for one claim to see all that waits.
+  it('opens after five failures in a row; waiting rows then make no attempt and keep their order', async () => {
+    // Enough slots that one claim sees all waiting rows.
     const dispatcher = new ProbeDispatcher(16, async (job) => failed(job, TROUBLE));
     const engine = await fixture.begin(dispatcher);
     for (let troubles = 1; troubles <= 5; troubles += 1) {
       await fixture.put(1, account);
       engine.wakeQueue('send');
       await until(
-        'the trouble to be counted',
+        'the failure to be counted',
         async () => (await fixture.gate(account))?.failures === troubles,
       );
     }
@@ -85,7 +85,7 @@ describe('The breaker of a gate', () => {
 
     const ids = await fixture.put(20, account);
     engine.wakeQueue('send');
-    await until('them to be parked', async () =>
+    await until('the rows to be deferred', async () =>
       (await fixture.rows())
         .filter(({ id }) => ids.includes(id))
         .every(({ run_at }) => +run_at > Date.now() + 20_000),
@@ -99,7 +99,7 @@ describe('The breaker of a gate', () => {
     expect(parked.every(({ attempt }) => attempt === 0)).toBe(true);
   });
 
-  it('stays open twice as long with each further failure, up to a quarter of an hour', async () => {
+  it('doubles its pause with each further failure, up to 15 minutes', async () => {
     const dispatcher = new ProbeDispatcher(8, async (job) => failed(job, TROUBLE));
     const engine = await fixture.begin(dispatcher);
     await close(-1, 5);
@@ -113,7 +113,7 @@ describe('The breaker of a gate', () => {
     ] as const) {
       await fixture.put(1, account);
       engine.wakeQueue('send');
-      await until('the trouble', async () => (await fixture.gate(account))?.failures === failures);
+      await until('the failure', async () => (await fixture.gate(account))?.failures === failures);
       const closedFor = (await fixture.gate(account))?.closedFor ?? 0;
       expect(closedFor).toBeGreaterThan(seconds - 5);
       expect(closedFor).toBeLessThanOrEqual(seconds);
@@ -121,46 +121,49 @@ describe('The breaker of a gate', () => {
     }
   });
 
-  it('lets one row at a time through afterwards, until one succeeds', async () => {
+  it('admits one row at a time after the pause, until one succeeds', async () => {
     await close(-1, 5);
     const [probe] = await fixture.put(1, account, -1000);
     const others = await fixture.put(7, account);
     let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(8, async (job) => {
-      if (job.id === probe) await held;
+      if (job.id === probe) await released;
       return { ...done(job), gate: WELL };
     });
     await fixture.begin(dispatcher);
-    await until('the others to be parked', async () =>
+    await until('the other rows to be deferred', async () =>
       (await fixture.rows())
         .filter(({ id }) => others.includes(id))
         .every(({ run_at }) => +run_at > Date.now() + 200),
     );
     expect(dispatcher.begun).toEqual([probe]);
     release();
-    await until('the gate to be well', async () => (await fixture.gate(account))?.failures === 0);
+    await until(
+      'the circuit breaker to close',
+      async () => (await fixture.gate(account))?.failures === 0,
+    );
     expect(await fixture.gate(account)).toEqual({ failures: 0, closedFor: null, reason: null });
     await fixture.empty();
   });
 
-  it('opens at once when the provider asks for a pause, even if another row succeeds meanwhile', async () => {
+  it('opens at once when the provider asks for a pause, even if another row succeeds during it', async () => {
     const [asks, other] = await fixture.put(2, account);
     let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(8, async (job) => {
       if (job.id === asks)
         return failed(job, { kind: 'close', seconds: 3_600, reason: 'daily limit' });
-      await held;
+      await released;
       return { ...done(job), gate: WELL };
     });
     await fixture.begin(dispatcher);
     await until(
-      'it to be closed',
+      'the circuit breaker to open',
       async () => (await fixture.gate(account))?.reason === 'daily limit',
     );
     release();
-    await until('the other to be written', async () =>
+    await until('the other result to be stored', async () =>
       (await fixture.rows()).every(({ id }) => id !== other),
     );
     const gate = await fixture.gate(account);
@@ -171,18 +174,24 @@ describe('The breaker of a gate', () => {
   it.each<GateSignal>([
     { kind: 'close', seconds: 60, reason: `421 \0\ud800${'x'.repeat(100_000)}` },
     { kind: 'trouble', reason: `421 \0\ud800${'x'.repeat(100_000)}` },
-  ])('stores the words of a server as far as they can be stored ($kind)', async (signal) => {
-    await sql.query('insert into account_gate (account_id, failures) values ($1, 4)', [account]);
-    const [id] = await fixture.put(1, account);
-    const dispatcher = new ProbeDispatcher(8, async (job) => failed(job, signal));
-    await fixture.begin(dispatcher);
-    await until('the result to be written', async () => dispatcher.recorded.length > 0);
-    await until('the gate to be closed', async () => (await fixture.gate(account))?.closedFor);
-    expect((await fixture.gate(account))?.reason).toMatch(/^421 \ufffdx{490,496}$/);
-    expect(await fixture.rows()).toMatchObject([{ id, state: 0, crashes: 0 }]);
-  });
+  ])(
+    'stores the reason that a server gave, without bytes that the database refuses ($kind)',
+    async (signal) => {
+      await sql.query('insert into account_gate (account_id, failures) values ($1, 4)', [account]);
+      const [id] = await fixture.put(1, account);
+      const dispatcher = new ProbeDispatcher(8, async (job) => failed(job, signal));
+      await fixture.begin(dispatcher);
+      await until('the result to be stored', async () => dispatcher.recorded.length > 0);
+      await until(
+        'the circuit breaker to open',
+        async () => (await fixture.gate(account))?.closedFor,
+      );
+      expect((await fixture.gate(account))?.reason).toMatch(/^421 \ufffdx{490,496}$/);
+      expect(await fixture.rows()).toMatchObject([{ id, state: 0, crashes: 0 }]);
+    },
+  );
 
-  it('lets a row through at its deadline, and does not stay open longer when that attempt fails', async () => {
+  it('admits a row at its deadline, and does not extend its pause when that attempt fails', async () => {
     await close(600, 5);
     const [hasTime, hasNone, isNear] = await fixture.put(3, account);
     await sql.query(
@@ -191,7 +200,10 @@ describe('The breaker of a gate', () => {
     );
     const dispatcher = new ProbeDispatcher(8, async (job) => ({ ...done(job), gate: TROUBLE }));
     await fixture.begin(dispatcher);
-    await until('both whose time is up', async () => (await fixture.rows()).length === 1);
+    await until(
+      'both rows at their deadline to end',
+      async () => (await fixture.rows()).length === 1,
+    );
     expect(dispatcher.recorded).toEqual([hasNone, isNear]);
     expect((await fixture.rows()).map(({ id }) => id)).toEqual([hasTime]);
     const gate = await fixture.gate(account);
@@ -206,12 +218,12 @@ describe('The breaker of a gate', () => {
     const engine = await fixture.begin(dispatcher);
     await until('the late row', async () => dispatcher.late.length > 0);
     expect(dispatcher.late).toEqual([{ id: late, reason: 'asked to wait' }]);
-    // Parked once more: nothing new.
+    // The row is deferred once more, and not reported again.
     await sql.query('update send_job set run_at = now()');
     await sql.query(`update account_gate set closed_until = now() + interval '10 s'`);
     const [soon] = await fixture.put(1, account);
     engine.wakeQueue('send');
-    await until('both to be parked', async () =>
+    await until('both rows to be deferred', async () =>
       (await fixture.rows()).every(({ run_at }) => +run_at > Date.now() + 5_000),
     );
     expect(dispatcher.late.map(({ id }) => id)).not.toContain(soon);
@@ -231,7 +243,7 @@ describe('The breaker of a gate', () => {
     );
   });
 
-  it('lets rows that find all places taken come back at the rate of the account, and not later', async () => {
+  it("lets rows without a free slot return at the account's rate, and not later", async () => {
     const ids = await fixture.put(12, account);
     const end = Promise.withResolvers<void>();
     const dispatcher = new ProbeDispatcher(50, async (job) => {
@@ -239,8 +251,8 @@ describe('The breaker of a gate', () => {
       return done(job);
     });
     await fixture.begin(dispatcher);
-    await until('eight to be in hand', async () => dispatcher.begun.length === 8);
-    // Parked from now on, however often until then.
+    await until('eight rows to be claimed', async () => dispatcher.begun.length === 8);
+    // The rows are deferred from now on, no matter how often they were before.
     const waits = await sql.query<{ ms: number }>(
       `select (extract(epoch from run_at - now()) * 1000)::float8 as ms from send_job where state = 0`,
     );
@@ -251,7 +263,7 @@ describe('The breaker of a gate', () => {
     expect(new Set(dispatcher.recorded)).toEqual(new Set(ids));
   });
 
-  it('frees the places of finished rows before their results are written', async () => {
+  it('frees the slots of finished rows before their results are stored', async () => {
     const first = await fixture.put(8, account);
     const written = Promise.withResolvers<void>();
     const dispatcher = new ProbeDispatcher(50, async (job) => done(job));
@@ -261,17 +273,17 @@ describe('The breaker of a gate', () => {
       return record(...parameters);
     };
     const engine = await fixture.begin(dispatcher);
-    await until('eight to have begun', async () => dispatcher.begun.length === 8);
+    await until('eight rows to have begun', async () => dispatcher.begun.length === 8);
     const second = await fixture.put(8, account);
     engine.wakeQueue('send');
-    await until('the others to have begun', async () => dispatcher.begun.length === 16);
+    await until('the other rows to have begun', async () => dispatcher.begun.length === 16);
     expect(dispatcher.recorded).toEqual([]);
     written.resolve();
     await fixture.empty();
     expect(new Set(dispatcher.recorded)).toEqual(new Set([...first, ...second]));
   });
 
-  it('lets no further row through while the outcome of a trial is unknown', async () => {
+  it('admits no further row while the outcome of a trial is unknown', async () => {
     const claim = queueStatements(new ProbeDispatcher(8, async (job) => done(job)).table).claim;
     await sql.query(
       `insert into account_gate (account_id, failures, closed_until) values ($1, 5, now() - interval '1 s')`,
@@ -288,7 +300,7 @@ describe('The breaker of a gate', () => {
     ]);
   });
 
-  it('reads more rows when those of a crowded account are in front', async () => {
+  it('reads more rows when the first ones belong to an account without free slots', async () => {
     await Promise.all(Array.from({ length: 20 }, () => fixture.put(1)));
     const asked = jest.spyOn(SqlPool.prototype, 'query');
     const windows = () =>
@@ -310,7 +322,7 @@ describe('The breaker of a gate', () => {
     await fixture.put(60, account);
     const [other] = await fixture.put(1);
     engine.wakeQueue('send');
-    await until('the one behind', async () => dispatcher.recorded.includes(other ?? ''));
+    await until('the row behind them', async () => dispatcher.recorded.includes(other ?? ''));
     expect(windows().some(([free, window]) => window > free)).toBe(true);
     end.resolve();
     await fixture.empty();

@@ -11,7 +11,7 @@ import {
 } from '../support/engine-fixture.ts';
 import { until } from '../support/until.ts';
 
-/** Any table will do. */
+/** Any table can be joined for this test. */
 const loading: RowLoading = {
   columns: 'w.host',
   joins: 'join worker w on w.id = j.worker_id',
@@ -43,7 +43,7 @@ describe('Engine, with rows that have to be loaded', () => {
 
   const marks = () =>
     sql.query<Marked>('select id, handoff_at is not null as marked from send_job order by id');
-  /** Ids of the rows of each such statement. */
+  /** The row ids in each statement that contains `part`. */
   const statements = (asked: jest.SpiedFunction<SqlPool['query']>, part: string) =>
     asked.mock.calls.flatMap(([text, values]) =>
       text.includes(part) ? [values?.[0] as string[]] : [],
@@ -68,7 +68,7 @@ describe('Engine, with rows that have to be loaded', () => {
     );
     const asked = jest.spyOn(SqlPool.prototype, 'query');
     await fixture.begin(dispatcher);
-    await until('all to be loaded', async () => hosts.length === 12);
+    await until('all rows to be loaded', async () => hosts.length === 12);
     expect(statements(asked, 'loaded as').map((ids) => ids.length)).toEqual([12]);
     expect(hosts.every((host) => typeof host === 'string')).toBe(true);
     expect(await marks()).toEqual(
@@ -95,13 +95,13 @@ describe('Engine, with rows that have to be loaded', () => {
       { loading: { ...loading, ready: 'false' } },
     );
     await fixture.begin(dispatcher);
-    await until('it to be loaded', async () => loaded !== undefined);
+    await until('the row to be loaded', async () => loaded !== undefined);
     expect(await marks()).toEqual([{ id, marked: false }]);
     end.resolve();
     await fixture.empty();
   });
 
-  it('reports a row whose data is gone', async () => {
+  it('reports a row whose data was deleted', async () => {
     await fixture.put(1);
     const found: unknown[] = [];
     const dispatcher = new ProbeDispatcher(
@@ -117,7 +117,7 @@ describe('Engine, with rows that have to be loaded', () => {
     expect(found).toEqual([undefined]);
   });
 
-  it('gives back rows as untouched on stop that were handed off and not begun', async () => {
+  it('releases rows on stop that were handed off but had not begun, as if they were untouched', async () => {
     const [id] = await fixture.put(1);
     const stopped = Promise.withResolvers<void>();
     let granted: boolean | undefined;
@@ -131,7 +131,9 @@ describe('Engine, with rows that have to be loaded', () => {
       { loading },
     );
     const engine = await fixture.begin(dispatcher);
-    await until('it to be handed off', async () => (await marks()).some(({ marked }) => marked));
+    await until('the row to be handed off', async () =>
+      (await marks()).some(({ marked }) => marked),
+    );
     const stopping = fixture.stop(engine);
     stopped.resolve();
     await stopping;
@@ -160,7 +162,7 @@ describe('Engine, with rows that have to be loaded', () => {
     expect(dispatcher.recorded).toEqual([id]);
   });
 
-  it('gives a row back that could not be loaded', async () => {
+  it('releases a row that could not be loaded', async () => {
     const [id] = await fixture.put(1);
     const query = SqlPool.prototype.query;
     let failed = false;
@@ -183,7 +185,7 @@ describe('Engine, with rows that have to be loaded', () => {
     expect(dispatcher.begun).toEqual([id]);
   });
 
-  it('loads a row that another worker owns by now, so that it is not taken for deleted, and sends nothing', async () => {
+  it('loads a row that another worker owns, so that it does not count as deleted, but sends nothing', async () => {
     const [id] = await fixture.put(1, newId());
     const taken = Promise.withResolvers<void>();
     const seen: unknown[] = [];

@@ -25,7 +25,7 @@ describe('Engine', () => {
     const ids = [...(await fixture.put(30)), ...(await fixture.put(30))];
     const handedOff: string[] = [];
     const dispatcher = new ProbeDispatcher(16, async (job, lease) => {
-      // It is refused where the process has stood still: then the row comes again.
+      // The hand-off is refused if the process has been paused. The row then runs again.
       if (!(await lease.handOff())) return null;
       handedOff.push(job.id);
       return done(job);
@@ -46,14 +46,14 @@ describe('Engine', () => {
     expect([...one.begun, ...two.begun].sort()).toEqual([...ids].sort());
   });
 
-  it('does not run a row before its time', async () => {
+  it('does not run a row before it is due', async () => {
     const startedAt: number[] = [];
     const dispatcher = new ProbeDispatcher(8, async (job) => {
       startedAt.push(performance.now());
       return done(job);
     });
     await fixture.begin(dispatcher);
-    // It is due 700 ms after the database has been asked, whenever it answers.
+    // The row is due 700 ms after the database was asked, no matter when it responds.
     const askedAt = performance.now();
     const [id] = await fixture.put(1, newId(), 700);
     await fixture.empty();
@@ -61,14 +61,14 @@ describe('Engine', () => {
     expect(startedAt[0]).toBeGreaterThanOrEqual(askedAt + 650);
   });
 
-  it('takes no more rows of one account than its gate allows, so that others are served', async () => {
+  it('claims no more rows of one account than its rate gate allows, so that other accounts are served', async () => {
     const crowd = newId();
     await fixture.put(100, crowd);
     const [other] = await fixture.put(1);
     let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(50, async (job) => {
-      if (job.gateId === crowd) await held;
+      if (job.gateId === crowd) await released;
       return done(job);
     });
     await fixture.begin(dispatcher);
@@ -77,7 +77,7 @@ describe('Engine', () => {
     release();
   });
 
-  it('claims few rows ahead of their hand-off where the queue asks for that', async () => {
+  it('claims few rows ahead of their hand-off if the queue asks for that', async () => {
     for (let n = 0; n < 4; n += 1) await fixture.put(3);
     const [begin, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const dispatcher = new ProbeDispatcher(
@@ -91,14 +91,14 @@ describe('Engine', () => {
       { mostUnbegun: 5 },
     );
     const engine = await fixture.begin(dispatcher);
-    await until('five to be in hand', async () => dispatcher.begun.length >= 5);
+    await until('five rows to be claimed', async () => dispatcher.begun.length >= 5);
     for (let n = 0; n < 3; n += 1) {
       engine.wakeQueue('send');
       await engine.tick();
     }
     expect((await fixture.rows()).filter(({ state }) => state === 1)).toHaveLength(5);
     begin.resolve();
-    await until('all to be in hand', async () => new Set(dispatcher.begun).size === 12);
+    await until('all rows to be claimed', async () => new Set(dispatcher.begun).size === 12);
     end.resolve();
     await fixture.empty();
   });
@@ -116,7 +116,7 @@ describe('Engine', () => {
       { paceMs: 2 },
     );
     await fixture.begin(dispatcher);
-    await until('eight to be in hand', async () => dispatcher.begun.length === 8);
+    await until('eight rows to be claimed', async () => dispatcher.begun.length === 8);
     const waiting = (await fixture.rows()).filter(({ state }) => state === 0);
     expect(waiting).toHaveLength(32);
     expect(await fixture.gate(account)).toBeUndefined();
@@ -125,7 +125,7 @@ describe('Engine', () => {
     expect(new Set(dispatcher.recorded).size).toBe(40);
   });
 
-  it('gives back the rows of a dead worker, as ambiguous where they had been handed off', async () => {
+  it('releases the rows of a dead worker, and marks handed-off rows as ambiguous', async () => {
     const [plain, marked] = await fixture.put(2, newId(), 3_600_000);
     await sql.query(
       `insert into worker (id, host, pid, seen_at) values (77, 'gone', 1, now() - interval '9 s')`,
@@ -137,22 +137,25 @@ describe('Engine', () => {
     );
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     await fixture.begin(dispatcher);
-    // What is recorded is committed a moment later.
-    await until('the undisputed row to end', async () => (await fixture.rows()).length < 2);
+    // A recorded result is committed shortly afterwards.
+    await until(
+      'the row without an unknown outcome to end',
+      async () => (await fixture.rows()).length < 2,
+    );
     expect(dispatcher.recorded).toEqual([plain]);
     const left = await fixture.rows();
     expect(left).toMatchObject([{ id: marked, state: 0, ambiguous: true, crashes: 1 }]);
   });
 
-  it('gives back at once the rows that a worker without a connection had not begun, and no others', async () => {
-    const [plain, marked, suspect, held] = await fixture.put(4, newId(), 3_600_000);
+  it('releases at once the rows that a disconnected worker had not begun, and no others', async () => {
+    const [plain, marked, suspect, elsewhere] = await fixture.put(4, newId(), 3_600_000);
     const living = new SqlPool({
       url: fixture.url,
       max: 1,
       statementTimeoutMs: 5_000,
       applicationName: 'another worker',
     });
-    // By their heartbeat none is dead, however long this takes.
+    // No worker counts as dead by its heartbeat, no matter how long this test takes.
     await sql.query(
       `insert into worker (id, host, pid, seen_at)
        values (77, 'gone', 1, now() + interval '1 h'), (78, 'living', 1, now() + interval '1 h')`,
@@ -161,7 +164,7 @@ describe('Engine', () => {
     await sql.query(
       `update send_job set state = 1, fence = 3, attempt = 1, worker_id = case when id = $3 then 78 else 77 end,
          handoff_at = case when id = $1 then now() end, crashes = case when id = $2 then 1 else 0 end`,
-      [marked, suspect, held],
+      [marked, suspect, elsewhere],
     );
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job), {
       inertUntilHandOff: true,
@@ -169,16 +172,16 @@ describe('Engine', () => {
     await fixture.begin(dispatcher);
     await until('the row that had not begun to end', async () => (await fixture.rows()).length < 4);
     expect(dispatcher.recorded).toEqual([plain]);
-    const inHand = async () =>
+    const claimedIds = async () =>
       new Set((await fixture.rows()).flatMap(({ id, state }) => (state === 1 ? [id] : [])));
-    expect(await inHand()).toEqual(new Set([marked, suspect, held]));
+    expect(await claimedIds()).toEqual(new Set([marked, suspect, elsewhere]));
     await living.close();
     await until(
       'the row of the other worker to end',
       async () => (await fixture.rows()).length < 3,
     );
-    expect(dispatcher.recorded).toEqual([plain, held]);
-    expect(await inHand()).toEqual(new Set([marked, suspect]));
+    expect(dispatcher.recorded).toEqual([plain, elsewhere]);
+    expect(await claimedIds()).toEqual(new Set([marked, suspect]));
   });
 
   it('keeps its lock when its heartbeat gets a new connection', async () => {
@@ -202,7 +205,7 @@ describe('Engine', () => {
       );
     const [before] = await holders();
     await sql.query('select pg_terminate_backend($1)', [before?.pid]);
-    await until('another connection to hold it', async () => {
+    await until('another connection to have the lock', async () => {
       const [now] = await holders();
       return now !== undefined && now.pid !== before?.pid;
     });
@@ -212,7 +215,7 @@ describe('Engine', () => {
     expect(working.recorded).toEqual([id]);
   });
 
-  it('gives back rows of a worker that is not known at all', async () => {
+  it('releases rows of an unknown worker', async () => {
     const [id] = await fixture.put(1);
     await sql.query('update send_job set state = 1, worker_id = 4711');
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
@@ -220,12 +223,12 @@ describe('Engine', () => {
     await until('the row to run', async () => dispatcher.recorded.includes(id ?? ''));
   });
 
-  it('ignores the result of a row that another worker owns by now', async () => {
+  it('ignores the result of a row that another worker owns', async () => {
     const [id] = await fixture.put(1);
     let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(8, async (job) => {
-      await held;
+      await released;
       return done(job);
     });
     await fixture.begin(dispatcher);
@@ -241,7 +244,7 @@ describe('Engine', () => {
     expect(dispatcher.recorded).toEqual([id]);
   });
 
-  it('refuses the hand-off of a row that another worker owns by now', async () => {
+  it('refuses the hand-off of a row that another worker owns', async () => {
     await fixture.put(1);
     const answers: boolean[] = [];
     const dispatcher = new ProbeDispatcher(8, async (job, lease) => {
@@ -255,13 +258,13 @@ describe('Engine', () => {
     expect(dispatcher.recorded).toEqual([]);
   });
 
-  it('records other results when one cannot be written, and keeps that row', async () => {
+  it('records other results when one cannot be stored, and keeps that row', async () => {
     const ids = await fixture.put(5);
     const bad = ids[2] ?? '';
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     dispatcher.failRecord = (batch) => batch.includes(bad);
     await fixture.begin(dispatcher);
-    await until('the others to be gone', async () => (await fixture.rows()).length === 1);
+    await until('the other rows to end', async () => (await fixture.rows()).length === 1);
     expect(dispatcher.recorded.toSorted()).toEqual(ids.filter((id) => id !== bad).toSorted());
     expect((await fixture.rows()).map(({ id }) => id)).toEqual([bad]);
   });
@@ -274,7 +277,7 @@ describe('Engine', () => {
     expect(dispatcher.recorded).toEqual([`error ${id}`]);
   });
 
-  it('sets aside a row that has killed its worker again and again', async () => {
+  it('quarantines a row that has killed its worker repeatedly', async () => {
     const [id] = await fixture.put(1);
     await sql.query('update send_job set crashes = 5');
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
@@ -284,16 +287,16 @@ describe('Engine', () => {
     expect(dispatcher.recorded).toEqual([`poison ${id}`]);
   });
 
-  it('gives back rows on stop that were not handed off, finishes the others, and removes its own row', async () => {
+  it('on stop releases rows that were not handed off, finishes the others, and deletes its own row', async () => {
     await fixture.put(2);
     let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     let handed = '';
     const dispatcher = new ProbeDispatcher(8, async (job, lease) => {
       if (!handed) {
         handed = job.id;
         expect(await lease.handOff()).toBe(true);
-        await held;
+        await released;
       } else {
         await new Promise((resolve) =>
           lease.signal.addEventListener('abort', resolve, { once: true }),
@@ -302,11 +305,12 @@ describe('Engine', () => {
       }
       return done(job);
     });
-    // Half of it is for runs that need no marker; the rest has to do for writing on a busy machine.
+    // Half of the time is for runs without a marker. The rest must be enough to store results on a
+    // busy machine.
     const engine = await fixture.begin(dispatcher, { SHUTDOWN_SECONDS: '8' });
-    await until('both to begin', async () => dispatcher.begun.length === 2);
+    await until('both rows to begin', async () => dispatcher.begun.length === 2);
     await until(
-      'the one to be handed off',
+      'one row to be handed off',
       async () =>
         (await sql.query('select 1 from send_job where handoff_at is not null')).length > 0,
     );
@@ -318,7 +322,7 @@ describe('Engine', () => {
     expect(await sql.query('select * from worker')).toEqual([]);
   });
 
-  it('registers anew when its own row was removed, and continues', async () => {
+  it('registers again when its own row was deleted, and continues', async () => {
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     const engine = await fixture.begin(dispatcher);
     await sql.query('delete from worker');

@@ -43,7 +43,7 @@ describe('grants', () => {
       'account.stopped',
       'account.invalid',
     ]);
-  const told = async () =>
+  const eventTypes = async () =>
     (
       await sql.query<{ type: string }>(
         'select type from webhook_event where application_id = $1 order by id',
@@ -51,13 +51,13 @@ describe('grants', () => {
       )
     ).map(({ type }) => type);
 
-  const untilSomebodyWaits = () =>
-    until('somebody to wait for a lock', async () => {
+  const untilLockWait = () =>
+    until('a statement to wait for a lock', async () => {
       const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       return (await sql.query(waiting)).length > 0;
     });
 
-  it('sends one webhook for each event in the life of an account', async () => {
+  it('send one webhook for each event in the life of an account', async () => {
     await listen();
     const { grant } = await connections.connect(application.id, ada, native);
     await connections.connect(application.id, ada, native);
@@ -70,7 +70,7 @@ describe('grants', () => {
     await move('valid', null);
     await move('valid', null);
     await grants.remove(application.id, grant.id);
-    const types = await told();
+    const types = await eventTypes();
     expect(types.slice(0, 2).toSorted()).toEqual(['account.connected', 'account.running']);
     expect(types.slice(2)).toEqual([
       'account.connected',
@@ -80,7 +80,7 @@ describe('grants', () => {
     ]);
   });
 
-  it('wakes the queues after the commit only', async () => {
+  it('wake the queues only after the commit', async () => {
     await listen();
     const woken = new Set<string>();
     const end = server.app.get(Signals).listen((signal) => {
@@ -95,7 +95,7 @@ describe('grants', () => {
     expect([...woken].toSorted()).toEqual(['hook', 'sync']);
   });
 
-  it('keeps fields that a new authentication leaves out and replaces those it names', async () => {
+  it('keep fields that a new authentication leaves out, and replace those that it names', async () => {
     const first = await connections.connect(application.id, ada, {
       ...native,
       scope: ['email'],
@@ -121,7 +121,7 @@ describe('grants', () => {
     });
   });
 
-  it('lets the same address live in two applications', async () => {
+  it('may have the same address in two applications', async () => {
     const other = await createApplication(server.app);
     const one = await connections.connect(application.id, ada, native);
     const two = await connections.connect(other.id, ada, native);
@@ -130,7 +130,7 @@ describe('grants', () => {
     expect((await grants.get(application.id, one.grant.id)).id).toBe(one.grant.id);
   });
 
-  it('reactivates a cancelled account when it authenticates', async () => {
+  it('are reactivated when a cancelled account authenticates', async () => {
     const account = await createAccount(server.app, application, {
       email: ada.email,
       billingState: 'cancelled',
@@ -139,7 +139,7 @@ describe('grants', () => {
     expect(grant).toMatchObject({ id: account.id, billingState: 'paid', syncState: 'running' });
   });
 
-  it('connects, renews, syncs and removes at the same time without a deadlock or a row left over', async () => {
+  it('are connected, renewed, synced and removed concurrently without a deadlock or a leftover row', async () => {
     for (let round = 0; round < 15; round += 1) {
       const { grant } = await connections.connect(application.id, ada, native);
       const work = [
@@ -150,7 +150,8 @@ describe('grants', () => {
         () => grants.remove(application.id, grant.id),
         () =>
           sql.transaction(async (sql) => {
-            // As a sync settles: its queue row, then rows that refer to the grant, then the grant.
+            // The order in which a sync settles: its queue row, rows that refer to the grant, then
+            // the grant.
             await sql.query('update sync_job set fence = fence + 1 where account_id = $1', [
               grant.id,
             ]);
@@ -181,13 +182,13 @@ describe('grants', () => {
     ['a new authentication', () => connections.connect(application.id, ada, native)],
     ['a renewal', (id) => grants.update(application.id, id, { settings: { password: 'x' } })],
     ['a request to sync', (id) => grants.requestSync(application.id, id)],
-  ])('lets %s wait for a sync that settles, instead of a deadlock', async (_, change) => {
+  ])('let %s wait for a settling sync, instead of causing a deadlock', async (_, change) => {
     const { grant } = await connections.connect(application.id, ada, native);
     let changed: Promise<unknown> = Promise.resolve();
     await sql.transaction(async (sync) => {
       await sync.query('update sync_job set fence = fence + 1 where account_id = $1', [grant.id]);
       changed = change(grant.id);
-      await untilSomebodyWaits();
+      await untilLockWait();
       await sync.query(
         `insert into folder (id, account_id, provider_id, display_name, created_at, updated_at)
          values (gen_random_uuid(), $1, 'x', 'x', now(), now())`,
@@ -198,7 +199,7 @@ describe('grants', () => {
     await expect(changed).resolves.not.toThrow();
   });
 
-  it('refuses to overwrite settings that changed while the provider was asked', async () => {
+  it('are not overwritten with settings that changed while the provider was asked', async () => {
     const { grant } = await connections.connect(application.id, ada, native);
     const outcomes = await Promise.allSettled(
       ['a', 'b', 'c'].map((password) =>
@@ -213,7 +214,7 @@ describe('grants', () => {
   });
 
   describe('access tokens', () => {
-    it('show nothing about tokens of other accounts', async () => {
+    it('cannot be listed or revoked through another account', async () => {
       const tokens = server.app.get(AccessTokens, { strict: false });
       const one = await connections.connect(application.id, ada, native);
       const two = await connections.connect(

@@ -18,7 +18,7 @@ const KEYS = `k:${Buffer.alloc(32).toString('base64')}`;
 const configOf = ({ url }: TestDatabase) =>
   loadConfig({ DATABASE_URL: url, ENCRYPTION_KEYS: KEYS, SHUTDOWN_SECONDS: '1' });
 
-describe('Engine on a database that was restored', () => {
+describe('Engine on a restored database', () => {
   const databases: TestDatabase[] = [];
   const engines: Engine[] = [];
   let ticking: NodeJS.Timeout;
@@ -77,7 +77,7 @@ describe('Engine on a database that was restored', () => {
     on(database, async (sql) => confirmPlace(sql, await placeHere(sql, configOf(database))));
   const probe = () => new ProbeDispatcher(8, async (job) => done(job));
 
-  it('changes nothing in a copy, reports why, and begins when the operator confirms', async () => {
+  it('changes nothing in a copy, reports the reason, and starts when the operator confirms', async () => {
     const original = keep(await createTestDatabase());
     await confirm(original);
     const id = await put(original);
@@ -99,7 +99,7 @@ describe('Engine on a database that was restored', () => {
     expect(engine.instanceProblem).toBeNull();
   });
 
-  it('stops when a copy is put in the place of the database it works on', async () => {
+  it('stops when its database is replaced by a copy', async () => {
     const original = keep(await createTestDatabase());
     await confirm(original);
     const overdue = await put(original);
@@ -108,14 +108,14 @@ describe('Engine on a database that was restored', () => {
     const engine = await begin(original, dispatcher);
     await until('the row to run', async () => (await rows(original)).length === 0);
     await replaceTestDatabase(original, copy);
-    await until('the engine to notice', async () => engine.instanceProblem !== null);
+    await until('the engine to notice the copy', async () => engine.instanceProblem !== null);
     expect(dispatcher.recorded).toEqual([overdue]);
     expect(await rows(original)).toMatchObject([{ id: overdue, state: 0, attempt: 0 }]);
     await confirm(original);
     await until('the row to run', async () => dispatcher.recorded.length === 2);
   });
 
-  it('continues when its connections are cut and the database is the same', async () => {
+  it('continues when its connections are cut and the database stays the same', async () => {
     const database = keep(await createTestDatabase());
     const dispatcher = probe();
     const engine = await begin(database, dispatcher);

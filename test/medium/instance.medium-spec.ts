@@ -45,7 +45,7 @@ describe('InstanceGuard', () => {
   const config = (url: string, name = 'carillon') =>
     loadConfig({ DATABASE_URL: url, ENCRYPTION_KEYS: KEYS, INSTANCE_NAME: name });
   const guard = (url = database.url, name?: string) => new InstanceGuard(config(url, name));
-  /** Later than any confirmation of these tests. */
+  /** Later than any confirmation in these tests. */
   const START = Date.now() / 1000 + 3600;
   const pulse = (seen: number, before = seen - 1, backend = 1): Pulse => ({
     backend,
@@ -54,14 +54,14 @@ describe('InstanceGuard', () => {
     doubt: null,
   });
 
-  it('adopts a database that nobody has worked on, and finds it again', async () => {
+  it('adopts a database that no installation has used, and recognises it later', async () => {
     expect(await recordedPlace(sql)).toBeUndefined();
     expect(await guard().admits(sql)).toBe(true);
     expect((await recordedPlace(sql))?.place).toEqual(await placeHere(sql, config(database.url)));
     expect(await guard().admits(sql)).toBe(true);
   });
 
-  it('lets one installation adopt it when two come at once', async () => {
+  it('lets only one installation adopt the database when several start at once', async () => {
     const admitted = await Promise.all(
       ['one', 'two', 'three'].map((name) =>
         guard(database.url, name).admits(connect(database.url)),
@@ -70,7 +70,7 @@ describe('InstanceGuard', () => {
     expect(admitted.filter(Boolean)).toHaveLength(1);
   });
 
-  it('does not admit to a copy under another name, until it is confirmed', async () => {
+  it('does not admit an installation with another name to a copy until the operator confirms', async () => {
     await guard().admits(sql);
     await disconnect();
     const copy = await copyTestDatabase(database);
@@ -86,7 +86,7 @@ describe('InstanceGuard', () => {
     expect(await guard().admits(connect(database.url))).toBe(true);
   });
 
-  it('does not admit under another address, or another name of the installation', async () => {
+  it('does not admit an installation whose address or name has changed', async () => {
     await guard().admits(sql);
     const byName = new URL(database.url);
     byName.hostname = 'localhost';
@@ -103,7 +103,7 @@ describe('InstanceGuard', () => {
     expect(other.problem).toContain('(server)');
   });
 
-  it('works for a role that has no rights but on its own tables', async () => {
+  it('works for a role that only has rights on its own tables', async () => {
     await sql.query(`create role plain_${process.pid}`);
     try {
       const here = await placeHere(sql, config(database.url));
@@ -130,7 +130,7 @@ describe('InstanceGuard', () => {
     expect(databaseAddress(config(url))).toBe('db.example:6432/mail');
   });
 
-  it('tells the folder of the embedded database from a copy, even one in its place', async () => {
+  it('tells the folder of the embedded database from a copy, even one at the same path', async () => {
     const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-instance-'));
     const folder = path.join(dataDir, 'postgres');
     const address = () =>
@@ -154,7 +154,7 @@ describe('InstanceGuard', () => {
     }
   });
 
-  it('notices that a database lacks what a living worker wrote, and stops all workers', async () => {
+  it('stops all workers when the database lacks what a live worker wrote', async () => {
     const watcher = guard();
     await watcher.admits(sql);
     expect(await watcher.registered(sql, 7)).toBe(true);
@@ -165,7 +165,7 @@ describe('InstanceGuard', () => {
     expect(await guard().admits(sql)).toBe(false);
   });
 
-  it('notices a database whose workers are counted anew', async () => {
+  it('notices a database that assigns worker ids again', async () => {
     const watcher = guard();
     await watcher.admits(sql);
     await watcher.registered(sql, 7);

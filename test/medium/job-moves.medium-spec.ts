@@ -9,7 +9,7 @@ import {
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-describe('moves of jobs in the database', () => {
+describe('transitions of job statuses in the database', () => {
   let server: TestApp;
   let database: Database;
   let ada: TestAccount;
@@ -33,23 +33,26 @@ describe('moves of jobs in the database', () => {
   };
 
   const moves = JOB_STATES.flatMap((from) => JOB_STATES.map((to) => [from, to] as const));
-  it.each(moves)('lets %s become %s only if the table of moves does', async (from, to) => {
-    const id = await jobIn(from);
-    const move = database.query('update job_status set status = $2, reason = $3 where id = $1', [
-      id,
-      to,
-      reasonOf(to),
-    ]);
-    if (from === to || canTransition(JOB_TRANSITIONS, from, to)) await move;
-    else await expect(move).rejects.toThrow(`cannot move from ${from} to ${to}`);
-    const [row] = await database.query<{ status: string }>(
-      'select status from job_status where id = $1',
-      [id],
-    );
-    expect(row?.status === to).toBe(from === to || canTransition(JOB_TRANSITIONS, from, to));
-  });
+  it.each(moves)(
+    'allows %s to become %s only if the table of transitions does',
+    async (from, to) => {
+      const id = await jobIn(from);
+      const move = database.query('update job_status set status = $2, reason = $3 where id = $1', [
+        id,
+        to,
+        reasonOf(to),
+      ]);
+      if (from === to || canTransition(JOB_TRANSITIONS, from, to)) await move;
+      else await expect(move).rejects.toThrow(`cannot move from ${from} to ${to}`);
+      const [row] = await database.query<{ status: string }>(
+        'select status from job_status where id = $1',
+        [id],
+      );
+      expect(row?.status === to).toBe(from === to || canTransition(JOB_TRANSITIONS, from, to));
+    },
+  );
 
-  it.each(JOB_STATES)('wants a reason for %s exactly if the table says so', async (status) => {
+  it.each(JOB_STATES)('requires a reason for %s exactly if the table says so', async (status) => {
     const id = newId();
     const wrong = reasonOf(status) === null ? 'because' : null;
     await expect(

@@ -79,7 +79,7 @@ describe('encryption keys', () => {
   }
 
   it.each(['api', 'worker', 'api,worker'])(
-    'that are missing keep a process with the roles %s from being ready and from claiming, before there is any secret',
+    'that are missing keep a process with the roles %s from being ready and from claiming, even before any secret is stored',
     async (roles) => {
       await stop(await start([oldKey]));
       const app = await start([nextKey], roles);
@@ -92,7 +92,7 @@ describe('encryption keys', () => {
     },
   );
 
-  it('are reported when the id is right and the bytes differ', async () => {
+  it('are reported when the id is right but the bytes differ', async () => {
     await stop(await start([oldKey]));
     const app = await start([newKey('old')]);
     const { status, problem } = await ready(app);
@@ -101,7 +101,7 @@ describe('encryption keys', () => {
     expect(await workers()).toBe(0);
   });
 
-  it('of an older version are found from the sealed rows themselves', async () => {
+  it('of an older version are recognised by the encrypted rows themselves', async () => {
     const app = await start([oldKey]);
     await createAccount(app, await createApplication(app));
     await stop(app);
@@ -116,7 +116,7 @@ describe('encryption keys', () => {
     });
   });
 
-  it('count as right when only single rows are damaged', async () => {
+  it('count as correct when only single rows are damaged', async () => {
     const app = await start([oldKey]);
     await createApplication(app);
     const damaged = await createApplication(app);
@@ -128,7 +128,7 @@ describe('encryption keys', () => {
     expect(await ready(await start([oldKey]))).toEqual({ status: 200, problem: undefined });
   });
 
-  it('let a process work as soon as the last value of the missing key was sealed anew', async () => {
+  it('let a process work as soon as the last value of the missing key is encrypted with another key', async () => {
     const app = await start([oldKey]);
     await createAccount(app, await createApplication(app));
     await stop(app);
@@ -143,7 +143,7 @@ describe('encryption keys', () => {
     expect(await workers()).toBe(1);
   });
 
-  it('that are lost can be given up, by name and only when they are missing', async () => {
+  it('that are lost can be given up by name, but only while they are missing', async () => {
     await stop(await start([oldKey]));
     await expect(carillon([nextKey], 'keys', 'forget', 'other')).rejects.toThrow(
       'Missing are: "old"',
@@ -153,7 +153,7 @@ describe('encryption keys', () => {
     expect(await ready(await start([nextKey]))).toEqual({ status: 200, problem: undefined });
   });
 
-  it('that are wrong create no application and no client secret', async () => {
+  it('that are wrong let no application and no client secret be created', async () => {
     const app = await start([oldKey]);
     const { clientId } = await createApplication(app);
     await stop(app);
@@ -167,7 +167,7 @@ describe('encryption keys', () => {
     expect(await sql.query('select * from application')).toEqual(before);
   });
 
-  it('are examined among a bounded number of rows', async () => {
+  it('are checked against a bounded number of rows', async () => {
     const app = await start([oldKey]);
     const application = await createApplication(app);
     const box = new SecretBox(loadConfig(environment([nextKey])).encryptionKeys);
@@ -184,8 +184,8 @@ describe('encryption keys', () => {
     expect((await ready(await start([oldKey]))).problem).toContain('lacks "next"');
   });
 
-  describe('are sealed anew', () => {
-    it('only when every running process of any role knows the newest one', async () => {
+  describe('are replaced by the newest one', () => {
+    it('only when every running process of any role has the newest one', async () => {
       const api = await start([oldKey], 'api');
       const worker = await start([oldKey, nextKey], 'worker');
       await createApplication(api);
@@ -202,14 +202,14 @@ describe('encryption keys', () => {
       expect((await ready(worker)).status).toBe(200);
     });
 
-    it('not while a process has other bytes under the same id', async () => {
+    it('but not while a process has different bytes under the same id', async () => {
       await start([oldKey, newKey('next')]);
       await expect(carillon([nextKey, oldKey], 'keys', 'reseal')).rejects.toThrow(
         'has different bytes under "next"',
       );
     });
 
-    it('only if the newest one has the bytes that were sealed with before, also with --force', async () => {
+    it('only if the newest one has the bytes of earlier encryptions, even with --force', async () => {
       await stop(await start([nextKey, oldKey]));
       const other = [newKey('next'), oldKey];
       for (const flags of [[], ['--force']])
@@ -226,14 +226,14 @@ describe('encryption keys', () => {
       expect((await ready(await start([oldKey]))).problem).toContain('lacks "next"');
     });
 
-    it('not while a worker of an older version runs, which does not say what it knows', async () => {
+    it('but not while a worker of an older version runs, because it does not report its keys', async () => {
       await sql.query(`insert into worker (host, pid) values ('old-host', 7)`);
       await expect(carillon([nextKey, oldKey], 'keys', 'reseal')).rejects.toThrow(
         'old-host, process 7 (worker)',
       );
     });
 
-    it('beside processes that are silent for more than a minute, and with --force beside others', async () => {
+    it('while processes exist that were silent for over a minute, and with --force while others exist', async () => {
       await start([oldKey]);
       await carillon([nextKey, oldKey], 'keys', 'reseal', '--force');
       await sql.query(`update running_process set seen_at = now() - interval '61 s'`);

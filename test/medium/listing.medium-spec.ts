@@ -29,7 +29,7 @@ describe('runListing', () => {
     await database.drop();
   });
 
-  /** Five items, 1 to 5; the fourth is as long as a page may be and a byte longer. */
+  /** Five items, 1 to 5. The fourth is one byte longer than a page may be. */
   const list = (query: Partial<ListingQuery>, condition = 'true') => {
     const conditions = new Conditions();
     conditions.add(condition);
@@ -49,7 +49,7 @@ describe('runListing', () => {
     return listing.view === 'items' && listing.items.map(({ number }) => number);
   };
 
-  it('gives a page in order', async () => {
+  it('returns a page in order', async () => {
     expect(await numbers({ page: { limit: 2, offset: 0 } })).toEqual([1, 2]);
     expect(
       await numbers({ page: { limit: 2, offset: 0 }, orderBy: 'e.id desc', bytes: '1' }),
@@ -57,18 +57,18 @@ describe('runListing', () => {
     expect(await numbers({ page: { limit: 2, offset: 1 } })).toEqual([2, 3]);
   });
 
-  it('gives an empty page when there is nothing', async () => {
+  it('returns an empty page when there are no items', async () => {
     expect(await numbers({}, 'e.id > 5')).toEqual([]);
     expect(await numbers({ page: { limit: 0, offset: 0 } })).toEqual([]);
     expect(await numbers({ page: { limit: 10, offset: 50 } })).toEqual([]);
   });
 
-  it('counts and lists ids without regard to length', async () => {
+  it('counts items and lists ids regardless of their length', async () => {
     expect(await list({ view: 'count' })).toEqual({ view: 'count', count: 5 });
     expect(await list({ view: 'ids' })).toEqual({ view: 'ids', ids: [1, 2, 3, 4, 5] });
   });
 
-  it('refuses a page of several items that are too long together, never a single one', async () => {
+  it('refuses a page of several items that are too long together, but never a single item', async () => {
     await expect(list({})).rejects.toThrow(PageTooLargeError);
     await expect(list({ page: { limit: 3, offset: 0 } })).rejects.toThrow(
       'The requested items are longer than 32 MB together: request fewer at a time',
@@ -77,7 +77,7 @@ describe('runListing', () => {
     expect(await numbers({ page: { limit: 2, offset: 4 } })).toEqual([5]);
   });
 
-  it('refuses several items of more than 8 MB together in a request whose answer has to stay small', async () => {
+  it('refuses several items of more than 8 MB together if the response must stay small', async () => {
     const answer = new PassThrough();
     const during = <T>(work: () => Promise<T>) =>
       new Promise<T>((done, failed) => duringAnswer(answer, () => void work().then(done, failed)));

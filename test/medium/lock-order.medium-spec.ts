@@ -8,8 +8,11 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 import { createWebhook, happen } from '../support/webhook-fixture.ts';
 
-/** Whoever settles work holds its queue rows when it wants the account or the webhook: so must everybody else. */
-describe('locks are taken in one order', () => {
+/**
+ * A worker that settles a row locks the queue row first, then the account or the webhook. All other
+ * code must lock in the same order.
+ */
+describe('the lock order prevents deadlocks', () => {
   let server: TestApp;
   let application: TestApplication;
   let sql: Database;
@@ -22,13 +25,13 @@ describe('locks are taken in one order', () => {
   });
   afterAll(() => server.close());
 
-  const somebodyWaits = () =>
-    until('somebody to wait for a lock', async () => {
+  const untilLockWait = () =>
+    until('a statement to wait for a lock', async () => {
       const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       return (await sql.query(waiting)).length > 0;
     });
 
-  it('when an account is removed whose credentials are just refused', async () => {
+  it('when an account is removed while a worker finds its credentials refused', async () => {
     const ada = await createAccount(server.app, application);
     const message = { to: [{ email: 'bo@example.test' }] };
     const { body } = await request(server.url)
@@ -40,14 +43,14 @@ describe('locks are taken in one order', () => {
     await sql.transaction(async (settling) => {
       await settling.query('delete from send_job where id = $1', [body.job_status_id]);
       removing = server.app.get(GrantsService, { strict: false }).remove(application.id, ada.id);
-      await somebodyWaits();
+      await untilLockWait();
       await markGrantsInvalid(settling, [{ accountId: ada.id, reason: '535' }], new Date());
     });
     await removing;
     expect(await sql.query('select 1 from "grant" where id = $1', [ada.id])).toEqual([]);
   });
 
-  it('when a webhook is removed that is just failing', async () => {
+  it('when a webhook is removed while a worker finds it failing', async () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
     await happen(server.app, application);
     let removing: PromiseLike<request.Response> | undefined;
@@ -57,7 +60,7 @@ describe('locks are taken in one order', () => {
         .delete(`/a/${application.clientId}/webhooks/${webhookId}`)
         .set(application.secretBasic)
         .then((response) => response);
-      await somebodyWaits();
+      await untilLockWait();
       await recordHealth(
         settling,
         new Map([[webhookId, { delivered: 0, failed: 1, gone: false }]]),
@@ -68,7 +71,7 @@ describe('locks are taken in one order', () => {
     expect(await sql.query('select 1 from webhook where id = $1', [webhookId])).toEqual([]);
   });
 
-  it('and a message for an account that is being removed is refused without a server error', async () => {
+  it('and refuses a message for an account that is being removed, without a server error', async () => {
     const ada = await createAccount(server.app, application);
     const message = { to: [{ email: 'bo@example.test' }] };
     let posting: PromiseLike<request.Response> | undefined;
@@ -79,13 +82,13 @@ describe('locks are taken in one order', () => {
         .set(ada.bearer)
         .send(message)
         .then((response) => response);
-      await somebodyWaits();
+      await untilLockWait();
     });
     expect((await posting)?.status).toBe(409);
     expect(await sql.query('select 1 from send_job where account_id = $1', [ada.id])).toEqual([]);
   });
 
-  it('and a removed webhook takes its queued deliveries along', async () => {
+  it('and deletes the queued deliveries of a removed webhook', async () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
     await happen(server.app, application);
     const queued = () => sql.query('select from hook_job where webhook_id = $1', [webhookId]);
@@ -97,7 +100,7 @@ describe('locks are taken in one order', () => {
     expect(await queued()).toEqual([]);
   });
 
-  it('and events during the removal of a webhook neither wait nor fail', async () => {
+  it('and lets events neither wait nor fail during the removal of a webhook', async () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
     await sql.transaction(async (removing) => {
       await removing.query('delete from webhook where id = $1', [webhookId]);

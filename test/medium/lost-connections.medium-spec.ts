@@ -6,7 +6,10 @@ import { until } from '../support/until.ts';
 
 const POOL = 2;
 
-/** A database that restarts, or an administrator, ends connections in the middle of transactions. */
+/**
+ * Connections end in the middle of a transaction when a database restarts or an administrator
+ * closes them.
+ */
 describe('connections that are lost in the middle of a transaction', () => {
   let server: TestApp;
   let other: SqlPool;
@@ -24,8 +27,8 @@ describe('connections that are lost in the middle of a transaction', () => {
   const lose = async (sql: Sql) => {
     const [row] = await sql.query<{ pid: number }>('select pg_backend_pid() as pid');
     await other.query('select pg_terminate_backend($1)', [row?.pid]);
-    // Idle between two statements: the loss is noticed before the next one.
-    await until('the connection to be gone', async () => {
+    // The connection is idle between two statements, so the loss is noticed before the next one.
+    await until('the connection to be closed', async () => {
       const rows = await other.query('select 1 from pg_stat_activity where pid = $1', [row?.pid]);
       return rows.length === 0;
     });

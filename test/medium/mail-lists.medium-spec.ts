@@ -6,13 +6,16 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { expectThreadsRefreshed } from '../support/threads.ts';
 
 const COUNT = 600;
-/** Nobody has so much mail that it may be read as a whole; one's own folders are few. */
+/** Tables with too many rows to read completely. The folders of one account are few. */
 const LARGE = [
   'message', 'message_body', 'message_folder', 'thread', 'thread_summary', 'thread_person', 'file', 'contact', 'contact_key',
 ]; // prettier-ignore
 
-/** Every list that the bench measures. The tables are small: that none is read as a whole shows when it is forbidden. */
-describe('lists of a mailbox beside others', () => {
+/**
+ * Covers every list that the bench measures. The tables are small, so sequential scans are
+ * forbidden: any that remains in a plan shows a missing index.
+ */
+describe('mail lists of an account among other accounts', () => {
   let server: TestApp;
   let ada: TestAccount;
   let plans: string[] | null = null;
@@ -33,7 +36,7 @@ describe('lists of a mailbox beside others', () => {
   });
   afterAll(() => server.close());
 
-  /** Lets the plan of every statement be known, too. */
+  /** Also records the plan of every statement. */
   function explainAll(database: Database): void {
     const query = database.query.bind(database);
     database.query = async <R extends object>(
@@ -59,17 +62,17 @@ describe('lists of a mailbox beside others', () => {
     });
     const seen = plans.join('\n');
     plans = null;
-    // An answer that nobody reads would keep its connection, and the server from closing.
+    // An unread response would keep its connection open and the server from closing.
     await response.arrayBuffer();
     expect([path, values, response.status]).toEqual([path, values, 200]);
     return seen;
   }
 
-  it('give threads that agree with their messages', () =>
+  it('return threads that agree with their messages', () =>
     expectThreadsRefreshed(server.app.get(Database)));
 
   it.each(['/messages', '/threads', '/drafts', '/files'])(
-    'reads no table as a whole for %s',
+    'never scan a whole table for %s',
     async (path) => {
       const asked = [
         ...(listsOf(ada.email, COUNT)[path] ?? []),
@@ -83,7 +86,7 @@ describe('lists of a mailbox beside others', () => {
     },
   );
 
-  it('find threads of frequent participants while reading in order', async () => {
+  it('find threads of frequent participants by reading in order', async () => {
     const database = server.app.get(Database);
     const { id, bearer } = await createAccount(server.app, await createApplication(server.app));
     await seedLists(database, id, 8_000, false);

@@ -7,7 +7,7 @@ import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts'
 import { EngineSteps } from '../support/engine-steps.ts';
 import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
 
-describe('moving an account to another mailbox while workers are busy with it', () => {
+describe('moving an account to another mailbox while workers process its rows', () => {
   let send: SendFixture;
   beforeEachSend((one) => {
     send = one;
@@ -28,7 +28,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
     );
     return row;
   };
-  // From the row: the move has revoked the account's tokens.
+  // Read from the row, because the move has revoked the account's tokens.
   const jobOf = async (id: string) => {
     const [row] = await send.database.query('select status, reason from job_status where id = $1', [
       id,
@@ -36,7 +36,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
     return row;
   };
 
-  it('takes a message back from a worker that has claimed it and not handed it off', async () => {
+  it('takes a claimed message back from a worker that has not handed it off', async () => {
     const id = await send.accept();
     const job = await send.steps.claim(id);
     await move();
@@ -52,7 +52,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
     });
   });
 
-  it('leaves a message that is being handed over to its worker, and never sends it again', async () => {
+  it('leaves a message to its worker during the hand-off, and never sends it again', async () => {
     const id = await send.accept();
     await send.steps.handOff(await send.steps.claim(id));
     await move();
@@ -65,10 +65,10 @@ describe('moving an account to another mailbox while workers are busy with it', 
   });
 
   it.each([
-    ['a retry limit later than its time', { seconds: 3_600 }],
+    ['a retry limit later than its send time', { seconds: 3_600 }],
     ['a single attempt', { seconds: 0 }],
   ])(
-    'ends a held message with %s at its retry limit, without waiting any further',
+    'ends a message on hold with %s at its retry limit, and waits no longer',
     async (_, { seconds }) => {
       const sendAt = Math.floor(Date.now() / 1000) + 60;
       const id = await send.accept({
@@ -93,7 +93,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
     },
   );
 
-  it('does not look in the new mailbox for messages of the old one', async () => {
+  it('does not search the new mailbox for messages of the old one', async () => {
     const id = await send.accept();
     await send.steps.crash(id);
     await move();
@@ -106,7 +106,7 @@ describe('moving an account to another mailbox while workers are busy with it', 
     });
   });
 
-  it('keeps a sync of the old mailbox from writing into the new mirror', async () => {
+  it('prevents a sync of the old mailbox from writing into the new mirror', async () => {
     const { id: accountId } = send.account;
     await scheduleSync(send.database, accountId);
     const [row] = await send.database.query<{ id: string }>(

@@ -13,13 +13,13 @@ import { createAccount, createApplication, type TestAccount } from '../support/f
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-/** One process: a worker with a provider that says what its watches are told to say. */
+/** One process: a worker, and a provider whose watches follow the test. */
 interface Process {
   workerId: number;
   watches: MailboxWatches;
   current: { id: number };
   watchers: Map<string, MailWatcher>;
-  /** Watches begun, by account. */
+  /** Ids of the accounts whose watches were started, in order. */
   begun: string[];
   refusal: ProviderError | null;
 }
@@ -45,7 +45,7 @@ describe('MailboxWatches', () => {
 
   async function start(most = 100): Promise<Process> {
     const [row] = await database.query<{ id: number }>(
-      // Nobody sends heartbeats here: it lives until its row is deleted, however long that takes.
+      // There are no heartbeats here. The worker counts as alive until the test deletes its row.
       `insert into worker (host, pid, seen_at) values ('test', 1, now() + interval '1 h') returning id`,
     );
     const current = { id: row?.id ?? 0 };
@@ -123,13 +123,13 @@ describe('MailboxWatches', () => {
     await upIn(process, 1);
     await process.watches.tick();
     expect(await rowOf(account)).toMatchObject({ worker: process.workerId, up: true });
-    await until('the look at the beginning', async () => (await rowOf(account))?.due === true);
+    await until('the first sync to be due', async () => (await rowOf(account))?.due === true);
     await database.query(`update sync_job set run_at = now() + interval '1 h', again = false`);
     process.watchers.get(account.id)?.onChange();
-    await until('the look', async () => (await rowOf(account))?.due === true);
+    await until('the sync pass', async () => (await rowOf(account))?.due === true);
   });
 
-  it('leaves each mailbox to one process, and those of a dead process to the others', async () => {
+  it('gives each mailbox to one process, and hands the watches of a dead process to the others', async () => {
     const accounts = await watched(10);
     const [one, other] = [await start(), await start()];
     await Promise.all([one.watches.tick(), other.watches.tick()]);
@@ -138,14 +138,14 @@ describe('MailboxWatches', () => {
     expect(new Set([...one.begun, ...other.begun]).size).toBe(10);
     await one.watches.tick();
     expect(one.watches.count).toBe(5);
-    // As the engine of the others does it.
+    // As the engine of another process does it.
     await database.query('delete from worker where id = $1', [other.workerId]);
     await one.watches.tick();
     await upIn(one, 10);
     expect(new Set(one.begun)).toEqual(new Set(accounts.map(({ id }) => id)));
   });
 
-  it('gives back watches beyond its share when another worker starts', async () => {
+  it('releases watches beyond its share when another worker starts', async () => {
     await watched(30);
     const one = await start();
     await one.watches.tick();
@@ -166,7 +166,7 @@ describe('MailboxWatches', () => {
     expect(process.begun).toHaveLength(3);
   });
 
-  it('waits longer after each end, until one was stable', async () => {
+  it('waits longer after each end, until a watch was stable', async () => {
     const [account] = (await watched(1)) as [TestAccount];
     const process = await start();
     process.refusal = new ProviderError('temporary', 'no');
@@ -177,13 +177,13 @@ describe('MailboxWatches', () => {
     ] as const) {
       await process.watches.tick();
       await until('the attempt', async () => process.begun.length === failures);
-      const told = await until('its end to be told', async () => {
+      const ended = await until('the end of the watch to be stored', async () => {
         await process.watches.tick();
         const row = await rowOf(account);
         return row?.failures === failures && row;
       });
-      expect(told.wait).toBeGreaterThan(least - 2);
-      // Not before its time, however late this comes to ask.
+      expect(ended.wait).toBeGreaterThan(least - 2);
+      // The watch is not retried early, no matter how late the test asks.
       await database.query(`update mailbox_watch set retry_at = retry_at + interval '1 h'`);
       await process.watches.tick();
       expect(process.begun).toHaveLength(failures);
@@ -194,11 +194,11 @@ describe('MailboxWatches', () => {
     await upIn(process, 1);
     process.watchers.get(account.id)?.onEnd(null);
     await process.watches.tick();
-    // It had been up for a moment only.
+    // The watch had been up only briefly.
     expect(await rowOf(account)).toMatchObject({ failures: 4, up: false, worker: null });
   });
 
-  it('ends watches of accounts that may not be watched, and of old credentials', async () => {
+  it('ends watches of accounts that may no longer be watched, and those with old credentials', async () => {
     const [invalid, renewed] = (await watched(2)) as [TestAccount, TestAccount];
     const process = await start();
     await process.watches.tick();
@@ -210,7 +210,7 @@ describe('MailboxWatches', () => {
     );
     await process.watches.tick();
     await until(
-      'the other one anew',
+      'the other watch to start again',
       async () => process.begun.length === 3 && process.watches.count === 1,
     );
     expect([process.watchers.has(invalid.id), process.watchers.has(renewed.id)]).toEqual([
@@ -219,7 +219,7 @@ describe('MailboxWatches', () => {
     ]);
   });
 
-  it('releases every watch when its process was declared dead', async () => {
+  it('releases every watch when its process is declared dead', async () => {
     await watched(2);
     const process = await start();
     await process.watches.tick();
@@ -229,12 +229,12 @@ describe('MailboxWatches', () => {
     expect([process.watches.count, process.watchers.size]).toEqual([0, 0]);
   });
 
-  it('does not ask again and again for watches that a provider does not support', async () => {
+  it('rarely asks again for watches that a provider does not support', async () => {
     const [account] = (await watched(1)) as [TestAccount];
     const process = await start();
     process.refusal = new ProviderError('unsupported', 'no IDLE');
     await process.watches.tick();
-    await until('its end to be told', async () => {
+    await until('the end of the watch to be stored', async () => {
       await process.watches.tick();
       return ((await rowOf(account))?.wait ?? 0) > 3_600;
     });

@@ -17,7 +17,7 @@ import { syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-/** What a look answers, besides what nothing is said of. */
+/** A result of `listChanges`. Missing fields get defaults. */
 type Answer = Partial<Omit<MailChanges, 'cursor'>>;
 
 const FOLDERS = [
@@ -26,13 +26,15 @@ const FOLDERS = [
   { providerId: 'Drafts', name: 'drafts', displayName: 'Drafts' },
 ];
 
-/** The mirror over a port that answers what the test says: what no server can be made to do on purpose. */
+/**
+ * Tests the mirror over a port with scripted results, which no real server can be made to return.
+ */
 describe('the mirror', () => {
   let server: TestApp;
   let database: Database;
   let dispatcher: MailboxSyncDispatcher;
   let account: TestAccount;
-  let looks: MailLook[];
+  let requests: MailLook[];
   let cursor = 0;
 
   beforeAll(async () => {
@@ -44,20 +46,20 @@ describe('the mirror', () => {
   beforeEach(async () => {
     const application = await createApplication(server.app);
     account = await createAccount(server.app, application);
-    looks = [];
+    requests = [];
   });
 
-  /** Lets the mailbox be looked at until the answers are used up. */
-  async function look(...answers: Answer[]) {
-    return lookFor(Infinity, ...answers);
+  /** Runs sync passes until the results are used up. */
+  async function syncPass(...answers: Answer[]) {
+    return syncBatches(Infinity, ...answers);
   }
-  /** The same, for so many looks at most. */
-  async function lookFor(most: number, ...answers: Answer[]) {
+  /** Runs a sync pass with at most `most` batches. */
+  async function syncBatches(most: number, ...answers: Answer[]) {
     let goes = most;
     const left = [...answers];
     const mail = {
       listChanges: async (_: unknown, asked: MailLook): Promise<MailChanges> => {
-        looks.push(asked);
+        requests.push(asked);
         const answer = left.shift();
         if (answer) cursor += 1;
         return {
@@ -151,12 +153,12 @@ describe('the mirror', () => {
     return id;
   }
 
-  describe('of a message that moves', () => {
-    it('keeps its id, conversation and files when the move is reported as one change', async () => {
-      await look({ messages: [message('INBOX/1'), message('INBOX/2')] });
+  describe('a message that moves', () => {
+    it('keeps its id, thread and files when the move is reported as one change', async () => {
+      await syncPass({ messages: [message('INBOX/1'), message('INBOX/2')] });
       const [before] = await rows();
       const length = (await logged()).length;
-      await look({
+      await syncPass({
         messages: [copyOf('INBOX/1', 'Archive/7', { unread: false })],
         removed: ['INBOX/1'],
       });
@@ -171,44 +173,44 @@ describe('the mirror', () => {
       expect((await logged()).slice(length)).toEqual(['thread modify', 'message modify']);
     });
 
-    it('keeps its id when it is gone first and turns up later in the same run', async () => {
-      await look({ messages: [message('INBOX/1')] });
+    it('keeps its id when it is removed first and appears later in the same run', async () => {
+      await syncPass({ messages: [message('INBOX/1')] });
       const [before] = await rows();
-      await look({ removed: ['INBOX/1'] }, {}, { messages: [copyOf('INBOX/1', 'Archive/1')] });
+      await syncPass({ removed: ['INBOX/1'] }, {}, { messages: [copyOf('INBOX/1', 'Archive/1')] });
       expect(await rows()).toMatchObject([{ id: before?.id, folders: ['Archive'] }]);
     });
 
-    it('keeps the ids of a folder that was made anew, over several runs', async () => {
+    it('keeps its id when its folder is created again, over several runs', async () => {
       const numbers = Array.from({ length: 120 }, (_, n) => n);
-      await look({ messages: numbers.map((n) => message(`INBOX/1.${n}`)) });
+      await syncPass({ messages: numbers.map((n) => message(`INBOX/1.${n}`)) });
       const before = await rows();
-      const told = (await logged()).length;
+      const length = (await logged()).length;
       const mail = (from: number, to: number) =>
         numbers.slice(from, to).map((n) => copyOf(`INBOX/1.${n}`, `INBOX/2.${n}`));
-      // All are gone at once, and come again by and by.
-      await lookFor(
+      // All messages are removed at once, and appear again one after another.
+      await syncBatches(
         2,
         { removed: numbers.map((n) => `INBOX/1.${n}`), messages: mail(0, 40), present: true },
         { messages: mail(40, 80), present: true },
         {},
       );
-      await look({ messages: mail(80, 120) });
+      await syncPass({ messages: mail(80, 120) });
       const after = await rows();
       expect(after.map(({ id }) => id).sort()).toEqual(before.map(({ id }) => id).sort());
       expect(after.every(({ provider_id }) => provider_id.startsWith('INBOX/2.'))).toBe(true);
-      expect((await logged()).slice(told)).toEqual([]);
+      expect((await logged()).slice(length)).toEqual([]);
     });
 
-    it('is deleted in the end when it does not turn up', async () => {
-      await look({ messages: [message('INBOX/1'), message('INBOX/2')] });
-      await look({ removed: ['INBOX/1'] }, {}, {});
+    it('is deleted in the end if it does not appear again', async () => {
+      await syncPass({ messages: [message('INBOX/1'), message('INBOX/2')] });
+      await syncPass({ removed: ['INBOX/1'] }, {}, {});
       expect((await rows()).map(({ subject }) => subject)).toEqual(['INBOX/2']);
       expect(await database.query('select 1 from vanished_message')).toEqual([]);
     });
 
     it('is recognised by its content when it has no Message-ID, one for one', async () => {
       const nameless = { kind: 'mime' as const, mime: mime({ Subject: 'same' }) };
-      await look({
+      await syncPass({
         messages: [
           message('INBOX/1', { content: nameless }),
           message('INBOX/2', { content: nameless }),
@@ -218,7 +220,7 @@ describe('the mirror', () => {
         ],
       });
       const before = await rows();
-      await look({
+      await syncPass({
         messages: [
           message('Archive/1', { content: nameless }),
           message('Archive/2', { content: nameless }),
@@ -235,14 +237,14 @@ describe('the mirror', () => {
     });
   });
 
-  describe('of folders', () => {
-    it('keeps a renamed folder and its messages, even when two exchange their names', async () => {
-      await look({
+  describe('folders', () => {
+    it('keeps a renamed folder and its messages, even when two folders swap names', async () => {
+      await syncPass({
         folders: [...FOLDERS, { providerId: 'A', name: null, displayName: 'A' }],
         messages: [message('A/1'), message('Archive/1')],
       });
       const [before, ids] = [await folders(), (await rows()).map(({ id }) => id)];
-      await look({
+      await syncPass({
         renamed: [
           { from: 'A', to: 'Archive', messagePrefix: { from: 'A/', to: 'Archive/' } },
           { from: 'Archive', to: 'A', messagePrefix: { from: 'Archive/', to: 'A/' } },
@@ -268,82 +270,89 @@ describe('the mirror', () => {
       ]);
     });
 
-    it('recognises a new folder at the provider as the one that was created through the API', async () => {
-      await look({});
+    it('recognises a new folder at the provider as the one created through the API', async () => {
+      await syncPass({});
       const id = randomUUID();
       await database.query(
         `insert into folder (id, account_id, display_name, created_at, updated_at) values ($1, $2, 'Mine', now(), now())`,
         [id, account.id],
       );
       await openJob('create_folder', id, {});
-      await look({ folders: FOLDERS });
+      await syncPass({ folders: FOLDERS });
       expect((await folders()).map((folder) => folder.id)).toContain(id);
-      await look({
+      await syncPass({
         folders: [...FOLDERS, { providerId: 'Mine', name: null, displayName: 'Mine' }],
       });
       expect((await folders()).find((folder) => folder.id === id)?.provider_id).toBe('Mine');
     });
 
-    it('does not bring back a folder that is being deleted', async () => {
+    it('does not restore a folder that is being deleted', async () => {
       const mine = { providerId: 'Mine', name: null, displayName: 'Mine' };
-      await look({ folders: [...FOLDERS, mine] });
+      await syncPass({ folders: [...FOLDERS, mine] });
       await database.query(`delete from folder where account_id = $1 and provider_id = 'Mine'`, [
         account.id,
       ]);
       await openJob('delete_folder', randomUUID(), { providerId: 'Mine' });
-      await look({ folders: [...FOLDERS, mine] });
+      await syncPass({ folders: [...FOLDERS, mine] });
       expect((await folders()).map(({ display_name }) => display_name)).not.toContain('Mine');
     });
   });
 
-  it('applies the changes of a sync whose cursor has not moved', async () => {
-    await look({ messages: [message('INBOX/1'), message('INBOX/2')] });
+  it('applies the changes of a sync pass whose cursor has not moved', async () => {
+    await syncPass({ messages: [message('INBOX/1'), message('INBOX/2')] });
     cursor -= 1;
-    await look({
+    await syncPass({
       messages: [message('INBOX/1', { content: null, starred: true, unread: false })],
       removed: ['INBOX/2'],
     });
     expect(await rows()).toMatchObject([{ provider_id: 'INBOX/1', starred: true, unread: false }]);
   });
 
-  it('removes the messages of a deleted folder, even when the sync that reported it was not stored', async () => {
+  it('removes the messages of a deleted folder, even when the sync pass that reported it was not stored', async () => {
     const mine = { providerId: 'Mine', name: null, displayName: 'Mine' };
-    await look({ folders: [...FOLDERS, mine], messages: [message('Mine/1'), message('Mine/2')] });
+    await syncPass({
+      folders: [...FOLDERS, mine],
+      messages: [message('Mine/1'), message('Mine/2')],
+    });
     const gone = { folders: FOLDERS, removed: ['Mine/1', 'Mine/2'] };
-    // The folders are stored first; then reading fails.
+    // The pass stores the folders first, then fails to read a message.
     await expect(
-      look({ ...gone, messages: [message('INBOX/9', { content: null })] }),
+      syncPass({ ...gone, messages: [message('INBOX/9', { content: null })] }),
     ).rejects.toThrow();
-    // Nobody can say then what was in the folder.
-    await look({ folders: FOLDERS });
+    // The provider can no longer report what was in the folder.
+    await syncPass({ folders: FOLDERS });
     expect(await rows()).toEqual([]);
   });
 
   it('keeps a message of a deleted folder that is also in another folder', async () => {
     const mine = { providerId: 'Mine', name: null, displayName: 'Mine' };
-    await look({ folders: [...FOLDERS, mine], messages: [message('Mine/1')] });
+    await syncPass({ folders: [...FOLDERS, mine], messages: [message('Mine/1')] });
     const [before] = await rows();
-    await look({
+    await syncPass({
       folders: FOLDERS,
       removed: ['Mine/1'],
       messages: [copyOf('Mine/1', 'Archive/1')],
     });
-    await look({});
+    await syncPass({});
     expect(await rows()).toMatchObject([{ id: before?.id, folders: ['Archive'] }]);
     expect(await database.query('select 1 from vanished_message')).toEqual([]);
   });
 
-  it("shows the requested change while it is being written, and keeps the provider's state for later", async () => {
-    await look({ messages: [message('INBOX/1')] });
+  it("shows a requested change while it is being written, and keeps the provider's state for later", async () => {
+    await syncPass({ messages: [message('INBOX/1')] });
     const [row] = await rows();
     await database.query('update message set unread = false where id = $1', [row?.id]);
     const job = await openJob('update_message', row?.id ?? '', {
       unread: false,
       before: { unread: true },
     });
-    await look({ messages: [message('INBOX/1', { content: null, unread: true, starred: true })] });
+    await syncPass({
+      messages: [message('INBOX/1', { content: null, unread: true, starred: true })],
+    });
     expect(await rows()).toMatchObject([{ unread: false, starred: true }]);
-    await look({ messages: [message('INBOX/1', { content: null, unread: false, starred: true })] });
+    await syncPass({
+      messages: [message('INBOX/1', { content: null, unread: false, starred: true })],
+    });
     const [open] = await database.query<{ payload: object }>(
       'select payload from provider_job where id = $1',
       [job],
@@ -351,24 +360,24 @@ describe('the mirror', () => {
     expect(open?.payload).toEqual({ unread: false, before: { unread: false } });
   });
 
-  it('does not remove a message that is being changed', async () => {
-    await look({ messages: [message('INBOX/1')] });
+  it('does not remove a message while it is being changed', async () => {
+    await syncPass({ messages: [message('INBOX/1')] });
     const [row] = await rows();
     const job = await openJob('update_message', row?.id ?? '', { folders: [], before: {} });
-    await look({ removed: ['INBOX/1'] });
+    await syncPass({ removed: ['INBOX/1'] });
     expect(await rows()).toHaveLength(1);
     await database.query('delete from provider_job where id = $1', [job]);
-    await look({});
+    await syncPass({});
     expect(await rows()).toEqual([]);
   });
 
-  describe('of messages that cannot be read', () => {
-    it('stores what is known of them, and records the failure', async () => {
+  describe('unreadable and extreme messages', () => {
+    it('are stored with what is known of them, and the failure is recorded', async () => {
       const nested = Array.from(
         { length: 300 },
         (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}`,
       ).join('\r\n');
-      await look({
+      await syncPass({
         messages: [
           message('INBOX/1', { content: { kind: 'unreadable', reason: 'the server says NO' } }),
           message('INBOX/2', {
@@ -384,24 +393,24 @@ describe('the mirror', () => {
       ]);
     });
 
-    it('skips the message that a worker has died of', async () => {
-      await look({});
+    it('are skipped after they have killed their worker', async () => {
+      await syncPass({});
       await database.query(
         `update sync_job set reading = 'INBOX/2', crashes = 2 where account_id = $1`,
         [account.id],
       );
-      await look({ messages: [message('INBOX/1'), message('INBOX/2'), message('INBOX/3')] });
+      await syncPass({ messages: [message('INBOX/1'), message('INBOX/2'), message('INBOX/3')] });
       expect((await rows()).map(({ subject }) => subject)).toEqual(['', 'INBOX/1', 'INBOX/3']);
       expect(await failures()).toMatchObject([{ provider_id: 'INBOX/2' }]);
-      expect(looks.at(-1)?.limit).toBeLessThan(100);
+      expect(requests.at(-1)?.limit).toBeLessThan(100);
       const [job] = await database.query('select reading from sync_job where account_id = $1', [
         account.id,
       ]);
       expect(job).toEqual({ reading: null });
     });
 
-    it('stores texts that are longer than an index entry', async () => {
-      // Nothing that can be compressed.
+    it('are stored even if texts are longer than an index entry', async () => {
+      // Random text, so that it cannot be compressed.
       const long = (count: number) =>
         Array.from({ length: count }, () => String.fromCodePoint(0x4e00 + randomInt(20_000))).join(
           '',
@@ -428,7 +437,7 @@ describe('the mirror', () => {
       };
       const text = `--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${Array.from({ length: 500 }, () => long(70)).join(' ')}\r\n`;
       const body = `${text}${Array.from({ length: 60 }, part).join('')}--b--`;
-      await look({
+      await syncPass({
         messages: [message('INBOX/1', { content: { kind: 'mime', mime: mime(headers, body) } })],
       });
       expect(await failures()).toEqual([]);
@@ -445,11 +454,11 @@ describe('the mirror', () => {
       });
     });
 
-    it('reads 16,000 parts and 50 MB', async () => {
+    it('are read even with 16,000 parts and 50 MB', async () => {
       const parts = `${'--b\r\nContent-Type: text/plain; name=x.txt\r\nContent-Disposition: attachment\r\n\r\nx\r\n'.repeat(16_000)}--b--\r\n`;
       const big = Buffer.alloc(50 * 1024 * 1024, `${'QUJD'.repeat(19)}\r\n`);
       const head = (type: string) => Buffer.from(`Subject: ${type}\r\nContent-Type: ${type}\r\n`);
-      await look({
+      await syncPass({
         messages: [
           message('INBOX/1', {
             content: {
@@ -487,30 +496,32 @@ describe('the mirror', () => {
       '--b\r\nContent-Type: text/plain\r\n\r\nSee.\r\n--b\r\nContent-Type: text/plain; name=m.txt\r\nContent-Disposition: attachment; filename=m.txt\r\n\r\nSoup.\r\n--b--',
     ); // prettier-ignore
 
-    it('of files with their message, and of a thread with its first message and its last', async () => {
-      await look({ messages: [] });
+    it('files together with their message, and a thread with its first and last message', async () => {
+      await syncPass({ messages: [] });
       const length = (await logged()).length;
-      await look({ messages: [message('INBOX/1', { content: { kind: 'mime', mime: withFile } })] });
+      await syncPass({
+        messages: [message('INBOX/1', { content: { kind: 'mime', mime: withFile } })],
+      });
       expect(await since(length)).toEqual([
         'contact create', 'file create', 'message create', 'thread create',
       ]); // prettier-ignore
-      await look({ removed: ['INBOX/1'] });
+      await syncPass({ removed: ['INBOX/1'] });
       expect(await since(length + 4)).toEqual(['file delete', 'message delete', 'thread delete']);
     });
 
-    it('of a draft that becomes a message, and the reverse, that it is gone and that it is there', async () => {
-      await look({ messages: [message('Drafts/1')] });
+    it('a removal and a creation when a draft becomes a message, and the reverse', async () => {
+      await syncPass({ messages: [message('Drafts/1')] });
       const length = (await logged()).length;
       expect(await logged()).not.toContain('thread create');
-      await look({ messages: [copyOf('Drafts/1', 'Archive/1')], removed: ['Drafts/1'] });
+      await syncPass({ messages: [copyOf('Drafts/1', 'Archive/1')], removed: ['Drafts/1'] });
       expect(await since(length)).toEqual(['draft delete', 'message create', 'thread create']);
-      await look({ messages: [copyOf('Drafts/1', 'Drafts/2')], removed: ['Archive/1'] });
+      await syncPass({ messages: [copyOf('Drafts/1', 'Drafts/2')], removed: ['Archive/1'] });
       expect(await since(length + 3)).toEqual(['draft create', 'message delete', 'thread delete']);
     });
   });
 
-  it('stores what could be fetched of a large message, and the header block of every one', async () => {
-    await look({
+  it('stores the parts of a large message that could be fetched, and the header block of every message', async () => {
+    await syncPass({
       messages: [
         message('INBOX/1', {
           content: {
@@ -554,16 +565,16 @@ describe('the mirror', () => {
     ).toEqual([{ section: '2.1', part: 0, size: 2 ** 31 - 1 }]);
   });
 
-  it('makes one conversation of two when a message proves it', async () => {
+  it('merges two threads when a message proves that they are one', async () => {
     const answer = (id: string, headers: Record<string, string>) =>
       message(id, {
         content: { kind: 'mime', mime: mime({ 'Message-ID': `<${id}>`, Subject: id, ...headers }) },
       });
-    await look({
+    await syncPass({
       messages: [answer('INBOX/3', { 'In-Reply-To': '<unseen>' }), answer('INBOX/1', {})],
     });
     expect(new Set((await rows()).map((row) => row.thread_id)).size).toBe(2);
-    await look({
+    await syncPass({
       messages: [
         message('INBOX/2', {
           content: {
@@ -585,8 +596,8 @@ describe('the mirror', () => {
     ).toHaveLength(1);
   });
 
-  describe('of a draft that is being written into a conversation', () => {
-    /** Begins a draft, lets the look go as far as it can, and ends the draft. */
+  describe('when a draft is written into a thread during a sync pass', () => {
+    /** Begins a draft, runs the sync pass as far as it gets, and commits the draft. */
     async function during(
       threadId: string | undefined,
       run: () => Promise<unknown>,
@@ -601,7 +612,7 @@ describe('the mirror', () => {
           [threadId, randomUUID()],
         );
         looked = run();
-        await until('the look to wait', async () => {
+        await until('the sync pass to wait', async () => {
           const waiting = await database.query(
             `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
           );
@@ -616,14 +627,16 @@ describe('the mirror', () => {
       return kept.map(({ subject }) => subject);
     }
 
-    it('keeps it when the last other message goes', async () => {
-      await look({ messages: [message('INBOX/1')] });
+    it("keeps the draft's thread when the last other message is removed", async () => {
+      await syncPass({ messages: [message('INBOX/1')] });
       const [row] = await rows();
-      expect(await during(row?.thread_id, () => look({ removed: ['INBOX/1'] }))).toEqual(['draft']);
+      expect(await during(row?.thread_id, () => syncPass({ removed: ['INBOX/1'] }))).toEqual([
+        'draft',
+      ]);
     });
 
-    it('keeps it when the conversation becomes part of another one', async () => {
-      await look({
+    it("keeps the draft's thread when it is merged into another one", async () => {
+      await syncPass({
         messages: [message('INBOX/1', { receivedAt: new Date(0) }), message('INBOX/2')],
       });
       const row = (await rows()).find(({ subject }) => subject === 'INBOX/2');
@@ -637,7 +650,7 @@ describe('the mirror', () => {
           }),
         },
       });
-      expect(await during(row?.thread_id, () => look({ messages: [proof] }))).toEqual([
+      expect(await during(row?.thread_id, () => syncPass({ messages: [proof] }))).toEqual([
         'INBOX/1',
         'INBOX/2',
         'INBOX/3',
@@ -646,7 +659,7 @@ describe('the mirror', () => {
     });
   });
 
-  it('is running as soon as the present mail is mirrored, before the history', async () => {
+  it('sets the account to running as soon as recent mail is mirrored, before older mail', async () => {
     await database.query(`update "grant" set sync_state = 'initializing' where id = $1`, [
       account.id,
     ]);
@@ -685,16 +698,18 @@ describe('the mirror', () => {
     expect(states).toEqual(['downloading', 'running', 'running']);
   });
 
-  it('requests no mail older than the horizon, and ignores changes of older mail', async () => {
+  it('requests no mail older than the horizon, and ignores changes to older mail', async () => {
     const config = server.app.get<AppConfig>(APP_CONFIG);
     const { horizonDays } = config.sync;
     config.sync.horizonDays = 10;
     try {
-      await look({ messages: [message('INBOX/1', { content: null, receivedAt: new Date(0) })] });
+      await syncPass({
+        messages: [message('INBOX/1', { content: null, receivedAt: new Date(0) })],
+      });
     } finally {
       config.sync.horizonDays = horizonDays;
     }
-    const days = (Date.now() - (looks[0]?.since?.getTime() ?? 0)) / 86_400_000;
+    const days = (Date.now() - (requests[0]?.since?.getTime() ?? 0)) / 86_400_000;
     expect(Math.round(days)).toBe(10);
     expect(await rows()).toEqual([]);
   });

@@ -31,7 +31,7 @@ describe('Notifier', () => {
     await database.drop();
   });
 
-  /** One of several processes. */
+  /** Starts a notifier as a separate process would. */
   const start = async (roles: string) => {
     const config = loadConfig({
       DATABASE_URL: database.url,
@@ -46,30 +46,30 @@ describe('Notifier', () => {
     const notifier = new Notifier(config, signals);
     notifiers.push(notifier);
     await notifier.onApplicationBootstrap();
-    heard.length = 0; // everything is looked at once after connecting
+    heard.length = 0; // the notifier checks every queue once after connecting
     return { signals, heard };
   };
 
-  it('notifies other processes once per queue, and not its own', async () => {
+  it('notifies other processes once per queue, but not its own process', async () => {
     const api = await start('api');
     const worker = await start('worker');
     const other = await start('worker');
     worker.signals.wake('hook');
-    await until('the other to hear', async () => other.heard.length > 0);
+    await until('the other process to be notified', async () => other.heard.length > 0);
     expect(worker.heard).toEqual([]);
     for (let times = 0; times < 100; times += 1) api.signals.wake('send');
     api.signals.wake('sync');
     await until(
-      'both to hear',
+      'both processes to be notified',
       async () => worker.heard.includes('sync') && other.heard.includes('sync'),
     );
     expect(worker.heard).toEqual(['send', 'sync']);
     expect(api.heard).toEqual([]);
   });
 
-  it('ends a wait for changes of an account at once when another process has written one', async () => {
+  it('ends a wait for changes of an account at once when another process writes one', async () => {
     const [api, worker] = [await start('api'), await start('worker')];
-    // It finds nothing by looking itself: what ends the wait is what it was told.
+    // This watch finds no change by itself, so only the notification can end the wait.
     const blind = { newest: async () => new Map() } as unknown as DeltasRepository;
     const watch = new ChangeWatch(blind, api.signals);
     const account = '019aa1b2-0000-7000-8000-00000000abcd';
@@ -86,18 +86,18 @@ describe('Notifier', () => {
     expect(others).toBe(0);
   });
 
-  it('listens again after its connection was lost, and then checks every queue', async () => {
+  it('listens again after a lost connection, and then checks every queue', async () => {
     const api = await start('api');
     const worker = await start('worker');
     await sql.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = current_database() and application_name = 'carillon-notifier'`,
     );
-    await until('the worker to be back', async () =>
+    await until('the worker to reconnect', async () =>
       QUEUES.every((queue) => worker.heard.includes(queue)),
     );
     worker.heard.length = 0;
-    await until('the worker to hear', async () => {
+    await until('the worker to be notified', async () => {
       api.signals.wake('reminder');
       return worker.heard.includes('reminder');
     });

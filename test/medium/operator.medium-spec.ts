@@ -60,7 +60,7 @@ describe('carillon', () => {
     await database.drop();
   });
 
-  it('makes an application whose secret authenticates, and lists it without the secret', async () => {
+  it('creates an application whose secret authenticates, and lists it without the secret', async () => {
     const made = await json<Application>(
       ...'application create --plan quickstart --feature sms --region eu --name'.split(' '),
       'Front desk',
@@ -86,7 +86,7 @@ describe('carillon', () => {
     expect(await carillon('application', 'list')).toContain(made.client_id);
   });
 
-  it('makes standard applications in the US by default', async () => {
+  it('creates standard applications in the US by default', async () => {
     expect(await json<Application>('application', 'create', '--name', 'x')).toMatchObject({
       plan: 'standard',
       features: [],
@@ -94,7 +94,7 @@ describe('carillon', () => {
     });
   });
 
-  it('rotates a secret: the old one is refused, the new one works', async () => {
+  it('rotates a secret: the old one is refused and the new one works', async () => {
     const made = await json<Application>('application', 'create', '--name', 'x');
     const rotated = await json<Application>('application', 'rotate-secret', made.client_id);
     const credentials = new StoredCredentials(context.get(Database), { note: () => undefined });
@@ -107,7 +107,7 @@ describe('carillon', () => {
     ).toBeDefined();
   });
 
-  it('changes plan and features and keeps the rest', async () => {
+  it('changes plan and features, and keeps the other fields', async () => {
     const made = await json<Application>(
       'application',
       'create',
@@ -192,7 +192,7 @@ describe('carillon', () => {
     expect(await json('application', 'list')).toEqual([]);
   });
 
-  it('lists messages that could not be read, the latest first, of one account if asked', async () => {
+  it('lists messages that could not be read, newest first, and only those of one account if asked', async () => {
     const application = await createApplication(context);
     const ada = await createAccount(context, application);
     const bo = await createAccount(context, application);
@@ -222,7 +222,7 @@ describe('carillon', () => {
     expect(await carillon('mailbox', 'failures')).toContain('deeper still');
   });
 
-  it('names the variable when the key ring is missing', async () => {
+  it('names the missing variable when there are no encryption keys', async () => {
     const environment = { NODE_ENV: 'production', DATABASE_URL: database.url };
     await expect(
       run(['application', 'list'], { environment, print: () => undefined, write: () => undefined }),
@@ -235,7 +235,7 @@ describe('carillon', () => {
     expect(await carillon('keys', 'generate')).not.toBe(entry);
   });
 
-  it('lists recorded text messages, the latest first', async () => {
+  it('lists recorded text messages, newest first', async () => {
     await context.get(Database).query(
       `insert into sms_message (id, account_id, phone_number, text, dedupe)
        select ('019aa1b2-0000-7000-8000-00000000000' || n)::uuid, gen_random_uuid(), '+1555010' || n, 'text ' || n, n
@@ -252,7 +252,7 @@ describe('carillon', () => {
     expect(await carillon('sms', 'list')).toContain('text 1');
   });
 
-  it("lists today's use of quotas, exhausted ones first", async () => {
+  it("lists today's quota use, exhausted quotas first", async () => {
     const [used, reached, old] = [newId(), newId(), newId()];
     await context.get(Database).query(
       `insert into quota_use (id, quota, per, owner_id, day, used, alerted_at) values
@@ -329,7 +329,7 @@ describe('carillon', () => {
          values ($1, $2, 'https://hooks.example', 'failing', '{job.cancelled}', now(), now(), now())`,
         [newId(), application.id],
       );
-      // Alive however long the command takes to start.
+      // The worker counts as alive no matter how long the command takes to start.
       await sql.query(
         `insert into worker (id, host, pid, seen_at) values (1, 'alive', 1, now() + interval '1 h')`,
       );
@@ -346,7 +346,7 @@ describe('carillon', () => {
       );
     });
 
-    it('shows which installation owns the database and what waits in it', async () => {
+    it('shows which installation owns the database, and the work that waits in it', async () => {
       const report = await json<Report>('instance', 'show');
       expect(report).toMatchObject({
         agrees: false,
@@ -361,7 +361,7 @@ describe('carillon', () => {
       );
     });
 
-    it('lists what would be sent and changes nothing without --yes', async () => {
+    it('lists what would be sent, and changes nothing without --yes', async () => {
       await expect(carillon('instance', 'confirm', '--cancel-sends')).rejects.toThrow(
         /3, 2 of them overdue[^]*Nothing was changed/,
       );
@@ -381,7 +381,7 @@ describe('carillon', () => {
       expect(await carillon('instance', 'show')).toContain('They agree');
     });
 
-    it('cancels open jobs with a reason first, but not those that a living worker has claimed', async () => {
+    it('first cancels open jobs with a reason, except those that a live worker has claimed', async () => {
       expect(
         await json('instance', 'confirm', '--yes', '--cancel-sends', '--cancel-reminders'),
       ).toMatchObject({
@@ -413,7 +413,7 @@ describe('carillon', () => {
       expect(await statuses()).toMatchObject({ [overdue]: CANCELLED, [later]: 'pending' });
     });
 
-    it('pauses webhooks before it cancels, so that none is sent', async () => {
+    it('pauses webhooks before it cancels jobs, so that no webhook is sent', async () => {
       const args = ['--cancel-sends', '--pause-webhooks'];
       expect(await json('instance', 'confirm', '--yes', ...args)).toMatchObject({
         webhooks_paused: 1,
@@ -425,7 +425,7 @@ describe('carillon', () => {
       ]);
     });
 
-    it('refuses a choice it does not know', async () => {
+    it('refuses an unknown choice', async () => {
       await expect(
         carillon('instance', 'confirm', '--yes', '--cancel-sends', 'some'),
       ).rejects.toMatchObject({
@@ -439,7 +439,7 @@ describe('carillon', () => {
     const ringOf = (...keys: string[]) =>
       new SecretBox(loadConfig(environmentWith(keys.join(','))).encryptionKeys);
 
-    it('seals everything with the newest key, in batches, and can be repeated', async () => {
+    it('encrypts every secret with the newest key, in batches, and can be repeated', async () => {
       const application = await createApplication(context);
       const accounts = [];
       for (let index = 0; index < 5; index += 1) {
@@ -470,7 +470,7 @@ describe('carillon', () => {
       });
     });
 
-    it('names values that no key opens, leaves them and continues', async () => {
+    it('names values that no key decrypts, leaves them unchanged and continues', async () => {
       const application = await createApplication(context);
       const lost = await createAccount(context, application);
       const kept = await createAccount(context, application, { settings: { password: 'kept' } });
@@ -496,7 +496,7 @@ describe('carillon', () => {
       });
     });
 
-    it('knows every sealed column of the schema', () => {
+    it('covers every encrypted column of the schema', () => {
       const columns = [...context.get(MikroORM).getMetadata().getAll().values()].flatMap((entity) =>
         entity.props
           .flatMap(({ fieldNames }) => fieldNames)

@@ -66,7 +66,7 @@ describe('the intake of messages', () => {
       [account.id],
     );
 
-  it('writes simultaneous messages in one statement, each with its own content', async () => {
+  it('stores simultaneous messages in one statement, each with its own content', async () => {
     const messages = Array.from({ length: 150 }, (_, index) =>
       message(Buffer.alloc(index * 7, index)),
     );
@@ -81,7 +81,7 @@ describe('the intake of messages', () => {
     );
   });
 
-  it('writes long messages in statements of bounded size', async () => {
+  it('stores long messages in statements of bounded size', async () => {
     const long = Buffer.alloc(1.5 * 1024 * 1024, 65);
     const messages = Array.from({ length: 6 }, () => message(Buffer.alloc(0), { mime: long }));
     await Promise.all(messages.map((one) => intake.accept(one)));
@@ -110,7 +110,7 @@ describe('the intake of messages', () => {
     await intake.accept(message(Buffer.from('and goes on')));
   });
 
-  it('delays only messages of an account that is being removed', async () => {
+  it('delays only messages of the account that is being removed', async () => {
     const others = await createAccount(server.app, await createApplication(server.app));
     const settled: string[] = [];
     let removed: Promise<unknown> = Promise.resolve();
@@ -134,7 +134,7 @@ describe('the intake of messages', () => {
     expect(await removed).toEqual([refusal, refusal, refusal]);
   });
 
-  it('fails all messages at once while the database is away, and continues afterwards', async () => {
+  it('fails all messages at once while the database is unavailable, and continues afterwards', async () => {
     const { url } = server.database;
     const elsewhere = new Database({
       url: url.replace(/:\d+\//, ':1/'),

@@ -18,8 +18,8 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const WHEN = { time: 1_900_000_000 };
 
-/** A promise and how to end it. */
-function gate(): { opened: Promise<void>; open: () => void } {
+/** A promise, and a function that resolves it. */
+function barrier(): { opened: Promise<void>; open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { opened, open };
@@ -45,7 +45,7 @@ describe('ProviderWriteDispatcher', () => {
   afterEach(() => jest.restoreAllMocks());
 
   const run = async (job: ProviderWriteJob) => ended(await queue.outcomeOf(job));
-  /** Claims, runs and settles one row. @returns how it ended */
+  /** Claims, runs and settles one row. @returns the kind of the result */
   const step = async (id: string) => ended(await queue.attempt(id)).result.kind;
   const query = <R extends object>(text: string, ...values: unknown[]) =>
     server.app.get(Database).query<R>(text, values);
@@ -75,7 +75,7 @@ describe('ProviderWriteDispatcher', () => {
     );
     return job;
   };
-  /** Seconds for which a job waits whose run ended between the two. */
+  /** Seconds until the next run of a row whose last run ended between `before` and `after`. */
   const waitOf = async (id: string, before: Date, after: Date) => {
     const runAt = (await row(id))?.runAt.getTime() ?? NaN;
     return { most: (runAt - before.getTime()) / 1000, least: (runAt - after.getTime()) / 1000 };
@@ -88,7 +88,7 @@ describe('ProviderWriteDispatcher', () => {
         ada.email,
       )
     ).map(({ data }) => data);
-  /** The provider does it, but its answer is lost. */
+  /** The provider makes the change, but its response is lost. */
   const loseAnswer = (method: 'createCalendar' | 'createEvent') => {
     const original = port[method].bind(port) as (
       ...parameters: unknown[]
@@ -107,7 +107,7 @@ describe('ProviderWriteDispatcher', () => {
       )
     ).map(({ change }) => change);
 
-  it('creates with the present state, and lets later writes of the object wait', async () => {
+  it('creates an object with its current state, and lets later writes of the object wait', async () => {
     const calendar = await calendarAtProvider();
     const event = await api('post', '/events', { calendar_id: calendar, when: WHEN, title: 'one' });
     const second = await api('put', `/events/${event.id}`, { title: 'two' });
@@ -132,7 +132,7 @@ describe('ProviderWriteDispatcher', () => {
     });
   });
 
-  it('does not count waiting as an attempt, and wakes the next in line at once', async () => {
+  it('does not count waiting as an attempt, and wakes the next row at once', async () => {
     const calendar = await createCalendar();
     const update = await api('put', `/calendars/${calendar.id}`, { name: 'Crew' });
     for (let times = 0; times < 29; times += 1) expect(await step(update.job)).toBe('waits');
@@ -140,7 +140,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(await step(update.job)).toBe('waits');
     expect(await row(update.job)).toMatchObject({ attempt: 0 });
     expect((await waitOf(update.job, before, now())).most).toBeGreaterThan(0.4);
-    // As if it had a long time to wait, so that none of it can pass meanwhile.
+    // The row would wait very long, so that its wait cannot end by itself.
     await query(
       `update provider_job set run_at = now() + interval '1 h' where id = $1`,
       update.job,
@@ -162,9 +162,9 @@ describe('ProviderWriteDispatcher', () => {
   it('writes a change to the provider that is made during the creation', async () => {
     const calendar = await calendarAtProvider();
     const event = await api('post', '/events', { calendar_id: calendar, when: WHEN, title: 'old' });
-    const { opened, open } = gate();
+    const { opened, open } = barrier();
     const original = port.createEvent.bind(port);
-    const begun = gate();
+    const begun = barrier();
     jest.spyOn(port, 'createEvent').mockImplementationOnce(async (...parameters) => {
       begun.open();
       await opened;
@@ -186,7 +186,7 @@ describe('ProviderWriteDispatcher', () => {
     const id = await calendarAtProvider();
     const older = await api('put', `/calendars/${id}`, { name: 'older' });
     const younger = await api('put', `/calendars/${id}`, { name: 'younger' });
-    // The younger one got ahead before the older one was seen: ids are made on several machines.
+    // The younger row started before the older one was visible, because several machines make ids.
     await query('update provider_job set state = 1, handoff_at = now() where id = $1', younger.job);
     expect(await step(older.job)).toBe('waits');
     await query('update provider_job set state = 0, handoff_at = null where id = $1', younger.job);
@@ -217,7 +217,7 @@ describe('ProviderWriteDispatcher', () => {
       expect(await jobOf(removal.job)).toMatchObject({ status: 'successful' });
     });
 
-    it('removes what a creation on its way leaves there', async () => {
+    it('removes the object of a creation that is in progress', async () => {
       const object = await create();
       const job = await queue.claim(object.job);
       const outcome = await run(job);
@@ -230,7 +230,7 @@ describe('ProviderWriteDispatcher', () => {
       expect(await jobOf(object.job)).toMatchObject({ status: 'successful' });
     });
 
-    it('removes what a creation without an answer may have left there', async () => {
+    it('removes the object that a creation without a response may have left', async () => {
       const object = await create();
       loseAnswer(method);
       expect(await step(object.job)).toBe('delayed');
@@ -242,19 +242,19 @@ describe('ProviderWriteDispatcher', () => {
       expect(await atProvider(kind)).toEqual([]);
     });
 
-    it('may be repeated', async () => {
+    it('can be repeated', async () => {
       const object = await create();
       await step(object.job);
       const removal = await api('delete', `/${kind}s/${object.id}`);
       const job = await queue.claim(removal.job);
-      await run(job); // the result is lost: the worker dies
+      await run(job); // the worker dies, and the result is lost
       await queue.settle(job, await run(job));
       expect(await jobOf(removal.job)).toMatchObject({ status: 'successful' });
       expect(await atProvider(kind)).toEqual([]);
     });
   });
 
-  it('makes no second calendar when the answer to the creation was lost', async () => {
+  it('creates no second calendar when the response to the creation was lost', async () => {
     const calendar = await createCalendar();
     loseAnswer('createCalendar');
     expect(await step(calendar.job)).toBe('delayed');
@@ -266,7 +266,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(await atProvider('calendar')).toHaveLength(1);
   });
 
-  it('lets an event wait for its calendar', async () => {
+  it('makes an event wait for its calendar', async () => {
     const calendar = await createCalendar();
     const event = await api('post', '/events', {
       calendar_id: calendar.id,
@@ -280,7 +280,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(await atProvider('event')).toMatchObject([{ title: 'x' }]);
   });
 
-  it('fails with the calendar, and a change repairs both', async () => {
+  it('fails an event together with its calendar, and a change repairs both', async () => {
     const calendar = await createCalendar({ name: '[sandbox:rejected]' });
     const event = await api('post', '/events', {
       calendar_id: calendar.id,
@@ -314,7 +314,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(await atProvider('calendar')).toEqual([]);
   });
 
-  it('tries again after a failure that may pass, and says why it is late', async () => {
+  it('retries after a temporary failure, and reports why the write is late', async () => {
     const calendar = await createCalendar({ name: '[sandbox:temporary+1]' });
     const before = now();
     expect(await step(calendar.job)).toBe('delayed');
@@ -387,7 +387,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(job?.reason).toMatch(/has to authenticate again/);
   });
 
-  it('fails a change of something that is gone at the provider', async () => {
+  it('fails a change of an object that was deleted at the provider', async () => {
     const id = await calendarAtProvider();
     await query('delete from sandbox_calendar where address = $1', ada.email);
     const update = await api('put', `/calendars/${id}`, { name: 'x' });
@@ -398,7 +398,7 @@ describe('ProviderWriteDispatcher', () => {
     });
   });
 
-  it('treats an unexpected error as temporary and does not show its text', async () => {
+  it('treats an unexpected error as temporary, and does not show its text', async () => {
     const calendar = await createCalendar();
     jest.spyOn(port, 'createCalendar').mockRejectedValueOnce(new TypeError('secret is undefined'));
     expect(await step(calendar.job)).toBe('delayed');
@@ -409,7 +409,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(await step(calendar.job)).toBe('written');
   });
 
-  it('drops the writes of an account that is gone', async () => {
+  it('drops the writes of a deleted account', async () => {
     const calendar = await createCalendar();
     await query('delete from "grant" where id = $1', ada.id);
     const [left] = await query('select id from provider_job where id = $1', calendar.job);
@@ -417,56 +417,56 @@ describe('ProviderWriteDispatcher', () => {
     expect(await row(calendar.job)).toBeUndefined();
   });
 
-  it('becomes one row with the object that the mirror has found at the provider meanwhile', async () => {
+  it('merges its object with the row that the mirror has made of it meanwhile', async () => {
     const calendar = await createCalendar();
     const job = await queue.claim(calendar.job);
     const outcome = await run(job);
-    const [met] = await query<{ id: string }>(
+    const [seen] = await query<{ id: string }>(
       'select id from sandbox_calendar where address = $1',
       ada.email,
     );
-    const [twin] = await query<{ id: string }>(
+    const [duplicate] = await query<{ id: string }>(
       `insert into calendar (id, account_id, provider_id, name, is_primary, read_only, metadata, created_at, updated_at)
        values (gen_random_uuid(), $1, $2, 'Team', false, false, '{}', now(), now()) returning id`,
       ada.id,
-      met?.id,
+      seen?.id,
     );
-    const event = await api('post', '/events', { calendar_id: twin?.id, when: WHEN });
+    const event = await api('post', '/events', { calendar_id: duplicate?.id, when: WHEN });
     await queue.settle(job, outcome);
     const rows = await query('select id, provider_id from calendar where account_id = $1', ada.id);
-    expect(rows).toEqual([{ id: calendar.id, provider_id: met?.id }]);
+    expect(rows).toEqual([{ id: calendar.id, provider_id: seen?.id }]);
     const [moved] = await query('select calendar_id from event where id = $1', event.id);
     expect(moved).toEqual({ calendar_id: calendar.id });
-    expect(await logged(event.id, twin?.id)).toEqual([
+    expect(await logged(event.id, duplicate?.id)).toEqual([
       'event create',
       'event modify',
       'calendar delete',
     ]);
   });
 
-  it('tells of the events that go with a row the mirror has made of a calendar deleted meanwhile', async () => {
+  it('logs the deletion of events in a calendar that the mirror has copied and a client has deleted', async () => {
     const calendar = await createCalendar();
     const job = await queue.claim(calendar.job);
     const outcome = await run(job);
-    const [twin] = await query<{ id: string }>(
+    const [duplicate] = await query<{ id: string }>(
       `insert into calendar (id, account_id, provider_id, name, is_primary, read_only, metadata, created_at, updated_at)
        select gen_random_uuid(), $1, id, 'Team', false, false, '{}', now(), now()
        from sandbox_calendar where address = $2 returning id`,
       ada.id,
       ada.email,
     );
-    const event = await api('post', '/events', { calendar_id: twin?.id, when: WHEN });
+    const event = await api('post', '/events', { calendar_id: duplicate?.id, when: WHEN });
     await api('delete', `/calendars/${calendar.id}`);
     await queue.settle(job, outcome);
     expect(await query('select id from calendar where account_id = $1', ada.id)).toEqual([]);
-    expect(await logged(event.id, twin?.id)).toEqual([
+    expect(await logged(event.id, duplicate?.id)).toEqual([
       'event create',
       'event delete',
       'calendar delete',
     ]);
   });
 
-  it('gives up a row that keeps killing its worker', async () => {
+  it('fails a row that keeps killing its worker', async () => {
     const calendar = await createCalendar();
     const job = await queue.claim(calendar.job);
     await queue.settle(job, dispatcher.onPoison(job));
@@ -476,13 +476,13 @@ describe('ProviderWriteDispatcher', () => {
     });
   });
 
-  describe('mails about a change', () => {
+  describe('notification mails about a change', () => {
     const people = [
       { email: 'bo@sandbox.test', name: 'Bo' },
       { email: 'cy@sandbox.test', name: 'Cy' },
     ];
 
-    /** The jobs that make the mails of an event's changes, in order. */
+    /** Ids of the jobs that create the mails of an event's changes, in order. */
     const releases = async (id: string) =>
       (
         await query<{ id: string }>('select id from invitation where event_id = $1 order by id', id)
@@ -503,7 +503,7 @@ describe('ProviderWriteDispatcher', () => {
       const { job } = await api('put', `/events/${id}?notify_participants=true`, fields);
       return { job, release: (await releases(id)).at(-1) ?? '' };
     };
-    /** Whom mails of the account are for, and with which SEQUENCE of the event. */
+    /** Recipients of each mail of the account, and the event's SEQUENCE in it. */
     const mails = async () => {
       const sent = await query<{ recipients: string[]; mime: Buffer }>(
         `select envelope -> 'recipients' as recipients, mime from outbox_message where account_id = $1 order by id`,
@@ -518,7 +518,7 @@ describe('ProviderWriteDispatcher', () => {
     };
     const ALL = 'bo@sandbox.test cy@sandbox.test';
 
-    it('are made once, though the worker dies after the write and before the end of its job', async () => {
+    it('are created once even if the worker dies after the write and before its result is stored', async () => {
       const { job, release } = await invite();
       const write = await queue.claim(job);
       await run(write); // the worker dies
@@ -530,7 +530,7 @@ describe('ProviderWriteDispatcher', () => {
       expect(await atProvider('event')).toHaveLength(1);
     });
 
-    it('are made once, though the worker dies when they are made and before the end of their job', async () => {
+    it('are created once even if the worker dies after creating them and before the result is stored', async () => {
       const { job, release } = await invite();
       await step(job);
       const making = await queue.claim(release);
@@ -550,7 +550,7 @@ describe('ProviderWriteDispatcher', () => {
       expect(await jobOf(release)).toMatchObject({ status: 'successful' });
     });
 
-    it('are not made of a creation that has failed for good', async () => {
+    it('are not created for an event whose creation failed permanently', async () => {
       const { job, release } = await invite({ title: '[sandbox:rejected]' });
       expect(await step(job)).toBe('failed');
       expect(await step(release)).toBe('failed');
@@ -563,7 +563,7 @@ describe('ProviderWriteDispatcher', () => {
       expect(await mails()).toEqual([]);
     });
 
-    it('are not made of a change that has failed for good, and are of the one after it', async () => {
+    it('are not created for a change that failed permanently, but for the next one', async () => {
       const { id, job, release } = await invite();
       await step(job);
       await step(release);
@@ -577,7 +577,7 @@ describe('ProviderWriteDispatcher', () => {
       expect(await mails()).toEqual([`${ALL}: 0`, `${ALL}: 2`]);
     });
 
-    it('wait for a write that is delayed, and are of the revision the provider has counted', async () => {
+    it('wait for a delayed write, and carry the revision that the provider has assigned', async () => {
       const { id, job, release } = await invite();
       await step(job);
       await step(release);
@@ -586,7 +586,7 @@ describe('ProviderWriteDispatcher', () => {
       jest.spyOn(port, 'updateEvent').mockRejectedValueOnce(new ProviderError('temporary', '503'));
       expect(await step(moved.job)).toBe('delayed');
       expect(await step(moved.release)).toBe('waits');
-      // Another program has written revision 4 of it meanwhile.
+      // Meanwhile another program has written revision 4 of the event.
       const written = jest.spyOn(port, 'updateEvent').mockResolvedValueOnce({ sequence: 5 });
       expect(await step(moved.job)).toBe('written');
       expect(written).toHaveBeenLastCalledWith(

@@ -82,7 +82,7 @@ describe('quotas', () => {
       )
     ).map(({ body }) => JSON.parse(body.toString()).deltas[0]);
 
-  it('admits exactly as many uses as the limit allows when two workers ask at the same time', async () => {
+  it('admit exactly as many uses as the limit allows when two workers ask at the same time', async () => {
     const limits = { sms: { account: 30, application: 0 } };
     const workers = [
       { database: fixture.database, quotas: quotasOf(limits) },
@@ -99,7 +99,7 @@ describe('quotas', () => {
     expect(await alerts()).toHaveLength(1);
   });
 
-  it('admits a part of what is asked for together, and counts no more than that', async () => {
+  it('admit a part of several uses that are requested together, and count only that part', async () => {
     const quotas = quotasOf({ sms: { account: 2, application: 3 } });
     const answers = await take(quotas, [text(ada), text(ada), text(ada), text(bo), text(bo)]);
     expect(answers.map((answer) => answer?.per ?? null)).toEqual([
@@ -114,7 +114,7 @@ describe('quotas', () => {
     expect(await used(applicationId)).toMatchObject({ sms: 3, reminders: 3 });
   });
 
-  it('counts nothing of a use that one of its quotas refuses', async () => {
+  it('count nothing for a use that one of its quotas refuses', async () => {
     const quotas = quotasOf({
       sms: { account: 5, application: 5 },
       reminders: { account: 1, application: 0 },
@@ -125,7 +125,7 @@ describe('quotas', () => {
     expect(await used(ada)).toEqual({ sms: 1, reminders: 1 });
   });
 
-  it('counts nothing when the transaction is rolled back', async () => {
+  it('count nothing when the transaction is rolled back', async () => {
     const quotas = quotasOf({ sms: { account: 1, application: 0 } });
     await expect(
       fixture.database.transaction(async (sql) => {
@@ -136,7 +136,7 @@ describe('quotas', () => {
     expect(await take(quotas, [text(ada)])).toEqual([null]);
   });
 
-  it('raises one alert for each quota, owner and day, with what the subscriber needs to know', async () => {
+  it('raise one alert for each quota, owner and day, with what the subscriber needs to know', async () => {
     const quotas = quotasOf({ sms: { account: 1, application: 0 } });
     await take(quotas, [text(ada), text(ada), text(ada)]);
     await take(quotas, [text(ada)]);
@@ -169,7 +169,7 @@ describe('quotas', () => {
     expect(await alerts()).toHaveLength(3);
   });
 
-  it('raises no alert while the last place is taken, only when something is refused', async () => {
+  it('raise an alert when a use is refused, not when the last free use is taken', async () => {
     const quotas = quotasOf({ sms: { account: 2, application: 0 } });
     await take(quotas, [text(ada), text(ada)]);
     expect(await alerts()).toEqual([]);
@@ -181,7 +181,7 @@ describe('quotas', () => {
     });
   });
 
-  it('raises one alert when requests are refused before anything is counted, however many come at the same time', async () => {
+  it('raise one alert when uses are refused before any is counted, however many come at the same time', async () => {
     const quotas = quotasOf({ meetings: { account: 1, application: 0 } });
     await take(quotas, [{ accountId: ada, applicationId, quotas: ['meetings'] }]);
     expect(await alerts()).toEqual([]);
@@ -201,7 +201,7 @@ describe('quotas', () => {
     expect(use?.used).toBe(1);
   });
 
-  it('starts again at midnight UTC', async () => {
+  it('start again at midnight UTC', async () => {
     const quotas = quotasOf({ sms: { account: 1, application: 0 } });
     clock.advance(DAY_MS / 2 - 1);
     await take(quotas, [text(ada)]);
@@ -212,7 +212,7 @@ describe('quotas', () => {
     expect(await take(quotas, [text(ada)])).toEqual([null]);
   });
 
-  it('counts nothing and refuses nothing where no limit is set', async () => {
+  it('count and refuse nothing if no limit is set', async () => {
     const off = { account: 0, application: 0 };
     const quotas = quotasOf({ sms: off, reminders: off, meetings: off });
     expect(quotas.limits(['sms', 'reminders', 'meetings'])).toBe(false);
@@ -220,8 +220,8 @@ describe('quotas', () => {
     expect(await used(ada)).toEqual({});
   });
 
-  describe('of a reminder that is about to leave', () => {
-    /** A scheduled text, and repositories as two workers have them. */
+  describe('for a reminder that is about to be sent', () => {
+    /** A scheduled text message, and repositories as two workers have them. */
     async function scheduled(limit: number) {
       const event = reminderEvent(fixture, new Date(), { notifications: [notificationOf.sms(30)] });
       const planner = new ReminderPlanner(fixture.config);
@@ -236,7 +236,7 @@ describe('quotas', () => {
     }
     const accountUse = async () => (await used(fixture.accountId))['sms'];
 
-    it('is counted once when two workers have it at the same time', async () => {
+    it('count it once when two workers process it at the same time', async () => {
       const { ids, one, two } = await scheduled(10);
       const answers = await Promise.all(
         [one, two, one, two].map((worker) => worker.admit(ids[0], fixture.accountId)),
@@ -245,7 +245,7 @@ describe('quotas', () => {
       expect(await accountUse()).toBe(1);
     });
 
-    it('is counted once when its worker dies after the count and another sends it, even if the quota is used up by then', async () => {
+    it('count it once when its worker dies after the count and another sends it, even if the quota is used up by then', async () => {
       const { ids, one, two } = await scheduled(1);
       expect(await one.admit(ids[0], fixture.accountId)).toEqual({ kind: 'send' });
       expect(await two.admit(ids[1], fixture.accountId)).toMatchObject({
@@ -256,7 +256,7 @@ describe('quotas', () => {
       expect(await accountUse()).toBe(1);
     });
 
-    it('is not counted when it was cancelled', async () => {
+    it('do not count it when it was cancelled', async () => {
       const { ids, one } = await scheduled(10);
       await fixture.database.query(
         `update reminder set status = 'cancelled', reason = 'gone' where id = $1`,
@@ -267,7 +267,7 @@ describe('quotas', () => {
     });
   });
 
-  it('keeps counts for a month', async () => {
+  it('keep counts for a month', async () => {
     const quotas = quotasOf({
       sms: { account: 1, application: 0 },
       reminders: { account: 0, application: 0 },

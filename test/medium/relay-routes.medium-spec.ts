@@ -37,12 +37,12 @@ const control: SendControl = { signal: new AbortController().signal, onPhase: ()
 const WAITING = `
   select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
-/** A mailing service that does as it is told. */
+/** A mailing service whose results the test sets. */
 class ObedientTransport implements RelayTransport {
   readonly kind = 'smtp';
   readonly settingsSchema = z.record(z.string(), z.unknown());
   readonly secretSettings = [];
-  /** What it was asked, with the settings' `v`. */
+  /** The requests it received, with the field `v` of the settings. */
   readonly asked: string[] = [];
   enrolled: () => Promise<SenderStatus> = () => Promise.resolve(YES);
   failure: Error | null = null;
@@ -106,7 +106,7 @@ describe('RelayRoutes', () => {
   const stored = () =>
     sql.query('select * from relay_sender where account_id = $1', [account.accountId]);
 
-  it('is the one of the application module', () => {
+  it("is implemented by the application's module", () => {
     expect(server.app.get(RelayRoutes, { strict: false })).toBeInstanceOf(RelayRoutesService);
   });
 
@@ -116,7 +116,7 @@ describe('RelayRoutes', () => {
     expect(transport.asked).toEqual([]);
   });
 
-  it('enrols an unknown sender, keeps the answer, and does not ask again', async () => {
+  it('enrols an unknown sender, stores the result, and does not ask again', async () => {
     await setRelay(1);
     expect(await routes.isOpen(account)).toBe(false);
     expect((await routes.find(account))?.kind).toBe('smtp');
@@ -125,7 +125,7 @@ describe('RelayRoutes', () => {
     expect(transport.asked).toEqual([`${account.email} 1`]);
   });
 
-  it('asks about a sender that was not confirmed at most once a minute, across processes', async () => {
+  it('asks about an unconfirmed sender at most once a minute, across processes', async () => {
     await setRelay(1);
     transport.enrolled = () => Promise.resolve(NO);
     const found = await Promise.all([1, 2, 3, 4].map(() => makeRoutes().find(account)));
@@ -140,7 +140,7 @@ describe('RelayRoutes', () => {
     expect(transport.asked).toHaveLength(2);
   });
 
-  it("never uses another application's relay, nor for an account of another application", async () => {
+  it("never uses another application's relay, or a relay for another application's account", async () => {
     const other = await createApplication(server.app);
     await setRelay(1, other);
     expect(await routes.find(account)).toBeNull();
@@ -162,7 +162,7 @@ describe('RelayRoutes', () => {
     expect(await routes.find(account)).not.toBeNull();
   });
 
-  it('discards the answer of a service that was replaced meanwhile', async () => {
+  it('discards the result of a service that was replaced meanwhile', async () => {
     await setRelay(1);
     transport.enrolled = async () => {
       await setRelay(2);
@@ -174,7 +174,7 @@ describe('RelayRoutes', () => {
     expect(await routes.isOpen(account)).toBe(false);
   });
 
-  it('accepts that the account is deleted during enrolment', async () => {
+  it('tolerates that the account is deleted during enrolment', async () => {
     await setRelay(1);
     transport.enrolled = async () => {
       await sql.query('delete from "grant" where id = $1', [account.accountId]);
@@ -185,7 +185,7 @@ describe('RelayRoutes', () => {
     expect(await routes.find(account)).toBeNull();
   });
 
-  it('waits for a transaction that replaces the relay, and then discards the answer', async () => {
+  it('waits for a transaction that replaces the relay, and then discards the result', async () => {
     await setRelay(1);
     let finding: Promise<unknown> = Promise.resolve();
     await sql.transaction(async (inside) => {

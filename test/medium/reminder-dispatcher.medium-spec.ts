@@ -88,7 +88,7 @@ describe('a reminder that is due', () => {
   const plan = (event: ReminderEvent) =>
     fixture.database.transaction((sql) => planner.plan(sql, event, clock.now()));
 
-  /** An event in half an hour with one reminder, due now. */
+  /** An event that starts in half an hour, with one reminder that is due now. */
   async function due(
     notification: ReminderNotification,
     to = 'bo@example.test',
@@ -103,7 +103,7 @@ describe('a reminder that is due', () => {
     return { event, id: row!.id };
   }
 
-  /** @param options.before what happens right before the hand-off */
+  /** @param options.before called right before the hand-off */
   async function fire(
     id: string,
     options: { ambiguous?: boolean; before?: () => Promise<unknown> } = {},
@@ -137,7 +137,7 @@ describe('a reminder that is due', () => {
   const freshAddress = (word = 'guest') => `${word}-${counter++}@example.test`;
 
   describe('by email', () => {
-    it('is sent from the account, as it was written, under its own Message-ID', async () => {
+    it('is sent from the account, as it was written, with its own Message-ID', async () => {
       const to = freshAddress();
       const { event, id } = await due(
         {
@@ -168,7 +168,7 @@ describe('a reminder that is due', () => {
       expect(mail.html?.trim()).toBe('<p>Bis <b>gleich</b></p><img src="https://x.test/p.png">');
     });
 
-    it('is tried again with a reason when it could not be sent', async () => {
+    it('is retried, with a reason, when it could not be sent', async () => {
       const { event, id } = await due(notificationOf.email(30), 'temporary+1@sandbox.test');
       const first = await fire(id);
       expect(first.next).toEqual({
@@ -192,7 +192,7 @@ describe('a reminder that is due', () => {
       expect(row.reason).toMatch(/^the event began before it could be sent; last error: 451/);
     });
 
-    it('fails at once with the words of the provider when it is rejected', async () => {
+    it("fails at once with the provider's reason when it is rejected", async () => {
       const { event, id } = await due(notificationOf.email(30), 'rejected@sandbox.test');
       await fire(id);
       expect(await reminder(event)).toMatchObject({
@@ -203,7 +203,7 @@ describe('a reminder that is due', () => {
       });
     });
 
-    it('is not sent twice when the answer was lost, because it is found among the sent messages', async () => {
+    it('is not sent twice when the response was lost, because it is found among the sent messages', async () => {
       const { event, id } = await due(notificationOf.email(30), 'unknown@sandbox.test');
       const before = (await mailbox('unknown@sandbox.test')).length;
       const first = await fire(id);
@@ -214,7 +214,7 @@ describe('a reminder that is due', () => {
       expect(await mailbox('unknown@sandbox.test')).toHaveLength(before + 1);
     });
 
-    it('is sent again when the look-up proves that it never left', async () => {
+    it('is sent again when the look-up proves that it was not sent', async () => {
       const { event, id } = await due(notificationOf.email(30), 'unknown-lost@sandbox.test');
       await fire(id);
       expect(await mailbox('unknown-lost@sandbox.test')).toHaveLength(0);
@@ -231,11 +231,11 @@ describe('a reminder that is due', () => {
       expect(await reminder(event)).toMatchObject({ status: 'sent' });
     });
 
-    it('is sent once even when its worker died after sending it', async () => {
+    it('is sent only once even when its worker died after sending it', async () => {
       const to = freshAddress();
       const { event, id } = await due(notificationOf.email(30), to);
       const job = await steps.claim(id);
-      await steps.run(job); // sent, and nobody is left to write it down
+      await steps.run(job); // sent, but the worker dies before it stores the result
       await steps.sweep();
       await fire(id);
       expect(await reminder(event)).toMatchObject({ status: 'sent' });
@@ -275,7 +275,7 @@ describe('a reminder that is due', () => {
   });
 
   describe('by webhook', () => {
-    it('is posted as it was given and signed with the secret of the application', async () => {
+    it("is posted unchanged and signed with the application's secret", async () => {
       const payload = '{"event": "Prüfung",  "n":1}';
       const { event, id } = await due({
         ...notificationOf.webhook(30, `${receiver.origin}/hook?x=1`),
@@ -310,7 +310,7 @@ describe('a reminder that is due', () => {
       });
     });
 
-    it('is repeated until the receiver takes it, as late as it asks', async () => {
+    it('is repeated until the receiver accepts it, as late as the receiver asks', async () => {
       const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       receiver.answers.push({ status: 503, headers: { 'retry-after': '120' } }, { status: 302 });
       const first = await fire(id);
@@ -324,7 +324,7 @@ describe('a reminder that is due', () => {
       );
     });
 
-    it('fails at once when the receiver is gone or the address is private', async () => {
+    it('fails at once when the receiver answers 410 or the address is private', async () => {
       const gone = await due(notificationOf.webhook(30, receiver.origin));
       receiver.answers.push({ status: 410 });
       await fire(gone.id);
@@ -351,7 +351,7 @@ describe('a reminder that is due', () => {
         `%${dedupe}%`,
       ]);
 
-    it('goes to the gateway once, however often it is handed over', async () => {
+    it('reaches the gateway once, even when it is handed over repeatedly', async () => {
       const { event, id } = await due(notificationOf.sms(30));
       const job = await steps.claim(id);
       await steps.run(job);
@@ -390,7 +390,7 @@ describe('a reminder that is due', () => {
         );
       });
       afterAll(() => twilio.close());
-      // It listens on this address only.
+      // The emulator listens on this address only.
       const addressOf = ({ url }: Emulator) => url.replace('localhost', '127.0.0.1');
 
       const taken = async (text: string) => {
@@ -421,7 +421,7 @@ describe('a reminder that is due', () => {
         expect(await taken('After all')).toBe(1);
       });
 
-      it('waits while Twilio does not accept our credentials', async () => {
+      it('waits while Twilio refuses our credentials', async () => {
         const wrong = { ...config, password: 'wrong', url: addressOf(twilio) };
         dispatcher = build(new TwilioSmsGateway(wrong, egress, clock));
         const { event, id } = await due(text('Later'));
@@ -461,14 +461,14 @@ describe('a reminder that is due', () => {
   });
 
   describe('after an outage', () => {
-    it('is still sent while the event has not begun', async () => {
+    it('is still sent if the event has not begun', async () => {
       const { event, id } = await due(notificationOf.sms(30));
       clock.advance(29 * MINUTE);
       await fire(id);
       expect((await reminder(event)).status).toBe('sent');
     });
 
-    it('is skipped when it has', async () => {
+    it('is skipped if the event has begun', async () => {
       const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       clock.advance(30 * MINUTE);
       await fire(id);
@@ -481,7 +481,7 @@ describe('a reminder that is due', () => {
       expect(receiver.received).toEqual([]);
     });
 
-    it('for the very beginning of the event is sent within a minute of it', async () => {
+    it('is sent within a minute of the event if it is due exactly at its beginning', async () => {
       const { event, id } = await due(notificationOf.sms(0));
       clock.advance(30 * MINUTE + 59_000);
       await fire(id);
@@ -490,7 +490,7 @@ describe('a reminder that is due', () => {
   });
 
   describe('while its event is changed', () => {
-    it('is not sent when the change was committed before the hand-over', async () => {
+    it('is not sent when the change was committed before the hand-off', async () => {
       const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       await fire(id, { before: () => plan({ ...event, cancelled: true }) });
       expect(receiver.received).toEqual([]);
@@ -514,7 +514,7 @@ describe('a reminder that is due', () => {
       ]);
     });
 
-    it('is reported as sent when its worker died after sending it, and as cancelled otherwise', async () => {
+    it('is reported as sent when its worker died after sending it, and otherwise as cancelled', async () => {
       for (const left of [true, false]) {
         const { event, id } = await due(notificationOf.email(30), `in-doubt-${left}@example.test`);
         const job = await steps.claim(id);
@@ -530,7 +530,7 @@ describe('a reminder that is due', () => {
       }
     });
 
-    it('is not lost when it is cancelled and wanted again within one run', async () => {
+    it('is not lost when it is cancelled and scheduled again during one run', async () => {
       const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       const job = await steps.claim(id);
       const handOff = async () => {
@@ -547,7 +547,7 @@ describe('a reminder that is due', () => {
       expect(receiver.received).toHaveLength(1);
     });
 
-    it('is not retried once its event is cancelled', async () => {
+    it('is not retried after its event was cancelled', async () => {
       const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
       receiver.answers.push({ status: 500 });
       const job = await steps.claim(id);
@@ -560,7 +560,7 @@ describe('a reminder that is due', () => {
       expect(await reminder(event)).toMatchObject({ status: 'cancelled', run_at: null });
     });
 
-    it('is never lost and never doubled by simultaneous changes', async () => {
+    it('is never lost and never sent twice under concurrent changes', async () => {
       const moves = new Map<string, () => Promise<unknown>>();
       receiver.onRequest = ({ url }) => moves.get(url)?.() ?? Promise.resolve();
       const round = async (index: number) => {
@@ -574,7 +574,8 @@ describe('a reminder that is due', () => {
             plan({ ...event, cancelled: true }),
           ]);
         const meetings = [
-          // The change comes while the request is under way, with the run, before it, or right after the claim.
+          // The change comes during the request, at the same time as the run, before it, or right
+          // after the claim.
           () => {
             moves.set(`/race-${index}`, change);
             return fireIfDue(id);
@@ -592,7 +593,8 @@ describe('a reminder that is due', () => {
         const hits = receiver.received.filter(({ url }) => url === `/race-${index}`).length;
         return { index, rows, hits };
       };
-      // What meets is within a round. All rounds at once would wait longer for a connection than anybody is let wait.
+      // Conflicts are only within a round. Running all rounds at once would exceed the time limit
+      // for a connection.
       const ends: Awaited<ReturnType<typeof round>>[] = [];
       const rounds = Array.from({ length: 60 }, (_, index) => index);
       const inTurn = async () => {
@@ -607,7 +609,7 @@ describe('a reminder that is due', () => {
         if (index % 4 === 0) expect(hits).toBe(1);
         expect(hits).toBeLessThanOrEqual(1);
         expect(rows.filter(({ status }) => status === 'sent')).toHaveLength(hits);
-        // One is still to come, at the new time, and it is queued.
+        // One reminder is still scheduled, at the new time, and has a queue row.
         const scheduled = rows.filter(({ status }) => status === 'scheduled');
         expect(scheduled.map(({ due_at, run_at }) => [due_at.getTime(), run_at !== null])).toEqual([
           [start.getTime() + 60 * MINUTE, true],
@@ -616,7 +618,7 @@ describe('a reminder that is due', () => {
     });
   });
 
-  it('is dropped when its account is gone', async () => {
+  it('is dropped when its account was deleted', async () => {
     const { id } = await due(notificationOf.webhook(30, receiver.origin));
     await fixture.database.query('delete from reminder where id = $1', [id]);
     const { next, result } = await fire(id);
@@ -626,7 +628,7 @@ describe('a reminder that is due', () => {
     );
   });
 
-  it('is set aside when it keeps killing its worker, and tried again after an unexpected error', async () => {
+  it('is quarantined when it keeps killing its worker, and retried after an unexpected error', async () => {
     const { event, id } = await due(notificationOf.webhook(30, receiver.origin));
     const job = await steps.claim(id);
     await steps.settle(job, dispatcher.onError(job));

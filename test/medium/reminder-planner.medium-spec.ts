@@ -39,7 +39,7 @@ describe('the reminders of an event', () => {
       [id],
     );
 
-  it('are one per participant for email and sms and one for a webhook, due before the start', async () => {
+  it('are one per participant for email and SMS and one for a webhook, due before the start', async () => {
     const event = reminderEvent(fixture, now, {
       notifications: [notificationOf.email(30), notificationOf.sms(20), notificationOf.webhook(10)],
     });
@@ -87,7 +87,7 @@ describe('the reminders of an event', () => {
     ]);
   });
 
-  it('are left alone by a plan that changes nothing', async () => {
+  it('stay as they are under a plan that changes nothing', async () => {
     const event = reminderEvent(fixture, now, {
       notifications: [notificationOf.email(), notificationOf.webhook()],
     });
@@ -112,7 +112,7 @@ describe('the reminders of an event', () => {
   });
 
   describe('when the event changes', () => {
-    it('are cancelled with it', async () => {
+    it('are cancelled when the event is cancelled', async () => {
       const event = reminderEvent(fixture, now, {
         notifications: [notificationOf.email(), notificationOf.webhook()],
       });
@@ -169,7 +169,7 @@ describe('the reminders of an event', () => {
       expect(rows.filter(({ run_at }) => run_at)).toEqual([]);
     });
 
-    it('take over new text, recipients and names without being planned anew', async () => {
+    it('receive new texts, recipients and names without being planned again', async () => {
       const [email, sms, webhook] = [
         notificationOf.email(),
         notificationOf.sms(),
@@ -204,7 +204,7 @@ describe('the reminders of an event', () => {
       ]);
     });
 
-    it('are not sent to participants who decline, and sent again when they accept after all', async () => {
+    it('are not sent to participants who decline, and are sent again when they accept later', async () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.email()] });
       await plan(event);
       const declined = event.participants.map((person) => ({ ...person, status: 'no' as const }));
@@ -225,11 +225,11 @@ describe('the reminders of an event', () => {
       ]);
     });
 
-    it('come back when the event is moved away and back', async () => {
+    it('are scheduled again when the event is moved away and back', async () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.webhook()] });
       await plan(event);
       const [row] = await fixture.reminders(event.eventId);
-      await claim(row!.id); // it is on its way: the move cannot take it along
+      await claim(row!.id); // it is being sent, so the move cannot change it
       await plan({ ...event, startsAt: inMinutes(90) });
       expect(await brief(event)).toEqual([
         'webhook - cancelled 30 queued',
@@ -244,7 +244,7 @@ describe('the reminders of an event', () => {
   });
 
   describe('that were sent', () => {
-    it('are not sent again for the same time, and again for a new one', async () => {
+    it('are not sent again for the same time, but again for a new time', async () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.webhook()] });
       await plan(event);
       const [row] = await fixture.reminders(event.eventId);
@@ -262,7 +262,7 @@ describe('the reminders of an event', () => {
       expect(await brief(event)).toEqual(['webhook - sent 30', 'webhook - cancelled 60']);
     });
 
-    it('stay sent when the event is cancelled', async () => {
+    it('remain sent when the event is cancelled', async () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.webhook()] });
       await plan(event);
       const [row] = await fixture.reminders(event.eventId);
@@ -274,15 +274,15 @@ describe('the reminders of an event', () => {
     });
   });
 
-  describe('that come late', () => {
-    it('are accepted inside five minutes of their time', async () => {
+  describe('that are planned late', () => {
+    it('are accepted up to five minutes after their due time', async () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.webhook(59)] });
       expect(await plan(event)).toMatchObject([
         { status: 'scheduled', reason: null, dueAt: inMinutes(1) },
       ]);
     });
 
-    it('go out at once when they were due less than a minute ago', async () => {
+    it('are sent at once when they were due less than a minute ago', async () => {
       const event = reminderEvent(fixture, now, {
         notifications: [notificationOf.webhook(60)],
         startsAt: new Date(now.getTime() + 60 * MINUTE - 59_000),
@@ -292,7 +292,7 @@ describe('the reminders of an event', () => {
       expect(row?.run_at!.getTime()).toBeGreaterThanOrEqual(row!.due_at.getTime());
     });
 
-    it('are skipped with the reason otherwise, and nothing is queued', async () => {
+    it('are otherwise skipped with the reason, and nothing is queued', async () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.webhook(90)] });
       const dueAt = inMinutes(-30);
       const reason = `too late: it would have been due at ${dueAt.toISOString().replace('.000Z', 'Z')}`;
@@ -321,7 +321,7 @@ describe('the reminders of an event', () => {
       expect(await brief(event)).toEqual(['webhook - scheduled 30 queued']);
     });
 
-    it('are skipped when a move puts them into the past', async () => {
+    it('are skipped when a move puts their due time into the past', async () => {
       const event = reminderEvent(fixture, now, { notifications: [notificationOf.webhook(50)] });
       await plan(event);
       expect(await plan({ ...event, startsAt: inMinutes(40) })).toMatchObject([
@@ -421,7 +421,7 @@ describe('the reminders of an event', () => {
     expect(count).toEqual({ events: 150, reminders: 450 });
   });
 
-  it('are the same whatever number of plans run at the same time', async () => {
+  it('are the same no matter how many plans run at the same time', async () => {
     const event = reminderEvent(fixture, now, {
       notifications: [notificationOf.email(), notificationOf.webhook()],
     });
@@ -439,7 +439,7 @@ describe('the reminders of an event', () => {
     expect(new Set(rows.map(({ due_at }) => due_at.getTime())).size).toBe(1);
   });
 
-  it('are cancelled together for events that go away together, and only those of the account', async () => {
+  it('are cancelled together for events that are deleted together, and only those of the account', async () => {
     const [one, two] = [1, 2].map(() =>
       reminderEvent(fixture, now, { notifications: [notificationOf.webhook()] }),
     );

@@ -32,7 +32,7 @@ describe('retention', () => {
       ({ id }) => id,
     );
 
-  it('keeps webhook events for 7 days and for as long as a delivery waits for them', async () => {
+  it('keeps webhook events for 7 days, and longer while a delivery waits for them', async () => {
     const [application, webhook] = [firstIdAt(ago(100)), firstIdAt(ago(99))];
     await database.query(
       `insert into application (id, client_id, name, secret_hash, secret_sealed, plan, features, region, redirect_uris, created_at, updated_at)
@@ -78,7 +78,7 @@ describe('retention', () => {
     expect(await ids('webhook_attempt')).toEqual([young]);
   });
 
-  it('keeps the timelines of jobs for 30 days, and the jobs', async () => {
+  it('keeps the timelines of jobs for 30 days, and the jobs longer', async () => {
     const [application, account, job] = [ago(200), ago(199), ago(40)].map(firstIdAt);
     await database.query(
       `insert into application (id, client_id, name, secret_hash, secret_sealed, plan, features, region, redirect_uris, created_at, updated_at)
@@ -121,7 +121,7 @@ describe('retention', () => {
     expect(left.map(({ at }) => at)).toEqual([ago(13), ago(0)]);
   });
 
-  it('keeps uploads for 7 days and while a draft or a waiting message has them, and bytes while a file refers to them', async () => {
+  it('keeps uploads for 7 days, longer while a draft or waiting message uses them, and bytes while a file refers to them', async () => {
     const [application, account, thread, draft] = [
       firstIdAt(ago(90)),
       firstIdAt(ago(89)),

@@ -70,7 +70,7 @@ describe('sandbox connector', () => {
   );
 
   describe('labels', () => {
-    it('can be several; All Mail is among them unless spam or trash is', async () => {
+    it('can be several, and include All Mail except for spam and trash', async () => {
       const one = account({ organizationUnit: 'label', settings: { organization_unit: 'label' } });
       const from = account();
       await connector.mail.send(from, outgoing(from, [one.email]), sendControl());
@@ -88,7 +88,7 @@ describe('sandbox connector', () => {
   });
 
   describe('accounts', () => {
-    it('names the owner by the settings, else by the address', async () => {
+    it("takes the owner's name from the settings, or else from the address", async () => {
       const named = account({ email: 'ada.lovelace+x@example.test' });
       expect((await connector.verify(named)).name).toBe('Ada Lovelace');
       expect((await connector.verify({ ...named, settings: { name: 'Countess' } })).name).toBe(
@@ -96,7 +96,7 @@ describe('sandbox connector', () => {
       );
     });
 
-    it('has labels when it is asked for them, and All Mail holds what is not spam or trash', async () => {
+    it('has labels when the settings ask for them, and All Mail contains everything except spam and trash', async () => {
       const labelled = account({ settings: { organization_unit: 'label' } });
       expect((await connector.verify(labelled)).organizationUnit).toBe('label');
       const one = { ...labelled, organizationUnit: 'label' as const };
@@ -119,7 +119,7 @@ describe('sandbox connector', () => {
       expect(connector.settingsSchema.safeParse(settings).success).toBe(false);
     });
 
-    it('starts with three sample messages, once, when they are wanted', async () => {
+    it('starts with three sample messages, only once, when the settings ask for them', async () => {
       const one = account({ settings: connector.settingsSchema.parse({}) });
       const first = await allChanges(connector.mail, one);
       expect(first.messages).toHaveLength(3);
@@ -135,7 +135,7 @@ describe('sandbox connector', () => {
   });
 
   describe('delivery', () => {
-    it('stores a message once, however often it is handed over', async () => {
+    it('stores a message once, even when it is handed over repeatedly', async () => {
       const [from, to] = [account(), account()];
       const message = outgoing(from, [to.email]);
       await Promise.all([1, 2, 3].map(() => connector.mail.send(from, message, sendControl())));
@@ -143,14 +143,14 @@ describe('sandbox connector', () => {
       expect((await allChanges(connector.mail, from)).messages).toHaveLength(1);
     });
 
-    it('keeps applications apart', async () => {
+    it('keeps the mailboxes of applications apart', async () => {
       const [from, to] = [account(), account()];
       await connector.mail.send(from, outgoing(from, [to.email]), sendControl());
       const other = { ...to, applicationId: randomUUID() };
       expect((await allChanges(connector.mail, other)).messages).toEqual([]);
     });
 
-    it('shows blind copies in the Sent copy only', async () => {
+    it('shows Bcc recipients only in the Sent copy', async () => {
       const [from, to, hidden] = [account(), account(), account()];
       await connector.mail.send(
         from,
@@ -164,7 +164,7 @@ describe('sandbox connector', () => {
       expect(await firstOf(hidden)).not.toContain('Bcc');
     });
 
-    it('tells which mailboxes have changed, and stops telling when asked', async () => {
+    it('reports which mailboxes have changed, until asked to stop', async () => {
       const [from, to] = [account(), account()];
       const told: string[] = [];
       const stop = connector.mail.onChange(({ email }) => told.push(email));
@@ -177,7 +177,7 @@ describe('sandbox connector', () => {
       expect(told).toHaveLength(2);
     });
 
-    it('gives flags of a known message without its content, and deleted messages as removed', async () => {
+    it('returns flags of a known message without its content, and deleted messages as removed', async () => {
       const [from, to] = [account(), account()];
       await connector.mail.send(from, outgoing(from, [to.email]), sendControl());
       const { cursor, messages } = await allChanges(connector.mail, to);
@@ -209,7 +209,7 @@ describe('sandbox connector', () => {
       ['rate-limited', 'rate-limited', /^450 4\.7\.28 /],
       ['temporary', 'temporary', /^451 4\.3\.2 /],
       ['auth-invalid', 'auth-invalid', /^535 5\.7\.8 /],
-    ])('%s@ fails each time with %s, and no one gets the message', async (word, code, reply) => {
+    ])('%s@ fails every time with %s, and no one gets the message', async (word, code, reply) => {
       const [from, to] = [account(), account()];
       const message = outgoing(from, [to.email, `${word}@sandbox.test`]);
       for (let n = 0; n < 3; n++) {
@@ -242,7 +242,7 @@ describe('sandbox connector', () => {
       ]);
     });
 
-    it('unknown@ is delivered although the answer is lost', async () => {
+    it('unknown@ is delivered although the response is lost', async () => {
       const from = account();
       const message = outgoing(from, ['unknown@sandbox.test']);
       expect(await attempt(from, message)).toBe('outcome-unknown');
@@ -252,7 +252,7 @@ describe('sandbox connector', () => {
       });
     });
 
-    it('unknown-lost@ is not delivered when the answer is lost; the next attempt is', async () => {
+    it('unknown-lost@ is not delivered when the response is lost, but at the next attempt', async () => {
       const from = account();
       const message = outgoing(from, ['unknown-lost@sandbox.test']);
       expect(await attempt(from, message)).toBe('outcome-unknown');
@@ -274,7 +274,7 @@ describe('sandbox connector', () => {
       });
     });
 
-    it('partial@ is refused while the others get the message', async () => {
+    it('partial@ is refused while the other recipients get the message', async () => {
       const [from, to] = [account(), account()];
       const receipt = await connector.mail.send(
         from,
@@ -290,7 +290,7 @@ describe('sandbox connector', () => {
       expect(await attempt(from, outgoing(from, ['partial@sandbox.test']))).toBe('rejected');
     });
 
-    it('slow+60@ can be interrupted before the content leaves', async () => {
+    it('slow+60@ can be interrupted before the content is sent', async () => {
       const from = account();
       const message = outgoing(from, ['slow+60@sandbox.test']);
       const interrupt = new AbortController();
@@ -322,7 +322,7 @@ describe('sandbox connector', () => {
   describe('magic titles', () => {
     const content = (name: string) => ({ name, description: null, location: null, timezone: null });
 
-    it('fail the creation as asked, so many times per object', async () => {
+    it('fail the creation as specified, the given number of times per object', async () => {
       const { calendar } = connector;
       const one = account();
       const create = (key: string, name: string) =>
@@ -335,7 +335,7 @@ describe('sandbox connector', () => {
       expect(await calendar.listCalendars(one)).toHaveLength(2);
     });
 
-    it('fail deletions only when they say so', async () => {
+    it('fail deletions only when the title names deletions', async () => {
       const { calendar } = connector;
       const one = account();
       const [primary] = await calendar.listCalendars(one);
@@ -348,7 +348,7 @@ describe('sandbox connector', () => {
       expect(await codeOf(calendar.deleteEvent(one, providerId))).toBe('succeeded');
     });
 
-    it('work in subjects and names of folders too', async () => {
+    it('also work in subjects and folder names', async () => {
       const { mailbox, mail } = connector;
       const one = account();
       await mail.send(
@@ -362,7 +362,7 @@ describe('sandbox connector', () => {
       expect(await codeOf(mailbox.createFolder(one, '[sandbox:rejected]'))).toBe('rejected');
     });
 
-    it('and the primary calendar is never deleted', async () => {
+    it('do not matter to the primary calendar, which is never deleted', async () => {
       const one = account();
       const [primary] = await connector.calendar.listCalendars(one);
       expect(await codeOf(connector.calendar.deleteCalendar(one, primary?.providerId ?? ''))).toBe(

@@ -7,10 +7,10 @@ import { createAccount, createApplication, type TestAccount } from '../support/f
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const COUNT = 450;
-/** In a plan: the index of words, if it was asked. */
+/** In a plan: a scan of the word index that was executed. */
 const INDEX_READ = /Bitmap Index Scan on message_search_document .*\(actual time=\S+ rows=(\d+)/;
 
-describe('searching a mailbox beside others', () => {
+describe("searching one account's mail among other accounts", () => {
   let server: TestApp;
   let repository: SearchRepository;
   let ada: TestAccount;
@@ -36,7 +36,10 @@ describe('searching a mailbox beside others', () => {
   const explain = (q: string) =>
     repository.explain(ada.id, parseSearchQuery(q, new Date()), request());
 
-  /** Ids of the messages whose text, words with spaces around them, passes a test; newest first. */
+  /**
+   * Ids of the messages whose text passes the test, newest first. The text has spaces around its
+   * words.
+   */
   const matches = async (test: (text: string) => boolean) => {
     const rows = await server.app.get(Database).query<{ id: string; text: string }>(
       `select m.id, m.subject || ' | ' || (m.from_addresses -> 0 ->> 'name') || ' | ' || b.body as text
@@ -57,7 +60,7 @@ describe('searching a mailbox beside others', () => {
     `${EVERYWHERE[0]} is:unread in:inbox`,
     `${wordOf(9)} -${wordOf(2)} before:2030-01-01`,
     `${RARE} OR ${wordOf(30)} `,
-  ])('needs nothing but indexes for %s', async (q) => {
+  ])('uses only indexes for %s', async (q) => {
     const plan = await explain(q);
     expect(plan).toContain('message_search_document');
     expect(plan).not.toMatch(/Seq Scan on message(_search|_body)?\b/);
@@ -83,8 +86,8 @@ describe('searching a mailbox beside others', () => {
       );
   });
 
-  it('does not read the words of other accounts', async () => {
-    // Too rare in the newest mail for reading that alone.
+  it('reads no words of other accounts', async () => {
+    // The word is too rare in the newest mail to read only that mail.
     const word = wordOf(150);
     const [, rows] = INDEX_READ.exec(await explain(`${word} `)) ?? [];
     expect(Number(rows)).toBe((await matches((text) => text.includes(` ${word} `))).length);
@@ -94,8 +97,8 @@ describe('searching a mailbox beside others', () => {
     return (text: string) => words.every((word) => text.includes(` ${word} `));
   };
   it.each([
-    ['a word that all have', `${EVERYWHERE[0]} `, 'read back', RANKED, has(EVERYWHERE[0])],
-    ['a word that most have', `${wordOf(8)} `, 'read back', RANKED, has(wordOf(8))],
+    ['a word in all messages', `${EVERYWHERE[0]} `, 'read back', RANKED, has(EVERYWHERE[0])],
+    ['a word in most messages', `${wordOf(8)} `, 'read back', RANKED, has(wordOf(8))],
     [
       'two such words',
       `${EVERYWHERE[0]} ${wordOf(3)} `,
@@ -103,31 +106,37 @@ describe('searching a mailbox beside others', () => {
       RANKED,
       has(EVERYWHERE[0], wordOf(3)),
     ],
-    ['a word of many, but not enough', `${wordOf(20)} `, 'index', RANKED, has(wordOf(20))],
-    ['a word of few', `${wordOf(150)} `, 'index', RANKED, has(wordOf(150))],
+    ['a word in many messages, but not enough', `${wordOf(20)} `, 'index', RANKED, has(wordOf(20))],
+    ['a word in few messages', `${wordOf(150)} `, 'index', RANKED, has(wordOf(150))],
     [
-      'a phrase that all have',
+      'a phrase in all messages',
       `"${EVERYWHERE.join(' ')}"`,
       'read back',
       100,
       has(EVERYWHERE.join(' ')),
     ],
     [
-      'a phrase that many have',
+      'a phrase in many messages',
       `"${wordOf(0)} ${wordOf(1)}"`,
       'read back',
       100,
       has(`${wordOf(0)} ${wordOf(1)}`),
     ],
     [
-      'a phrase that few have',
+      'a phrase in few messages',
       `"${wordOf(9)} ${wordOf(4)}"`,
       'index',
       100,
       has(`${wordOf(9)} ${wordOf(4)}`),
     ],
-    ['one that most have in a folder', `${wordOf(8)} in:inbox`, 'index', 100, has(wordOf(8))],
-    ['one that few have in a folder', `${wordOf(150)} in:inbox`, 'index', 100, has(wordOf(150))],
+    ['a word in most messages of a folder', `${wordOf(8)} in:inbox`, 'index', 100, has(wordOf(8))],
+    [
+      'a word in few messages of a folder',
+      `${wordOf(150)} in:inbox`,
+      'index',
+      100,
+      has(wordOf(150)),
+    ],
   ])('finds the newest messages with %s', async (_, q, way, most, test) => {
     const wanted = await matches(test);
     const page = { limit: most, offset: 0 };
@@ -164,7 +173,7 @@ describe('searching a mailbox beside others', () => {
       expect(await explain(q)).toMatch(/Index (Only )?Scan\S* .*(message_account_|message_folder)/),
   );
 
-  it('gives each thread once, as many as there are', async () => {
+  it('returns each thread once, and all of them', async () => {
     const { ids } = await find(EVERYWHERE[0], 'threads');
     expect(ids).toHaveLength(40);
     expect(new Set(ids).size).toBe(40);

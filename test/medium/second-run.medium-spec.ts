@@ -25,7 +25,7 @@ describe('the second run of failed tests', () => {
     });
   });
 
-  it('fails a test that passes but was recorded as unstable before', () => {
+  it('fails a test that passes but was already recorded as unstable', () => {
     const known = [{ name: 'a message is sent once', file: FILE, date: '2026-11-01' }];
     const second = run(ran('a message is sent once', true));
     expect(judgeSecondRun(FAILED_IN_A_GROUP, second, known, TODAY)).toMatchObject({

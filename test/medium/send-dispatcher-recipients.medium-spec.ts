@@ -10,7 +10,7 @@ import { createWebhook } from '../support/webhook-fixture.ts';
 
 const [A, B, C] = ['a@example.test', 'b@example.test', 'c@example.test'];
 const REFUSED = { email: B, reason: '550 no such user' };
-const PUT_OFF = { email: C, reason: '450 greylisted' };
+const DEFERRED = { email: C, reason: '450 greylisted' };
 
 describe('SendDispatcher: recipients', () => {
   let send: SendFixture;
@@ -31,13 +31,13 @@ describe('SendDispatcher: recipients', () => {
       .map(({ type, delta }) => ({ type, extras: delta.object_data.attributes.extras }));
   };
 
-  it('who have all accepted are listed without having been written down', async () => {
+  it('are listed as accepted without being stored when all have accepted', async () => {
     const id = await toAll();
     await send.steps.attempt(id);
     expect((await send.job(id)).recipients).toEqual({ accepted: [A, B, C], refused: [] });
   });
 
-  it('who refuse for good are shown, and told, while the others have it', async () => {
+  it('that refuse permanently are listed and reported, while the others have the message', async () => {
     await createWebhook(send.app.app, send.application, 'https://example.test/hook', {
       triggers: ['job.successful', 'job.delayed', 'job.failed'],
     });
@@ -54,9 +54,9 @@ describe('SendDispatcher: recipients', () => {
     ]);
   });
 
-  it('who are put off get it later, and nobody else gets it twice', async () => {
+  it('that are deferred get the message later, and no other recipient gets it twice', async () => {
     send.server.answers = [
-      { accepted: [A.toUpperCase()], refused: [REFUSED], deferred: [PUT_OFF] },
+      { accepted: [A.toUpperCase()], refused: [REFUSED], deferred: [DEFERRED] },
     ];
     const id = await toAll();
     expect(ended(await send.steps.attempt(id)).next).toMatchObject({
@@ -80,9 +80,12 @@ describe('SendDispatcher: recipients', () => {
     });
   });
 
-  it('who are put off until the deadline are listed, and the others have it: successful', async () => {
-    send.server.answers = Array.from({ length: 99 }, () => ({ accepted: [], deferred: [PUT_OFF] }));
-    send.server.answers[0] = { accepted: [A, B], deferred: [PUT_OFF] };
+  it('that are deferred until the deadline are listed, and the message is successful for the others', async () => {
+    send.server.answers = Array.from({ length: 99 }, () => ({
+      accepted: [],
+      deferred: [DEFERRED],
+    }));
+    send.server.answers[0] = { accepted: [A, B], deferred: [DEFERRED] };
     const id = await toAll();
     await send.toTheEnd(id);
     const { status, recipients, attempts } = await send.job(id);
@@ -97,8 +100,8 @@ describe('SendDispatcher: recipients', () => {
     ]);
   });
 
-  it('are all without it when nobody has accepted by the deadline: failed', async () => {
-    send.server.answers = [{ accepted: [], deferred: [PUT_OFF] }];
+  it('have no message if none has accepted by the deadline, and the message fails', async () => {
+    send.server.answers = [{ accepted: [], deferred: [DEFERRED] }];
     const id = await send.accept({ to: [{ email: C }], retry_limit_datetime: 0 });
     await send.toTheEnd(id);
     expect(await send.job(id)).toMatchObject({
@@ -108,10 +111,10 @@ describe('SendDispatcher: recipients', () => {
     });
   });
 
-  it('who were put off go by the mailing service when the account has reached its daily limit', async () => {
+  it('that were deferred are sent to through the mailing service when the account has reached its daily limit', async () => {
     send.relay.there = true;
     send.server.answers = [
-      { accepted: [A, B], deferred: [PUT_OFF] },
+      { accepted: [A, B], deferred: [DEFERRED] },
       new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' }),
     ];
     const id = await toAll();
@@ -120,14 +123,14 @@ describe('SendDispatcher: recipients', () => {
     expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
   });
 
-  it('who have it do not get it again because the mailing service cannot be asked', async () => {
+  it('that have the message do not get it again because the mailing service cannot be asked', async () => {
     const busy = { email: B, reason: '450 busy' };
     send.relay.trouble = new Error('its settings do not open');
-    // The fifth attempt, after which the mailing service is asked for, brings it to one more.
+    // The mailing service is asked for after the fifth attempt, which reaches one more recipient.
     send.server.answers = [
-      { accepted: [A], deferred: [busy, PUT_OFF] },
-      ...Array.from({ length: 3 }, () => ({ accepted: [], deferred: [busy, PUT_OFF] })),
-      { accepted: [B], deferred: [PUT_OFF] },
+      { accepted: [A], deferred: [busy, DEFERRED] },
+      ...Array.from({ length: 3 }, () => ({ accepted: [], deferred: [busy, DEFERRED] })),
+      { accepted: [B], deferred: [DEFERRED] },
     ];
     const id = await toAll();
     await send.toTheEnd(id);
@@ -147,9 +150,9 @@ describe('SendDispatcher: recipients', () => {
     ],
     ['auth-invalid', new ProviderError('auth-invalid', '535 no'), 'invalid authentication: 535 no'],
   ])(
-    'who have it make the message successful, also when the rest ends in: %s',
+    'that have the message make it successful, even when the rest ends in: %s',
     async (_code, error, reason) => {
-      send.server.answers = [{ accepted: [A, B], deferred: [PUT_OFF] }, error];
+      send.server.answers = [{ accepted: [A, B], deferred: [DEFERRED] }, error];
       const id = await toAll();
       await send.toTheEnd(id);
       expect(await send.job(id)).toMatchObject({
@@ -159,8 +162,8 @@ describe('SendDispatcher: recipients', () => {
     },
   );
 
-  it('who have it make the message successful, also when it is set aside', async () => {
-    send.server.answers = [{ accepted: [A, B], deferred: [PUT_OFF] }];
+  it('that have the message make it successful, even when it is quarantined', async () => {
+    send.server.answers = [{ accepted: [A, B], deferred: [DEFERRED] }];
     const id = await toAll();
     await send.steps.attempt(id);
     const job = await send.steps.claim(id);
@@ -177,8 +180,8 @@ describe('SendDispatcher: recipients', () => {
       new ProviderError('outcome-unknown', 'lost', { phase: 'confirmation', ...details });
     const found = { found: true, conclusive: true };
 
-    it('get it later when they were put off before, and nobody else gets it twice', async () => {
-      send.server.answers = [lost({ refused: [REFUSED], deferred: [PUT_OFF] })];
+    it('get it later if they were deferred before, and no other recipient gets it twice', async () => {
+      send.server.answers = [lost({ refused: [REFUSED], deferred: [DEFERRED] })];
       send.server.lookUp = new ProviderError('temporary', 'not now');
       const id = await toAll();
       await send.steps.attempt(id);
@@ -199,7 +202,7 @@ describe('SendDispatcher: recipients', () => {
       });
     });
 
-    it('are told when they had refused it before', async () => {
+    it('are listed if they refused it before', async () => {
       send.server.answers = [lost({ refused: [REFUSED] })];
       send.server.lookUp = found;
       const id = await toAll();
@@ -210,8 +213,8 @@ describe('SendDispatcher: recipients', () => {
       });
     });
 
-    it('are listed as without it when their time is over', async () => {
-      send.server.answers = [lost({ deferred: [PUT_OFF] })];
+    it('are listed as refused when the deadline comes', async () => {
+      send.server.answers = [lost({ deferred: [DEFERRED] })];
       send.server.lookUp = found;
       const id = await toAll({ retry_limit_datetime: 0 });
       await send.toTheEnd(id);
@@ -222,12 +225,12 @@ describe('SendDispatcher: recipients', () => {
       });
     });
 
-    it('who were put off are asked again with the others when nobody has got it', async () => {
-      send.server.answers = [lost({ deferred: [PUT_OFF] }), lost({})];
+    it('that were deferred are tried again together with the others when no recipient has the message', async () => {
+      send.server.answers = [lost({ deferred: [DEFERRED] }), lost({})];
       const id = await toAll();
       await send.steps.attempt(id);
       await send.steps.attempt(id);
-      // What was put off in the first attempt has been taken in the second.
+      // A recipient deferred in the first attempt has been accepted in the second.
       send.server.lookUp = found;
       await send.toTheEnd(id);
       expect(send.server.taken).toEqual([
@@ -240,8 +243,8 @@ describe('SendDispatcher: recipients', () => {
       });
     });
 
-    it('who were put off before do not get it twice when a worker dies in the next attempt', async () => {
-      send.server.answers = [lost({ deferred: [PUT_OFF] })];
+    it('that were deferred do not get it twice when a worker dies in the next attempt', async () => {
+      send.server.answers = [lost({ deferred: [DEFERRED] })];
       const id = await toAll();
       await send.steps.attempt(id);
       await send.steps.crash(id);
@@ -255,9 +258,9 @@ describe('SendDispatcher: recipients', () => {
     });
   });
 
-  it('who have it make a look-up prove nothing about the rest', async () => {
+  it('that have the message make a look-up prove nothing about the rest', async () => {
     const lost = new ProviderError('outcome-unknown', 'lost', { phase: 'confirmation' });
-    send.server.answers = [{ accepted: [A, B], deferred: [PUT_OFF] }, lost];
+    send.server.answers = [{ accepted: [A, B], deferred: [DEFERRED] }, lost];
     send.server.lookUp = { found: true, conclusive: true };
     const id = await toAll();
     await send.toTheEnd(id);
@@ -269,14 +272,14 @@ describe('SendDispatcher: recipients', () => {
     });
   });
 
-  it('whom a server words with bytes nobody can store are stored all the same', async () => {
+  it("are stored with a server's reason even if its bytes cannot be stored", async () => {
     send.server.answers = [{ accepted: [A, C], refused: [{ email: B, reason: '550 \0\ud800' }] }];
     const id = await toAll();
     await send.steps.attempt(id);
     expect((await send.job(id)).recipients.refused).toEqual([{ email: B, reason: '550 \ufffd' }]);
   });
 
-  it('who have refused a message that nobody got are listed', async () => {
+  it('that have refused a message that no recipient has are listed', async () => {
     send.server.answers = [new ProviderError('rejected', '550 no', { refused: [REFUSED] })];
     const id = await toAll();
     await send.steps.attempt(id);
@@ -305,7 +308,7 @@ describe('SendDispatcher: messages found late', () => {
     expect(await send.job(id)).toMatchObject({ status: 'successful' });
   });
 
-  it('are skipped where the sender wants that, with the reason', async () => {
+  it('are skipped if the sender wants that, with the reason', async () => {
     const id = await found(61, { on_missed: 'skip', max_lateness_seconds: 60 });
     await send.steps.attempt(id);
     expect(send.server.taken).toEqual([]);
@@ -317,7 +320,7 @@ describe('SendDispatcher: messages found late', () => {
     });
   });
 
-  it('are sent as late as the sender allows', async () => {
+  it('are sent if they are no later than the sender allows', async () => {
     const id = await found(59, { on_missed: 'skip', max_lateness_seconds: 60 });
     await send.steps.attempt(id);
     expect(await send.job(id)).toMatchObject({ status: 'successful' });
@@ -343,7 +346,7 @@ describe('SendDispatcher: loading', () => {
   });
   afterAll(() => fixtures.close());
 
-  it('hands off what goes out as soon as it is loaded, and nothing that has to be fetched or decided first', async () => {
+  it('hands off sendable messages as soon as they are loaded, and none that has to be fetched or decided first', async () => {
     const send = await fixtures.next();
     const plain = await send.accept();
     const long = await send.accept({ body: 'x'.repeat(600_000) });
@@ -375,7 +378,7 @@ describe('SendDispatcher: loading', () => {
     expect(marked).toEqual([{ id: plain }]);
   });
 
-  it('knows no message of an account that it is not of', async () => {
+  it('loads no message for another account', async () => {
     const send = await fixtures.next();
     const job = await send.steps.claim(await send.accept());
     const other = await fixtures.next();
@@ -404,7 +407,7 @@ describe('SendDispatcher: loading', () => {
     expect(await send.job(id)).toMatchObject({ status: 'successful' });
   });
 
-  it('holds few long messages at a time, which nobody else waits for', async () => {
+  it('keeps few long messages in memory at a time, and other messages do not wait for them', async () => {
     const send = await fixtures.next();
     const dispatcher = send.dispatcher();
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -417,7 +420,7 @@ describe('SendDispatcher: loading', () => {
       if (long) await gates.shift()?.promise;
       return plain(message, control);
     };
-    // As if they were longer than half of what may be held.
+    // The messages count as longer than half of the memory limit.
     const run = async (id: string, bytes?: number) => {
       const job = await send.steps.claim(id);
       const message = await send.steps.load<LoadedMessage>(job);

@@ -10,7 +10,7 @@ import { createWebhook } from '../support/webhook-fixture.ts';
 
 const DAY = 86_400;
 
-describe('SendDispatcher: routes (spec 8)', () => {
+describe('SendDispatcher: routes', () => {
   let send: SendFixture;
   beforeEachSend((one) => {
     send = one;
@@ -27,12 +27,12 @@ describe('SendDispatcher: routes (spec 8)', () => {
     });
   const times = (count: number, error: ProviderError) => Array.from({ length: count }, () => error);
 
-  describe('with a mailing service', () => {
+  describe('the mailing service', () => {
     beforeEach(() => {
       send.relay.there = true;
     });
 
-    it('goes to it at once when the account has reached its daily limit', async () => {
+    it('sends the message at once when the account has reached its daily limit', async () => {
       send.server.answers = [fails('quota-exhausted')];
       const id = await send.accept();
       expect(await send.toTheEnd(id)).toEqual([0, 0]);
@@ -52,7 +52,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       });
     });
 
-    it('goes to it after five failed attempts for any other reason that may pass', async () => {
+    it('sends the message after five failed attempts for any other temporary reason', async () => {
       send.server.answers = times(99, fails('temporary'));
       const id = await send.accept();
       expect(await send.toTheEnd(id)).toHaveLength(6);
@@ -63,7 +63,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       ]); // prettier-ignore
     });
 
-    it('begins the schedule anew there, up to the same deadline', async () => {
+    it('starts the retry schedule again, up to the same deadline', async () => {
       send.server.answers = [fails('quota-exhausted')];
       send.relay.server.answers = times(99, fails('quota-exhausted'));
       const id = await send.accept();
@@ -80,7 +80,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
     });
 
     it.each(['auth-invalid', 'rejected'] as const)(
-      'does not take what ends a message: %s',
+      'sends no message that ends permanently: %s',
       async (code) => {
         send.server.answers = [fails(code)];
         const id = await send.accept();
@@ -91,7 +91,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
     );
 
     it.each(['quota-exhausted', 'temporary'] as const)(
-      'takes what says it is from its own account, and nothing from anybody else: %s',
+      'sends only messages whose sender is the account itself: %s',
       async (code) => {
         send.server.answers = times(5, fails(code));
         const own = await send.accept({ from: [{ email: send.account.email.toUpperCase() }] });
@@ -112,7 +112,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(send.relay.asked).toBe(0);
     });
 
-    it('does not take a message whose outcome is unknown, until that is settled', async () => {
+    it('does not send a message whose outcome is unknown, until a look-up settles it', async () => {
       send.server.answers = [
         ...times(4, fails('temporary')),
         fails('outcome-unknown', 'confirmation'),
@@ -127,7 +127,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
     });
 
-    it('never takes a message that nobody can tell about: it is sent again where it was sent', async () => {
+    it('never sends a message whose outcome stays unknown, which is sent again on its first route', async () => {
       send.server.answers = [
         ...times(4, fails('temporary')),
         fails('outcome-unknown', 'confirmation'),
@@ -139,7 +139,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
     });
 
-    it('is the one that is asked about what it was given', async () => {
+    it('is asked for the messages that it was given', async () => {
       send.server.answers = [fails('quota-exhausted')];
       send.relay.server.answers = [fails('outcome-unknown', 'confirmation')];
       send.relay.server.lookUp = { found: true, conclusive: true };
@@ -149,7 +149,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
     });
 
-    it('leaves messages to their account when it has gone, with the failures so far', async () => {
+    it('leaves messages to their account when it was removed, with the failures so far', async () => {
       send.server.answers = [fails('quota-exhausted'), fails('temporary')];
       send.relay.server.answers = times(3, fails('temporary'));
       const id = await send.accept();
@@ -162,7 +162,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
     });
 
-    it('keeps a message that it cannot be asked about', async () => {
+    it('keeps a message while its route cannot be determined', async () => {
       send.server.answers = [fails('quota-exhausted')];
       const id = await send.accept();
       await send.steps.attempt(id);
@@ -179,7 +179,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       });
     });
 
-    it('that cannot be asked takes nothing over', async () => {
+    it('takes over no message if it cannot be asked', async () => {
       send.relay.trouble = new ProviderError('temporary', '503 down');
       send.server.answers = [fails('quota-exhausted')];
       const id = await send.accept();
@@ -200,7 +200,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(grant?.status).toBe('valid');
     });
 
-    it('makes no second attempt of a message that has a single one', async () => {
+    it('makes no second attempt for a message that allows only one', async () => {
       send.server.answers = [fails('quota-exhausted')];
       const id = await send.accept({ retry_limit_datetime: 0 });
       expect(await send.toTheEnd(id)).toHaveLength(1);
@@ -208,23 +208,23 @@ describe('SendDispatcher: routes (spec 8)', () => {
     });
   });
 
-  describe('without one', () => {
+  describe('without a mailing service', () => {
     it('keeps the schedule on a daily limit', async () => {
       send.server.answers = times(99, fails('quota-exhausted'));
       const id = await send.accept();
-      // 31 without variation.
+      // 31 attempts without jitter.
       expect([30, 31, 32]).toContain((await send.toTheEnd(id)).length);
       expect(await send.job(id)).toMatchObject({ status: 'failed', route: null });
     });
   });
 
-  describe('what it says about the account', () => {
+  describe('the signal to the rate gate', () => {
     const signal = async (error: ProviderError | null, gateFailures = 0) => {
       send.server.answers = error ? [error] : [];
       return ended(await send.steps.attempt(await send.accept(), { gateFailures })).gate;
     };
 
-    it('is to be left alone for an hour when its daily limit is reached, or as long as the provider asks', async () => {
+    it("closes it for an hour when the account's daily limit is reached, or for as long as the provider asks", async () => {
       expect(await signal(fails('quota-exhausted'))).toEqual({
         kind: 'close',
         seconds: 3_600,
@@ -235,24 +235,24 @@ describe('SendDispatcher: routes (spec 8)', () => {
       });
     });
 
-    it('is in trouble when its server cannot be reached', async () => {
+    it("is a failure when the account's server cannot be reached", async () => {
       expect(await signal(fails('temporary', 'connect'))).toMatchObject({ kind: 'trouble' });
       expect(await signal(fails('temporary', 'login'))).toMatchObject({ kind: 'trouble' });
     });
 
-    it('is nothing when the message is the trouble', async () => {
+    it('is absent when the message is the cause', async () => {
       for (const code of ['temporary', 'rejected', 'outcome-unknown'] as const)
         expect(await signal(fails(code))).toBeUndefined();
       expect(await signal(null)).toBeUndefined();
     });
 
-    it('is well again when it was in trouble and has answered, whatever it said', async () => {
+    it('is a recovery when the server responds after failures, whatever it responds', async () => {
       expect(await signal(null, 5)).toEqual({ kind: 'well' });
       expect(await signal(fails('temporary', 'envelope'), 5)).toEqual({ kind: 'well' });
       expect(await signal(fails('outcome-unknown', 'confirmation'), 5)).toBeUndefined();
     });
 
-    it('is nothing when the message has another way', async () => {
+    it('is absent when the message has another route', async () => {
       send.relay.there = true;
       expect(await signal(fails('temporary', 'connect'))).toBeUndefined();
       expect(await signal(fails('quota-exhausted'))).toBeUndefined();
@@ -263,7 +263,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(ended(await send.steps.attempt(id)).gate).toBeUndefined();
     });
 
-    it('is that nothing need wait for it any more when the message has another way by now', async () => {
+    it('is a recovery when messages have another route, because none needs to wait', async () => {
       send.relay.there = true;
       expect(await signal(fails('temporary', 'connect'), 5)).toEqual({ kind: 'well' });
       expect(await signal(fails('quota-exhausted'), 1)).toEqual({ kind: 'well' });
@@ -275,7 +275,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       });
     });
 
-    it('is nothing when the error is ours', async () => {
+    it('is absent when the error is ours', async () => {
       send.server.answers = [new TypeError('a bug')];
       expect(
         ended(await send.steps.attempt(await send.accept(), { gateFailures: 5 })).gate,
@@ -321,7 +321,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(await send.job(other)).toMatchObject({ status: 'pending' });
     });
 
-    it('are left as they are once they are claimed, attempted or gone', async () => {
+    it('keep their status once they are claimed, attempted or deleted', async () => {
       send.server.answers = [fails('temporary')];
       const [claimed, attempted, gone] = [await parked(), await parked(), await parked()];
       await send.steps.attempt(attempted);
@@ -333,14 +333,14 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect((await send.job(attempted)).reason).toBe('could not be sent yet: temporary!');
     });
 
-    it('are not late when they have got a new time meanwhile', async () => {
+    it('are not late when they have got a new send time meanwhile', async () => {
       const id = await parked();
       await edit(id, { send_at: inHours(2) });
       await late(id);
       expect(await send.job(id)).toMatchObject({ status: 'pending' });
     });
 
-    it('are pending again with a new time, and delayed again when that is not kept either', async () => {
+    it('are pending again with a new send time, and delayed again when that time passes too', async () => {
       await createWebhook(send.app.app, send.application, 'https://example.test/hook', {
         triggers: ['job.delayed'],
       });
@@ -363,7 +363,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       expect(events).toHaveLength(2);
     });
 
-    it('stay delayed when the edit leaves the time as it is', async () => {
+    it('remain delayed when an edit does not change the send time', async () => {
       const id = await parked();
       await late(id);
       expect(await edit(id, { subject: 'Two' })).toMatchObject({
@@ -372,7 +372,7 @@ describe('SendDispatcher: routes (spec 8)', () => {
       });
     });
 
-    it('do not wait beyond a deadline that they have got meanwhile', async () => {
+    it('do not wait beyond a deadline that was set meanwhile', async () => {
       const id = await parked();
       await edit(id, { retry_limit_datetime: Math.floor(Date.now() / 1000) + 600 });
       const [row] = await send.database.query<{ kept: boolean }>(

@@ -28,7 +28,7 @@ describe('SendDispatcher', () => {
   let ada: TestAccount;
   let applicationId: string;
   let clock: TestClock;
-  /** Hand-overs to the provider. */
+  /** Message-IDs that were handed over to the provider. */
   let sent: string[];
   let mail: Pick<MailPort, 'send' | 'findSent'>;
   let steps: EngineSteps<SendJobRow, SendResult>;
@@ -85,7 +85,7 @@ describe('SendDispatcher', () => {
   const reasonOf = ({ result }: Outcome<SendResult>) => result.move?.reason;
   const fails = (error: Error) => () => Promise.reject(error);
 
-  it('does not forget a doubt because the look-up failed', async () => {
+  it('keeps an outcome unknown when the look-up fails', async () => {
     mail.findSent = fails(new ProviderError('temporary', '421 try later'));
     const outcome = ended(
       await run(await claimed(await accept(), { ambiguous: true, attempt: 2 })),
@@ -97,7 +97,7 @@ describe('SendDispatcher', () => {
     expect(sent).toEqual([]);
   });
 
-  it('does not forget a doubt because of an error of ours', async () => {
+  it('keeps an outcome unknown after an internal error', async () => {
     const job = await claimed(await accept(), { ambiguous: true, attempt: 2 });
     expect(dispatcher().onError(job, new Error('a bug')).next).toMatchObject({
       kind: 'again',
@@ -111,7 +111,7 @@ describe('SendDispatcher', () => {
     });
   });
 
-  it('gives up a doubt nobody can answer, a day after the deadline, and says what is unknown', async () => {
+  it('ends a message a day after the deadline if look-ups keep failing, with a reason that says what is unknown', async () => {
     mail.findSent = fails(new ProviderError('temporary', '421 try later'));
     const job = await claimed(await accept({ retry_limit_datetime: 0 }), {
       ambiguous: true,
@@ -126,14 +126,14 @@ describe('SendDispatcher', () => {
     expect(sent).toEqual([]);
   });
 
-  it('sends again what was not found while there is time, with the same Message-ID', async () => {
+  it('sends a message again that was not found before the deadline, with the same Message-ID', async () => {
     const job = await claimed(await accept(), { ambiguous: true, attempt: 2 });
     expect(ended(await run(job)).result.move?.to).toBe('successful');
     expect(sent).toHaveLength(1);
     expect(sent[0]).toContain(job.id);
   });
 
-  it('does not send after the deadline what was not found', async () => {
+  it('does not send a message after the deadline that was not found', async () => {
     const job = await claimed(await accept({ retry_limit_datetime: 0 }), {
       ambiguous: true,
       attempt: 2,
@@ -147,7 +147,7 @@ describe('SendDispatcher', () => {
     expect(sent).toEqual([]);
   });
 
-  it('takes what is found for sent, also after the deadline', async () => {
+  it('treats a found message as sent, even after the deadline', async () => {
     mail.findSent = () => Promise.resolve({ found: true, conclusive: true });
     const job = await claimed(await accept({ retry_limit_datetime: 0 }), {
       ambiguous: true,
@@ -158,11 +158,11 @@ describe('SendDispatcher', () => {
     expect(sent).toEqual([]);
   });
 
-  it('lets no content leave once the claim may be lost, and counts no attempt', async () => {
+  it('sends no content once the claim may be lost, and counts no attempt', async () => {
     let trusted = true;
     const lease = {
       handOff: () => {
-        trusted = false; // as when the process is paused right after it
+        trusted = false; // as if the process were paused right afterwards
         return Promise.resolve(true);
       },
       trusted: () => trusted,
@@ -171,11 +171,11 @@ describe('SendDispatcher', () => {
     expect(sent).toEqual([]);
   });
 
-  it('lets no end of a content leave once the claim may be lost: somebody else may have looked for it by then', async () => {
+  it('does not finish sending content once the claim may be lost, because another worker may have looked it up by then', async () => {
     let trusted = true;
     mail.send = async (_account, { messageIdHeader }, { onPhase }) => {
       onPhase('content');
-      trusted = false; // as when the database is out of reach during a long upload
+      trusted = false; // as if the database were unreachable during a long upload
       onPhase('confirmation');
       sent.push(messageIdHeader);
       throw new ProviderError('outcome-unknown', 'lost', { phase: 'confirmation' });
@@ -190,7 +190,7 @@ describe('SendDispatcher', () => {
     expect(sent).toEqual([]);
   });
 
-  describe('credentials that are refused', () => {
+  describe('refused credentials', () => {
     const REFUSED = new ProviderError('auth-invalid', '535 no', { phase: 'login' });
     const authenticate = () =>
       server.app.get(GrantConnections, { strict: false }).connect(
@@ -213,7 +213,7 @@ describe('SendDispatcher', () => {
     const settle = (job: SendJobRow, outcome: Outcome<SendResult>) =>
       database.transaction((sql) => dispatcher().record(sql, [{ job, ...outcome }]));
 
-    it('end the message and the grant', async () => {
+    it('end the message and make the grant invalid', async () => {
       mail.send = fails(REFUSED);
       const job = await claimed(await accept());
       const outcome = ended(await run(job));
@@ -222,7 +222,7 @@ describe('SendDispatcher', () => {
       expect(await grantStatus()).toBe('invalid');
     });
 
-    it('count for nothing when the user has authenticated again meanwhile', async () => {
+    it('have no effect when the user has authenticated again meanwhile', async () => {
       mail.send = async () => {
         await authenticate();
         throw REFUSED;
@@ -231,7 +231,7 @@ describe('SendDispatcher', () => {
       expect(await grantStatus()).toBe('valid');
     });
 
-    it('do not end a grant that was renewed before it was written down', async () => {
+    it('do not make a grant invalid that was renewed before the result was stored', async () => {
       mail.send = fails(REFUSED);
       const job = await claimed(await accept());
       const outcome = ended(await run(job));
@@ -241,7 +241,7 @@ describe('SendDispatcher', () => {
     });
   });
 
-  it('writes down what a server says, whatever bytes are in it', async () => {
+  it("stores a server's reason without the bytes that cannot be stored", async () => {
     mail.send = fails(new ProviderError('rejected', '550 no\0pe'));
     const id = await accept();
     const job = await claimed(id);

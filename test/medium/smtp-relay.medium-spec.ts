@@ -26,7 +26,7 @@ interface Taken {
   user: string | undefined;
 }
 
-/** A mail server with a login that takes mail from one domain. */
+/** A mail server with a login that accepts mail from one domain. */
 async function mailServer(options: SMTPServerOptions = {}) {
   const taken: Taken[] = [];
   const seen = { logins: 0, connections: 0 };
@@ -107,7 +107,7 @@ describe('SmtpRelay, settings', () => {
     expect(schema.safeParse(given).success).toBe(false);
   });
 
-  it('name the fields that are never shown', () => {
+  it('name the fields that must never be shown', () => {
     const { kind, secretSettings } = relay();
     expect([kind, secretSettings]).toEqual(['smtp', ['password']]);
   });
@@ -131,7 +131,7 @@ describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
     expect(seen.logins).toBe(2);
   });
 
-  it('delivers what was composed, line for line, under its login', async () => {
+  it('delivers a composed message line for line, under its login', async () => {
     const { port, taken } = await server();
     const mime = await compose({
       from: { name: 'Käthe', email: 'kaethe@ours.test' },
@@ -165,13 +165,13 @@ describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
     expect(taken).toMatchObject([
       { from: 'kaethe@ours.test', to: ['to@there.test'], user: 'relay by PLAIN' },
     ]);
-    // On the wire every line ends with CRLF (RFC 5321 2.3.8), the last one too.
+    // On the wire every line ends with CRLF (RFC 5321 2.3.8), including the last one.
     const lines = (bytes: Buffer | undefined) => bytes?.toString('latin1').trimEnd().split(/\r?\n/);
     expect(lines(taken[0]?.mime)).toEqual(lines(mime));
     expect(taken[0]?.mime.toString('latin1')).not.toMatch(/[^\r]\n/);
   });
 
-  it('asks whether it takes mail from an address, without sending any', async () => {
+  it('asks whether the service accepts mail from an address, without sending any', async () => {
     const { port, taken, seen } = await server();
     const one = relay();
     expect(await one.senderStatus(of(port), 'me@ours.test')).toEqual({
@@ -185,12 +185,12 @@ describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
       senderVerified: false,
       detail: '553 5.7.1 me@elsewhere.test is not one of your senders',
     });
-    // The connection it asked over is fit for a message.
+    // The connection of the question can be used for a message.
     await one.send(of(port), letter(undefined, { from: 'me@ours.test' }), controlOf().control);
     expect([taken.length, seen.connections]).toEqual([1, 2]);
   });
 
-  it('does not mistake a failed login or a failing server for an answer about the address', async () => {
+  it('does not take a failed login or a failing server for an answer about the address', async () => {
     const { port } = await server();
     const error = await failureOf(
       relay().senderStatus(of(port, { password: 'another' }), 'me@ours.test'),
@@ -209,7 +209,7 @@ describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
 describe('SmtpRelay', () => {
   afterEach(stopAll);
 
-  it('cannot be asked what it sent, nor to forget an address', async () => {
+  it('cannot look up what it sent, nor make the service forget an address', async () => {
     const one = relay();
     expect(await one.findSent()).toEqual({ found: false, conclusive: false });
     expect(await one.removeSender()).toBeUndefined();
@@ -259,7 +259,7 @@ describe('SmtpRelay', () => {
     }
   });
 
-  it('sends many at once, each once', async () => {
+  it('sends many messages at once, each only once', async () => {
     const { port, taken } = await mailServer();
     const one = relay();
     const messages = Array.from({ length: 60 }, () => letter(undefined, { from: 'me@ours.test' }));

@@ -115,7 +115,7 @@ describe('the look-up of advisories', () => {
       npm_config_cache: fs.mkdtempSync(path.join(os.tmpdir(), 'npm-')),
     });
 
-  it('passes when the registry knows of none', async () => {
+  it('passes when the registry knows no advisory', async () => {
     answer = (response) => response.end('{}');
     expect(await check()).toEqual({
       code: 0,
@@ -123,7 +123,7 @@ describe('the look-up of advisories', () => {
     });
   });
 
-  it('fails on a critical one about a production dependency, and names it', async () => {
+  it('fails on a critical advisory for a production dependency, and names it', async () => {
     answer = (response) => response.end(JSON.stringify({ nodemailer: [ADVISORY] }));
     const { code, output } = await check();
     expect({ code, output }).toEqual({
@@ -135,7 +135,7 @@ describe('the look-up of advisories', () => {
   });
 
   it.each<[string, (response: http.ServerResponse) => void]>([
-    ['refuses to tell', (response) => response.writeHead(405, { allow: 'GET' }).end()],
+    ['refuses the request', (response) => response.writeHead(405, { allow: 'GET' }).end()],
     ['does not answer', () => undefined],
     ['answers nonsense', (response) => response.end('<html>')],
   ])(
@@ -148,7 +148,7 @@ describe('the look-up of advisories', () => {
     },
   );
 
-  it('allows an advisory by its id until the end of a day', () => {
+  it('allows an advisory by its id until the end of a given day', () => {
     const output = JSON.stringify({
       vulnerabilities: { a: { via: [{ ...ADVISORY, name: 'a' }, 'b'] } },
     });
@@ -164,7 +164,7 @@ describe('the look-up of advisories', () => {
     expect(judge(output, [], '2026-06-01')).toMatchObject({ failing: [{ package: 'a' }] });
   });
 
-  it('has a list of allowed advisories with a reason and a day for each', () => {
+  it('requires a reason and a day for each allowed advisory', () => {
     expect(() => readAllowed()).not.toThrow();
     const file = path.join(os.tmpdir(), `allowed-${process.pid}.json`);
     fs.writeFileSync(file, '[{"id":"GHSA-aaaa-bbbb-cccc","reason":"","until":"2026-06-01"}]');

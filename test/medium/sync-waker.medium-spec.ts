@@ -34,7 +34,10 @@ describe('SyncWaker', () => {
     return server.close();
   });
 
-  /** A waker of its own over a database that may fail, with a connector that is told what to say. */
+  /**
+   * Starts a waker over a database that may fail, with a connector that reports changes for the
+   * test.
+   */
   function start(over: Pick<Database, 'query'> = database): void {
     const connector = {
       name: 'sandbox',
@@ -50,7 +53,7 @@ describe('SyncWaker', () => {
   }
   afterEach(() => waker.onModuleDestroy());
 
-  /** An account whose next look is far away. */
+  /** An account whose next sync pass is far away. */
   async function waiting(
     overrides: Parameters<typeof createAccount>[2] = {},
   ): Promise<TestAccount> {
@@ -75,7 +78,7 @@ describe('SyncWaker', () => {
     const [one, two, other] = [await waiting(), await waiting(), await waiting()];
     wakes.length = 0;
     for (const { email } of [one, two, one]) tell({ applicationId: application.id, email });
-    await until('both to be due', async () => (await isDue(one)) && (await isDue(two)));
+    await until('both accounts to be due', async () => (await isDue(one)) && (await isDue(two)));
     expect(await isDue(other)).toBe(false);
     await until('the wake', async () => wakes.length > 0);
     expect(wakes).toEqual(['sync']);
@@ -94,7 +97,7 @@ describe('SyncWaker', () => {
     expect(wakes).toEqual([]);
   });
 
-  it('writes it later when the database could not be reached', async () => {
+  it('stores the due time later when the database could not be reached', async () => {
     let failures = 1;
     start({
       query: (...arguments_) =>
@@ -104,11 +107,11 @@ describe('SyncWaker', () => {
     });
     const one = await waiting();
     tell({ applicationId: application.id, email: one.email });
-    await until('it to be due', () => isDue(one));
+    await until('the account to be due', () => isDue(one));
     expect(failures).toBeLessThan(0);
   });
 
-  it('writes what it has collected before the process ends', async () => {
+  it('stores what it has collected before the process ends', async () => {
     start();
     const one = await waiting();
     tell({ applicationId: application.id, email: one.email });

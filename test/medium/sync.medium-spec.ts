@@ -57,7 +57,7 @@ describe('MailboxSyncDispatcher', () => {
   const sync = async (account: TestAccount) =>
     ended(await syncAccount(server.app, dispatcher, account.id));
 
-  /** Puts a message into the account's inbox, from somebody elsewhere. */
+  /** Puts a message from another address into the account's inbox. */
   async function deliver(
     account: TestAccount,
     overrides: { mime?: Buffer; subject?: string; headers?: string[] } = {},
@@ -73,7 +73,7 @@ describe('MailboxSyncDispatcher', () => {
     return message.messageIdHeader;
   }
 
-  /** A dispatcher whose provider behaves like the sandbox but for some methods. */
+  /** A dispatcher whose provider behaves like the sandbox except for the given methods. */
   function dispatcherWith(overrides: Partial<MailPort>): MailboxSyncDispatcher {
     const mail: Pick<MailPort, 'listChanges'> = {
       listChanges: (...asked) => sandbox.listChanges(...asked),
@@ -172,14 +172,14 @@ describe('MailboxSyncDispatcher', () => {
     await sync(account);
     const [before, log] = [await messages(account), await changes(account)];
     await sync(account);
-    // As after a restore of an older cursor: everything comes again.
+    // As if an older cursor had been restored: all messages are listed again.
     await database.query(`update sync_job set cursor = null where account_id = $1`, [account.id]);
     await sync(account);
     expect(await messages(account)).toEqual(before);
     expect(await changes(account)).toEqual(log);
   });
 
-  it('follows flags, folders and removals', async () => {
+  it('follows changes of flags and folders, and removals', async () => {
     const account = await connect();
     const header = await deliver(account);
     await deliver(account);
@@ -208,7 +208,7 @@ describe('MailboxSyncDispatcher', () => {
     ]);
   });
 
-  it('keeps conversations together and gives a sent message the ids that were promised', async () => {
+  it('keeps threads together, and gives a sent message the ids that were promised', async () => {
     const account = await connect();
     const from = await asProvider(account);
     const [job, messageId, threadId] = [randomUUID(), randomUUID(), randomUUID()];
@@ -237,7 +237,7 @@ describe('MailboxSyncDispatcher', () => {
     ).toEqual([{ id: threadId }]);
   });
 
-  it('is not stopped by messages that cannot be parsed or stored as they are', async () => {
+  it('is not stopped by messages that cannot be parsed, or not stored unchanged', async () => {
     const account = await connect();
     const nested = Array.from(
       { length: 300 },
@@ -266,18 +266,18 @@ describe('MailboxSyncDispatcher', () => {
     expect(rows.at(-1)?.subject).toBe('after them');
   });
 
-  it('mirrors 1,000 messages, and continues where it was interrupted', async () => {
+  it('mirrors 1,000 messages, and continues after an interruption', async () => {
     const account = await connect();
     const to = await asProvider(account);
     const from = { ...to, email: 'bulk@elsewhere.test' };
-    // All at once they would wait for a connection longer than anybody is let wait.
+    // Sent all at once, they would exceed the time limit for a connection.
     let left = 1_000;
     const sender = async () => {
       while (left-- > 0) await sandbox.send(from, outgoing(from, [to.email]), sendControl());
     };
     await Promise.all(Array.from({ length: 20 }, sender));
     let batches = 0;
-    // The process dies between batches: the run neither ends nor is recorded.
+    // The process dies between batches: the run does not end, and no result is recorded.
     const crash = fakeLease({ trusted: () => ++batches <= 3 });
     expect(ended(await syncAccount(server.app, dispatcher, account.id, crash)).result).toEqual({
       kind: 'idle',
@@ -294,7 +294,7 @@ describe('MailboxSyncDispatcher', () => {
     );
   });
 
-  it('writes nothing once its claim is lost', async () => {
+  it('writes nothing after its claim is lost', async () => {
     const account = await connect();
     await sync(account);
     await deliver(account);
@@ -310,13 +310,13 @@ describe('MailboxSyncDispatcher', () => {
     expect(await messages(account)).toEqual([]);
   });
 
-  it('leaves a message unchanged whose write ended during the sync, and syncs again', async () => {
+  it('leaves a message unchanged whose write ended during the sync pass, and syncs again', async () => {
     const account = await connect();
     await deliver(account);
     await sync(account);
     const [message] = await messages(account);
     const late = await deliver(account);
-    // The look sees the flag as it was; the write of the API ends before it is stored.
+    // The pass reads the old flag. The provider write ends before the pass stores that flag.
     await database.query(
       `update sandbox_mailbox set modseq = modseq + 1 where address = $1`, [account.email]); // prettier-ignore
     await database.query(
@@ -349,7 +349,7 @@ describe('MailboxSyncDispatcher', () => {
     expect(await messages(account)).toHaveLength(2);
   });
 
-  it('runs again at once when the mailbox changed meanwhile, and only then', async () => {
+  it('runs again at once if the mailbox changed during the pass, and only then', async () => {
     const account = await connect();
     await sync(account);
     expect(await column<boolean>(account, 'j.run_at > now()')).toBe(true);
@@ -382,7 +382,7 @@ describe('MailboxSyncDispatcher', () => {
     );
   });
 
-  describe('tells subscribers', () => {
+  describe('notifies subscribers', () => {
     const subscribed = async (triggers: string[]) => {
       application = await createApplication(server.app);
       await database.query(
@@ -391,7 +391,7 @@ describe('MailboxSyncDispatcher', () => {
         [randomUUID(), application.id, triggers],
       );
     };
-    const told = async () =>
+    const notifications = async () =>
       (
         await database.query<{ body: Buffer }>(
           `select body from webhook_event where application_id = $1 order by id`,
@@ -405,7 +405,7 @@ describe('MailboxSyncDispatcher', () => {
           },
       );
 
-    it('of new messages, but not of those that were there before the account', async () => {
+    it('of new messages, but not of messages older than the account', async () => {
       await subscribed(['message.created', 'account.running']);
       const account = await connect({ settings: { sample_messages: true } });
       await database.query(
@@ -416,7 +416,7 @@ describe('MailboxSyncDispatcher', () => {
       await sync(account);
       await deliver(account);
       await sync(account);
-      const deltas = await told();
+      const deltas = await notifications();
       expect(deltas.map(({ type }) => type)).toEqual([
         'message.created',
         'account.running',
@@ -429,7 +429,7 @@ describe('MailboxSyncDispatcher', () => {
       });
     });
 
-    it('of refused credentials, and lets the account wait for its user', async () => {
+    it('of refused credentials, and makes the account wait for its user', async () => {
       await subscribed(['account.invalid']);
       const account = await connect({ settings: { password: 'wrong' } });
       expect((await sync(account)).result).toMatchObject({
@@ -439,7 +439,7 @@ describe('MailboxSyncDispatcher', () => {
       expect(await column(account, 'g.status')).toBe('invalid');
       expect(await column(account, 'g.sync_state')).toBe('invalid');
       expect((await sync(account)).result).toEqual({ kind: 'idle' });
-      expect((await told()).map(({ type }) => type)).toEqual(['account.invalid']);
+      expect((await notifications()).map(({ type }) => type)).toEqual(['account.invalid']);
     });
 
     it('of a mailbox that fails five times in a row, and of its recovery', async () => {
@@ -463,14 +463,14 @@ describe('MailboxSyncDispatcher', () => {
       await syncAccount(server.app, failing, account.id);
       expect(await column(account, 'g.sync_state')).toBe('running');
       expect(await column(account, 'j.failures')).toBe(6);
-      expect((await told()).map(({ type }) => type)).toEqual([
+      expect((await notifications()).map(({ type }) => type)).toEqual([
         'account.sync_error',
         'account.running',
       ]);
     });
   });
 
-  it('does nothing when the account is gone', async () => {
+  it('does nothing for a deleted account', async () => {
     const account = await connect();
     const job = {
       id: account.id,

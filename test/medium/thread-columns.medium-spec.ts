@@ -19,9 +19,9 @@ const FOLDERS = ['inbox', 'sent', 'archive', 'drafts', 'trash'].map((name) => ({
   name,
   displayName: name,
 }));
-const PLACES = ['inbox', 'inbox', 'sent', 'archive', 'drafts', 'trash'];
+const FOLDER_NAMES = ['inbox', 'inbox', 'sent', 'archive', 'drafts', 'trash'];
 
-describe('what threads store about their messages', () => {
+describe('the columns that threads store about their messages', () => {
   let server: TestApp;
   let account: TestAccount;
 
@@ -31,15 +31,16 @@ describe('what threads store about their messages', () => {
   });
   afterAll(() => server.close());
 
-  /** What the provider has: by its id, which changes with the folder. */
+  /** The messages at the provider, by an id that changes with the folder. */
   const present = new Map<string, RemoteMessage & { number: number }>();
   let [cursor, count] = [0, 0];
   const anyOf = <T>(list: readonly T[]) => list[randomInt(list.length)] as T;
   const idOf = (number: number) => `<${number}@random.test>`;
 
   function arrival(): RemoteMessage {
-    const [number, folder] = [(count += 1), anyOf(PLACES)];
-    // Answers to several make one conversation of theirs, and some answer what comes later or never.
+    const [number, folder] = [(count += 1), anyOf(FOLDER_NAMES)];
+    // A reply to several messages makes their threads one. Some replies are to messages that arrive
+    // later or never.
     const answered = Array.from({ length: randomInt(3) }, () => idOf(1 + randomInt(count + 5)));
     const lines = [
       `From: ${folder === 'sent' || randomInt(5) === 0 ? account.email : `p${randomInt(9)}@elsewhere.test`}`,
@@ -65,8 +66,8 @@ describe('what threads store about their messages', () => {
     return message;
   }
 
-  /** What has happened at the provider: mail arrived, flags changed, messages moved or went. */
-  function happenings(): Pick<MailChanges, 'messages' | 'removed'> {
+  /** Changes at the provider: new mail, changed flags, and moved or deleted messages. */
+  function changesAtProvider(): Pick<MailChanges, 'messages' | 'removed'> {
     const changes = { messages: [] as RemoteMessage[], removed: [] as string[] };
     for (let number = 1 + randomInt(4); number > 0; number -= 1) changes.messages.push(arrival());
     const others = [...present.values()].filter((one) => !changes.messages.includes(one));
@@ -77,7 +78,7 @@ describe('what threads store about their messages', () => {
         changes.removed.push(one.providerId);
       }
       if (kind === 2) continue;
-      const folder = kind === 1 ? anyOf(PLACES) : (one.folderIds[0] ?? '');
+      const folder = kind === 1 ? anyOf(FOLDER_NAMES) : (one.folderIds[0] ?? '');
       const providerId = kind === 1 ? `${folder}/${one.number}/${cursor}` : one.providerId;
       const moved = {
         ...one,
@@ -92,8 +93,8 @@ describe('what threads store about their messages', () => {
     return changes;
   }
 
-  async function look(): Promise<void> {
-    const changes = happenings();
+  async function syncPass(): Promise<void> {
+    const changes = changesAtProvider();
     let left = true;
     const listChanges = async (_: unknown, asked: MailLook): Promise<MailChanges> => {
       const mine = left ? changes : { messages: [], removed: [] };
@@ -108,10 +109,10 @@ describe('what threads store about their messages', () => {
     await syncAccount(server.app, server.app.get(MailboxSyncDispatcher), account.id);
   }
 
-  it('is right after every batch of random arrivals, flags, moves, merges, drafts and deletions', async () => {
+  it('are correct after every batch of random arrivals, flags, moves, merges, drafts and deletions', async () => {
     const database = server.app.get(Database);
     for (let round = 0; round < ROUNDS; round += 1) {
-      await look();
+      await syncPass();
       await expectThreadsRefreshed(database);
     }
     const [seen] = await database.query<{ messages: number; threads: number }>(

@@ -32,10 +32,13 @@ describe('access tokens', () => {
   let box: SecretBox;
   let application: TestApplication;
   let pools: Database[] = [];
-  /** Access tokens the mailbox takes no more, whatever the issuer says. */
+  /** Access tokens that the mailbox refuses, whatever the issuer reports. */
   const refusedTokens = new Set<string>();
 
-  /** A mailbox that lets in whoever the issuer knows: it asks for the user of a token, as mail servers do. */
+  /**
+   * A mailbox that accepts every user the issuer knows. Like mail servers, it asks the issuer for
+   * the user of a token.
+   */
   async function login({
     accessToken = '',
     email,
@@ -100,7 +103,7 @@ describe('access tokens', () => {
       })
       .expect(200);
 
-  /** Another process: a pool, a registry and a refresher of its own. */
+  /** Starts another process: a pool, a registry and a refresher. */
   function startProcess() {
     const database = new Database({
       url: server.database.url,
@@ -131,7 +134,9 @@ describe('access tokens', () => {
     return { store, load, use };
   }
 
-  /** A grant whose access token expires so many milliseconds from now; it was given for an hour. */
+  /**
+   * A grant whose access token expires in `leftMs` milliseconds. The token was issued for an hour.
+   */
   async function signedIn(leftMs: number) {
     const email = `${randomUUID()}@example.test`;
     const issued = await issuer.tokens(email);
@@ -176,7 +181,7 @@ describe('access tokens', () => {
   };
   const errorOf = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
-  it('are used as they are while they last', async () => {
+  it('are used unchanged until they expire', async () => {
     const { load, use } = startProcess();
     const { id, tokens } = await signedIn(HOUR_MS / 2);
     const account = await load(id);
@@ -212,7 +217,7 @@ describe('access tokens', () => {
     expect(new Set(used)).toEqual(new Set([now.tokens.accessToken]));
   });
 
-  it('reach callers that have loaded the account before the refresh', async () => {
+  it('reach callers that loaded the account before the refresh', async () => {
     const { load, use } = startProcess();
     const { id } = await signedIn(60_000);
     const account = await load(id);
@@ -220,7 +225,7 @@ describe('access tokens', () => {
     expect(await refreshesBy(async () => expect(await use(account)).toBe(first))).toBe(0);
   });
 
-  it('are refreshed by another process when the one that began has died', async () => {
+  it('are refreshed by another process when the first one has died', async () => {
     const [dead, alive] = [startProcess(), startProcess()];
     const { id } = await signedIn(-1_000);
     expect(await dead.store.lease(id, 1)).not.toBeNull();
@@ -263,13 +268,13 @@ describe('access tokens', () => {
       reason: expect.stringContaining('invalid_grant'),
       leased: false,
     });
-    const told = await rowsOf(server, 'select 1 from webhook_event where application_id = $1', [
+    const events = await rowsOf(server, 'select 1 from webhook_event where application_id = $1', [
       application.id,
     ]);
-    expect(told).toHaveLength(1);
+    expect(events).toHaveLength(1);
   });
 
-  it('are lost when the answer to a refresh was lost, and the user has to sign in again', async () => {
+  it('are lost when the response to a refresh is lost, and the user has to sign in again', async () => {
     const { load, use } = startProcess();
     const { id, tokens } = await signedIn(60_000);
     await use(await load(id));
@@ -294,14 +299,14 @@ describe('access tokens', () => {
     expect(await startProcess().use(account)).toBe((await stored(id)).tokens.accessToken);
   });
 
-  it('are used until they expire while the issuer is away', async () => {
+  it('are used until they expire while the issuer is unavailable', async () => {
     const { load, use } = startProcess();
     const { id, tokens } = await signedIn(60_000);
     await issuer.setOutage(503);
     expect(await use(await load(id))).toBe(tokens.accessToken);
   });
 
-  it('leave the grant valid when the application has taken its integration away', async () => {
+  it('leave the grant valid when the application has deleted its integration', async () => {
     const { load, use } = startProcess();
     const { id } = await signedIn(-1_000);
     await request(server.url)
@@ -326,7 +331,7 @@ describe('access tokens', () => {
     expect((await stored(id)).version).toBe(2);
   });
 
-  it('are not refreshed again and again for a mailbox that refuses new ones too', async () => {
+  it('are not refreshed repeatedly for a mailbox that refuses new ones too', async () => {
     const { load, use } = startProcess();
     const { id } = await signedIn(HOUR_MS);
     const account = { ...(await load(id)), email: 'somebody-else@example.test' };
@@ -349,7 +354,7 @@ describe('access tokens', () => {
         .set(application.basic)
         .send({ provider: 'imap', settings });
 
-    it('are exchanged, verified and stored, and never shown', async () => {
+    it('are requested, verified and stored, and never shown', async () => {
       const email = `${randomUUID()}@example.test`;
       const { refreshToken } = await issuer.tokens(email);
       const response = await connect({ email, refresh_token: refreshToken });
@@ -388,7 +393,7 @@ describe('access tokens', () => {
     });
 
     it.each<[string, (email: string) => Promise<object>, number, string]>([
-      ['that is not good', async (email) => ({ email, refresh_token: 'x' }), 400, 'invalid_grant'],
+      ['that is not valid', async (email) => ({ email, refresh_token: 'x' }), 400, 'invalid_grant'],
       [
         'that is empty',
         async (email) => ({ email, refresh_token: '' }),
@@ -396,7 +401,7 @@ describe('access tokens', () => {
         'settings.refresh_token',
       ],
       [
-        "of somebody else's mailbox",
+        "of another user's mailbox",
         async (email) => ({
           email,
           refresh_token: (await issuer.tokens('eve@example.test')).refreshToken,
@@ -404,17 +409,20 @@ describe('access tokens', () => {
         400,
         'refused the credentials',
       ],
-    ])('are refused with one %s, and nothing is stored', async (_, settings, status, words) => {
-      const email = `${randomUUID()}@example.test`;
-      const response = await connect(await settings(email));
-      expect([response.status, response.body.error.message]).toEqual([
-        status,
-        expect.stringContaining(words),
-      ]);
-      expect(await rowsOf(server, 'select 1 from "grant" where email = $1', [email])).toEqual([]);
-    });
+    ])(
+      'are refused for a refresh token %s, and nothing is stored',
+      async (_, settings, status, words) => {
+        const email = `${randomUUID()}@example.test`;
+        const response = await connect(await settings(email));
+        expect([response.status, response.body.error.message]).toEqual([
+          status,
+          expect.stringContaining(words),
+        ]);
+        expect(await rowsOf(server, 'select 1 from "grant" where email = $1', [email])).toEqual([]);
+      },
+    );
 
-    it('are refused where the integration knows no OAuth', async () => {
+    it('are refused if the integration has no OAuth', async () => {
       await request(server.url)
         .patch('/connect/integrations/imap')
         .set(application.basic)
@@ -425,13 +433,13 @@ describe('access tokens', () => {
       expect(response.body.error.message).toContain('do not sign in by OAuth');
     });
 
-    it('answer 503 while the issuer is away', async () => {
+    it('cause a 503 while the issuer is unavailable', async () => {
       await issuer.setOutage(503);
       expect((await connect({ email: 'ada@example.test', refresh_token: 'x' })).status).toBe(503);
     });
   });
 
-  it('of an account that is disconnected are revoked', async () => {
+  it('of a disconnected account are revoked', async () => {
     const { id, tokens } = await signedIn(HOUR_MS);
     await request(server.url).delete(`/connect/grants/${id}`).set(application.basic).expect(200);
     await until('the issuer to refuse the token', async () => {

@@ -27,7 +27,7 @@ describe('WebhookDispatcher', () => {
 
   beforeAll(async () => {
     clock = new TestClock();
-    // No engine: the tests claim and settle themselves.
+    // There is no engine. The tests claim and settle rows themselves.
     server = await startTestApp({ ROLES: 'api' }, { clock });
     dispatcher = server.app.get(WebhookDispatcher, { strict: false });
     database = server.app.get(Database);
@@ -50,7 +50,7 @@ describe('WebhookDispatcher', () => {
     return steps.claim(row?.id ?? '', { attempt });
   }
 
-  /** One attempt, with what the engine does around it. */
+  /** Makes one attempt, and settles it as the engine does. */
   async function attempt(job: HookJobRow) {
     const outcome = ended(await steps.run(job));
     await steps.settle(job, outcome);
@@ -142,13 +142,13 @@ describe('WebhookDispatcher', () => {
       /connection broke/,
       [4, 6],
     ],
-  ])('repeats after %s and records why', async (_, behave, status, detail, [least, most]) => {
+  ])('retries after %s, and records why', async (_, behave, status, detail, [least, most]) => {
     receiver.behave = behave;
     const id = await createWebhook(server.app, application, receiver.origin);
     await happen(server.app, application);
     const job = await claimOne(id);
     const { next, result } = await attempt(job);
-    if (next.kind !== 'again') throw new Error('it was given up');
+    if (next.kind !== 'again') throw new Error('the delivery was given up');
     const pause = (next.at.getTime() - clock.now().getTime()) / 1000;
     expect(pause).toBeGreaterThanOrEqual(least);
     expect(pause).toBeLessThanOrEqual(most);
@@ -166,10 +166,10 @@ describe('WebhookDispatcher', () => {
       failingSince: clock.now(),
       failures: 1,
     });
-    expect(receiver.received).toHaveLength(1); // no redirect was followed
+    expect(receiver.received).toHaveLength(1); // the redirect was not followed
   });
 
-  it('sends the same bytes and the same id again, with a new time', async () => {
+  it('sends the same bytes and the same id again, with a new timestamp', async () => {
     receiver.behave = answer(500);
     const id = await createWebhook(server.app, application, receiver.origin);
     await happen(server.app, application);
@@ -185,7 +185,7 @@ describe('WebhookDispatcher', () => {
     ).toBe(300);
   });
 
-  it('gives up on a receiver that hangs after ten seconds, and meanwhile delivers to others', async () => {
+  it('ends an attempt after ten seconds without a response, and delivers to others meanwhile', async () => {
     receiver.behave = () => undefined;
     const other = await Receiver.start();
     try {
@@ -212,7 +212,7 @@ describe('WebhookDispatcher', () => {
     }
   });
 
-  it('gives the row back when the process stops', async () => {
+  it('releases the row when the process stops', async () => {
     receiver.behave = () => abort.abort(new Error('stopping'));
     const abort = new AbortController();
     const id = await createWebhook(server.app, application, receiver.origin);
@@ -220,7 +220,7 @@ describe('WebhookDispatcher', () => {
     expect(await steps.run(await claimOne(id), { signal: abort.signal })).toBeNull();
   });
 
-  it('becomes failing after 15 minutes of only failures, failed after 72 hours, and stops', async () => {
+  it('makes a webhook failing after 15 minutes of failures only, failed after 72 hours, and then stops', async () => {
     receiver.behave = answer(500);
     const id = await createWebhook(server.app, application, receiver.origin);
     await happen(server.app, application);
@@ -236,7 +236,7 @@ describe('WebhookDispatcher', () => {
     expect(await step(14 * MINUTE, 2)).toBe('active');
     expect(await step(2 * MINUTE, 3)).toBe('failing');
     expect(await step(71 * HOUR, 4)).toBe('failing');
-    // what happens while it fails is still queued for it
+    // events are still queued for a failing webhook
     expect(await happen(server.app, application)).toBe(true);
     expect(await step(HOUR, 5)).toBe('failed');
     const before = receiver.posted.length;
@@ -249,7 +249,7 @@ describe('WebhookDispatcher', () => {
       outcome: 'dropped',
       detail: expect.stringContaining('failed'),
     });
-    // what happens afterwards is stored, but not queued
+    // later events are stored, but not queued
     expect(await happen(server.app, application)).toBe(false);
     const [events] = await database.query<{ count: number }>(
       'select count(*)::int as count from webhook_event where application_id = $1',
@@ -258,7 +258,7 @@ describe('WebhookDispatcher', () => {
     expect(events?.count).toBe(3);
   });
 
-  it('recovers with the first success', async () => {
+  it('lets a failing webhook recover with the first success', async () => {
     const id = await createWebhook(server.app, application, receiver.origin, {
       state: 'failing',
       failingSince: new Date(clock.now().getTime() - 71 * HOUR),
@@ -280,7 +280,7 @@ describe('WebhookDispatcher', () => {
     expect((await webhookRow(id))?.state).toBe('failed');
   });
 
-  it('drops what comes due while the webhook is inactive, without calling it', async () => {
+  it('drops deliveries that become due while the webhook is inactive, without calling it', async () => {
     const id = await createWebhook(server.app, application, receiver.origin);
     await happen(server.app, application);
     await database.query(`update webhook set state = 'inactive' where id = $1`, [id]);
@@ -292,7 +292,7 @@ describe('WebhookDispatcher', () => {
     expect(await webhookRow(id)).toMatchObject({ state: 'inactive', failures: 0 });
   });
 
-  it('refuses a private address even if it was stored, and counts it as a failure', async () => {
+  it('refuses a stored private address, and counts it as a failure', async () => {
     const id = await createWebhook(server.app, application, 'http://10.0.0.1/');
     await happen(server.app, application);
     expect(await attempt(await claimOne(id))).toMatchObject({
@@ -301,7 +301,7 @@ describe('WebhookDispatcher', () => {
     });
   });
 
-  it('has nothing to do for a deleted webhook, and drops an event that is gone', async () => {
+  it('does nothing for a deleted webhook, and drops a deleted event', async () => {
     const id = await createWebhook(server.app, application, receiver.origin);
     await happen(server.app, application);
     const job = await claimOne(id);
@@ -315,7 +315,7 @@ describe('WebhookDispatcher', () => {
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('counts neither our own errors nor deaths of its worker against the receiver', async () => {
+  it('counts neither our own errors nor crashes of its worker against the receiver', async () => {
     const id = await createWebhook(server.app, application, receiver.origin);
     await happen(server.app, application);
     const job = await claimOne(id);

@@ -118,9 +118,9 @@ export function describeCalendars(
         randomUUID(),
         weekly,
       );
-      const place = { series, start: '20300325T080000Z' };
-      const changed = await calendar.writeInstance(one, place, movedInstance, plainInstance);
-      expect(await calendar.writeInstance(one, place, movedInstance, plainInstance)).toEqual(
+      const occurrence = { series, start: '20300325T080000Z' };
+      const changed = await calendar.writeInstance(one, occurrence, movedInstance, plainInstance);
+      expect(await calendar.writeInstance(one, occurrence, movedInstance, plainInstance)).toEqual(
         changed,
       );
       await calendar.updateEvent(
@@ -131,11 +131,13 @@ export function describeCalendars(
       );
       await calendar.resetInstance(one, changed.providerId);
       await calendar.resetInstance(one, changed.providerId);
-      await calendar.deleteInstance(one, place);
-      await calendar.deleteInstance(one, place);
+      await calendar.deleteInstance(one, occurrence);
+      await calendar.deleteInstance(one, occurrence);
       await calendar.deleteEvent(one, series);
-      expect(await codeOf(calendar.writeInstance(one, place, movedInstance))).toBe('not-found');
-      await calendar.deleteInstance(one, place);
+      expect(await codeOf(calendar.writeInstance(one, occurrence, movedInstance))).toBe(
+        'not-found',
+      );
+      await calendar.deleteInstance(one, occurrence);
       await calendar.resetInstance(one, changed.providerId);
     });
 
@@ -293,11 +295,13 @@ export function describeEventChanges(
         randomUUID(),
         weekly,
       );
-      const places = ['20300318T080000Z', '20300325T080000Z', '20300401T070000Z'].map((start) => ({
-        series,
-        start,
-      }));
-      const [, second, third] = places;
+      const occurrences = ['20300318T080000Z', '20300325T080000Z', '20300401T070000Z'].map(
+        (start) => ({
+          series,
+          start,
+        }),
+      );
+      const [, second, third] = occurrences;
       // Each write is made twice, and all of them at the same time.
       await Promise.all([
         calendar.writeInstance(one, second!, movedInstance, plainInstance),
@@ -356,22 +360,22 @@ export function describeEventChanges(
         randomUUID(),
         weekly,
       );
-      const place = { series, start: '20300325T080000Z' };
+      const occurrence = { series, start: '20300325T080000Z' };
       await calendar.writeInstance(
         one,
-        place,
+        occurrence,
         { ...plainInstance, title: 'Theirs' },
         plainInstance,
       );
       await calendar.writeInstance(
         one,
-        place,
+        occurrence,
         { ...plainInstance, location: 'Ours' },
         plainInstance,
       );
       const both = calendar.writeInstance(
         one,
-        place,
+        occurrence,
         { ...plainInstance, title: 'Ours' },
         plainInstance,
       );
