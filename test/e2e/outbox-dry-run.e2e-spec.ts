@@ -107,7 +107,7 @@ describe('a dry run', () => {
     expect({ size: planned.body.size, recipients: planned.body.recipients }).toEqual(stored);
   });
 
-  it('plans one attempt without a retry limit, and every attempt of seven days with the longest one', async () => {
+  it('plans one attempt for a retry limit of 0, and every attempt for a retry limit of seven days', async () => {
     const sendAt = inSeconds(3600);
     const single = await plan({ to: [bo], send_at: sendAt, retry_limit_datetime: 0 });
     expect(single.body.retry_limit_datetime).toBe(0);

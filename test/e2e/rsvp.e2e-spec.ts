@@ -145,7 +145,7 @@ describe('meetings by email', () => {
       expect((await call('delete', `/calendars/${calendar.id}`, bo).send({})).status).toBe(400);
     });
 
-    it('follows the organizer\'s latest message, regardless of the order of arrival', async () => {
+    it("follows the organizer's latest message, regardless of the order of arrival", async () => {
       const uid = newUid();
       const later = ['SEQUENCE:2', 'DTSTAMP:20260103T000000Z', 'DTSTART:20300602T100000Z', 'DTEND:20300602T110000Z'];
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, later)));

@@ -357,7 +357,7 @@ describe('POST /send', () => {
   describe('with raw MIME', () => {
     const header = () => [`From: Ada <${ada.email}>`, 'To: Bo <bo@elsewhere.test>', 'Subject: Raw'];
 
-    it('sends the message unchanged except for removed Bcc and added missing headers, and keeps its Message-ID', async () => {
+    it('sends the message as it is, but removes Bcc and adds missing headers, and keeps its Message-ID', async () => {
       const own = `<own-${createHash('md5').update(ada.id).digest('hex')}@there.test>`;
       const lines = [
         ...header(),
