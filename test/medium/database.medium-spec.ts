@@ -21,7 +21,7 @@ const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nod
 const isScanOf = (table: string) => (node: Plan) =>
   node['Node Type'].includes('Scan') && node['Relation Name'] === table;
 
-describe('connections to the database', () => {
+describe('the database layer', () => {
   let server: TestApp;
   const pools: SqlPool[] = [];
   const pool = (steadyPlans = false) => {
@@ -43,7 +43,7 @@ describe('connections to the database', () => {
     await server.close();
   });
 
-  it('fail the transaction but not the process when they break in the middle of it', async () => {
+  it('fails the transaction but not the process when a connection breaks in the middle of it', async () => {
     const [sql, other] = [pool(), pool()];
     const broken = sql.transaction(async (inside) => {
       const [row] = await inside.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -105,7 +105,7 @@ describe('connections to the database', () => {
     expect(read).toBeLessThan(200);
   });
 
-  it('limit every wait, including those of the ORM', async () => {
+  it('limits every wait, including those of the ORM', async () => {
     const limits = `
       select name, setting::int as ms from pg_settings
       where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout') order by name`;

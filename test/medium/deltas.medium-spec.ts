@@ -173,7 +173,7 @@ describe('the change log', () => {
     expect(sequence).toEqual({ cache: 1, step: 1 });
   });
 
-  it('reads by the index of the account, however long the log is', async () => {
+  it("reads through the account's index, no matter how long the log is", async () => {
     const by = account();
     await database.query(
       `insert into change (account_id, object, object_id, event)
@@ -269,7 +269,7 @@ describe('the change log', () => {
       for (const cursor of [second, '0']) expect(await ids(by, cursor)).toEqual([late]);
     });
 
-    it('of a reader of some types do not expire with changes of others', async () => {
+    it('of a reader of some types do not expire with changes of other types', async () => {
       const by = await connected();
       await write(database, change(by, newId(), 'event'));
       const { end } = await read(by, '0', ['event']);

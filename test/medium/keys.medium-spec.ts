@@ -101,7 +101,7 @@ describe('encryption keys', () => {
     expect(await workers()).toBe(0);
   });
 
-  it('of an older version are recognised by the encrypted rows themselves', async () => {
+  it('that an older version used are recognised by the encrypted rows themselves', async () => {
     const app = await start([oldKey]);
     await createAccount(app, await createApplication(app));
     await stop(app);
@@ -184,8 +184,8 @@ describe('encryption keys', () => {
     expect((await ready(await start([oldKey]))).problem).toContain('lacks "next"');
   });
 
-  describe('are replaced by the newest one', () => {
-    it('only when every running process of any role has the newest one', async () => {
+  describe('re-encryption with the newest key', () => {
+    it('requires that every running process of any role has the newest key', async () => {
       const api = await start([oldKey], 'api');
       const worker = await start([oldKey, nextKey], 'worker');
       await createApplication(api);
@@ -202,14 +202,14 @@ describe('encryption keys', () => {
       expect((await ready(worker)).status).toBe(200);
     });
 
-    it('but not while a process has different bytes under the same id', async () => {
+    it('is refused while a process has different bytes under the same id', async () => {
       await start([oldKey, newKey('next')]);
       await expect(carillon([nextKey, oldKey], 'keys', 'reseal')).rejects.toThrow(
         'has different bytes under "next"',
       );
     });
 
-    it('only if the newest one has the bytes of earlier encryptions, even with --force', async () => {
+    it('requires that the newest key has the bytes of earlier encryptions, even with --force', async () => {
       await stop(await start([nextKey, oldKey]));
       const other = [newKey('next'), oldKey];
       for (const flags of [[], ['--force']])
@@ -218,7 +218,7 @@ describe('encryption keys', () => {
         );
     });
 
-    it('and a process that starts meanwhile without the newest one is not ready', async () => {
+    it('keeps a process that starts meanwhile without the newest key from being ready', async () => {
       const running = await start([oldKey, nextKey]);
       await createApplication(running);
       const box = new SecretBox(loadConfig(environment([nextKey, oldKey])).encryptionKeys);
@@ -226,14 +226,14 @@ describe('encryption keys', () => {
       expect((await ready(await start([oldKey]))).problem).toContain('lacks "next"');
     });
 
-    it('but not while a worker of an older version runs, because it does not report its keys', async () => {
+    it('is refused while a worker of an older version runs, because it does not report its keys', async () => {
       await sql.query(`insert into worker (host, pid) values ('old-host', 7)`);
       await expect(carillon([nextKey, oldKey], 'keys', 'reseal')).rejects.toThrow(
         'old-host, process 7 (worker)',
       );
     });
 
-    it('while processes exist that were silent for over a minute, and with --force while others exist', async () => {
+    it('ignores processes that were silent for over a minute, and with --force all others too', async () => {
       await start([oldKey]);
       await carillon([nextKey, oldKey], 'keys', 'reseal', '--force');
       await sql.query(`update running_process set seen_at = now() - interval '61 s'`);
@@ -241,7 +241,7 @@ describe('encryption keys', () => {
       await carillon([nextKey, oldKey], 'keys', 'reseal');
     });
 
-    it('with only a fingerprint of each key in the database', async () => {
+    it('stores only a fingerprint of each key in the database', async () => {
       await start([oldKey]);
       const rows = JSON.stringify([
         await sql.query('select * from running_process'),

@@ -12,7 +12,7 @@ import { createWebhook, happen } from '../support/webhook-fixture.ts';
  * A worker that settles a row locks the queue row first, then the account or the webhook. All other
  * code must lock in the same order.
  */
-describe('the lock order prevents deadlocks', () => {
+describe('removals under concurrent work', () => {
   let server: TestApp;
   let application: TestApplication;
   let sql: Database;
@@ -31,7 +31,7 @@ describe('the lock order prevents deadlocks', () => {
       return (await sql.query(waiting)).length > 0;
     });
 
-  it('when an account is removed while a worker finds its credentials refused', async () => {
+  it('cause no deadlock when a worker finds the credentials of the removed account refused', async () => {
     const ada = await createAccount(server.app, application);
     const message = { to: [{ email: 'bo@example.test' }] };
     const { body } = await request(server.url)
@@ -50,7 +50,7 @@ describe('the lock order prevents deadlocks', () => {
     expect(await sql.query('select 1 from "grant" where id = $1', [ada.id])).toEqual([]);
   });
 
-  it('when a webhook is removed while a worker finds it failing', async () => {
+  it('cause no deadlock when a worker finds the removed webhook failing', async () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
     await happen(server.app, application);
     let removing: PromiseLike<request.Response> | undefined;
@@ -71,7 +71,7 @@ describe('the lock order prevents deadlocks', () => {
     expect(await sql.query('select 1 from webhook where id = $1', [webhookId])).toEqual([]);
   });
 
-  it('and refuses a message for an account that is being removed, without a server error', async () => {
+  it('make a new message for the account fail without a server error', async () => {
     const ada = await createAccount(server.app, application);
     const message = { to: [{ email: 'bo@example.test' }] };
     let posting: PromiseLike<request.Response> | undefined;
@@ -88,7 +88,7 @@ describe('the lock order prevents deadlocks', () => {
     expect(await sql.query('select 1 from send_job where account_id = $1', [ada.id])).toEqual([]);
   });
 
-  it('and deletes the queued deliveries of a removed webhook', async () => {
+  it('delete the queued deliveries of a webhook', async () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
     await happen(server.app, application);
     const queued = () => sql.query('select from hook_job where webhook_id = $1', [webhookId]);
@@ -100,7 +100,7 @@ describe('the lock order prevents deadlocks', () => {
     expect(await queued()).toEqual([]);
   });
 
-  it('and lets events neither wait nor fail during the removal of a webhook', async () => {
+  it('neither delay nor fail events for the webhook', async () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
     await sql.transaction(async (removing) => {
       await removing.query('delete from webhook where id = $1', [webhookId]);

@@ -489,14 +489,14 @@ describe('the mirror', () => {
     });
   });
 
-  describe('records in the change log', () => {
+  describe('change log entries', () => {
     const since = async (length: number) => (await logged()).slice(length).toSorted();
     const withFile = mime(
       { 'Message-ID': '<f@x>', 'Subject': 'menu', 'From': 'a@x.test', 'Content-Type': 'multipart/mixed; boundary=b' },
       '--b\r\nContent-Type: text/plain\r\n\r\nSee.\r\n--b\r\nContent-Type: text/plain; name=m.txt\r\nContent-Disposition: attachment; filename=m.txt\r\n\r\nSoup.\r\n--b--',
     ); // prettier-ignore
 
-    it('files together with their message, and a thread with its first and last message', async () => {
+    it('cover files together with their message, and a thread with its first and last message', async () => {
       await syncPass({ messages: [] });
       const length = (await logged()).length;
       await syncPass({
@@ -509,7 +509,7 @@ describe('the mirror', () => {
       expect(await since(length + 4)).toEqual(['file delete', 'message delete', 'thread delete']);
     });
 
-    it('a removal and a creation when a draft becomes a message, and the reverse', async () => {
+    it('are a removal and a creation when a draft becomes a message, and the reverse', async () => {
       await syncPass({ messages: [message('Drafts/1')] });
       const length = (await logged()).length;
       expect(await logged()).not.toContain('thread create');

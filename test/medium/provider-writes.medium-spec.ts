@@ -417,7 +417,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(await row(calendar.job)).toBeUndefined();
   });
 
-  it('merges its object with the row that the mirror has made of it meanwhile', async () => {
+  it('merges a created calendar with the row that the mirror has made of it meanwhile', async () => {
     const calendar = await createCalendar();
     const job = await queue.claim(calendar.job);
     const outcome = await run(job);

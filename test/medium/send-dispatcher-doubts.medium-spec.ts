@@ -22,7 +22,7 @@ describe('SendDispatcher: unknown outcomes', () => {
       send.server.lookUp = { found: false, conclusive: false };
     });
 
-    it('cause three look-ups, 15, 60 and 180 s after they began, then a repeated send that is reported', async () => {
+    it('looks up three times, 15, 60 and 180 s after the unknown outcome, then sends again and reports that', async () => {
       const id = await send.accept();
       expect(await send.toTheEnd(id)).toEqual([0, 15, 60, 180, 180]);
       expect(await rules(id)).toEqual([
@@ -37,7 +37,7 @@ describe('SendDispatcher: unknown outcomes', () => {
       expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
     });
 
-    it('end the message instead if the server is configured to fail it', async () => {
+    it('fails the message instead if the server is configured so', async () => {
       send.onUnknown = 'fail';
       const id = await send.accept();
       expect(await send.toTheEnd(id)).toEqual([0, 15, 60, 180]);
@@ -53,7 +53,7 @@ describe('SendDispatcher: unknown outcomes', () => {
       ['resend', 'fail', 'successful'],
       ['fail', 'resend', 'failed'],
     ])(
-      "follow the message's setting (%s) rather than the server's (%s)",
+      "follows the message's setting (%s) rather than the server's (%s)",
       async (message, server, status) => {
         send.onUnknown = server as 'fail';
         const id = await send.accept({}, { on_unknown: message });
@@ -62,14 +62,14 @@ describe('SendDispatcher: unknown outcomes', () => {
       },
     );
 
-    it('cause no send after the deadline, but look-ups until then', async () => {
+    it('sends nothing after the deadline, but looks up until then', async () => {
       const id = await send.accept({ retry_limit_datetime: 0 });
       expect(await send.toTheEnd(id)).toEqual([0, 15, 60, 180]);
       expect(send.server.taken).toHaveLength(1);
       expect(await send.job(id)).toMatchObject({ status: 'failed' });
     });
 
-    it('cause no send when the deadline comes between the decision and the send', async () => {
+    it('sends nothing if the deadline comes between the decision and the send', async () => {
       const id = await send.accept();
       for (let made = 0; made < 4; made += 1) await send.steps.attempt(id);
       send.clock.advance(86_400_000 + 61_000);
@@ -80,7 +80,7 @@ describe('SendDispatcher: unknown outcomes', () => {
       );
     });
 
-    it('end when a later look-up finds the message', async () => {
+    it('believes a later look-up that finds the message', async () => {
       const id = await send.accept();
       await send.steps.attempt(id);
       await send.steps.attempt(id);
@@ -90,7 +90,7 @@ describe('SendDispatcher: unknown outcomes', () => {
       expect(send.server.taken).toHaveLength(1);
     });
 
-    it('block cancelling and editing, even while the message waits to be sent again', async () => {
+    it('refuses to cancel or edit the message, even while it waits to be sent again', async () => {
       const id = await send.accept();
       for (let made = 0; made < 4; made += 1) {
         await send.steps.attempt(id);
@@ -99,7 +99,7 @@ describe('SendDispatcher: unknown outcomes', () => {
       }
     });
 
-    it('remain when the repeated send fails: no cancellation, and the final reason says what is unknown', async () => {
+    it('keeps the outcome unknown when the repeated send fails: no cancellation, and the final reason says what is unknown', async () => {
       const refusals = Array.from(
         { length: 99 },
         () => new ProviderError('temporary', '450', { phase: 'envelope' }),
@@ -122,7 +122,7 @@ describe('SendDispatcher: unknown outcomes', () => {
       expect(attempts.filter(({ rule }: { rule: string }) => rule === 'resend')).toHaveLength(1);
     });
 
-    it('are looked up again when a worker dies while the repeated send is retried', async () => {
+    it('looks up again when a worker dies while the repeated send is retried', async () => {
       send.server.answers = [lost, new ProviderError('temporary', '450', { phase: 'envelope' })];
       const id = await send.accept();
       for (let made = 0; made < 5; made += 1) await send.steps.attempt(id);
@@ -131,14 +131,14 @@ describe('SendDispatcher: unknown outcomes', () => {
       expect(send.server.lookUps).toBe(6);
     });
 
-    it('are looked up again, with later times, when the repeated send has an unknown outcome too', async () => {
+    it('looks up again, at later times, when the repeated send has an unknown outcome too', async () => {
       send.server.answers = [lost, lost];
       const id = await send.accept();
       expect(await send.toTheEnd(id)).toEqual([0, 15, 60, 180, 180, 210, 255, 375, 375]);
       expect((await rules(id)).filter(([, rule]: string[]) => rule === 'resend')).toHaveLength(2);
     });
 
-    it('are looked up again when a worker dies in the repeated send, so that every copy is counted', async () => {
+    it('looks up again when a worker dies in the repeated send, so that every copy is counted', async () => {
       const id = await send.accept();
       for (let made = 0; made < 4; made += 1) await send.steps.attempt(id);
       await send.steps.crash(id);
@@ -147,7 +147,7 @@ describe('SendDispatcher: unknown outcomes', () => {
       expect((await rules(id)).filter(([, rule]: string[]) => rule === 'resend')).toHaveLength(2);
     });
 
-    it('keep the decision when the repeated send is released before it began', async () => {
+    it('keeps its decision when the repeated send is released before it began', async () => {
       const id = await send.accept();
       for (let made = 0; made < 4; made += 1) await send.steps.attempt(id);
       const refusing = { handOff: () => Promise.resolve(false) };
@@ -158,7 +158,7 @@ describe('SendDispatcher: unknown outcomes', () => {
     });
   });
 
-  it('after the death of a worker are looked up like all others', async () => {
+  it('looks up the message of a dead worker like any other', async () => {
     const id = await send.accept();
     await send.steps.crash(id);
     send.server.lookUp = { found: true, conclusive: true };
@@ -170,7 +170,7 @@ describe('SendDispatcher: unknown outcomes', () => {
     });
   });
 
-  it('that a look-up proves unsent are sent again at once, as often as necessary', async () => {
+  it('sends again at once whenever a look-up proves that the message was not sent', async () => {
     send.server.answers = [lost, lost];
     const id = await send.accept();
     await send.toTheEnd(id);
@@ -182,7 +182,7 @@ describe('SendDispatcher: unknown outcomes', () => {
     ]);
   });
 
-  it('at a mailing service that was removed cannot be looked up, and end in a repeated send', async () => {
+  it('sends again through the account when the mailing service of the unknown outcome was removed', async () => {
     send.relay.there = true;
     send.server.answers = [
       new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' }),
@@ -196,7 +196,7 @@ describe('SendDispatcher: unknown outcomes', () => {
     expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
   });
 
-  it('of an account with refused credentials end, with a reason that says what is unknown', async () => {
+  it('ends the message of an account with refused credentials, with a reason that says what is unknown', async () => {
     send.server.answers = [lost];
     const id = await send.accept();
     await send.steps.attempt(id);
@@ -209,7 +209,7 @@ describe('SendDispatcher: unknown outcomes', () => {
     );
   });
 
-  it('at a mailing service are looked up there, whatever the status of the account', async () => {
+  it('looks up at the mailing service that was given the message, whatever the status of the account', async () => {
     send.relay.there = true;
     send.server.answers = [
       new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' }),
@@ -226,7 +226,7 @@ describe('SendDispatcher: unknown outcomes', () => {
     expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
   });
 
-  it('follow an internal error if content may already have been sent', async () => {
+  it('assumes an unknown outcome after an internal error if content may already have been sent', async () => {
     send.server.answers = [new TypeError('a bug')];
     const id = await send.accept();
     expect(ended(await send.steps.attempt(id)).next).toMatchObject({ ambiguous: true });

@@ -31,13 +31,13 @@ describe('SendDispatcher: recipients', () => {
       .map(({ type, delta }) => ({ type, extras: delta.object_data.attributes.extras }));
   };
 
-  it('are listed as accepted without being stored when all have accepted', async () => {
+  it('lists all recipients as accepted, without storing them, when all have accepted', async () => {
     const id = await toAll();
     await send.steps.attempt(id);
     expect((await send.job(id)).recipients).toEqual({ accepted: [A, B, C], refused: [] });
   });
 
-  it('that refuse permanently are listed and reported, while the others have the message', async () => {
+  it('lists and reports recipients that refuse permanently, while the others have the message', async () => {
     await createWebhook(send.app.app, send.application, 'https://example.test/hook', {
       triggers: ['job.successful', 'job.delayed', 'job.failed'],
     });
@@ -54,7 +54,7 @@ describe('SendDispatcher: recipients', () => {
     ]);
   });
 
-  it('that are deferred get the message later, and no other recipient gets it twice', async () => {
+  it('sends later to deferred recipients, and to no other recipient twice', async () => {
     send.server.answers = [
       { accepted: [A.toUpperCase()], refused: [REFUSED], deferred: [DEFERRED] },
     ];
@@ -80,7 +80,7 @@ describe('SendDispatcher: recipients', () => {
     });
   });
 
-  it('that are deferred until the deadline are listed, and the message is successful for the others', async () => {
+  it('lists recipients that are deferred until the deadline, and reports success for the others', async () => {
     send.server.answers = Array.from({ length: 99 }, () => ({
       accepted: [],
       deferred: [DEFERRED],
@@ -100,7 +100,7 @@ describe('SendDispatcher: recipients', () => {
     ]);
   });
 
-  it('have no message if none has accepted by the deadline, and the message fails', async () => {
+  it('fails the message if no recipient has accepted it by the deadline', async () => {
     send.server.answers = [{ accepted: [], deferred: [DEFERRED] }];
     const id = await send.accept({ to: [{ email: C }], retry_limit_datetime: 0 });
     await send.toTheEnd(id);
@@ -111,7 +111,7 @@ describe('SendDispatcher: recipients', () => {
     });
   });
 
-  it('that were deferred are sent to through the mailing service when the account has reached its daily limit', async () => {
+  it('sends to deferred recipients through the mailing service when the account has reached its daily limit', async () => {
     send.relay.there = true;
     send.server.answers = [
       { accepted: [A, B], deferred: [DEFERRED] },
@@ -123,7 +123,7 @@ describe('SendDispatcher: recipients', () => {
     expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
   });
 
-  it('that have the message do not get it again because the mailing service cannot be asked', async () => {
+  it('does not send again to recipients that have the message when the mailing service cannot be asked', async () => {
     const busy = { email: B, reason: '450 busy' };
     send.relay.trouble = new Error('its settings do not open');
     // The mailing service is asked for after the fifth attempt, which reaches one more recipient.
@@ -150,7 +150,7 @@ describe('SendDispatcher: recipients', () => {
     ],
     ['auth-invalid', new ProviderError('auth-invalid', '535 no'), 'invalid authentication: 535 no'],
   ])(
-    'that have the message make it successful, even when the rest ends in: %s',
+    'reports success if some recipients have the message, even when the rest ends in: %s',
     async (_code, error, reason) => {
       send.server.answers = [{ accepted: [A, B], deferred: [DEFERRED] }, error];
       const id = await toAll();
@@ -162,7 +162,7 @@ describe('SendDispatcher: recipients', () => {
     },
   );
 
-  it('that have the message make it successful, even when it is quarantined', async () => {
+  it('reports success if some recipients have the message, even when it is quarantined', async () => {
     send.server.answers = [{ accepted: [A, B], deferred: [DEFERRED] }];
     const id = await toAll();
     await send.steps.attempt(id);
@@ -175,12 +175,12 @@ describe('SendDispatcher: recipients', () => {
     });
   });
 
-  describe('of a message whose outcome is unknown', () => {
+  describe('after an unknown outcome', () => {
     const lost = (details: object) =>
       new ProviderError('outcome-unknown', 'lost', { phase: 'confirmation', ...details });
     const found = { found: true, conclusive: true };
 
-    it('get it later if they were deferred before, and no other recipient gets it twice', async () => {
+    it('sends later to recipients that were deferred before, and to no other recipient twice', async () => {
       send.server.answers = [lost({ refused: [REFUSED], deferred: [DEFERRED] })];
       send.server.lookUp = new ProviderError('temporary', 'not now');
       const id = await toAll();
@@ -202,7 +202,7 @@ describe('SendDispatcher: recipients', () => {
       });
     });
 
-    it('are listed if they refused it before', async () => {
+    it('lists recipients that refused the message before', async () => {
       send.server.answers = [lost({ refused: [REFUSED] })];
       send.server.lookUp = found;
       const id = await toAll();
@@ -213,7 +213,7 @@ describe('SendDispatcher: recipients', () => {
       });
     });
 
-    it('are listed as refused when the deadline comes', async () => {
+    it('lists deferred recipients as refused when the deadline comes', async () => {
       send.server.answers = [lost({ deferred: [DEFERRED] })];
       send.server.lookUp = found;
       const id = await toAll({ retry_limit_datetime: 0 });
@@ -225,7 +225,7 @@ describe('SendDispatcher: recipients', () => {
       });
     });
 
-    it('that were deferred are tried again together with the others when no recipient has the message', async () => {
+    it('sends again to all recipients, deferred ones too, when none of them has the message', async () => {
       send.server.answers = [lost({ deferred: [DEFERRED] }), lost({})];
       const id = await toAll();
       await send.steps.attempt(id);
@@ -243,7 +243,7 @@ describe('SendDispatcher: recipients', () => {
       });
     });
 
-    it('that were deferred do not get it twice when a worker dies in the next attempt', async () => {
+    it('does not send twice to deferred recipients when a worker dies in the next attempt', async () => {
       send.server.answers = [lost({ deferred: [DEFERRED] })];
       const id = await toAll();
       await send.steps.attempt(id);
@@ -258,7 +258,7 @@ describe('SendDispatcher: recipients', () => {
     });
   });
 
-  it('that have the message make a look-up prove nothing about the rest', async () => {
+  it('treats a look-up as proof of nothing when some recipients already have the message', async () => {
     const lost = new ProviderError('outcome-unknown', 'lost', { phase: 'confirmation' });
     send.server.answers = [{ accepted: [A, B], deferred: [DEFERRED] }, lost];
     send.server.lookUp = { found: true, conclusive: true };
@@ -272,14 +272,14 @@ describe('SendDispatcher: recipients', () => {
     });
   });
 
-  it("are stored with a server's reason even if its bytes cannot be stored", async () => {
+  it("stores a server's reason even if it contains bytes that the database refuses", async () => {
     send.server.answers = [{ accepted: [A, C], refused: [{ email: B, reason: '550 \0\ud800' }] }];
     const id = await toAll();
     await send.steps.attempt(id);
     expect((await send.job(id)).recipients.refused).toEqual([{ email: B, reason: '550 \ufffd' }]);
   });
 
-  it('that have refused a message that no recipient has are listed', async () => {
+  it('lists recipients that have refused a message that no recipient has', async () => {
     send.server.answers = [new ProviderError('rejected', '550 no', { refused: [REFUSED] })];
     const id = await toAll();
     await send.steps.attempt(id);

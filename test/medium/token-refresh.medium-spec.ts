@@ -239,7 +239,7 @@ describe('access tokens', () => {
     expect((await stored(id)).version).toBe(2);
   });
 
-  it('of a user who signs in again meanwhile are neither overwritten nor made invalid', async () => {
+  it('are neither overwritten nor made invalid when their user signs in again during a refresh', async () => {
     const { store } = startProcess();
     const { id, tokens } = await signedIn(-1_000);
     const lease = await store.lease(id, 1);
@@ -254,7 +254,7 @@ describe('access tokens', () => {
     expect(await stored(id)).toMatchObject({ status: 'valid', tokens: again });
   });
 
-  it('that the issuer refuses to refresh make the grant invalid, with one webhook', async () => {
+  it('make the grant invalid, with one webhook, when the issuer refuses to refresh them', async () => {
     await subscribe(server, application, ['account.invalid']);
     const { load, use } = startProcess();
     const { id, tokens } = await signedIn(-1_000);
@@ -319,7 +319,7 @@ describe('access tokens', () => {
     expect(await startProcess().use(await load(id))).toBe((await stored(id)).tokens.accessToken);
   });
 
-  it('that the mailbox refuses early are refreshed once, for all refused callers', async () => {
+  it('are refreshed once, for all refused callers, when the mailbox refuses them early', async () => {
     const { load, use } = startProcess();
     const { id, tokens } = await signedIn(HOUR_MS);
     refusedTokens.add(tokens.accessToken);
@@ -439,7 +439,7 @@ describe('access tokens', () => {
     });
   });
 
-  it('of a disconnected account are revoked', async () => {
+  it('are revoked when their account is disconnected', async () => {
     const { id, tokens } = await signedIn(HOUR_MS);
     await request(server.url).delete(`/connect/grants/${id}`).set(application.basic).expect(200);
     await until('the issuer to refuse the token', async () => {
