@@ -19,8 +19,8 @@ interface Bounce {
 
 const PATIENCE_MS = 60_000;
 
-/** A mail server takes a message, cannot deliver it, and sends it back. */
-describeWith(['dovecot', 'exim4'], 'mail that comes back from a real server', () => {
+/** A mail server accepts a message, cannot deliver it, and sends it back. */
+describeWith(['dovecot', 'exim4'], 'mail returned by a real server', () => {
   jest.setTimeout(2 * PATIENCE_MS);
   let servers: MailServers;
   let server: TestApp;
@@ -47,45 +47,42 @@ describeWith(['dovecot', 'exim4'], 'mail that comes back from a real server', ()
 
   it.each([
     ['an unknown recipient', 'nobody.knows@example.test', /unknown|doesn't exist|not found/i],
-    // No server was asked: the report quotes none.
+    // No server was asked, so the report quotes none.
     ['an unknown domain', 'bo@nowhere.invalid', /^$/],
-  ])(
-    'is reported by webhook with the id of the message that was sent: %s',
-    async (_, email, words) => {
-      const { body } = await request(server.url)
-        .post('/v2/outbox')
-        .set(ada.bearer)
-        .send({
-          to: [{ email }],
-          subject: `To ${email}`,
-          body: '<p>Hello</p>',
-          tracking: { thread_replies: true },
-        })
-        .expect(202);
-      const bounce = await until(
-        'the notification',
-        async () =>
-          receiver.posted
-            .map(
-              (one) =>
-                JSON.parse(one.body.toString()) as {
-                  deltas: [{ object_data: { metadata: Bounce } }];
-                },
-            )
-            .map(({ deltas: [delta] }) => delta.object_data.metadata)
-            .find(({ bounced_addresses: [address] }) => address === email),
-        PATIENCE_MS,
-      );
-      const path = `/job-statuses/${(body as { job_status_id: string }).job_status_id}`;
-      const job = (await request(server.url).get(path).set(ada.bearer)).body as {
-        message_id: string;
-      };
-      expect(bounce).toMatchObject({
-        message_id: job.message_id,
-        type: 'hard',
-        bounced_addresses: [email],
-      });
-      expect(bounce.recipients[0]?.text).toMatch(words);
-    },
-  );
+  ])('is reported by webhook with the id of the sent message: %s', async (_, email, words) => {
+    const { body } = await request(server.url)
+      .post('/v2/outbox')
+      .set(ada.bearer)
+      .send({
+        to: [{ email }],
+        subject: `To ${email}`,
+        body: '<p>Hello</p>',
+        tracking: { thread_replies: true },
+      })
+      .expect(202);
+    const bounce = await until(
+      'the notification',
+      async () =>
+        receiver.posted
+          .map(
+            (one) =>
+              JSON.parse(one.body.toString()) as {
+                deltas: [{ object_data: { metadata: Bounce } }];
+              },
+          )
+          .map(({ deltas: [delta] }) => delta.object_data.metadata)
+          .find(({ bounced_addresses: [address] }) => address === email),
+      PATIENCE_MS,
+    );
+    const path = `/job-statuses/${(body as { job_status_id: string }).job_status_id}`;
+    const job = (await request(server.url).get(path).set(ada.bearer)).body as {
+      message_id: string;
+    };
+    expect(bounce).toMatchObject({
+      message_id: job.message_id,
+      type: 'hard',
+      bounced_addresses: [email],
+    });
+    expect(bounce.recipients[0]?.text).toMatch(words);
+  });
 });

@@ -42,7 +42,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
     for (const close of closing.splice(0)) close();
   });
 
-  /** By TLS and STARTTLS, with certificates for localhost. */
+  /** Over TLS and STARTTLS, with certificates for localhost. */
   const settings = (change: object = {}) => ({
     imap_host: 'localhost',
     imap_port: servers.dovecot.ports.imaps,
@@ -58,7 +58,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       .post('/connect/authorize')
       .send({
         client_id: application.clientId,
-        // Without it nothing is told of the servers.
+        // Without the secret, errors reveal nothing about the servers.
         client_secret: application.clientSecret,
         name: 'Ada Example',
         email_address: user.email,
@@ -82,7 +82,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
     rowsOf(server, 'select id from authorization_code where application_id = $1', [application.id]);
   const stored = async (id: string) => (await server.app.get(ProviderAccounts).find(id))?.settings;
 
-  /** A server that is none. */
+  /** A TCP server that does not speak the expected protocol. */
   async function strange(onSocket: (socket: net.Socket) => void): Promise<number> {
     const sockets = new Set<net.Socket>();
     const listener = net.createServer((socket) => {
@@ -99,8 +99,8 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
     return (listener.address() as AddressInfo).port;
   }
 
-  describe('settings that are right', () => {
-    it('make a grant by /connect/authorize and /connect/token', async () => {
+  describe('correct settings', () => {
+    it('create a grant by /connect/authorize and /connect/token', async () => {
       const authorized = await authorize();
       expect(authorized.body).toEqual({ code: expect.any(String) });
       const connected = await exchange(authorized.body.code);
@@ -123,7 +123,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       expect(row?.['text']).not.toContain(user.password);
     });
 
-    it('make a grant by POST /connect/grants, with an integration only', async () => {
+    it('create a grant by POST /connect/grants, with an integration only', async () => {
       const create = () =>
         request(server.url)
           .post('/connect/grants')
@@ -169,7 +169,10 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
           smtp_security: 'none',
         }),
       ],
-      ['an address instead of a name', () => ({ imap_host: '127.0.0.1', smtp_host: '127.0.0.1' })],
+      [
+        'an address instead of a host name',
+        () => ({ imap_host: '127.0.0.1', smtp_host: '127.0.0.1' }),
+      ],
       [
         'ports as text, and security by ssl_required',
         () => ({
@@ -179,7 +182,10 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
           ssl_required: false,
         }),
       ],
-      ['one password for both', () => ({ imap_password: undefined, password: user.password })],
+      [
+        'one password for both servers',
+        () => ({ imap_password: undefined, password: user.password }),
+      ],
       ['Dovecot for sending', () => ({ smtp_port: servers.dovecot.ports.submission })],
     ])('may have %s', async (_, change) => {
       const response = await authorize(change());
@@ -196,7 +202,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
     });
   });
 
-  describe('settings that are wrong get an error of their own and no grant:', () => {
+  describe('wrong settings get their own error and no grant', () => {
     const closedPort = async () => (await freePorts(1))[0];
     it.each<[string, () => object | Promise<object>, number, string]>([
       [
@@ -224,31 +230,31 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
         'settings.smtp_host: 169.254.169.254 is not at a public address',
       ],
       [
-        'an IMAP port nobody listens at',
+        'an IMAP port without a server',
         async () => ({ imap_port: await closedPort() }),
         400,
         'settings.imap_port: localhost accepts no connections',
       ],
       [
-        'an SMTP port nobody listens at',
+        'an SMTP port without a server',
         async () => ({ smtp_port: await closedPort() }),
         400,
         'settings.smtp_port: localhost accepts no connections',
       ],
       [
-        'TLS where IMAP is in the clear',
+        'TLS at an IMAP port without it',
         () => ({ imap_port: servers.dovecot.ports.imap }),
         400,
         'settings.imap_security: localhost does not speak TLS',
       ],
       [
-        'STARTTLS where IMAP is in TLS',
+        'STARTTLS at an IMAP port with TLS',
         () => ({ imap_security: 'starttls' }),
         503,
         'settings.imap_port: localhost sends nothing in time: perhaps it expects TLS',
       ],
       [
-        'TLS where SMTP is in the clear',
+        'TLS at an SMTP port without it',
         () => ({ smtp_security: 'tls' }),
         400,
         'settings.smtp_security: localhost does not speak TLS',
@@ -303,7 +309,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
         'settings.imap_port: localhost does not speak IMAP',
       ],
       [
-        'a server that turns us away',
+        'a server that refuses the connection',
         async () => ({
           imap_security: 'none',
           imap_port: await strange((socket) => socket.write('* BYE full\r\n')),
@@ -330,7 +336,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
         'settings.smtp_password: The outgoing mail server (SMTP) refused the login',
       ],
       [
-        'a calendar that is not there',
+        'a calendar that does not exist',
         () => ({ caldav_url: 'http://localhost:1/' }),
         503,
         'settings.caldav_url',
@@ -362,13 +368,13 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       expect(await grants()).toEqual([]);
     });
 
-    it('the error shows the words of the server next to ours', async () => {
+    it("the error contains the server's words and ours", async () => {
       const response = await authorize({ smtp_password: 'wrong' });
       expect(response.body.server_error).toMatch(/^535 /);
     });
 
     it('a certificate of an unknown authority is refused', async () => {
-      // The names are those of the certificate; here it is its authority that nobody trusts.
+      // The certificate has the right names. Only its authority is not trusted.
       const { execFileSync } = await import('node:child_process');
       const program = `
         import { EgressPolicy } from './src/platform/egress/egress-policy.ts';
@@ -413,7 +419,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
     });
 
     it.each(['imap_host', 'smtp_host'])(
-      'does not give the stored password to another %s',
+      'does not send the stored password to another %s',
       async (name) => {
         const id = await connect();
         const before = await stored(id);

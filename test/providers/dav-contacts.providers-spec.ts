@@ -24,7 +24,7 @@ const { default: Contact } = contactModule;
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPj/HwADBwIAMCbHYQAAAABJRU5ErkJggg==';
 
-/** What another program puts there. */
+/** A card as another program writes it. */
 const vcf = (uid: string, lines: readonly string[]) =>
   ['BEGIN:VCARD', 'VERSION:3.0', `UID:${uid}`, ...lines, 'END:VCARD', ''].join('\r\n');
 
@@ -38,7 +38,7 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
     server = await startTestApp();
     const { app } = server;
     const contacts = new DavContacts(app.get(EgressClient), app.get(Clock), app.get(WorkThreads));
-    // Contacts alone: the mail of these accounts is nowhere.
+    // A connector with contacts only, because these accounts have no mail server.
     app.get(ConnectorRegistry).replace({ name: 'imap', contacts } as unknown as Connector);
     application = await createApplication(app);
     await createWebhook(app, application, 'http://127.0.0.1:1/', {
@@ -69,23 +69,23 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
       expect([answer.status, answer.body.message]).toEqual([200, undefined]);
       return answer.body;
     };
-    const looked = (text: string) =>
-      until('the look', async () => {
+    const syncPassEnded = (text: string) =>
+      until('the end of the sync pass', async () => {
         const rows = await query(
           `select 1 from sync_job where account_id = $1 and state = 0 and contacts_at ${text}`,
         );
         return rows.length > 0;
       });
-    /** Has the worker look, without waiting until it is time. */
-    const look = async () => {
-      await until('the end of the look before', async () => {
+    /** Makes the sync pass due at once and waits until it has ended. */
+    const syncNow = async () => {
+      await until('the end of the previous sync pass', async () => {
         const asked = await query(
           `update sync_job set contacts_at = 'epoch', run_at = now() where account_id = $1 and state = 0 returning 1`,
         );
         return asked.length > 0;
       });
       app.get(Signals).wake('sync');
-      await looked(`> 'epoch'`);
+      await syncPassEnded(`> 'epoch'`);
     };
     const outcome = (id: string | undefined) =>
       until(`the end of job ${id}`, async () => {
@@ -102,12 +102,12 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
       );
       return rows.map(({ type }) => type);
     };
-    await looked('is not null');
-    return { account, api, look, outcome, written, notified, other: otherClient(remote), path };
+    await syncPassEnded('is not null');
+    return { account, api, syncNow, outcome, written, notified, other: otherClient(remote), path };
   }
 
-  it('brings a contact saved by the official client to the server, and its change and end', async () => {
-    const { account, api, look, outcome, notified, other, path } = await connect();
+  it('brings a contact created through the API to the server, and its change and deletion', async () => {
+    const { account, api, syncNow, outcome, notified, other, path } = await connect();
     const { clientId, clientSecret } = application;
     Nylas.config({ clientId, clientSecret, apiServer: server.url });
     const client = Nylas.with(account.token);
@@ -126,7 +126,7 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
     expect(there).toContain('NOTE:one\\ntwo');
     expect(there).toMatch(/EMAIL;TYPE=work:mia@example\.test/i);
     const before = await api('get', `/contacts/${contact.id}`);
-    await look();
+    await syncNow();
     expect(await api('get', `/contacts/${contact.id}`)).toEqual(before);
     contact.jobTitle = 'Captain';
     await contact.save();
@@ -135,40 +135,40 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
     const removal = (await client.contacts.delete(contact)) as unknown as { job_status_id: string };
     expect(await outcome(removal.job_status_id)).toMatchObject({ status: 'successful' });
     expect((await other('GET', file)).status).toBe(404);
-    await look();
+    await syncNow();
     expect(await api('get', '/contacts')).toEqual([]);
     expect(await notified()).toEqual(['contact.created', 'contact.updated', 'contact.deleted']);
   });
 
-  it('shows contacts that another program creates, changes and deletes, with pictures, and skips cards it cannot read', async () => {
-    const { account, api, look, notified, other, path } = await connect();
+  it('shows contacts that another program creates, changes and deletes, with pictures, and skips cards that it cannot read', async () => {
+    const { account, api, syncNow, notified, other, path } = await connect();
     const photo = `PHOTO;ENCODING=b;TYPE=PNG:${PNG}`;
     await other('PUT', `${path}a.vcf`, vcf('a', ['FN:Ada L', 'N:L;Ada;;;', 'BDAY:circa 1815', photo]));
     await other('PUT', `${path}g.vcf`, vcf('g', ['FN:Team', 'N:Team;;;;', 'X-ADDRESSBOOKSERVER-KIND:group']));
-    await look();
+    await syncNow();
     const [ada, ...others] = await api('get', '/contacts');
     expect([ada.given_name, ada.birthday, others]).toEqual(['Ada', null, []]);
     const picture = await request(server.url).get(new URL(ada.picture_url).pathname).set(account.bearer);
     expect([picture.headers['content-type'], (picture.body as Buffer).toString('base64')]).toEqual(['image/png', PNG]);
     await other('PUT', `${path}a.vcf`, vcf('a', ['FN:Ada King', 'N:King;Ada;;;', 'TEL;TYPE=CELL:+44 1']));
-    await look();
+    await syncNow();
     expect(await api('get', '/contacts?phone_number=441')).toMatchObject([
       { id: ada.id, surname: 'King', picture_url: null },
     ]);
     await other('DELETE', `${path}a.vcf`);
-    await look();
+    await syncNow();
     expect(await api('get', '/contacts')).toEqual([]);
     expect(await notified()).toEqual(['contact.created', 'contact.updated', 'contact.deleted']);
   }); // prettier-ignore
 
-  it('shows groups that were made on either side', async () => {
-    const { api, look, written, other, path } = await connect();
+  it('shows groups created on either side', async () => {
+    const { api, syncNow, written, other, path } = await connect();
     await other(
       'PUT',
       `${path}b.vcf`,
       vcf('b', ['FN:Bo', 'N:;Bo;;;', 'CATEGORIES:Friends,Friends / Choir']),
     );
-    await look();
+    await syncNow();
     const [bo] = await api('get', '/contacts');
     const groups = await api('get', '/contacts/groups');
     expect(groups.map(({ path: one }: { path: string }) => one)).toEqual([
@@ -182,25 +182,25 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
     await written(await api('put', `/contacts/${bo.id}`, { groups: [groups[1], { path: 'New' }] }));
     expect((await other('GET', `${path}b.vcf`)).text).toContain('CATEGORIES:Friends / Choir,New');
     await other('PUT', `${path}b.vcf`, vcf('b', ['FN:Bo', 'N:;Bo;;;']));
-    await look();
+    await syncNow();
     const [, choir] = groups;
     expect(await api('get', '/contacts/groups')).toEqual([choir]);
     expect(await api('get', `/contacts?group=${choir.id}&view=ids`)).toEqual([mia.id]);
   });
 
-  it('merges changes of both sides, and fails the job of a change that would overwrite the other side', async () => {
-    const { api, look, written, outcome, other, path } = await connect();
+  it('merges changes of both sides, and fails the job of a change that would overwrite the other side\'s', async () => {
+    const { api, syncNow, written, outcome, other, path } = await connect();
     const card = (lines: readonly string[]) => vcf('c', ['FN:Cy', 'N:;Cy;;;', 'X-THEIRS:kept', ...lines]);
     await other('PUT', `${path}c.vcf`, card([]));
-    await look();
+    await syncNow();
     const [{ id }] = await api('get', '/contacts');
-    // Neither has seen the other's.
+    // Neither side has seen the other's change.
     await other('PUT', `${path}c.vcf`, card(['TITLE:Theirs', 'TEL:+44 1']));
     await written(await api('put', `/contacts/${id}`, { nickname: 'Ours', phone_numbers: [{ number: '+44 2' }] }));
     const joined = (await other('GET', `${path}c.vcf`)).text;
     for (const part of ['TITLE:Theirs', 'NICKNAME:Ours', 'TEL:+44 1', 'TEL:+44 2', 'X-THEIRS:kept'])
       expect(joined).toContain(part);
-    await look();
+    await syncNow();
     expect(await api('get', `/contacts/${id}`)).toMatchObject({ job_title: 'Theirs', nickname: 'Ours' });
     await other('PUT', `${path}c.vcf`, card(['TITLE:Their other', 'NICKNAME:Ours']));
     const change = await api('put', `/contacts/${id}`, { job_title: 'Ours' });
@@ -208,14 +208,14 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
       status: 'failed',
       reason: expect.stringContaining('job_title'),
     });
-    await look();
+    await syncNow();
     expect(await api('get', `/contacts/${id}`)).toMatchObject({ job_title: 'Their other' });
     await written(await api('put', `/contacts/${id}`, { job_title: 'Ours' }));
     expect((await other('GET', `${path}c.vcf`)).text).toContain('TITLE:Ours');
     await other('DELETE', `${path}c.vcf`);
     const late = await api('put', `/contacts/${id}`, { job_title: 'Late' });
     expect(await outcome(late.job_status_id)).toMatchObject({ status: 'failed' });
-    await look();
+    await syncNow();
     expect(await api('get', '/contacts')).toEqual([]);
   }); // prettier-ignore
 });

@@ -19,7 +19,7 @@ const SERVERS = [
   { program: 'radicale', name: 'Radicale', start: startRadicale, traits: {} },
   {
     program: 'radicale',
-    name: 'a server that does not tell of changes',
+    name: 'a server that does not report changes',
     start: startRadicaleWithoutSync,
     traits: {},
   },
@@ -37,7 +37,7 @@ for (const { program, name, start, traits } of SERVERS) {
     const clock = new SystemClock();
     const threads = new WorkThreads();
     const servers: DavServer[] = [];
-    /** A server per test where there is but one user. */
+    /** A new server for each test if the server has only one user. */
     const server = async (): Promise<DavServer> => {
       const kept = servers[0];
       if (kept && !('oneUser' in traits)) return kept;
@@ -71,7 +71,7 @@ for (const { program, name, start, traits } of SERVERS) {
       true,
     );
 
-    it('lists nothing for an account without a CalDAV address, and says what is missing when asked to write', async () => {
+    it('list nothing for an account without a CalDAV address, and name the missing setting when a write is requested', async () => {
       const { calendar } = await calendars();
       const one = { ...(await account()) };
       const { caldav_url: _, ...settings } = one.settings;

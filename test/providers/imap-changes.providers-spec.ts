@@ -12,7 +12,7 @@ const small = (subject: string, headers: Record<string, string> = {}) =>
 const append = async (one: Correspondent, path: string, ...subjects: string[]) => {
   for (const subject of subjects) await one.other.append(path, small(subject));
 };
-/** What a server of the time before CONDSTORE has not got. */
+/** Extensions that a server older than CONDSTORE does not have. */
 const OLD = [
   'CONDSTORE',
   'QRESYNC',
@@ -33,8 +33,8 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
   afterEach(() => fixture.closeAll());
   afterAll(() => fixture.stop());
 
-  describe('a first look at a mailbox', () => {
-    it('gives all folders with their standard names, and the newest messages of the inbox', async () => {
+  describe('the first sync pass over a mailbox', () => {
+    it('returns all folders with their standard names, and the newest messages of the inbox', async () => {
       const one = await fixture.correspondent();
       await append(one, 'INBOX', ...Array.from({ length: 30 }, (_, n) => `m${n}`));
       await append(one, 'Sent', 's1', 's2');
@@ -58,7 +58,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(uids).toEqual([30, 29, 28, 27, 26, 25, 24, 23, 22, 21]);
     });
 
-    it('gives the present before the history, and each message once', async () => {
+    it('returns new mail before the history, and each message once', async () => {
       const one = await fixture.correspondent();
       await append(one, 'INBOX', ...Array.from({ length: 120 }, (_, n) => `m${n}`));
       await append(one, 'Sent', 's1', 's2');
@@ -90,7 +90,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     });
   });
 
-  describe('a look at a mailbox where nothing has happened', () => {
+  describe('a sync pass over an unchanged mailbox', () => {
     it('costs one command and keeps its cursor', async () => {
       const one = await fixture.correspondent();
       await append(one, 'INBOX', 'a', 'b');
@@ -114,10 +114,10 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
   });
 
   describe.each([
-    ['a server that has everything', []],
+    ['a server with all extensions', []],
     ['a server without VANISHED', ['QRESYNC']],
     ['a server without CONDSTORE', ['CONDSTORE', 'QRESYNC']],
-    ['a server of the last century', OLD],
+    ['a server without any extension', OLD],
   ])('%s', (_, hidden) => {
     it('reports flags, moves and deletions by another program', async () => {
       const one = await fixture.correspondent({ hidden });
@@ -138,7 +138,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
 
-    it('reports that a folder was replaced by another one of the same name', async () => {
+    it('reports that a folder was replaced by another one with the same name', async () => {
       const one = await fixture.correspondent({ hidden });
       await one.other.mailboxCreate('Again');
       await append(one, 'Again', 'a', 'b', 'c');
@@ -175,7 +175,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
 
-    it('spreads many changed flags over several looks', async () => {
+    it('spreads many changed flags over several sync passes', async () => {
       const one = await fixture.correspondent({ hidden });
       await append(one, 'INBOX', ...Array.from({ length: 60 }, (_, n) => `m${n}`));
       const replica = one.replica({ limit: 7 });
@@ -183,13 +183,13 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       await one.other.mailboxOpen('INBOX');
       await one.other.messageFlagsAdd('1:*', ['\\Seen']);
       const truth = await truthOf(one.other);
-      // Without CONDSTORE the flags of old messages are read in turn.
+      // Without CONDSTORE each pass reads the flags of a part of the old messages.
       for (let looks = 0; looks < 30; looks += 1) await replica.look();
       await replica.follow();
       expect(replica.messages).toEqual(truth);
     });
 
-    it('ends in the state of the server, whatever another program does and whatever answers are lost', async () => {
+    it('ends with the state of the server, whatever another program does and whichever responses are lost', async () => {
       const one = await fixture.correspondent({ hidden });
       const random = generator(hidden.length + 7);
       const replica = one.replica({ limit: 9, isLost: () => random() < 0.25 });
@@ -207,7 +207,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(truth);
     });
 
-    it('skips no message that is delivered during a look', async () => {
+    it('skips no message that is delivered during a sync pass', async () => {
       const one = await fixture.correspondent({ hidden });
       const replica = one.replica({ limit: 3 });
       await replica.follow();
@@ -219,7 +219,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
           while (!done.is) await replica.look();
         })(),
       ]);
-      await until('all of them', async () => {
+      await until('all of the messages', async () => {
         await replica.follow();
         return replica.messages.size === 60;
       });
@@ -227,7 +227,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     });
   });
 
-  describe('a change that the mirror made itself', () => {
+  describe('a change made by the mirror itself', () => {
     const hidden = ['QRESYNC'];
     const look = (one: Correspondent, cursor: string | null, known: (folder: string) => string[]) =>
       one.changes.listChanges(one.account, {
@@ -237,7 +237,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
         known: (folder) => Promise.resolve(known(folder)),
       });
 
-    it('does not make a message look deleted that was moved during the look', async () => {
+    it('does not make a message look deleted that was moved during the sync pass', async () => {
       const one = await fixture.correspondent({ hidden });
       await append(one, 'INBOX', 'a', 'b');
       const replica = one.replica();
@@ -250,7 +250,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(removed).toEqual([ids[0]]);
     });
 
-    it('is the name of a renamed folder, whose deleted messages are still reported', async () => {
+    it('may be the new name of a folder, whose deleted messages are still reported', async () => {
       const one = await fixture.correspondent({ hidden });
       await one.other.mailboxCreate('Old');
       await append(one, 'Old', 'a', 'b');
@@ -291,7 +291,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       ]);
     });
 
-    it('can be moved back later, and then the older messages are given', async () => {
+    it('can be set to an earlier date, and then the older messages are returned', async () => {
       const one = await withAges([400, 300, 40, 200, 10, 1]);
       const replica = one.replica({ since: day(100) });
       await replica.follow();
@@ -305,7 +305,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
   });
 
   describe('messages that cannot be read normally', () => {
-    it('are given as far as they can be read, and do not stop the look', async () => {
+    it('are returned as far as they can be read, and do not stop the sync pass', async () => {
       const one = await fixture.correspondent();
       const parts = Array.from(
         { length: 16_000 },
@@ -379,7 +379,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(bytes).toBe(2_250_000);
     });
 
-    it('are skipped when the server refuses to give them', async () => {
+    it('are skipped if the server refuses to return them', async () => {
       const one = await fixture.correspondent({
         judge: (command) =>
           /^UID FETCH (3|3:\d+|[12]:[3-9]|[12]:\d\d) .*BODY\.PEEK\[\]/.test(command)
@@ -399,7 +399,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       ]);
     });
 
-    it('are skipped when the server closes the connection over them', async () => {
+    it('are skipped if the server closes the connection over them', async () => {
       const one = await fixture.correspondent({
         judge: (command) =>
           /^UID FETCH (3|3:\d+|[12]:[3-9]|[12]:\d\d) .*BODY\.PEEK\[\]/.test(command)
@@ -420,8 +420,8 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     });
   });
 
-  describe('a message that is moved during a look', () => {
-    /** Does something once, when the next look sends such a command. */
+  describe('a message that is moved during a sync pass', () => {
+    /** Runs an action once, when the next sync pass sends a command that matches. */
     async function during(pattern: RegExp) {
       let act: (() => Promise<unknown>) | null = null;
       const one = await fixture.correspondent({
@@ -439,7 +439,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       return { one, replica, next: (action: () => Promise<unknown>) => (act = action) };
     }
 
-    it('to a folder that was already read is not reported as deleted', async () => {
+    it('is not reported as deleted if its new folder was already read', async () => {
       const { one, replica, next } = await during(/^(SELECT|EXAMINE) "?INBOX/);
       await one.other.messageFlagsAdd('3', ['\\Seen']);
       next(() => one.other.messageMove('1:2', 'Archive'));
@@ -454,7 +454,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
 
-    it('is found when its folder is renamed before it is opened', async () => {
+    it('is found if its folder is renamed before it is opened', async () => {
       const { one, replica, next } = await during(/^(SELECT|EXAMINE) "?Archive/);
       await one.other.messageMove('1:2', 'Archive');
       next(() => one.other.mailboxRename('Archive', 'Renamed'));
@@ -467,7 +467,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(replica.messages).toEqual(await truthOf(one.other));
     });
 
-    it('leads to one attempt per look to open a folder that is forbidden', async () => {
+    it('causes one attempt per sync pass to open a forbidden folder', async () => {
       const one = await fixture.correspondent({
         judge: (command) =>
           /^(SELECT|EXAMINE) "?Archive/.test(command)
@@ -483,7 +483,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     });
   });
 
-  it('converges even when a fifth of all commands is refused', async () => {
+  it('converges even if a fifth of all commands is refused', async () => {
     const random = generator(99);
     const broken = { is: true };
     const one = await fixture.correspondent({
@@ -502,7 +502,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
     expect(replica.messages).toEqual(await truthOf(one.other));
   });
 
-  it('fetches a message and its files again, and reports those that are gone', async () => {
+  it('fetches a message and its files again, and reports deleted ones', async () => {
     const one = await fixture.correspondent();
     const mime = mimeOf(
       { Subject: 'with a file' },
@@ -540,7 +540,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
   });
 });
 
-/** Numbers from 0 to 1 that are the same at each run (mulberry32). */
+/** Numbers from 0 to 1 that are the same in each run (mulberry32). */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {
@@ -551,7 +551,7 @@ function generator(seed: number): () => number {
   };
 }
 
-/** Something that people do with their mail. */
+/** Changes a mailbox at random as users do. */
 async function mischief({ other }: Correspondent, random: () => number): Promise<void> {
   const paths = (await other.list()).map(({ path }) => path);
   const any = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;

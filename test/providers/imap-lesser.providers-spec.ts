@@ -13,7 +13,7 @@ import { describeMailbox } from '../support/mailbox-contract.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import { MailServers } from '../support/mail-servers/mail-servers.ts';
 
-/** What servers of the time before them have not got. */
+/** Extensions that old servers do not have. */
 const HIDDEN = ['CONDSTORE', 'QRESYNC', 'ENABLE', 'ESEARCH', 'LIST-STATUS', 'MOVE', 'UIDPLUS'];
 
 describeWith(['dovecot', 'exim4'], 'an account at a server without extensions', () => {
@@ -35,7 +35,7 @@ describeWith(['dovecot', 'exim4'], 'an account at a server without extensions', 
     await servers.stop();
   });
 
-  // One after the other: the servers' lists of users are files.
+  // Users are added one after the other, because the servers keep their lists of users in files.
   let last: Promise<unknown> = Promise.resolve();
   const account = (): Promise<ProviderAccount> => {
     const next = last.then(addAccount);

@@ -18,7 +18,7 @@ import { MailServers, type MailUser, mimeOf } from '../support/mail-servers/mail
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 
-/** Nothing is read here. */
+/** Not used, because these tests read no mail. */
 const NO_READER = {} as MailReader;
 const POLICY = new EgressPolicy(['127.0.0.0/8']);
 
@@ -62,13 +62,13 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       const receipt = await mail.send(accountOf(from), message, control());
       expect(receipt.accepted).toEqual([to.email]);
       const client = await clientOf(to);
-      await until('it has arrived', async () =>
+      await until('the message to arrive', async () =>
         (await idsIn(client, 'INBOX')).includes(message.messageIdHeader),
       );
       expect(await idsIn(await clientOf(from), 'Sent')).toEqual([]);
     });
 
-    it('is refused when the password for sending is wrong, without a verdict on the password for reading', async () => {
+    it('is refused if the password for sending is wrong, without a verdict on the password for reading', async () => {
       const user = await servers.addUser();
       const { mail } = portOf();
       const account = accountOf(user, { smtp_password: 'wrong-1' });
@@ -87,7 +87,7 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
     });
   });
 
-  describe('a message whose outcome is unknown', () => {
+  describe('a message with an unknown outcome', () => {
     it('is found in the Sent folder, or in the inbox of its sender', async () => {
       const user = await servers.addUser();
       const { mail } = portOf();
@@ -101,14 +101,14 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
         });
     });
 
-    it('counts as not sent when it is missing only at a server that files what it sends', async () => {
+    it('counts as not sent only if it is missing at a server that files what it sends', async () => {
       const user = await servers.addUser();
       const { mail } = portOf();
       const filing = accountOf(user, { smtp_files_sent: true });
       const id = '<never@here.test>';
       expect(await mail.findSent(accountOf(user), id)).toEqual({ found: false, conclusive: false });
       expect(await mail.findSent(filing, id)).toEqual({ found: false, conclusive: true });
-      // Without a folder of sent ones there is nothing to be sure by.
+      // Without a Sent folder nothing can prove that the message was not sent.
       const client = await clientOf(user);
       for (const { path } of await client.list()) {
         if (path === 'Sent') await client.mailboxRename('Sent', 'Elsewhere');
@@ -151,7 +151,7 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       expect(await idsIn(await clientOf(user), 'Sent')).toEqual([]);
     });
 
-    it('is stored once even when the answer to filing it was lost', async () => {
+    it('is stored once even if the response to filing it was lost', async () => {
       const user = await servers.addUser();
       const { messageIdHeader, mime } = letter(user, user);
       let isLost = false;
@@ -174,38 +174,39 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
 
   describe('a watch on a mailbox', () => {
     const watch = async (mail: ImapMail, account: ProviderAccount) => {
-      const told = { changes: 0, ends: [] as (ProviderError | null)[] };
+      const reported = { changes: 0, ends: [] as (ProviderError | null)[] };
       const watched = await mail.watch(account, {
-        onChange: () => void told.changes++,
-        onEnd: (error) => void told.ends.push(error),
+        onChange: () => void reported.changes++,
+        onEnd: (error) => void reported.ends.push(error),
       });
       open.push(() => watched.stop());
-      // What happened before is told once.
-      await until('the first call', async () => told.changes === 1);
-      return { told, watched };
+      // Earlier changes are reported once.
+      await until('the first call', async () => reported.changes === 1);
+      return { reported, watched };
     };
 
     it('reports new messages, changed flags and deletions', async () => {
       const user = await servers.addUser();
       const { mail, sessions } = portOf();
-      const { told, watched } = await watch(mail, accountOf(user));
+      const { reported, watched } = await watch(mail, accountOf(user));
       await servers.deliver(user, mimeOf({ Subject: 'one' }));
-      await until('it is told', async () => told.changes >= 2);
+      await until('the new message to be reported', async () => reported.changes >= 2);
       const client = await clientOf(user);
       await client.mailboxOpen('INBOX');
-      let before = told.changes;
+      let before = reported.changes;
       await client.messageFlagsAdd('1', ['\\Flagged']);
-      await until('the flag is told', async () => told.changes > before);
-      before = told.changes;
+      await until('the flag to be reported', async () => reported.changes > before);
+      before = reported.changes;
       await client.messageDelete('1');
-      await until('the deletion is told', async () => told.changes > before);
+      await until('the deletion to be reported', async () => reported.changes > before);
       await watched.stop();
-      expect([sessions.size, told.ends]).toEqual([0, []]);
+      expect([sessions.size, reported.ends]).toEqual([0, []]);
     });
 
     it('continues after it was renewed and after a check that it is alive', async () => {
       const user = await servers.addUser();
-      // The login, too, has to be done within that silence; and an IDLE of less than a second counts as broken off.
+      // The login must also finish within `watchSilenceMs`, and an IDLE of less than a second
+      // counts as broken off.
       for (const limits of [{ watchRenewMs: 200 }, { watchSilenceMs: 3_000 }]) {
         const proxy = await TcpProxy.start(servers.dovecot.ports.imap, () => ({ from, bytes }) => {
           if (from === 'client' && bytes.includes('IDLE')) idles++;
@@ -213,14 +214,14 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
         });
         open.push(() => proxy.stop());
         let idles = 0;
-        const { told } = await watch(
+        const { reported } = await watch(
           portOf(limits).mail,
           accountOf(user, { imap_port: proxy.port }),
         );
-        await until('IDLE has begun anew', async () => idles >= 2);
+        await until('IDLE to begin again', async () => idles >= 2);
         await servers.deliver(user, mimeOf({ Subject: 'one' }));
-        await until('it is told', async () => told.changes >= 2);
-        expect(told.ends).toEqual([]);
+        await until('the message to be reported', async () => reported.changes >= 2);
+        expect(reported.ends).toEqual([]);
       }
     });
 
@@ -229,37 +230,37 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       const proxy = await TcpProxy.start(servers.dovecot.ports.imap);
       open.push(() => proxy.stop());
       const { mail, sessions } = portOf();
-      const { told, watched } = await watch(mail, accountOf(user, { imap_port: proxy.port }));
+      const { reported, watched } = await watch(mail, accountOf(user, { imap_port: proxy.port }));
       proxy.reset();
-      await until('the end', async () => told.ends.length > 0);
-      expect(told.ends).toEqual([expect.objectContaining({ code: 'temporary' })]);
+      await until('the end', async () => reported.ends.length > 0);
+      expect(reported.ends).toEqual([expect.objectContaining({ code: 'temporary' })]);
       expect(sessions.size).toBe(0);
       await watched.stop();
-      expect(told.ends).toHaveLength(1);
+      expect(reported.ends).toHaveLength(1);
     });
 
-    it('ends when the server has fallen silent', async () => {
+    it('ends when the server falls silent', async () => {
       const user = await servers.addUser();
       const proxy = await TcpProxy.start(servers.dovecot.ports.imap);
       open.push(() => proxy.stop());
-      const { told } = await watch(
+      const { reported } = await watch(
         portOf({ watchSilenceMs: 3_000 }).mail,
         accountOf(user, { imap_port: proxy.port }),
       );
       proxy.dark();
-      await until('the end', async () => told.ends.length > 0);
-      expect(told.ends).toEqual([expect.objectContaining({ code: 'temporary' })]);
+      await until('the end', async () => reported.ends.length > 0);
+      expect(reported.ends).toEqual([expect.objectContaining({ code: 'temporary' })]);
     });
 
-    it('ends when the server says goodbye', async () => {
+    it('ends when the server says BYE', async () => {
       const user = await servers.addUser();
-      const { told } = await watch(portOf().mail, accountOf(user));
+      const { reported } = await watch(portOf().mail, accountOf(user));
       await servers.dovecot.doveadm('kick', user.email);
-      await until('the end', async () => told.ends.length > 0);
-      expect(told.ends).toHaveLength(1);
+      await until('the end', async () => reported.ends.length > 0);
+      expect(reported.ends).toHaveLength(1);
     });
 
-    it('leaves connections of the account for the work', async () => {
+    it('leaves connections of the account for other work', async () => {
       const user = await servers.addUser();
       const { mail, sessions } = portOf({ perAccount: 2, queueMs: 200 });
       await watch(mail, accountOf(user));
@@ -336,7 +337,8 @@ async function idsIn(client: ImapFlow, path: string): Promise<(string | undefine
 
 async function failureOf(promise: Promise<unknown>): Promise<ProviderError> {
   const outcome = await promise.then((value) => ({ value }), (error: unknown) => ({ error })); // prettier-ignore
-  if (!('error' in outcome)) throw new Error(`It did not fail: ${JSON.stringify(outcome.value)}`);
+  if (!('error' in outcome))
+    throw new Error(`It did not fail, but returned ${JSON.stringify(outcome.value)}`);
   expect(outcome.error).toBeInstanceOf(ProviderError);
   return outcome.error as ProviderError;
 }

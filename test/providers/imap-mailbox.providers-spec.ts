@@ -37,7 +37,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
   describe('a server without MOVE and UIDPLUS', () => {
     const LESSER = ['MOVE', 'UIDPLUS'];
 
-    it('deletes nothing that another program has marked as deleted', async () => {
+    it('deletes no message that another program has marked as deleted', async () => {
       const { one, other, mailbox, account, replica, ids } = await withInbox(
         ['a', 'b', 'c'],
         LESSER,
@@ -52,7 +52,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
       expect(await other.search({ deleted: true }, { uid: true })).toEqual([3]);
     });
 
-    it('ends with one copy when a move was interrupted before the deletion', async () => {
+    it('ends with one copy if a move was interrupted before the deletion', async () => {
       const { one, other, mailbox, account, replica, ids } = await withInbox(['a', 'b'], LESSER);
       await other.mailboxOpen('INBOX');
       await other.messageCopy('1', 'Archive', { uid: true });
@@ -63,7 +63,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
       expect(replica.messages.has(providerId)).toBe(true);
     });
 
-    it('finds a moved message without Message-ID among the newest', async () => {
+    it('finds a moved message without a Message-ID among the newest', async () => {
       const one = await fixture.correspondent({ hidden: LESSER });
       await one.other.append('INBOX', 'Subject: nameless\r\n\r\nbody\r\n', ['\\Seen']);
       const replica = one.replica();
@@ -75,7 +75,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
     });
   });
 
-  it('answers not-found for a message whose folder was replaced', async () => {
+  it('returns not-found for a message whose folder was replaced', async () => {
     const one = await fixture.correspondent();
     await one.other.mailboxCreate('Folder');
     await one.other.append('Folder', small('a'));
@@ -94,7 +94,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
     expect(replica.messages.size).toBe(1);
   });
 
-  it('takes exactly one folder for a message', async () => {
+  it('accepts exactly one folder for a message', async () => {
     const { mailbox, account, ids } = await withInbox(['a']);
     for (const folders of [[], ['Trash', 'Archive']]) {
       expect(await codeOf(mailbox.setFolders(account, ids[0] ?? '', folders))).toBe('rejected');
@@ -104,7 +104,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
   describe('folders', () => {
     it.each([
       '', ' ', '/', 'a/', '/a', 'a//b', 'line\nbreak', 'nul\0', 'x'.repeat(600), '../etc',
-    ])('are not made of %j', async (name) => {
+    ])('are not created with the name %j', async (name) => {
       const { mailbox, account, replica } = await withInbox([]);
       const before = replica.folders;
       expect(await codeOf(mailbox.createFolder(account, name))).toBe('rejected');
@@ -119,7 +119,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
       '(parens) {1}',
       ' spaces ',
       'émoji 🎉',
-    ])('are made of %j, or refused for good', async (name) => {
+    ])('are created with the name %j, or refused permanently', async (name) => {
       const { mailbox, account, replica, other } = await withInbox([]);
       const code = await codeOf(mailbox.createFolder(account, name));
       expect(['succeeded', 'rejected']).toContain(code);
@@ -130,7 +130,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
       expect((await other.list()).length).toBe(replica.folders.length);
     });
 
-    it('are found again when they are made twice at once', async () => {
+    it('are found again if they are created twice at the same time', async () => {
       const { mailbox, account, replica } = await withInbox([]);
       const made = await Promise.all([1, 2].map(() => mailbox.createFolder(account, 'Twice')));
       expect(made[0]).toEqual(made[1]);
@@ -138,7 +138,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
       expect(replica.folders.filter(({ displayName }) => displayName === 'Twice')).toHaveLength(1);
     });
 
-    it('are renamed once, and a repeated request gets the same answer', async () => {
+    it('are renamed once, and a repeated request gets the same response', async () => {
       const { one, mailbox, account, replica } = await withInbox([]);
       const { providerId } = await mailbox.createFolder(account, 'Before/Inside');
       await one.other.append(providerId, small('a'));
@@ -162,7 +162,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
       expect(replica.messages.size).toBe(1);
     });
 
-    it('are deleted without those inside them', async () => {
+    it('are deleted without the folders inside them', async () => {
       const { one, mailbox, account, replica } = await withInbox([]);
       await mailbox.createFolder(account, 'Parent');
       await mailbox.createFolder(account, 'Parent/Child');
@@ -175,7 +175,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
     });
   });
 
-  it('stores a draft once when the request is repeated', async () => {
+  it('stores a draft once if the request is repeated', async () => {
     const { one, mailbox, account, replica } = await withInbox([]);
     const messageIdHeader = `<${randomUUID()}@drafts.test>`;
     const draft = {
@@ -190,7 +190,7 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
     ]);
   });
 
-  it('ends in agreement with another program that changes the same mailbox at the same time', async () => {
+  it('agrees in the end with another program that changes the same mailbox at the same time', async () => {
     const { one, other, mailbox, account, replica, ids } = await withInbox(
       Array.from({ length: 12 }, (_, n) => `m${n}`),
     );

@@ -56,25 +56,28 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
   const byToken = (accessToken: string) => accountOf({ imap_password: undefined }, { accessToken });
   const count = async (client: ImapFlow) => (await client.list()).length;
 
-  describe('that are set up wrongly', () => {
+  describe('with wrong settings', () => {
     const wrong: [string, () => Partial<ImapSettings>, string, string | null, RegExp, Partial<ImapLimits>][] = [
       ['a wrong password', () => ({ imap_password: 'wrong-1' }), 'auth-invalid', 'imap_password', /Authentication failed/, {}],
       ['an unknown user', () => ({ imap_username: 'nobody@example.test' }), 'auth-invalid', 'imap_password', /Authentication failed/, {}],
-      ['a port nobody listens at', () => ({ imap_port: 1 }), 'temporary', 'imap_port', /no connection/, {}],
+      ['a port without a server', () => ({ imap_port: 1 }), 'temporary', 'imap_port', /no connection/, {}],
       ['a host that does not exist', () => ({ imap_host: 'nowhere.invalid' }), 'temporary', 'imap_host', /does not resolve/, {}],
       ['TLS at a port without it', () => ({ imap_security: 'tls' }), 'temporary', 'imap_security', /does not speak TLS/, {}],
       ['no TLS at a port with it', () => ({ imap_port: servers.dovecot.ports.imaps }), 'temporary', 'imap_port', /did not greet/, { connectMs: 3_000 }],
       ['another service', () => ({ imap_port: servers.exim.port }), 'temporary', null, /./, { connectMs: 3_000 }],
     ]; // prettier-ignore
-    it.each(wrong)('say so: %s', async (_, overrides, code, setting, words, limits) => {
-      const sessions = sessionsOf(limits);
-      const error = await failureOf(sessions.useOnce(accountOf(overrides()), count));
-      expect(error).toMatchObject({ code, ...(setting === null ? {} : { setting }) });
-      expect(error.message).toMatch(words);
-      expect(sessions.size).toBe(0);
-    });
+    it.each(wrong)(
+      'report the wrong setting: %s',
+      async (_, overrides, code, setting, words, limits) => {
+        const sessions = sessionsOf(limits);
+        const error = await failureOf(sessions.useOnce(accountOf(overrides()), count));
+        expect(error).toMatchObject({ code, ...(setting === null ? {} : { setting }) });
+        expect(error.message).toMatch(words);
+        expect(sessions.size).toBe(0);
+      },
+    );
 
-    it('leave no connection behind at the server', async () => {
+    it('leave no connection open at the server', async () => {
       const sessions = sessionsOf();
       const before = await servers.dovecot.doveadm('who', user.email);
       await failureOf(sessions.useOnce(accountOf({ imap_password: 'wrong-1' }), count));
@@ -87,22 +90,25 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       ['tls', () => ({ imap_security: 'tls', imap_port: servers.dovecot.ports.imaps })],
       ['starttls', () => ({ imap_security: 'starttls' })],
     ];
-    it.each(secured)('%s works where the certificate is trusted', async (_, overrides) => {
+    it.each(secured)('with %s work if the certificate is trusted', async (_, overrides) => {
       const isSecure = async (client: ImapFlow) => client.secureConnection;
       await expect(sessionsOf().use(accountOf(overrides()), isSecure)).resolves.toBe(true);
     });
 
-    it.each(secured)('%s is refused where the certificate is self-signed', async (_, overrides) => {
-      const sessions = sessionsOf({ ca: undefined });
-      const error = await failureOf(sessions.useOnce(accountOf(overrides()), count));
-      expect(error).toMatchObject({ code: 'temporary', setting: 'imap_security' });
-      expect(error.message).toContain('self-signed');
-    });
+    it.each(secured)(
+      'with %s are refused if the certificate is self-signed',
+      async (_, overrides) => {
+        const sessions = sessionsOf({ ca: undefined });
+        const error = await failureOf(sessions.useOnce(accountOf(overrides()), count));
+        expect(error).toMatchObject({ code: 'temporary', setting: 'imap_security' });
+        expect(error.message).toContain('self-signed');
+      },
+    );
 
     it.each(secured)(
-      '%s is refused where the certificate is for another name',
+      'with %s are refused if the certificate is for another name',
       async (_, overrides) => {
-        // Any address of the loopback leads there, but only one is in the certificate.
+        // Every loopback address reaches the server, but only one is in the certificate.
         const account = accountOf({ ...overrides(), imap_host: '127.0.0.2' });
         const proxy = await proxyAt('127.0.0.2', Number(account.settings['imap_port']));
         open.push(proxy);
@@ -112,7 +118,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       },
     );
 
-    it('send no credentials when the server offers no STARTTLS', async () => {
+    it('send no credentials if the server offers no STARTTLS', async () => {
       const server = await scripted(['* OK [CAPABILITY IMAP4rev1 AUTH=PLAIN] hello']);
       open.push(server);
       const error = await failureOf(
@@ -125,7 +131,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(server.said.join('')).not.toMatch(/LOGIN|AUTHENTICATE/);
     });
 
-    it('are refused when the server says before TLS that they are logged in already', async () => {
+    it('are refused if the server claims before TLS that they are already logged in', async () => {
       const server = await scripted(['* PREAUTH [CAPABILITY IMAP4rev1 STARTTLS] hello']);
       open.push(server);
       const account = accountOf({ imap_security: 'starttls', imap_port: server.port });
@@ -145,7 +151,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
           expect(await failureOf(sessions.useOnce(account, count))).toMatchObject({
             code: 'unsupported',
           });
-          // Of an account that has worked it may be true only at the moment.
+          // For an account that has worked before, the failure may be temporary.
           expect(await failureOf(sessions.use(account, count))).toMatchObject({
             code: 'temporary',
           });
@@ -164,7 +170,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
   });
 
   describe('between uses', () => {
-    it('are kept, for the same login only', async () => {
+    it('are kept for the same login only', async () => {
       const proxy = await proxyTo();
       const sessions = sessionsOf();
       const imap_port = proxy.port;
@@ -180,7 +186,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       const sessions = sessionsOf({ idleMs: 50 });
       await sessions.use(accountOf(), count);
       expect(sessions.size).toBe(1);
-      await until('nothing is kept', async () => sessions.size === 0);
+      await until('all connections to be closed', async () => sessions.size === 0);
     });
 
     it('survive a refused command', async () => {
@@ -199,7 +205,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(proxy.connections).toBe(1);
     });
 
-    it('are ended by a failure of the work itself', async () => {
+    it('are closed when the work itself fails', async () => {
       const proxy = await proxyTo();
       const sessions = sessionsOf();
       const account = accountOf({ imap_port: proxy.port });
@@ -211,22 +217,22 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(proxy.connections).toBe(2);
     });
 
-    it('are made anew after a restart of the server', async () => {
+    it('are opened again after the server restarts', async () => {
       const sessions = sessionsOf();
       await sessions.use(accountOf(), count);
       await servers.dovecot.end();
-      await until('the loss is noticed', async () => sessions.size === 0);
+      await until('the loss to be noticed', async () => sessions.size === 0);
       expect((await failureOf(sessions.use(accountOf(), count))).code).toBe('temporary');
       await servers.dovecot.begin();
       await expect(sessions.use(accountOf(), count)).resolves.toBeGreaterThan(0);
     });
 
-    it('are asked whether they are alive, and replaced when they are not', async () => {
+    it('are checked before use, and replaced if they are dead', async () => {
       const proxy = await proxyTo();
       const sessions = sessionsOf({ probeAfterMs: 0, probeMs: 200 });
       const account = accountOf({ imap_port: proxy.port });
       await sessions.use(account, count);
-      // What was said over the first one is lost from now on, without a word.
+      // From now on everything sent over the first connection is lost without an error.
       let isFirst = true;
       proxy.dark(() => isFirst && proxy.connections < 2);
       const used = sessions.use(account, count);
@@ -238,9 +244,9 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
   });
 
   describe('that break', () => {
-    it('in silence end the work in time and are not kept', async () => {
+    it('end the work in time when the server falls silent, and are not kept', async () => {
       const proxy = await proxyTo();
-      // The login has to be done within this, too.
+      // The login must be complete within this time too.
       const sessions = sessionsOf({ silenceMs: 4_000 });
       const account = accountOf({ imap_port: proxy.port });
       await sessions.use(account, count);
@@ -254,7 +260,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       await expect(sessions.use(account, count)).resolves.toBeGreaterThan(0);
     });
 
-    it('in silence before the greeting end the work in time', async () => {
+    it('end the work in time when the server sends no greeting', async () => {
       const proxy = await proxyTo(() => () => 'swallow');
       const error = await failureOf(
         sessionsOf({ connectMs: 500 }).use(accountOf({ imap_port: proxy.port }), count),
@@ -262,7 +268,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(error).toMatchObject({ code: 'temporary', setting: 'imap_port' });
     });
 
-    it('by a reset end the work, whatever it is doing', async () => {
+    it('end the work when they are reset, whatever it is doing', async () => {
       const proxy = await proxyTo();
       const sessions = sessionsOf();
       const account = accountOf({ imap_port: proxy.port });
@@ -279,7 +285,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       await expect(sessions.use(account, count)).resolves.toBeGreaterThan(0);
     });
 
-    it('in the middle of a login do not look like a wrong password', async () => {
+    it('do not report a wrong password if they break in the middle of a login', async () => {
       let pieces = 0;
       const proxy = await proxyTo(
         () =>
@@ -292,7 +298,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(error.code).toBe('temporary');
     });
 
-    it('with a farewell report the words of the server', async () => {
+    it("report the server's words when the server says BYE", async () => {
       const bye = '* BYE Too many connections from your address';
       for (const greeting of [bye, `* OK [CAPABILITY IMAP4rev1 AUTH=PLAIN] hello\r\n${bye}`]) {
         const server = await scripted([greeting]);
@@ -305,7 +311,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
     });
   });
 
-  describe('whose work takes too long', () => {
+  describe('with work that takes too long', () => {
     it('are cut', async () => {
       const sessions = sessionsOf();
       const never = () => new Promise<never>(() => undefined);
@@ -326,8 +332,8 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
     });
   });
 
-  describe('that many callers want', () => {
-    it('never exceed the limit of an account, and serve every caller in turn', async () => {
+  describe('with many callers', () => {
+    it('never exceed the limit of an account, and serve every caller in order', async () => {
       const sessions = sessionsOf({ perAccount: 2 });
       let [now, most] = [0, 0];
       const both = Promise.withResolvers<void>();
@@ -335,7 +341,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
         sessions.use(accountOf(), async (client) => {
           most = Math.max(most, ++now);
           if (now === 2) both.resolve();
-          // One that is quick could serve everybody before the other is there.
+          // A fast session could serve all callers before the second one exists.
           await both.promise;
           await client.noop();
           now--;
@@ -346,7 +352,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(sessions.size).toBe(2);
     });
 
-    it('never exceed the limit of a host, and idle ones make room', async () => {
+    it('never exceed the limit of a host, and idle ones are closed for others', async () => {
       const sessions = sessionsOf({ perHost: 3 });
       let [now, most] = [0, 0];
       const three = Promise.withResolvers<void>();
@@ -363,7 +369,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(most).toBe(3);
     });
 
-    it('are waited for no longer than the limit, or than the caller waits', async () => {
+    it('are waited for until the time limit, or until the caller stops waiting', async () => {
       const sessions = sessionsOf({ perAccount: 1, queueMs: 100 });
       const { promise, resolve } = Promise.withResolvers<void>();
       const first = sessions.use(accountOf(), () => promise);
@@ -378,7 +384,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       await expect(sessions.use(accountOf(), count)).resolves.toBeGreaterThan(0);
     });
 
-    it('give the place of one that could not be opened to the next', async () => {
+    it('that could not be opened give their slot to the next caller', async () => {
       const sessions = sessionsOf({ perAccount: 1 });
       const wrong = accountOf({ imap_password: 'wrong-1' });
       const results = await Promise.allSettled([
@@ -405,7 +411,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
   });
 
   describe('with OAuth', () => {
-    it('are logged in by a token, and refused with one that has expired or was revoked', async () => {
+    it('are logged in with a token, and refused with an expired or revoked one', async () => {
       const { accessToken } = await servers.issuer!.tokens(user.email);
       await expect(sessionsOf().use(byToken(accessToken), count)).resolves.toBeGreaterThan(0);
       await servers.issuer!.revoke(accessToken);
@@ -414,7 +420,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       });
       await servers.issuer!.setAccessTokenSeconds(1);
       const short = await servers.issuer!.tokens(user.email);
-      await until('it has expired', async () => {
+      await until('the token to expire', async () => {
         const sessions = sessionsOf();
         return sessions.use(byToken(short.accessToken), count).then(
           () => false,
@@ -424,7 +430,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       });
     });
 
-    it("are refused with somebody else's token", async () => {
+    it("are refused with another user's token", async () => {
       await servers.issuer!.setAccessTokenSeconds(600);
       const other = await servers.addUser();
       const { accessToken } = await servers.issuer!.tokens(other.email);
@@ -455,12 +461,13 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
 
 async function failureOf(promise: Promise<unknown>): Promise<ProviderError> {
   const outcome = await promise.then((value) => ({ value }), (error: unknown) => ({ error })); // prettier-ignore
-  if (!('error' in outcome)) throw new Error(`It did not fail: ${JSON.stringify(outcome.value)}`);
+  if (!('error' in outcome))
+    throw new Error(`It did not fail, but returned ${JSON.stringify(outcome.value)}`);
   expect(outcome.error).toBeInstanceOf(ProviderError);
   return outcome.error as ProviderError;
 }
 
-/** Another address for a local port. */
+/** Makes a local port reachable at another address. */
 async function proxyAt(host: string, target: number) {
   const sockets = new Set<Socket>();
   const server = net.createServer((socket) => {
@@ -471,7 +478,7 @@ async function proxyAt(host: string, target: number) {
   return listen(server, host, sockets);
 }
 
-/** A server that greets, answers every command by OK, and keeps what it was told. */
+/** A server that greets, answers OK to every command, and records what it received. */
 async function scripted([greeting]: [string]) {
   const said: string[] = [];
   const sockets = new Set<Socket>();

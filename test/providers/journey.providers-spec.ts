@@ -17,7 +17,7 @@ interface Message {
   files: { id: string; filename: string }[];
 }
 
-/** What issue one has promised, with real mailboxes: two people, a mail server between them, and their mail programs. */
+/** Two people with real mailboxes, a mail server between them, and their mail programs. */
 describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
   let servers: MailServers;
   let server: TestApp;

@@ -22,10 +22,13 @@ import { until } from '../support/until.ts';
 
 const PATIENCE_MS = 60_000;
 
-/** What is compared, by the provider's id. */
+/** The compared properties of messages, by the provider's id. */
 type Shown = Record<string, { folders: string[]; unread: boolean; starred: boolean }>;
 
-/** The whole program over a real server: what the mirror shows is what the server has, message by message. */
+/**
+ * Runs the whole program over a real server. The mirror must show the server's state, message by
+ * message.
+ */
 describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', () => {
   jest.setTimeout(2 * PATIENCE_MS);
   let fixture: ImapFixture;
@@ -42,7 +45,7 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
     application = await createApplication(server.app);
   });
   afterEach(async () => {
-    // As an application does: the mirror may be in the middle of storing something.
+    // Removes the accounts as an application does, because the mirror may be storing something.
     const grants = server.app.get(GrantsService, { strict: false });
     for (const { id } of connected.splice(0)) await grants.remove(application.id, id);
     await fixture.closeAll();
@@ -103,7 +106,7 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
       ]),
     );
   }
-  /** Whatever went wrong before: the next look is due. Waiting out a back-off is for others. */
+  /** Makes the next sync pass due, so that a test does not wait for a backoff. */
   const hurry = ({ id }: TestAccount) =>
     database.query(
       `update sync_job set run_at = least(run_at, now() + interval '0.5 s') where account_id = $1`,
@@ -112,7 +115,7 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
   async function converges(account: TestAccount, one: Correspondent): Promise<void> {
     const truth = await there(one);
     await until(
-      'the mirror to show what the server has',
+      "the mirror to show the server's state",
       async () => {
         await hurry(account);
         return JSON.stringify(sorted(await shown(account))) === JSON.stringify(sorted(truth));
@@ -152,7 +155,7 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
     expect(parts).toEqual([]);
   });
 
-  it('learns of new messages and flags from its watch, and keeps the ids of moved messages', async () => {
+  it('learns about new messages and flags from its watch, and keeps the ids of moved messages', async () => {
     const one = await fixture.correspondent();
     await fill(one, 3);
     const account = await connect(one);
@@ -192,7 +195,7 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
     const one = await fixture.correspondent();
     await fill(one, 400);
     const account = await connect(one);
-    await until('some', async () => (await count(account)) >= 50);
+    await until('some messages', async () => (await count(account)) >= 50);
     await fixture.servers.dovecot.end();
     await fixture.servers.dovecot.begin();
     const user = one.account.settings as { imap_username: string; imap_password: string };
@@ -204,7 +207,7 @@ describeWith(['dovecot', 'exim4'], 'the mirror of a mailbox on a real server', (
     other.close();
   });
 
-  it('converges although connections are cut and commands fail, while another program is at work', async () => {
+  it('converges although connections are cut and commands fail while another program changes the mailbox', async () => {
     let commands = 0;
     let trouble = true;
     const one = await fixture.correspondent({

@@ -113,7 +113,7 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
       await client.logout();
     }
   };
-  const toldInvalid = async ({ id }: Account) =>
+  const invalidWebhooks = async ({ id }: Account) =>
     (
       await rowsOf<{ body: Buffer }>(
         server,
@@ -145,7 +145,7 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
   });
 
   it('continues with new tokens when the first ones expire in the middle of a session, and rotates each once', async () => {
-    // Time to sign in with it; those that come after it last.
+    // Enough time to sign in with the first token. The later ones are valid for long.
     await issuer.setAccessTokenSeconds(10);
     const account = await connect();
     await issuer.setAccessTokenSeconds(3_600);
@@ -161,31 +161,32 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     expect(later.tokens.refreshToken).not.toBe(first.tokens.refreshToken);
   });
 
-  it('becomes invalid with one webhook when its access is revoked, and valid again by a sign-in', async () => {
+  it('becomes invalid with one webhook when its access is revoked, and valid again after a sign-in', async () => {
     const account = await connect();
     await arrives(account);
     const { tokens } = await stored(account);
     await issuer.revoke(tokens.refreshToken ?? '');
-    // Dovecot asks the issuer when somebody logs in: every session ends here.
+    // Dovecot checks tokens at login only. The restart ends every session.
     await servers.dovecot.end();
     await servers.dovecot.begin();
     await request(server.url)
       .post(`/connect/grants/${account.id}/sync`)
       .set(application.basic)
       .expect(200);
-    // A server that has just started takes its time for the first login, and one that fails is left alone for a while.
+    // A server that has just started is slow at its first login, and an account whose login failed
+    // is left alone for a while.
     await until(
       'the grant to be invalid',
       async () => (await stored(account)).status === 'invalid',
       60_000,
     );
-    expect(await toldInvalid(account)).toBe(1);
+    expect(await invalidWebhooks(account)).toBe(1);
     await signInAgain(account);
     await arrives(account);
-    expect(await toldInvalid(account)).toBe(1);
+    expect(await invalidWebhooks(account)).toBe(1);
   });
 
-  it('becomes invalid when its refresh token was used elsewhere, because the issuer takes it for stolen', async () => {
+  it('becomes invalid if its refresh token was used elsewhere, because the issuer treats the token as stolen', async () => {
     const account = await connect();
     const { tokens } = await stored(account);
     const way = await server.app
@@ -206,7 +207,7 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     await arrives(account);
   });
 
-  it('is refused for a mailbox that is not its own', async () => {
+  it("is refused for another user's mailbox", async () => {
     const victim = await servers.addUser();
     const { refreshToken } = await issuer.tokens((await servers.addUser()).email);
     const response = await request(server.url)

@@ -22,7 +22,10 @@ interface Invited {
   participants: { email: string; status: string }[];
 }
 
-/** Invitations and answers go through mail servers, which take messages apart and put them together again. */
+/**
+ * Invitations and responses pass through mail servers that take messages apart and put them
+ * together again.
+ */
 describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real servers', () => {
   jest.setTimeout(2 * PATIENCE_MS);
   let servers: MailServers;
@@ -42,7 +45,10 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
     [ada, bo] = [await connect(), await connect()];
   });
 
-  /** The scheduling part of the mail of a mailbox with this subject, as two independent readers understand it. */
+  /**
+   * The scheduling part of the mail with this subject in a mailbox, as two independent parsers read
+   * it.
+   */
   async function scheduled(who: RealAccount, subject: string, method: string) {
     const source = await until(`"${subject}"`, async () => {
       const imap = await servers.client(who);
@@ -85,7 +91,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
     await radicale.stop();
   });
 
-  it('become events even beside a large file, and the answer arrives as a scheduling message', async () => {
+  it('become events even beside a large file, and the response arrives as a scheduling message', async () => {
     const ics = [
       'BEGIN:VCALENDAR', 'METHOD:REQUEST', 'BEGIN:VEVENT', 'UID:real@elsewhere.test', 'SEQUENCE:2', 'DTSTAMP:20260101T000000Z',
       'DTSTART;TZID=Europe/Berlin:20300601T100000', 'DURATION:PT1H', 'SUMMARY:Gespräch über Pläne', `ORGANIZER:mailto:${ada.email}`,
@@ -166,7 +172,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
     expect(renamed).toMatchObject({ uid: invited.uid, sequence: 1, partstat: 'ACCEPTED', rsvp: 'TRUE' });
     expect(await file()).toContain('SEQUENCE:1\r\n');
 
-    // Another program counts on, and is not seen before the next change.
+    // Another program increments the sequence too. We see that only with the next change.
     const ahead = await other('PUT', object, (await file()).replace('SEQUENCE:1\r\n', 'SEQUENCE:7\r\n'), { 'content-type': 'text/calendar' });
     expect(ahead.status).toBeLessThan(300);
     const when = { start_time: 1_900_086_400, end_time: 1_900_090_000 };

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 
 const { default: Draft } = draftModule;
 
-/** The three forms of sending within a request, between two real mailboxes. */
+/** The three ways to send within a request, between two real mailboxes. */
 describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
   let servers: MailServers;
   let server: TestApp;
@@ -21,7 +21,8 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
 
   beforeAll(async () => {
     servers = await MailServers.start();
-    // What happens in other folders than the inbox is seen with the next look.
+    // Changes in other folders than the inbox are noticed by the next sync pass, so the passes are
+    // frequent.
     server = await startTestApp({ SYNC_POLL_WATCHED_SECONDS: '2' });
     const application = await createApplication(server.app);
     const connect = async () => {
@@ -61,7 +62,7 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
         .catch(() => undefined),
     );
 
-  it('sends a message; it arrives, and one copy is filed under the id of the answer', async () => {
+  it('sends a message, which arrives, and files one copy under the id of the response', async () => {
     const to = [{ email: bo.email, name: 'Bo' }];
     const message = await new Draft(client(ada), {
       subject: 'Direct form',
@@ -87,7 +88,7 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
     await until('the draft at the server', async () => (await drafts()) === 1);
     const message = await draft.send();
     await received('Stored form');
-    await until('its end at the server', async () => (await drafts()) === 0);
+    await until('the deletion of the draft at the server', async () => (await drafts()) === 0);
     expect(await copyIs(message.id)).toMatchObject({ subject: 'Stored form' });
     expect(await client(ada).drafts.list()).toEqual([]);
   });
@@ -131,7 +132,7 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
       .expect(200);
     const ours = await there('Ours');
     expect(attached(ours.source)).toBe(1);
-    // As mail programs do: the next version first, then the one before goes.
+    // As mail programs do: store the next version first, then delete the previous one.
     const theirs = String(ours.source)
       .replace('Subject: Ours', 'Subject: Theirs')
       .replace(/^Message-ID:\s*</im, '$&x');
@@ -153,7 +154,7 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
     expect(bytes.equals(Buffer.from(await download.arrayBuffer()))).toBe(true);
   });
 
-  it('sends raw MIME without Bcc, and files it with the Message-ID it came with', async () => {
+  it('sends raw MIME without Bcc, and files it with its own Message-ID', async () => {
     const rawMime = [
       `From: Ada <${ada.email}>`,
       `To: ${bo.email}`,
@@ -174,7 +175,7 @@ describeWith(['dovecot', 'exim4'], 'sending over real servers', () => {
     expect(await copyIs(message.id)).toMatchObject({ subject: 'Raw form' });
   });
 
-  it('reports the words of the server when it refuses the content or one of the recipients', async () => {
+  it("reports the server's words when the server refuses the content or one of the recipients", async () => {
     const to = [{ email: bo.email, name: '' }];
     const refused = new Draft(client(ada), { subject: 'VIRUS', to }).send();
     await expect(refused).rejects.toMatchObject({

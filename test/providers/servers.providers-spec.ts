@@ -13,8 +13,8 @@ async function countIn(client: ImapFlow): Promise<number | undefined> {
   return status ? status.messages : undefined;
 }
 
-/** What the other suites stand on. */
-describeWith(['dovecot', 'exim4'], 'mail servers of the tests', () => {
+/** Checks the servers that the other suites rely on. */
+describeWith(['dovecot', 'exim4'], 'the mail servers of the tests', () => {
   trustTestCertificate();
   let servers: MailServers;
   beforeAll(async () => {
@@ -34,13 +34,13 @@ describeWith(['dovecot', 'exim4'], 'mail servers of the tests', () => {
       envelope: { from: from.email, to: [to.email] },
       raw: mimeOf({ From: from.email, To: to.email, Subject: 'Through Exim' }),
     });
-    // No folder is opened: of an open one the library tells what it remembers.
+    // No folder is opened, because the library reports remembered values for an open folder.
     const client = await servers.client(to);
     await until('the message', async () => (await countIn(client)) === 1);
     await client.logout();
   });
 
-  it('keep what is delivered, over a restart', async () => {
+  it('keep delivered mail over a restart', async () => {
     const user = await servers.addUser();
     await servers.deliver(user, mimeOf({ Subject: 'one' }), mimeOf({ Subject: 'two' }));
     await servers.dovecot.end();
@@ -50,7 +50,7 @@ describeWith(['dovecot', 'exim4'], 'mail servers of the tests', () => {
     await client.logout();
   });
 
-  it('accept the tokens of their issuer, until they are revoked, over TLS that is checked', async () => {
+  it("accept their issuer's tokens until they are revoked, over TLS with a verified certificate", async () => {
     const user = await servers.addUser();
     const tokens = await servers.issuer!.tokens(user.email);
     const login = async () => {
@@ -71,7 +71,7 @@ describeWith(['dovecot', 'exim4'], 'mail servers of the tests', () => {
   });
 });
 
-describeWith(['radicale', 'xandikos', 'chromium'], 'other servers of the tests', () => {
+describeWith(['radicale', 'xandikos', 'chromium'], 'the other servers of the tests', () => {
   it('answer requests', async () => {
     const [radicale, xandikos, browser] = await Promise.all([
       startRadicale(),

@@ -12,7 +12,10 @@ import { Receiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-/** Set it to keep a picture of every page, in light and dark, wide and narrow. */
+/**
+ * Folder for a picture of every page, in light and dark, wide and narrow. No pictures are taken if
+ * it is not set.
+ */
 const PICTURES = process.env['SIGN_IN_PICTURES'];
 
 describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', () => {
@@ -50,13 +53,13 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     await mail.stop();
   });
 
-  /** A browser nobody has used. */
+  /** Opens a new browser profile. */
   async function begin(options: Parameters<Browser['newContext']>[0]): Promise<void> {
     context = await chromium.newContext(options);
-    // As long as `until` waits.
+    // The same limit as `until`.
     context.setDefaultTimeout(60_000);
     page = await context.newPage();
-    // Whatever the policy of a page forbids, or a page lacks, Chromium says here.
+    // Chromium logs everything that a page's policy forbids or that the page lacks.
     page.on('console', (message) => {
       if (message.type() === 'error' && !/status of 4(10|22)/.test(message.text()))
         complaints.push(message.text());
@@ -75,7 +78,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     await page.waitForURL(`${app.origin}/cb*`);
     return Object.fromEntries(new URL(page.url()).searchParams);
   };
-  /** The browser gives it to a field some time after the field is there. */
+  /** The browser gives a field the focus some time after the field appears. */
   const hasFocus = (field: Locator) =>
     until('the field to have the focus', () =>
       field.evaluate((element) => element === element.ownerDocument.activeElement),
@@ -120,13 +123,14 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     expect(complaints).toEqual([]);
   });
 
-  it('lead to the application even when a button is pressed twice', async () => {
+  it('lead to the application even if a button is pressed twice', async () => {
     await page.goto(await linkFor());
     await page.getByLabel('Email address').fill('ada@sandbox.test');
     await page.getByLabel('Password', { exact: true }).fill('anything');
     await page.getByRole('button', { name: 'Continue' }).dblclick();
     await page.getByRole('heading', { name: 'Allow Front desk to use your account?' }).waitFor();
-    // The second press may still bring the page once more, and take what was pressed with it: then it is pressed again.
+    // The second press may load the page once more and lose the click. Then the button is pressed
+    // again.
     const allow = page.getByRole('button', { name: 'Allow', exact: true });
     await until('the application', async () => {
       if (await allow.isVisible()) await allow.dblclick({ timeout: 5_000 }).catch(() => undefined);
@@ -162,7 +166,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     expect(await returned()).toMatchObject({ success: 'true' });
   });
 
-  it('offer a way back to the application', async () => {
+  it('let the user return to the application', async () => {
     await page.goto(await linkFor());
     await page.getByRole('link', { name: 'Cancel' }).click();
     await page.getByRole('heading', { name: 'Stop signing in?' }).waitFor();
@@ -213,7 +217,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
 
   it('can be used without a mouse', async () => {
     await page.goto(await linkFor());
-    // The page begins at its first empty field.
+    // The first empty field of the page has the focus.
     await hasFocus(page.getByLabel('Email address'));
     await page.keyboard.type('ada@sandbox.test');
     await page.keyboard.press('Tab');
@@ -296,7 +300,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     };
     const withIssuer = () => ({
       ...serversOf(),
-      // Exim takes passwords only.
+      // Exim accepts passwords only.
       smtp_port: mail.dovecot.ports.submission,
       issuer: mail.issuer?.url,
       client_id: mail.issuer?.clientId,
@@ -310,7 +314,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
       await page.getByRole('button', { name: 'Continue' }).click();
     };
 
-    it('ask for servers that cannot be discovered, and tell a wrong password from a wrong server', async () => {
+    it('ask for servers that cannot be discovered, and distinguish a wrong password from a wrong server', async () => {
       const user = await mail.addUser();
       const servers = serversOf();
       await registerImap({});
@@ -351,7 +355,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
         [grant_id],
       );
       expect(row?.tokens).toMatch(/^v1\./);
-      // Again, as somebody else: refused. As the same: the same grant.
+      // A second sign-in as another user is refused. As the same user it gives the same grant.
       await context.close();
       await begin({});
       await page.goto(await linkFor({ provider: 'imap', grant_id }));
@@ -370,7 +374,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
       expect(await grants()).toHaveLength(1);
     });
 
-    it("return when the user refuses at the provider, and accept no other browser's return", async () => {
+    it('return when the user refuses at the provider, and accept no return from another browser', async () => {
       await registerImap(withIssuer());
       const link = await linkFor({ provider: 'imap' });
       await page.goto(link);

@@ -15,7 +15,10 @@ import { until } from '../support/until.ts';
 
 const PATIENCE_MS = 60_000;
 
-/** What is done through the API is seen by a plain IMAP client, and the other way round. */
+/**
+ * A plain IMAP client sees changes made through the API, and the API shows changes made by the
+ * client.
+ */
 describeWith(['dovecot', 'exim4'], 'changes through the API on a real server', () => {
   jest.setTimeout(2 * PATIENCE_MS);
   let fixture: ImapFixture;
@@ -76,11 +79,12 @@ describeWith(['dovecot', 'exim4'], 'changes through the API on a real server', (
     expect(job).toMatchObject({ status: 'successful' });
     return response.body;
   }
-  /** What the other client sees in a folder: flags and subject of each message. */
+  /** The other client's view of a folder: flags and subject of each message. */
   async function there(folder: string) {
     const lock = await one.other.getMailboxLock(folder);
     try {
-      // A mailbox that was selected before is shown as it was until the server may tell.
+      // The client keeps its old view of a selected mailbox until a command lets the server report
+      // changes.
       await one.other.noop();
       const seen: { subject: string; flags: string[] }[] = [];
       if (!one.other.mailbox || one.other.mailbox.exists === 0) return seen;
@@ -115,7 +119,7 @@ describeWith(['dovecot', 'exim4'], 'changes through the API on a real server', (
     await one.other.messageFlagsRemove('1:*', ['\\Flagged']);
     lock.release();
     await until(
-      'what the other client has done',
+      'the changes made by the other client',
       async () => (await api('get', `/messages/${message.id}`)).body.starred === false,
       PATIENCE_MS,
     );
