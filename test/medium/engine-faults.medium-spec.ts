@@ -84,8 +84,8 @@ describe('Engine, under faults', () => {
     const before = asked.mock.calls.length;
     engine.wakeQueue('send');
     await until('the late row', async () => dispatcher.recorded.includes(late ?? ''));
-    // One claim starts at the remembered due time and misses the row. The next claim starts
-    // earlier, long before that would be due anyway.
+    // The first claim reads from the scan floor on and misses the row. The next claim ignores the
+    // floor, long before the regular claim that does so.
     const floors = asked.mock.calls.slice(before).map(([, values]) => values?.[2]);
     const claims = floors.filter((floor) => floor instanceof Date || floor === '-infinity');
     expect(claims.slice(0, 2)).toContain('-infinity');

@@ -372,7 +372,7 @@ describe('the mirror', () => {
   });
 
   describe('unreadable and extreme messages', () => {
-    it('are stored with what is known of them, and the failure is recorded', async () => {
+    it('are stored with their known fields, and the failure is recorded', async () => {
       const nested = Array.from(
         { length: 300 },
         (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}`,

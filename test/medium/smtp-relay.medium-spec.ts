@@ -185,7 +185,7 @@ describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
       senderVerified: false,
       detail: '553 5.7.1 me@elsewhere.test is not one of your senders',
     });
-    // The connection of the question can be used for a message.
+    // The connection that asked about the address can still send a message.
     await one.send(of(port), letter(undefined, { from: 'me@ours.test' }), controlOf().control);
     expect([taken.length, seen.connections]).toEqual([1, 2]);
   });

@@ -37,7 +37,7 @@ export class PassingClock extends Clock {
   }
 
   /**
-   * Moves the clock forward by `milliseconds`. The engine finds what is due by then at its next
+   * Moves the clock forward by `milliseconds`. The engine finds rows that are due by then at its next
    * tick, within a second.
    */
   async pass(milliseconds: number): Promise<void> {
