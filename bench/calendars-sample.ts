@@ -3,18 +3,21 @@ interface Queries {
   query(text: string, values: unknown[]): Promise<unknown>;
 }
 
-/** What calendars of a sample are made of. */
+/** Composition of a sample's calendars. */
 export interface CalendarsSample {
-  /** Single events of each account and month. */
+  /** Single events per account and month. */
   singles: number;
   monthsBefore: number;
   monthsAfter: number;
-  /** Series of each account that have gone on from the first month, and others that ended before today. */
+  /**
+   * Series per account that have continued since the first month, and series that ended before
+   * today.
+   */
   series: number;
   ended: number;
 }
 
-/** About 150 events a month: 93 that stand alone, eight of each week, and one of every working day. */
+/** About 150 events a month: 93 single ones, eight every week, and one on every working day. */
 export const USUAL: CalendarsSample = {
   singles: 93,
   monthsBefore: 36,
@@ -42,7 +45,10 @@ const VALUES = `
     jsonb_build_object('email', 'bo@example.test', 'name', 'Bo', 'status', 'yes'),
     jsonb_build_object('email', 'cy@example.test', 'name', 'Cy', 'status', 'noreply'))`;
 
-/** On working days between 8 and 17 o'clock UTC, from a quarter of an hour to an hour and a half. */
+/**
+ * On working days between 8 and 17 o'clock UTC, from a quarter of an hour to an hour and a half
+ * long.
+ */
 const SINGLES = `
   insert into event (${COLUMNS})
   select ${VALUES}, null, '[]', '{}', '{}', now(), now()

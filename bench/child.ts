@@ -8,7 +8,7 @@ const ANSWER_LIMIT_MS = 120_000;
 const STOP_LIMIT_MS = 30_000;
 const KEPT_OUTPUT = 4_000;
 
-/** What a child is asked, and what it answers (`bench/processes/serve.ts`). */
+/** A question to a child process and its answer (`bench/processes/serve.ts`). */
 export interface Question {
   number: number;
   name: string;
@@ -20,7 +20,7 @@ export interface Answer {
   error?: string;
 }
 
-/** A free port of the loopback interface. */
+/** Returns a free port of the loopback interface. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = net.createServer();
@@ -32,13 +32,16 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** What runs the program's own code, and how the image starts it (docs/adr/0051); other sides start as Node does by itself. */
+/**
+ * Processes that run the program's own code, and the flag with which the image starts it (ADR
+ * 0051). Other processes use Node's defaults.
+ */
 const PROGRAMS = ['dist/src/main.js', 'bench/processes/worker.ts'];
 const PROGRAM_FLAGS = ['--max-semi-space-size=32'];
 
 /**
- * A process of a bench. What it prints goes to /dev/null, but for the last of its errors. It ends when this process
- * does, however that happens: over the channel it notices.
+ * A process of a bench. Its output goes to /dev/null, except the last error output. It ends when
+ * this process ends in any way, because the channel between them closes.
  */
 export class BenchProcess {
   readonly #name: string;
@@ -50,9 +53,9 @@ export class BenchProcess {
   #asked = 0;
 
   /**
-   * @param entry below the clone
-   * @param environment the whole of it, but for PATH
-   * @param profiles folder for its CPU profile; null: none
+   * @param entry path below the repository
+   * @param environment its whole environment, except PATH
+   * @param profiles folder for its CPU profile, or `null` for none
    */
   constructor(
     entry: string,
@@ -70,7 +73,7 @@ export class BenchProcess {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     this.#ready = this.#wait(0, 'its start', START_LIMIT_MS);
-    // Whoever waits for it hears of a failure; some do not wait, because it says nothing.
+    // Callers of `ready()` get the error. Without a caller, the rejection must not end the bench.
     this.#ready.catch(() => undefined);
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#lastWords = (this.#lastWords + chunk.toString()).slice(-KEPT_OUTPUT);
@@ -89,12 +92,18 @@ export class BenchProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** Resolves to what it says when it has started. @throws when it does not */
+  /**
+   * Resolves to the child's first message when it has started.
+   * @throws {Error} if it does not start
+   */
   ready<T>(): Promise<T> {
     return this.#ready as Promise<T>;
   }
 
-  /** Asks a process that runs `serve`. @throws {Error} with the error it had */
+  /**
+   * Asks a process that runs `serve`.
+   * @throws {Error} with the child's error
+   */
   ask<T>(name: string, argument: unknown = null): Promise<T> {
     const number = (this.#asked += 1);
     const answer = this.#wait<T>(number, name, ANSWER_LIMIT_MS);
@@ -102,7 +111,7 @@ export class BenchProcess {
     return answer;
   }
 
-  /** Stops it in order; kills it when that takes too long. */
+  /** Stops the process with SIGTERM, and kills it if that takes too long. */
   async stop(): Promise<void> {
     if (this.#child.exitCode === null && this.#child.signalCode === null)
       this.#child.kill('SIGTERM');
@@ -111,7 +120,7 @@ export class BenchProcess {
     clearTimeout(limit);
   }
 
-  /** Ends it at once. */
+  /** Kills the process. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#gone;

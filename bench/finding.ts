@@ -1,31 +1,31 @@
 import type { Report } from './report.ts';
 import type { World } from './world.ts';
 
-/** One line of the result: a value against what is needed and what is aimed at. */
+/** One line of the result: a measured value with its needed value and its aim. */
 export interface Finding {
   what: string;
   measured: number;
   needed: number;
-  /** Null: the needed value is all there is to reach. */
+  /** A value better than `needed`, or `null` if there is no further aim. */
   aim: number | null;
-  /** Whether more is better, or less. */
+  /** Whether a higher or a lower value is better. */
   better: 'more' | 'less';
-  /** Behind the values: ` ms`, ` a second`, or nothing for a ratio. */
+  /** Unit printed after the values: ` ms`, ` a second`, or nothing for a ratio. */
   unit: string;
-  /** The figures of each side and round, for the JSON. */
+  /** Figures of each side and round, for the JSON file. */
   figures: Readonly<Record<string, unknown>>;
 }
 
-/** What is measured by itself. */
+/** A measurement that can run alone. */
 export interface BenchRow {
-  /** Its name for `--only`. */
+  /** Name of the row for `--only`. */
   key: string;
   title: string;
-  /** Measures it; takes away what it made in the world, unless it throws. */
+  /** Measures the row and removes what it created in the world, unless it throws. */
   run(world: World, report: Report): Promise<Finding[]>;
 }
 
-/** Whether `value` was reached. */
+/** Whether the measured value is at least as good as `value`. */
 export function reaches({ measured, better }: Finding, value: number): boolean {
   return better === 'more' ? measured >= value : measured <= value;
 }

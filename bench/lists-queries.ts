@@ -1,11 +1,14 @@
 const DAY_S = 86_400;
 
-/** Parameters of a list. */
+/** Query parameters of a list. */
 export type Values = Readonly<Record<string, string>>;
 
 const nowS = () => Math.round(Date.now() / 1_000);
 
-/** What messages and threads are both filtered by. @param own address of the account: in every message */
+/**
+ * Filters that messages and threads share.
+ * @param own address of the account, which is in every message
+ */
 const filtersOfMail = (own: string, count: number): Values[] => {
   const middle = String(nowS() - Math.round((count * 600) / 2));
   const early = String(nowS() - count * 600 + DAY_S);
@@ -51,7 +54,10 @@ const filtersOfMail = (own: string, count: number): Values[] => {
   ];
 };
 
-/** What there is to list, by path: every filter, for what is frequent, rare and absent. @param count of `seedLists` */
+/**
+ * Lists by path, with every filter for frequent, rare and absent values.
+ * @param count as given to `seedLists`
+ */
 export const listsOf = (own: string, count: number): Readonly<Record<string, Values[]>> => {
   const middle = String(nowS() - Math.round((count * 600) / 2));
   return {
@@ -95,7 +101,7 @@ export const listsOf = (own: string, count: number): Readonly<Record<string, Val
   };
 };
 
-/** What has to look at everything: it is shown, and nothing is promised of it. */
+/** Lists that must read everything. They are shown, but have no promised speed. */
 export const wholeOf = (own: string): Readonly<Record<string, Values[]>> => ({
   '/messages': [
     { view: 'count' },

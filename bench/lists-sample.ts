@@ -2,11 +2,11 @@ import { newId } from '../src/platform/base/ids/ids.ts';
 import type { Sql } from '../src/platform/database/sql.ts';
 import { refreshThreads } from '../src/mail/threading/refresh-threads.ts';
 
-/** A message every ten minutes: 100,000 are two years. Seconds. */
+/** Seconds between messages: 100,000 messages span two years. */
 const EVERY_S = 600;
 const THREADS_AT_ONCE = 5_000;
 
-/** Standard names first; the others are of people. */
+/** Names of folders or labels: the standard ones first, then a user's own. */
 export const PLACES = [
   'inbox', 'sent', 'drafts', 'trash', 'spam', 'archive',
   ...Array.from({ length: 14 }, (_, number) => `Project ${number}`),
@@ -22,7 +22,8 @@ const ID = (what: string) =>
   `(lpad(to_hex((extract(epoch from date) * 1000)::bigint), 12, '0') || '7' || substr(md5($1 || '${what}' || n), 1, 3) || '8' ||
     substr(md5($1 || '${what}' || n), 4, 15))::uuid`;
 
-// Three to four messages are a conversation; one has hundreds. People are the more frequent the lower their number.
+// Most conversations have three or four messages; one has hundreds. People with lower numbers are
+// more frequent.
 const MESSAGES = `
   with numbered as (
     select n, now() - make_interval(secs => $2::float8 * ${EVERY_S} - n * ${EVERY_S}) as date,
@@ -86,9 +87,9 @@ const CONTACTS = `
     ('country', 'de')) keys(field, value)`;
 
 /**
- * Writes a mailbox without a provider: `count` messages in 20 folders or labels, the newest of now; a sixth to a seventh
- * has a file.
- * @param labels whether messages are in several
+ * Writes a mailbox without a provider: `count` messages in 20 folders or labels, the newest of now.
+ * About one of six or seven has a file.
+ * @param labels whether messages are in several labels
  */
 export async function seedLists(
   sql: Sql,
@@ -99,7 +100,7 @@ export async function seedLists(
   const folders = PLACES.map(() => newId());
   await sql.query(FOLDERS, [accountId, folders, PLACES]);
   await sql.query(MESSAGES, [accountId, count, folders, labels]);
-  // Else the next statements are planned for empty tables.
+  // Without current statistics the next statements would be planned for empty tables.
   await sql.query('analyze message, message_folder, thread, folder');
   const threads = await sql.query<{ id: string }>('select id from thread where account_id = $1', [
     accountId,
@@ -110,7 +111,7 @@ export async function seedLists(
   }
 }
 
-/** Writes contacts, each with four values it is found by. */
+/** Writes contacts, each with four values by which lists find it. */
 export async function seedContacts(sql: Sql, accountId: string, count: number): Promise<void> {
   await sql.query(CONTACTS, [accountId, count]);
 }

@@ -4,11 +4,11 @@ import path from 'node:path';
 import type { Dovecot } from '../test/support/mail-servers/dovecot.ts';
 
 const ATTACHMENT_BYTES = 50_000;
-/** Every so many messages one has an attachment. */
+/** One of this many messages has an attachment. */
 const ATTACHMENT_EVERY = 4;
-/** A conversation has so many messages. */
+/** Messages per conversation. */
 const CONVERSATION = 3;
-/** The first message of a mailbox; they come a minute apart. Seconds since 1970. */
+/** Date of the first message, in seconds since 1970. One message follows each minute. */
 const FIRST_AT = 1_750_000_000;
 
 const SENTENCE = 'The figures of last month are in, and they are better than anybody had expected.';
@@ -18,9 +18,9 @@ function idOf(number: number): string {
 }
 
 /**
- * A message of a mailbox as people have them: text and HTML, about 4 kB; every fourth with an attachment of 50 kB; every
- * three are a conversation.
- * @param number from 0 on
+ * A typical message with text and HTML, about 4 kB. Every fourth has an attachment of 50 kB. Three
+ * in a row make a conversation.
+ * @param number counted from 0
  */
 export function mailboxMessage(number: number): Buffer {
   const first = number - (number % CONVERSATION);
@@ -76,7 +76,10 @@ function withAttachment(alternative: readonly string[]): string[] {
   ];
 }
 
-/** Puts messages into the inbox of somebody that has been opened before: as files, as Dovecot keeps them. */
+/**
+ * Writes messages as files into a user's inbox, in Dovecot's own format. The inbox must have been
+ * opened before.
+ */
 export async function fillInbox(dovecot: Dovecot, email: string, count: number): Promise<void> {
   const [local = ''] = email.split('@');
   const folder = path.join(dovecot.folder, 'mail', local, 'Maildir', 'cur');

@@ -7,7 +7,7 @@ import { listsRow } from './rows/mailbox-lists.ts';
 import { mirrorRow } from './rows/mailbox-mirror.ts';
 import { searchRow } from './rows/mailbox-search.ts';
 
-/** What the mirror of mailboxes promises about speed, on a real Dovecot. */
+/** Measures the promised speed of the mirror, on a real Dovecot. */
 export const MAILBOX_BENCH: Bench = {
   name: 'bench:mailbox',
   rows: [mirrorRow, deliveryRow, watchedRow, listsRow, searchRow, filesRow, availabilityRow],

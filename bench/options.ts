@@ -1,31 +1,37 @@
 import { parseArgs } from 'node:util';
 
-/** How a run is made. */
+/** Options of a run. */
 export interface BenchOptions {
-  /** Fewer rounds and smaller numbers: shows that everything works, proves nothing. */
+  /**
+   * Runs fewer rounds with smaller numbers. Such a run shows that everything works, but its figures
+   * prove nothing.
+   */
   quick: boolean;
-  /** Keys of the rows to measure; null: all. */
+  /** Keys of the rows to measure, or `null` for all. */
   only: readonly string[] | null;
-  /** Where the result goes as JSON. */
+  /** File for the result as JSON, or `null` for none. */
   json: string | null;
   /** Whether a missed value makes the exit code 1. */
   strict: boolean;
-  /** Folder for CPU profiles of the processes; null: none. */
+  /** Folder for CPU profiles of the processes, or `null` for none. */
   profile: string | null;
-  /** A PostgreSQL server of one's own; null: the embedded one. */
+  /** URL of a PostgreSQL server, or `null` for the embedded one. */
   database: string | null;
 }
 
-/** How large a run is. */
+/** Size of a run. */
 export interface Scale {
   /** Alternating rounds per side. */
   rounds: number;
   acceptSeconds: number;
-  /** Until the code of both sides is compiled; a number and not a time, so that busy machines get there, too. */
+  /**
+   * Requests until the code of both sides is compiled. A number instead of a time, so that busy
+   * machines are warm too.
+   */
   acceptWarmRequests: number;
   sendMessages: number;
   engineMessages: number;
-  /** Waiting rows behind the engine and the lateness. */
+  /** Waiting rows in the queue while the engine and the lateness are measured. */
   pending: number;
   latenessSeconds: number;
   connectPosts: number;
@@ -36,20 +42,20 @@ export interface Scale {
   neighbourMessages: number;
   neighbourSeconds: number;
   idleSeconds: number;
-  /** Messages of the mailbox that is mirrored, and alternating rounds per side. */
+  /** Messages of the mirrored mailbox, and alternating rounds per side. */
   mailboxMessages: number;
   mailboxRounds: number;
-  /** Mailboxes that one worker watches, and for how long that is looked at. */
+  /** Mailboxes that one worker watches, and seconds of measurement. */
   watchedMailboxes: number;
   watchedSeconds: number;
   deliveries: number;
-  /** Messages of the account that is searched; others have as many together. */
+  /** Messages of the searched account. The other accounts have as many together. */
   searchedMessages: number;
-  /** Of each query. */
+  /** Repetitions of each query. */
   searches: number;
-  /** Files that go up, and come down, at the same time. */
+  /** Files uploaded, and then downloaded, at the same time. */
   largeFiles: number;
-  /** The whole run ends after this many seconds, whatever it has. */
+  /** Time limit of the whole run in seconds. The run then ends with the results so far. */
   limitSeconds: number;
 }
 
@@ -105,12 +111,15 @@ const QUICK: Scale = {
   limitSeconds: 180,
 };
 
-/** The size of a run with these options. */
+/** Size of a run with these options. */
 export function scaleOf(options: BenchOptions): Scale {
   return options.quick ? QUICK : FULL;
 }
 
-/** What `--help` says. @param name of the script */
+/**
+ * Help text.
+ * @param name npm script
+ */
 export const usageOf = (name: string): string => `Usage: npm run ${name} -- [options]
 
   --quick           fewer rounds and smaller numbers (3 minutes at most)
@@ -121,7 +130,12 @@ export const usageOf = (name: string): string => `Usage: npm run ${name} -- [opt
   --database url    a PostgreSQL server (its user may create databases) instead of the embedded one
 `;
 
-/** @throws {TypeError} when an option is not one of ours; {Error} when a row is unknown */
+/**
+ * Parses the command line.
+ * @returns the options, or 'help' if help was requested
+ * @throws {TypeError} if an option is unknown
+ * @throws {Error} if a row is unknown
+ */
 export function parseOptions(
   args: readonly string[],
   rows: readonly string[],
@@ -142,7 +156,7 @@ export function parseOptions(
   const only = values.only?.split(',').map((key) => key.trim()) ?? null;
   const unknown = only?.filter((key) => !rows.includes(key)) ?? [];
   if (unknown.length > 0)
-    throw new Error(`There is no row ${unknown.join(', ')}. There are: ${rows.join(', ')}`);
+    throw new Error(`Unknown row ${unknown.join(', ')}. Rows: ${rows.join(', ')}`);
   const { quick, strict, json = null, profile = null, database = null } = values;
   return { quick, strict, json, profile, database, only };
 }

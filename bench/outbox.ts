@@ -8,7 +8,7 @@ import { latenessRow } from './rows/lateness.ts';
 import { neighbourRow } from './rows/neighbour.ts';
 import { sendRow } from './rows/send.ts';
 
-/** What the outbox promises about speed. */
+/** Measures the promised speed of the outbox. */
 export const OUTBOX_BENCH: Bench = {
   name: 'bench:outbox',
   rows: [acceptRow, sendRow, connectRow, engineRow, latenessRow, claimRow, neighbourRow, idleRow],

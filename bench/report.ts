@@ -7,19 +7,19 @@ import { round } from './statistics.ts';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** One minute, as the system says. */
+/** The system's load average of the last minute. */
 export function load(): string {
   return (os.loadavg()[0] ?? 0).toFixed(2);
 }
 
-/** Collects what was found and shows it. */
+/** Collects and prints the results. */
 export class Report {
   readonly #findings: (Finding & { row: string })[] = [];
   readonly #failures: { row: string; error: string }[] = [];
   readonly #rounds: { row: string; round: string; load: number }[] = [];
   #facts: Readonly<Record<string, unknown>> = {};
 
-  /** What the run is made on. */
+  /** Prints and stores the facts about the machine and the server. */
   begin(options: BenchOptions, server: Readonly<Record<string, string>>): void {
     const [cpu] = os.cpus();
     this.#facts = {
@@ -43,7 +43,10 @@ export class Report {
     say(`\n${title}`);
   }
 
-  /** One round of one side. @param said the figures of it */
+  /**
+   * Prints one round of one side.
+   * @param said its figures
+   */
   round(row: string, name: string, said: string): void {
     this.#rounds.push({ row, round: name, load: os.loadavg()[0] ?? 0 });
     say(`  ${name.padEnd(24)} load ${load()}   ${said}`);
@@ -63,7 +66,10 @@ export class Report {
     say(`  could not be measured: ${text}`);
   }
 
-  /** Prints the table. @returns whether everything that is needed was measured and reached */
+  /**
+   * Prints the table.
+   * @returns whether every row was measured and reached the needed values
+   */
   end(): boolean {
     const table = new Table({
       head: ['row', 'what', 'measured', 'needed', 'aim', 'met?'],

@@ -4,15 +4,15 @@ import { type BenchOptions, parseOptions, usageOf } from './options.ts';
 import { Report } from './report.ts';
 import { World } from './world.ts';
 
-/** A command that measures. */
+/** A benchmark command. */
 export interface Bench {
-  /** Of its npm script. */
+  /** Name of its npm script. */
   name: string;
-  /** In the order in which they are measured. */
+  /** Rows in the order of measurement. */
   rows: readonly BenchRow[];
 }
 
-/** Measures row by row until it is `ended` from outside. */
+/** Measures row by row until `ended` returns true. */
 async function measure(
   { rows }: Bench,
   world: World,
@@ -35,7 +35,10 @@ async function measure(
   }
 }
 
-/** Shows and writes what there is. @returns the exit code */
+/**
+ * Prints the results and writes the JSON file.
+ * @returns the exit code
+ */
 function conclude({ json, strict }: BenchOptions, report: Report): number {
   const met = report.end();
   if (json) report.write(json);
@@ -43,8 +46,8 @@ function conclude({ json, strict }: BenchOptions, report: Report): number {
 }
 
 /**
- * Runs a bench: measures its rows, prints the table, leaves nothing behind. Ctrl-C, or a run that takes too
- * long, ends it with what it has until then.
+ * Runs a bench: measures its rows, prints the table, and leaves nothing behind. Ctrl-C, or a run
+ * beyond its time limit, ends the bench with the results so far.
  * @returns the exit code
  */
 export async function runBench(bench: Bench, args: readonly string[]): Promise<number> {
@@ -64,14 +67,14 @@ export async function runBench(bench: Bench, args: readonly string[]): Promise<n
     if (ended !== null) return;
     ended = code;
     process.stderr.write(`\n${words}\n`);
-    // What is being measured fails then, and the run comes to its end.
+    // Closing the world makes the current measurement fail, which ends the run.
     void world.close();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => end(`ended by ${signal}`, 130));
   }
   const limit = setTimeout(
-    () => end('this takes too long: ended', 1),
+    () => end('ended: the run exceeded its time limit', 1),
     world.scale.limitSeconds * 1000,
   );
   try {

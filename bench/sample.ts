@@ -2,14 +2,14 @@ import { compose } from '../src/formats/mime/compose.ts';
 
 const HTML = `<p>Hello Bo</p>${'<p>The figures of last month are in, and they are better than anybody had expected.</p>'.repeat(12)}`;
 
-/** The message that all sides accept and send: body of POST /v2/outbox, about 1.1 kB. */
+/** Body of POST /v2/outbox, about 1.1 kB. All sides accept and send this message. */
 export const SAMPLE_BODY = {
   to: [{ email: 'bo@example.test', name: 'Bo' }],
   subject: 'The figures of last month',
   body: HTML,
 };
 
-/** The same message as it is sent. */
+/** The same message in MIME form. */
 export function sampleMime(): Promise<Buffer> {
   return compose({
     from: { name: 'Ada', email: 'ada@bench.test' },

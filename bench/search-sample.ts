@@ -3,24 +3,24 @@ import { newId } from '../src/platform/base/ids/ids.ts';
 import { documentFor, searchDocument } from '../src/formats/text/search-document.ts';
 
 const BATCH = 1_000;
-/** Words of the language of the sample, and how many of them a message has. */
+/** Number of different words in the sample, and of words per message. */
 const VOCABULARY = 30_000;
 const WORDS = 120;
 const PEOPLE = 400;
 const CONVERSATION = 3;
 const ATTACHMENT_EVERY = 6;
-/** A message every ten minutes: 100,000 are two years. Milliseconds. */
+/** Milliseconds between messages: 100,000 messages span two years. */
 const EVERY_MS = 600_000;
 
-/** The word of a rank: number 0 is in nearly every message, the last ones in a few. */
+/** The word with a frequency rank. Rank 0 is in nearly every message, the last ranks in a few. */
 export const wordOf = (rank: number): string =>
   `w${(rank * 7_919 + 97).toString(26).replaceAll(/\d/g, 'z')}q${rank}`;
-/** In every message, next to each other. */
+/** Two adjacent words in every message. */
 export const EVERYWHERE = ['quarterly', 'figures'] as const;
-/** In one message of 20,000. */
+/** In one of 20,000 messages. */
 export const RARE = 'zeppelin';
 
-/** Numbers between 0 and 1, the same ones for each seed (mulberry32). */
+/** Numbers between 0 and 1, the same for each seed (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -68,8 +68,8 @@ interface Queries {
 }
 
 /**
- * Writes a mailbox as the mirror does, without a provider: words as often as in a language, every three messages a
- * conversation. The newest is of now.
+ * Writes a mailbox as the mirror does, without a provider. Word frequencies are like those of a
+ * language, and three messages make a conversation. The newest message is of now.
  */
 export async function seedMailbox(
   sql: Queries,
@@ -101,7 +101,7 @@ function messageOf(
   { threadId, date, accountId }: { threadId: string; date: Date; accountId: string },
   random: () => number,
 ) {
-  // As in a language, a word's share falls with its rank.
+  // As in a language, a word's frequency falls with its rank.
   const word = () => wordOf(Math.floor(VOCABULARY ** random()) - 1);
   const text = Array.from({ length: WORDS }, (_, index) =>
     index === 60 ? EVERYWHERE.join(' ') : word(),

@@ -14,17 +14,20 @@ export interface BenchAccount {
   token: string;
 }
 
-/** What accounts of the outbox are connected with; the processes of the bench decide where its mail goes. */
+/**
+ * Credentials of outbox accounts. The connector of the bench's processes decides where their mail
+ * goes.
+ */
 const SETTINGS = { username: 'bench', password: 'bench' };
 
-/** An application that accounts are connected to. */
+/** An application with connected accounts. */
 export interface BenchApplication {
   id: string;
   clientId: string;
   clientSecret: string;
 }
 
-/** Writes an application. */
+/** Inserts an application. */
 export async function seedApplication(sql: pg.Client, box: SecretBox): Promise<BenchApplication> {
   const applicationId = newId();
   const clientId = randomBase36(25);
@@ -44,8 +47,8 @@ export async function seedApplication(sql: pg.Client, box: SecretBox): Promise<B
 }
 
 /**
- * Writes accounts of one provider, each with a token.
- * @param settingsOf what each is connected with, by its number
+ * Inserts accounts of one provider, each with a token.
+ * @param settingsOf settings of an account by its number
  */
 export async function seedAccounts(
   sql: pg.Client,
@@ -86,7 +89,7 @@ export async function seedAccounts(
   return accounts;
 }
 
-/** Subscribes the application to what becomes of its messages, with the pace that webhooks get. */
+/** Subscribes the application to the results of its messages, at the usual pace of webhooks. */
 export async function seedWebhook(
   sql: pg.Client,
   applicationId: string,
@@ -104,12 +107,15 @@ export async function seedWebhook(
   );
 }
 
-/** Messages to be written, one per entry. */
+/** Messages to insert, one per entry of `dueMs`. */
 export interface DueMessages {
-  /** In the Message-IDs: tells the groups of a row apart. */
+  /** Part of the Message-IDs. Distinguishes the groups of messages of a row. */
   tag: string;
   accounts: readonly BenchAccount[];
-  /** Database time in milliseconds since 1970 of each message; the accounts take turns. */
+  /**
+   * Due time of each message: database time in milliseconds since 1970. The messages are
+   * distributed over the accounts in rotation.
+   */
   dueMs: readonly number[];
 }
 
@@ -141,7 +147,10 @@ const CONTENT = JSON.stringify({
   body: '<p>Hello Bo</p>'.padEnd(1_100, 'x'),
 });
 
-/** Writes messages as accepting them does, in one transaction, and wakes the workers as the product does. */
+/**
+ * Inserts messages as accepting them does, in one transaction, and wakes the workers as the product
+ * does.
+ */
 export async function seedMessages(
   sql: pg.Client,
   { tag, accounts, dueMs }: DueMessages,
@@ -162,14 +171,18 @@ export async function seedMessages(
 
 const BATCH = 500_000;
 
-// Ids as the product makes them: their first 48 bits are milliseconds, so that they grow with the rows.
+// Ids as the product makes them: the first 48 bits are milliseconds, so that ids grow with the
+// rows.
 const PENDING = `
   insert into send_job (id, account_id, run_at, due_at, retry_limit_at)
   select (lpad(to_hex($3::bigint + i), 12, '0') || '7' || substr(md5(i::text), 1, 3) || '8' || substr(md5(i::text), 4, 15))::uuid,
     ($4::uuid[])[1 + i % array_length($4::uuid[], 1)], at, at, at + interval '1 day'
   from generate_series($1::int, $2::int) i, lateral (select now() + interval '1 day' + i * interval '0.5 s' as at) x`;
 
-/** Adds waiting rows to the queue, due from tomorrow on, until it has `total`. Only the queue: nobody reads the rest. */
+/**
+ * Adds waiting rows, due from tomorrow on, until the queue has `total`. Only queue rows are
+ * written, because no other table is read for them.
+ */
 export async function seedPending(
   sql: pg.Client,
   accounts: readonly BenchAccount[],
@@ -189,9 +202,9 @@ const OPEN = `
       or exists (select 1 from send_job where state = 1) as open`;
 
 /**
- * Waits until every row that is due within the hour is settled.
+ * Waits until every row due within the hour is settled.
  * @returns when, by `performance.now()`
- * @throws after `limitMs`
+ * @throws {Error} after `limitMs`
  */
 export async function untilSettled(sql: pg.Client, limitMs: number, everyMs = 10): Promise<number> {
   const deadline = performance.now() + limitMs;
@@ -205,7 +218,7 @@ export async function untilSettled(sql: pg.Client, limitMs: number, everyMs = 10
   }
 }
 
-/** How many jobs there are in a state. */
+/** Number of jobs with a status. */
 export async function countJobs(sql: pg.Client, status: string): Promise<number> {
   const { rows } = await sql.query<{ n: number }>(
     'select count(*)::int as n from job_status where status = $1',
@@ -214,7 +227,7 @@ export async function countJobs(sql: pg.Client, status: string): Promise<number>
   return rows[0]?.n ?? 0;
 }
 
-/** The database's clock, in milliseconds since 1970. */
+/** Time of the database's clock, in milliseconds since 1970. */
 export async function databaseNowMs(sql: pg.Client): Promise<number> {
   const { rows } = await sql.query<{ ms: number }>(
     'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',

@@ -1,10 +1,13 @@
-/** The value below which the share `p` (0 to 1) of the values lies: nearest rank. NaN of no values. */
+/**
+ * The value below which the share `p` (0 to 1) of the values lies, by nearest rank. NaN if there
+ * are no values.
+ */
 export function percentile(values: readonly number[], p: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)] ?? Number.NaN;
 }
 
-/** The middle one; of an even number the mean of the two in the middle. NaN of no values. */
+/** The median. NaN if there are no values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const low = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
@@ -12,7 +15,7 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** Median, 99th percentile and maximum of times in milliseconds, to a hundredth. */
+/** Median, 99th percentile and maximum of times in milliseconds, rounded to hundredths. */
 export function spread(values: readonly number[]): {
   count: number;
   p50: number;
@@ -27,7 +30,7 @@ export function spread(values: readonly number[]): {
   };
 }
 
-/** To `digits` decimals. */
+/** Rounds to `digits` decimals. */
 export function round(value: number, digits = 2): number {
   const factor = 10 ** digits;
   return Math.round(value * factor) / factor;

@@ -2,24 +2,24 @@ import fs from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 
-/** What Linux says about a process. */
+/** Resource use of a process, as Linux reports it. */
 export interface Usage {
   rssMb: number;
-  /** User and system time of all its threads. */
+  /** User and system time of all its threads, in seconds. */
   cpuSeconds: number;
 }
 
 interface Stat {
   parent: number;
   ticks: number;
-  /** Of its children that have ended. */
+  /** Clock ticks of its children that have ended. */
   childTicks: number;
 }
 
-/** Null where there is no such process, or no /proc. */
+/** Statistics of a process, or `null` if there is no such process or no /proc. */
 function statOf(pid: number | string): Stat | null {
   try {
-    // The name, in brackets, may contain blanks: what is counted begins behind it, with the state.
+    // The name stands in brackets and may contain blanks. The fields after it begin with the state.
     const text = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text
       .slice(text.lastIndexOf(')') + 2)
@@ -34,7 +34,7 @@ function statOf(pid: number | string): Stat | null {
   }
 }
 
-/** Resident memory and processor time of a process so far; null where nobody can tell. */
+/** Resident memory and processor time of a process so far, or `null` if they are unknown. */
 export function usage(pid: number): Usage | null {
   const stat = statOf(pid);
   if (!stat) return null;
@@ -44,12 +44,12 @@ export function usage(pid: number): Usage | null {
   return { rssMb: rssKb / 1024, cpuSeconds: stat.ticks / TICKS_PER_SECOND };
 }
 
-/** The parent of a process of this machine; null when there is none. */
+/** The parent of a process of this machine, or `null` if there is none. */
 export function parentOf(pid: number): number | null {
   return statOf(pid)?.parent ?? null;
 }
 
-/** Of a process and its children, those that have ended too. */
+/** Clock ticks of a process and its children, including ended children. */
 function familyTicks(pid: number): number | null {
   const own = statOf(pid);
   if (!own) return null;
@@ -61,17 +61,18 @@ function familyTicks(pid: number): number | null {
   return own.ticks + own.childTicks + children.reduce((sum, { ticks }) => sum + ticks, 0);
 }
 
-/** Milliseconds of processor time per piece of work; null where nobody can tell. */
+/** Milliseconds of processor time per piece of work, or `null` if unknown. */
 export interface CpuEach {
   process: number | null;
   postgres: number | null;
 }
 
 /**
- * Starts counting the processor time of a process and of PostgreSQL: unlike rates, it hardly depends on what else the
- * machine does.
- * @param postgres number of the server's first process; null: it is not on this machine
- * @returns a function that answers what has been used since, divided by the pieces of work
+ * Starts to count the processor time of a process and of PostgreSQL. Unlike rates, processor time
+ * hardly depends on other load of the machine.
+ * @param postgres process id of the server's first process, or `null` if it is not on this
+ *   machine
+ * @returns a function that divides the time used since by the pieces of work
  */
 export function startCpuCount(pid: number, postgres: number | null): (pieces: number) => CpuEach {
   const used = () =>
@@ -85,7 +86,7 @@ export function startCpuCount(pid: number, postgres: number | null): (pieces: nu
   };
 }
 
-/** For people: `, CPU each: 0.31 ms, PostgreSQL 0.40 ms`, as far as it is known. */
+/** Text for people: `, CPU each: 0.31 ms, PostgreSQL 0.40 ms`, without the unknown parts. */
 export function cpuWords({ process, postgres }: CpuEach): string {
   if (process === null) return '';
   return `, CPU each: ${process.toFixed(2)} ms${postgres === null ? '' : `, PostgreSQL ${postgres.toFixed(2)} ms`}`;

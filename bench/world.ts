@@ -14,7 +14,10 @@ import {
   seedPending,
 } from './seed.ts';
 
-/** Room for the large queues; everything that keeps data safe is as PostgreSQL delivers it: on. */
+/**
+ * More memory and log space for the large queues. All settings that keep data safe have
+ * PostgreSQL's defaults, so they are on.
+ */
 export const SERVER_SETTINGS = {
   shared_buffers: '512MB',
   max_wal_size: '4GB',
@@ -23,10 +26,10 @@ export const SERVER_SETTINGS = {
   full_page_writes: 'on',
 } as const;
 
-/** A database of a row. */
+/** The database of one row. */
 export interface BenchDatabase {
   url: string;
-  /** One connection of the bench's own; what it runs counts against nobody. */
+  /** The bench's own connection. Its queries count for none of the measured sides. */
   sql: pg.Client;
   drop(): Promise<void>;
 }
@@ -34,16 +37,19 @@ export interface BenchDatabase {
 const ACCOUNTS = 2_000;
 const SANDBOX_ACCOUNTS = 50;
 
-/** The server and the processes of a run; `close` leaves nothing behind. */
+/** The servers and processes of a run. `close` leaves nothing behind. */
 export class World {
   readonly options: BenchOptions;
   readonly scale: Scale;
   readonly encryptionKey = randomBytes(32);
-  /** Accounts whose mail goes where the processes of the bench say (provider `imap`). */
+  /**
+   * Accounts of provider `imap`. The connector of the bench's processes decides where their mail
+   * goes.
+   */
   readonly accounts: BenchAccount[] = [];
-  /** Accounts that the program as it is can serve. */
+  /** Accounts that the unchanged program can serve. */
   readonly sandboxAccounts: BenchAccount[] = [];
-  /** The application of all accounts; before `open` it has no id. */
+  /** The application of all accounts. Its id is empty before `open`. */
   application: BenchApplication = { id: '', clientId: '', clientSecret: '' };
   readonly #prefix = `carillon_bench_${randomBytes(4).toString('hex')}`;
   readonly #children = new Set<BenchProcess>();
@@ -60,7 +66,7 @@ export class World {
     this.scale = scaleOf(options);
   }
 
-  /** Starts the server, and makes the database that the others are copied from: the schema and the accounts. */
+  /** Starts the server and creates the template database with the schema and the accounts. */
   async open(): Promise<void> {
     this.#adminUrl = this.options.database ?? (await this.#startServer());
     this.#admin = await connect(this.#adminUrl);
@@ -79,17 +85,20 @@ export class World {
     });
   }
 
-  /** With the key of the bench's processes. */
+  /** Encrypts and decrypts with the key of the bench's processes. */
   get box(): SecretBox {
     return new SecretBox([{ id: 'bench', key: this.encryptionKey }]);
   }
 
-  /** Number of the server's first process, which is the parent of all others; null when it is not on this machine. */
+  /**
+   * Process id of PostgreSQL's first process, the parent of all others. `null` if the server is not
+   * on this machine.
+   */
   get postgresPid(): number | null {
     return this.#postgresPid;
   }
 
-  /** Version and what matters of the settings, as the server says. */
+  /** Version and important settings, as the server reports them. */
   async serverFacts(): Promise<Record<string, string>> {
     const names = ['server_version', ...Object.keys(SERVER_SETTINGS)];
     const { rows } = await this.#require().query<{ name: string; value: string }>(
@@ -99,12 +108,15 @@ export class World {
     return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
   }
 
-  /** A database with the schema and the accounts. */
+  /** Creates a database with the schema and the accounts. */
   database(name: string): Promise<BenchDatabase> {
     return this.#copy(name, 'base');
   }
 
-  /** The same, with `scale.pending` rows waiting; they are made once per run. */
+  /**
+   * Creates a database that also has `scale.pending` waiting rows. The rows are written once per
+   * run.
+   */
   async pendingDatabase(name: string): Promise<BenchDatabase> {
     await this.#template(
       'pending',
@@ -114,14 +126,14 @@ export class World {
     return this.#copy(name, 'pending');
   }
 
-  /** Starts a process; `close` ends it if nobody else does. */
+  /** Starts a process. `close` ends it if it still runs. */
   spawn(entry: string, environment: Readonly<Record<string, string>> = {}): BenchProcess {
     const child = new BenchProcess(entry, environment, this.options.profile);
     this.#children.add(child);
     return child;
   }
 
-  /** A further server: `close` stops it if nobody else does. */
+  /** Registers another server. `close` stops it if it still runs. */
   own(server: { stop(): Promise<void> }): void {
     this.#servers.push(server);
   }
@@ -135,7 +147,10 @@ export class World {
     );
   }
 
-  /** Environment of a process of the product. @param more what the row wants otherwise */
+  /**
+   * Environment of a process of the product.
+   * @param more the row's own variables
+   */
   environment(
     database: Pick<BenchDatabase, 'url'>,
     more: Readonly<Record<string, string>> = {},
@@ -155,15 +170,15 @@ export class World {
   }
 
   /**
-   * Before a round begins: what was written before it is on the disk and is not paid for in it, and the planner knows
-   * how large the tables are, as in an installation that has been running for a while.
+   * Prepares a round. Earlier writes are flushed to disk now, so that the round does not pay for
+   * them. The planner gets current table sizes, as in an installation that has run for a while.
    */
   async settle({ sql }: BenchDatabase): Promise<void> {
     await sql.query('vacuum (analyze)');
     await this.#require().query('checkpoint');
   }
 
-  /** Ends every process and takes the databases away; also after Ctrl-C, and twice. */
+  /** Ends every process and drops the databases. May be called after Ctrl-C, and more than once. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -181,7 +196,10 @@ export class World {
     await Promise.all(this.#servers.map((server) => server.stop()));
   }
 
-  /** Makes a database that others are copied from, once. Nobody is connected to it afterwards. */
+  /**
+   * Creates a template database once. No connection to it stays open, because PostgreSQL copies
+   * only unused databases.
+   */
   #template(
     name: string,
     fill: (sql: pg.Client, url: string) => Promise<void>,
@@ -200,7 +218,7 @@ export class World {
 
   async #copy(name: string, template: string): Promise<BenchDatabase> {
     const full = `${this.#prefix}_${name}`;
-    // The files as they are: writing them through the log would take minutes for the large ones.
+    // Copies the files, because copying large ones through the log would take minutes.
     await this.#require().query(
       `create database ${full} template ${this.#prefix}_${template} strategy file_copy`,
     );
@@ -226,7 +244,7 @@ export class World {
   }
 
   #require(): pg.Client {
-    if (!this.#admin) throw new Error('the server has not been started');
+    if (!this.#admin) throw new Error('the database server has not been started');
     return this.#admin;
   }
 
@@ -239,7 +257,7 @@ export class World {
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, application_name: 'carillon-bench' });
-  // Heard of by the next query; without a listener it would end the process.
+  // The next query reports the error. Without a listener it would end the process.
   client.on('error', () => undefined);
   await client.connect();
   return client;

@@ -5,12 +5,12 @@ import { signatureOf } from '../../src/mail/neural/text/signature.ts';
 import { DEVELOPMENT, HELD_OUT, inputOf, type MailSample } from './samples-mail.ts';
 import { SENTIMENTS, TEXTS } from './samples-text.ts';
 
-/** How many answers were as a person's. */
+/** The share of results that agree with a person's judgement. */
 export interface Accuracy {
   what: string;
   right: number;
   of: number;
-  /** What was answered instead. */
+  /** The results that differ, each with the expected one. */
   wrong: string[];
 }
 
@@ -39,7 +39,7 @@ const category = (sample: MailSample) => {
   return got === sample.category ? null : `${sample.subject}: ${got} (${score})`;
 };
 
-/** Measures every answer with the composed samples. */
+/** Measures every neural function with the composed samples. */
 export function measure(): Accuracy[] {
   const kinds = [...DEVELOPMENT, ...HELD_OUT].filter(({ kind }) => kind !== undefined);
   return [

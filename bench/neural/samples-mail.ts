@@ -1,9 +1,9 @@
 import type { CategorizeInput, Category } from '../../src/mail/neural/text/categorize.ts';
 
-/** A composed message with what a person says it is. */
+/** A composed message with a person's judgement of its category. */
 export interface MailSample {
   category: Category;
-  /** The one that matters most; absent: none. */
+  /** The most important kind, or absent for none. */
   kind?: string;
   from: string;
   subject: string;
@@ -17,7 +17,7 @@ export interface MailSample {
 const LIST = 'List-Unsubscribe: <https://lists.example/u/1>\r\nPrecedence: bulk';
 const AUTO = 'Auto-Submitted: auto-generated';
 
-/** The rules were made looking at these. */
+/** The samples with which the rules were developed. */
 export const DEVELOPMENT: readonly MailSample[] = [
   { category: 'conversation', from: 'bo@acme.example', subject: 'Lunch on Thursday?', text: 'Hi Ada, shall we have lunch on Thursday?' },
   { category: 'conversation', kind: 'reply', inReplyTo: true, from: 'bo@acme.example', subject: 'Re: Offer', text: 'Looks good to me, I will sign it today.' },
@@ -41,7 +41,10 @@ export const DEVELOPMENT: readonly MailSample[] = [
   { category: 'feed', kind: 'receipt', from: 'billing@host.example', subject: 'Invoice 2024-11', text: 'Your invoice is attached. This is an automatic message.', layout: { links: 3, images: 1 } },
 ]; // prettier-ignore
 
-/** Written before the rules were measured with them, and not looked at since. */
+/**
+ * Samples written before the rules were measured with them, and never consulted while the rules
+ * were changed.
+ */
 export const HELD_OUT: readonly MailSample[] = [
   { category: 'conversation', from: 'gina@plans.example', subject: 'Minutes of yesterday', text: 'Hello everybody, the minutes are attached. Please tell me if something is missing. Best, Gina' },
   { category: 'conversation', kind: 'reply', inReplyTo: true, from: 'hans@bau.example', subject: 'AW: Termin', text: 'Guten Tag, Dienstag um zehn passt mir. Grüße, Hans' },
@@ -69,7 +72,7 @@ export const HELD_OUT: readonly MailSample[] = [
   { category: 'feed', kind: 'notification', from: 'backup@nas.example', subject: 'Backup completed', text: 'All 12 volumes.' },
 ]; // prettier-ignore
 
-/** As the service hands it over. */
+/** The input that the service makes of such a message. */
 export function inputOf(sample: MailSample): CategorizeInput {
   const { links, images } = sample.layout ?? { links: 0, images: 0 };
   const layout =

@@ -1,7 +1,7 @@
 import type { MessageInput } from '../../src/mail/neural/text/clean-message.ts';
 import type { Sentiment } from '../../src/mail/neural/text/sentiment.ts';
 
-/** Composed sentences of mail with how a person says they feel. */
+/** Composed sentences of mail, each with a person's judgement of its sentiment. */
 export const SENTIMENTS: readonly (readonly [Sentiment, string])[] = [
   ['POSITIVE', 'Thank you so much, the new version works perfectly!'],
   ['POSITIVE', 'I really enjoyed the workshop, you did a great job.'],
@@ -29,7 +29,7 @@ export const SENTIMENTS: readonly (readonly [Sentiment, string])[] = [
   ['NEUTRAL', 'Thanks, received.'],
 ];
 
-/** A composed message with what is to be found in it. */
+/** A composed message with the parts that must be found in it. */
 export interface TextSample {
   message: MessageInput;
   conversation: string;
@@ -47,7 +47,7 @@ const sample = (
   signature,
 });
 
-/** In the forms that mail programs give to replies and signatures. */
+/** Replies and signatures in the forms of common mail programs. */
 export const TEXTS: readonly TextSample[] = [
   sample('Hi Ada,<br>\nyes, ten is fine.<br>\n<br>\nBest regards,<br>\nBo Smith<br>\nHead of Sales<br>\n<br>\nOn Mon, Nov 4, 2024 at 3:00 PM Ada &lt;ada@home.example&gt; wrote:<br>\n&gt; Is ten fine?<br>\n&gt; Ada', 'Hi Ada,\nyes, ten is fine.', 'Bo Smith\nHead of Sales'),
   sample('<div dir="ltr">Sounds good.<div><br></div><div>Bo</div></div><div class="gmail_quote"><div class="gmail_attr">On Mon Ada wrote:</div><blockquote>Tomorrow?</blockquote></div>', 'Sounds good.', 'Bo'),

@@ -2,9 +2,12 @@ import { ImapFlow } from 'imapflow';
 import PostalMime from 'postal-mime';
 import { serve } from './serve.ts';
 
-/* What the mirror is measured against: every message of a mailbox fetched by imapflow and parsed by postal-mime. */
+/*
+ * The comparison for the mirror: imapflow fetches every message of a mailbox and postal-mime parses
+ * it.
+ */
 
-/** Whose mailbox it is. */
+/** Address and credentials of the mailbox. */
 export interface BareMailbox {
   port: number;
   user: string;
@@ -13,7 +16,10 @@ export interface BareMailbox {
 
 process.on('SIGINT', () => undefined);
 serve(null, {
-  /** Reads the inbox; answers how many messages there were, and how many milliseconds it took after the login. */
+  /**
+   * Reads the inbox. Returns the number of messages and the milliseconds that reading took after
+   * the login.
+   */
   read: async ({ port, user, password }: BareMailbox) => {
     const client = new ImapFlow({
       host: '127.0.0.1',

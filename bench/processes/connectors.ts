@@ -4,10 +4,10 @@ import type { Connector, MailPort, SendReceipt } from '../../src/providers/port/
 import type { SmtpSender } from '../../src/providers/smtp/smtp-sender.ts';
 import type { SmtpServer } from '../../src/providers/smtp/smtp-settings.ts';
 
-/** Where the mail of a bench goes. */
+/** Destination of a bench's mail. */
 export type BenchMail = { kind: 'instant'; delayMs: number } | { kind: 'smtp'; port: number };
 
-/** Milliseconds between the promised time and the hand-off, by the tag in the Message-ID. */
+/** Milliseconds between the due time and the hand-off, by the tag in the Message-ID. */
 export class Lateness {
   #byTag: Record<string, number[]> = {};
 
@@ -17,7 +17,7 @@ export class Lateness {
     (this.#byTag[tag] ??= []).push(Date.now() - Number(dueMs));
   }
 
-  /** What has come since the last time. */
+  /** Returns what was recorded since the last call. */
   take(): Record<string, number[]> {
     const taken = this.#byTag;
     this.#byTag = {};
@@ -26,10 +26,10 @@ export class Lateness {
 }
 
 const unused = (): never => {
-  throw new Error('not part of a bench');
+  throw new Error('the bench does not use this part of the connector');
 };
 
-/** A mail port of which only sending works. */
+/** A mail port that can only send. */
 function sendingOnly(send: MailPort['send']): MailPort {
   return {
     send,
@@ -49,7 +49,7 @@ function connector(mail: MailPort): Connector {
   };
 }
 
-/** Takes every message after `delayMs` (0: at once) without sending it anywhere. */
+/** Accepts every message after `delayMs` (0: at once) without sending it. */
 export function instantConnector(delayMs: number, lateness: Lateness): Connector {
   return connector(
     sendingOnly(async (_account, message, control): Promise<SendReceipt> => {
@@ -67,8 +67,8 @@ export function instantConnector(delayMs: number, lateness: Lateness): Connector
 }
 
 /**
- * Sends to a server on this machine, over the product's own SMTP sender: each account has its own connections there, as
- * with any provider.
+ * Sends to a server on this machine through the product's own SMTP sender. Each account has its own
+ * connections, as with any provider.
  */
 export function smtpConnector(sender: SmtpSender, port: number, lateness: Lateness): Connector {
   const server = {

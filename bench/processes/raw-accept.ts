@@ -7,11 +7,13 @@ import { SAMPLE_BODY, sampleMime } from '../sample.ts';
 import { serve } from './serve.ts';
 
 /*
- * What accepting is measured against: Express, the JSON body, and the rows the product writes, as long as the
- * product's. No token, no validation, no composing.
+ * The comparison for accepting: Express, the JSON body, and the same rows of the same size that the
+ * product writes. There is no token, no validation and no composing.
  */
 
-/** What the product writes for one message, as a program that takes them one by one would write it. */
+/**
+ * The product's rows for one message, written as a program would that accepts messages one by one.
+ */
 const INSERT_MESSAGE = `
   with status as (
     insert into job_status (id, account_id, action, object, status, send_at, original_send_at, retry_limit_at,

@@ -3,8 +3,8 @@ import { sampleMime } from '../sample.ts';
 import { serve } from './serve.ts';
 
 /*
- * What sending is measured against: nodemailer's pool with messages that are composed already. Its connections are kept
- * for as long as it lives.
+ * The comparison for sending: nodemailer's pool with messages that are already composed. The pool
+ * keeps its connections until the process ends.
  */
 
 const transport = nodemailer.createTransport({
@@ -22,7 +22,7 @@ const envelope = { from: 'ada@bench.test', to: ['bo@example.test'] };
 
 process.on('SIGINT', () => undefined);
 serve(null, {
-  /** Sends so many; answers how many milliseconds it took. */
+  /** Sends `count` messages and returns the milliseconds it took. */
   send: async (count: number) => {
     const begun = performance.now();
     await Promise.all(Array.from({ length: count }, () => transport.sendMail({ envelope, raw })));

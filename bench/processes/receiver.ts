@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serve } from './serve.ts';
 
-/** Takes webhook deliveries: reads them to their end and says 200. */
+/** Receives webhook deliveries: reads each body to its end and answers 200. */
 let received = 0;
 const server = http.createServer((request, response) => {
   request.resume();

@@ -7,15 +7,16 @@ function send(answer: Answer): void {
 }
 
 /**
- * The child's side of `BenchProcess`: says that it has started and answers questions by name. Ends with its parent.
- * @param ready what the parent is told first
+ * The child's side of `BenchProcess`. Reports that it has started, and then answers questions by
+ * name. Ends when its parent ends.
+ * @param ready the first message to the parent
  */
 export function serve(ready: unknown, handlers: Readonly<Record<string, Handler>> = {}): void {
   process.on('message', ({ number, name, argument }: Question) => {
     const handler = handlers[name];
     void Promise.resolve()
       .then(() => {
-        if (!handler) throw new Error(`nobody answers ${name}`);
+        if (!handler) throw new Error(`there is no handler named ${name}`);
         return handler(argument as never);
       })
       .then(

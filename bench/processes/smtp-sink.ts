@@ -2,8 +2,8 @@ import net from 'node:net';
 import { serve } from './serve.ts';
 
 /*
- * The least an SMTP server can be: it takes everything at once and keeps nothing. A real one would measure itself
- * (smtp-server, for one, waits 100 ms before its greeting).
+ * A minimal SMTP server that accepts everything at once and keeps nothing. A full server would add
+ * its own time: smtp-server, for example, waits 100 ms before its greeting.
  */
 
 const GREETING = '220 sink.bench.test ESMTP\r\n';
@@ -11,7 +11,10 @@ const CAPABILITIES =
   '250-sink.bench.test\r\n250-PIPELINING\r\n250-8BITMIME\r\n250-SIZE 52428800\r\n250 AUTH PLAIN LOGIN\r\n';
 const END = '\r\n.\r\n';
 
-/** Who wrote first over a connection, and when that was accepted (`process.hrtime`, the same for all processes). */
+/**
+ * The first sender on a connection, and when the connection was accepted (`process.hrtime`, which
+ * all processes share).
+ */
 interface FirstSender {
   from: string;
   acceptedNs: string;
@@ -28,7 +31,7 @@ class Session {
   #inContent = false;
   #known = false;
 
-  /** Answers until the client leaves. */
+  /** Answers commands until the client disconnects. */
   serve(socket: net.Socket): void {
     socket.setNoDelay(true);
     socket.setEncoding('latin1');
@@ -84,7 +87,7 @@ const server = net.createServer({ noDelay: true }, (socket) => {
 });
 server.listen({ port: 0, host: '127.0.0.1', backlog: 1024 }, () => {
   serve((server.address() as net.AddressInfo).port, {
-    /** What has come since the last time. */
+    /** Returns and resets what was recorded since the last call. */
     take: () => {
       const taken = { messages, connections, firstSenders };
       messages = 0;

@@ -5,8 +5,8 @@ import { type BenchMail, instantConnector, Lateness, smtpConnector } from './con
 import { serve } from './serve.ts';
 
 /*
- * The built program with a connector of the bench for the provider `imap`: all of it is the product but where the mail
- * goes. `BENCH_MAIL` says where.
+ * The built program with a bench connector for the provider `imap`. Only the destination of the
+ * mail differs from the product. `BENCH_MAIL` names the destination.
  */
 
 const load = <T>(name: string): Promise<T> => import(compiled(name)) as Promise<T>;
@@ -32,7 +32,7 @@ async function connectorOf(): Promise<Connector> {
   return smtpConnector(new SmtpSender(new EgressPolicy(['127.0.0.0/8'])), mail.port, lateness);
 }
 
-/** The statement that claims messages, as this program runs it. */
+/** The statement with which this program claims messages. */
 async function claimStatement(): Promise<string> {
   const { queueStatements } = await load<
     typeof import('../../src/platform/work/queue-statements.ts')
@@ -55,7 +55,7 @@ process.on('SIGTERM', () => {
     },
   );
 });
-// Ctrl-C reaches the whole group: the bench itself ends its processes.
+// Ctrl-C reaches the whole process group, but the bench itself must end its processes.
 process.on('SIGINT', () => undefined);
 serve((app.getHttpServer().address() as AddressInfo).port, {
   lateness: () => lateness.take(),

@@ -10,7 +10,7 @@ import { type Program, startProgram } from './program.ts';
 const KEY = 'accept';
 const CONNECTIONS = 50;
 const QUIET_MS = 300;
-/** The default of the product, for both. */
+/** The product's default pool size, for both sides. */
 const POOL = '10';
 
 type Side = 'carillon' | 'raw';
@@ -24,7 +24,10 @@ interface Round {
 
 type Server = Program;
 
-/** How many messages are stored, once no more are coming: requests go on for a moment when a round has ended. */
+/**
+ * Number of stored messages once the number stops growing. The last requests of a round are still
+ * stored shortly after its end.
+ */
 async function countMessages({ sql }: BenchDatabase): Promise<number> {
   for (let last = -1; ;) {
     const { rows } = await sql.query<{ n: number }>(
@@ -37,10 +40,13 @@ async function countMessages({ sql }: BenchDatabase): Promise<number> {
   }
 }
 
-/** How long a round is: seconds, or requests. */
+/** Length of a round: seconds, or requests. */
 type Length = { duration: number } | { amount: number };
 
-/** One round. @throws when a request fails, or when not every accepted message is stored */
+/**
+ * Runs one round.
+ * @throws {Error} if a request fails, or if an accepted message is not stored
+ */
 async function fire(
   world: World,
   database: BenchDatabase,
@@ -66,15 +72,18 @@ async function fire(
     throw new Error(`${non2xx} refused (${statuses}), ${errors} broken, ${timeouts} too late`);
   }
   const stored = (await countMessages(database)) - before;
-  // Requests on their way when the round ends are stored, too; nobody waits for their answers.
+  // Requests in progress at the end of a round are stored too, but their responses are not counted.
   if (stored < result['2xx'] || stored > result['2xx'] + CONNECTIONS) {
-    throw new Error(`${result['2xx']} were accepted and ${stored} stored`);
+    throw new Error(`${result['2xx']} messages were accepted, but ${stored} were stored`);
   }
   const { p50, p99 } = result.latency;
   return { perSecond: result['2xx'] / result.duration, p50, p99, cpu };
 }
 
-/** The real program with the role `api`: that it sends at the same time is not part of this row. */
+/**
+ * The real program with the role `api` only, because this row does not measure simultaneous
+ * sending.
+ */
 function startServer(world: World, database: BenchDatabase): Promise<Server> {
   return startProgram(world, database, { ROLES: 'api', DATABASE_POOL: POOL });
 }
@@ -109,7 +118,10 @@ async function measure(
   return [{ what, measured, needed: 0.65, aim: 1, better: 'more', unit: '', figures: rounds }];
 }
 
-/** POST /v2/outbox over 50 connections, against a bare Express handler that runs the same statement. */
+/**
+ * POST /v2/outbox over 50 connections, compared with a bare Express handler that runs the same
+ * statement.
+ */
 export const acceptRow: BenchRow = {
   key: KEY,
   title: 'accept: POST /v2/outbox over 50 connections, against raw Express and pg',

@@ -8,10 +8,10 @@ import type { BenchDatabase, World } from '../world.ts';
 import { startWorker } from './worker.ts';
 
 const KEY = 'claim';
-/** Of accounts that have room: then it looks at no more. */
+/** Rows per claim. The accounts have free slots, so the claim reads no further rows. */
 const PER_CLAIM = 50;
 const DUE = 1_000;
-/** The first one makes the plan, the others bring what it reads into memory. */
+/** The first claim makes the plan. The others load the pages that it reads into memory. */
 const WARM = 10;
 
 type Size = 'small' | 'large';
@@ -21,7 +21,10 @@ interface Explained {
   'Execution Time': number;
 }
 
-/** Runs the claim once and takes it back. @returns milliseconds of the server, with what planning is left */
+/**
+ * Runs the claim once and rolls it back.
+ * @returns milliseconds on the server, including the remaining planning
+ */
 async function claimOnce(sql: pg.Client): Promise<number> {
   await sql.query('begin');
   const { rows } = await sql.query<{ 'QUERY PLAN': Explained[] }>(
@@ -33,13 +36,16 @@ async function claimOnce(sql: pg.Client): Promise<number> {
   return explained['Planning Time'] + explained['Execution Time'];
 }
 
-/** Takes turns claim by claim: both sides see the same machine. @returns medians */
+/**
+ * Alternates between both databases claim by claim, so that both see the same load of the machine.
+ * @returns medians
+ */
 async function claims(
   databases: Readonly<Record<Size, BenchDatabase>>,
   count: number,
 ): Promise<Record<Size, number>> {
   const times: Record<Size, number[]> = { small: [], large: [] };
-  // What was taken back has left dead rows behind; for both sides alike, but they are not what is measured.
+  // The rolled back claims have left dead rows on both sides, which are not to be measured.
   for (const { sql } of Object.values(databases)) await sql.query('vacuum send_job');
   for (let n = 0; n < count; n += 1) {
     for (const size of ['small', 'large'] as const)
@@ -48,7 +54,10 @@ async function claims(
   return { small: median(times.small), large: median(times.large) };
 }
 
-/** Puts some due rows among the waiting ones, and prepares the statement as the connections of the program do. */
+/**
+ * Adds some due rows to the waiting ones, and prepares the statement as the program's connections
+ * do.
+ */
 async function prepare(world: World, { sql }: BenchDatabase, statement: string): Promise<void> {
   const nowMs = Math.round(await databaseNowMs(sql)) - 10_000;
   const dueMs = Array.from({ length: DUE }, (_, index) => nowMs + index);
@@ -80,7 +89,7 @@ async function measure(
   return [{ what, measured, needed: 1.2, aim: 1, better: 'less', unit: '', figures: rounds }];
 }
 
-/** The statement of the program itself. */
+/** The program's own claim statement. */
 async function claimStatement(world: World, database: BenchDatabase): Promise<string> {
   const { child } = await startWorker(
     world,
@@ -93,10 +102,10 @@ async function claimStatement(world: World, database: BenchDatabase): Promise<st
   return statement;
 }
 
-/** What a claim costs the database when very many rows wait for later. */
+/** The database's cost of a claim while very many rows wait for later. */
 export const claimRow: BenchRow = {
   key: KEY,
-  title: `claim: the statement that takes ${PER_CLAIM} due messages, among few and among many waiting ones`,
+  title: `claim: the statement that claims ${PER_CLAIM} due messages, among few and among many waiting rows`,
   async run(world, report) {
     const { claimSmall, claimLarge, pending } = world.scale;
     const small = await world.database(`${KEY}_small`);

@@ -10,7 +10,10 @@ import { startWorker } from './worker.ts';
 
 const KEY = 'connect';
 const WARM = 20;
-/** Between two messages, at most: each comes to a worker that has gone back to sleep, at any point of its cycle. */
+/**
+ * Longest pause between two messages, in milliseconds. The worker goes back to sleep in between, so
+ * messages arrive at any point of its cycle.
+ */
 const PAUSE_MS = 40;
 
 interface FirstSender {
@@ -18,7 +21,10 @@ interface FirstSender {
   acceptedNs: string;
 }
 
-/** Posts one message of an account. @returns when, by the clock that all processes of the machine share */
+/**
+ * Posts one message of an account.
+ * @returns when, by the clock that all processes of the machine share
+ */
 async function post(port: number, token: string): Promise<bigint> {
   const begun = process.hrtime.bigint();
   const response = await fetch(`http://127.0.0.1:${port}/v2/outbox`, {
@@ -37,7 +43,10 @@ async function acceptedAt(sink: BenchProcess): Promise<Map<string, bigint>> {
   return new Map(firstSenders.map(({ from, acceptedNs }) => [from, BigInt(acceptedNs)]));
 }
 
-/** Posts one by one, each for an account that has no connection yet. @returns milliseconds until that was accepted */
+/**
+ * Posts messages one by one, each for an account without a connection.
+ * @returns milliseconds until each connection was accepted
+ */
 async function singles(
   world: World,
   sql: pg.Client,
@@ -54,15 +63,18 @@ async function singles(
   const accepted = await acceptedAt(sink);
   return posted.slice(WARM).map(({ email, at }) => {
     const then = accepted.get(email);
-    if (then === undefined) throw new Error(`nothing came from ${email}`);
+    if (then === undefined) throw new Error(`the mail server got no connection from ${email}`);
     return Number(then - at) / 1e6;
   });
 }
 
-/** From the call of POST to the moment when the mail server sees the connection, in one process with both roles. */
+/**
+ * Time from the call of POST until the mail server accepts the connection, in one process with both
+ * roles.
+ */
 export const connectRow: BenchRow = {
   key: KEY,
-  title: 'POST now to SMTP connect: single messages of accounts that have no connection yet',
+  title: 'POST now to SMTP connect: single messages of accounts without a connection',
   async run(world, report) {
     const database = await world.database(KEY);
     const sink = world.spawn('bench/processes/smtp-sink.ts');

@@ -8,10 +8,13 @@ import { startWorker } from './worker.ts';
 
 const KEY = 'engine';
 const LIMIT_MS = 120_000;
-/** Messages in hand at a time; a sender that takes no time is never short of them. */
+/** Messages claimed at a time. A sender that takes no time always has enough of them. */
 const SLOTS = '400';
 
-/** Settles `count` messages that are due now. @returns messages a second, from their commit to the last result */
+/**
+ * Settles `count` messages that are due now.
+ * @returns messages a second, from their commit to the last result
+ */
 async function burst(world: World, { sql }: BenchDatabase, count: number): Promise<number> {
   const before = await countJobs(sql, 'successful');
   const nowMs = Math.round(await databaseNowMs(sql));
@@ -56,7 +59,7 @@ async function measure(
   ];
 }
 
-/** What the engine does by itself: a sender that takes no time, millions of rows waiting. */
+/** Speed of the engine alone: a sender that takes no time, and millions of waiting rows. */
 export const engineRow: BenchRow = {
   key: KEY,
   title: `engine alone: a sender of 0 ms, SEND_SLOTS=${SLOTS}`,

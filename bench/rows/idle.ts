@@ -9,17 +9,20 @@ import { type Usage, usage } from '../usage.ts';
 import type { World } from '../world.ts';
 
 const KEY = 'idle';
-/** Starting is not idling. */
+/** Time for the start, which is not measured. Milliseconds. */
 const START_MS = 10_000;
 
-/** @throws where there is no /proc */
+/**
+ * Resident memory and processor time of a process.
+ * @throws {Error} if the system has no /proc
+ */
 export function usageOf(pid: number): Usage {
   const used = usage(pid);
-  if (!used) throw new Error('this row reads /proc: it needs Linux');
+  if (!used) throw new Error('this row reads /proc and needs Linux');
   return used;
 }
 
-/** Queries of all others since the last call. */
+/** Number of other connections' queries since the last call. */
 export async function takeQueries(sql: pg.Client): Promise<number> {
   const { rows } = await sql.query<{ calls: number }>(
     `select coalesce(sum(calls), 0)::int as calls from pg_stat_statements s join pg_database d on d.oid = s.dbid
@@ -63,10 +66,10 @@ async function watch(world: World, url: string): Promise<IdleFigures> {
   };
 }
 
-/** What a worker with nothing to do costs. On a server of its own, which counts queries. */
+/** The cost of an idle worker. It has its own database server, which counts queries. */
 export const idleRow: BenchRow = {
   key: KEY,
-  title: 'idle worker: the program with the role worker, and nothing to do',
+  title: 'idle worker: the program with the role worker, without work',
   async run(world, report) {
     const server = await startEmbeddedPostgres({
       settings: { shared_preload_libraries: 'pg_stat_statements' },

@@ -8,7 +8,7 @@ const KEY = 'lateness';
 const PER_SECOND = 200;
 const LEAD_MS = 5_000;
 
-/** Schedules messages evenly over the seconds to come; returns when they have left. */
+/** Schedules messages evenly over the coming seconds. Resolves when all of them have been sent. */
 async function schedule(
   world: World,
   { sql }: BenchDatabase,
@@ -25,7 +25,7 @@ async function schedule(
   if (sent !== count) throw new Error(`${sent} of ${count} messages were sent`);
 }
 
-/** How long after its time a message reaches the sender, at a steady 200 a second. */
+/** How long after its due time a message reaches the sender, at a steady 200 messages a second. */
 export const latenessRow: BenchRow = {
   key: KEY,
   title: 'start lateness: 200 a second, scheduled ahead and evenly spaced',

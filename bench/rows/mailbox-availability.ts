@@ -12,11 +12,14 @@ const WARM = 10;
 const NEEDED_MS = 50;
 const DAY_S = 86_400;
 
-/** What is asked, of everybody and a month; each is a path and what its body has besides people and time. */
+/**
+ * Requests about all people and a month. Each has a path and the body fields besides people and
+ * time.
+ */
 const QUESTIONS: Readonly<Record<string, [path: string, body: object]>> = {
-  'everybody, half an hour, every quarter of an hour': ['availability', { duration_minutes: 30, interval_minutes: 15 }],
+  'all people, half an hour, every quarter of an hour': ['availability', { duration_minutes: 30, interval_minutes: 15 }],
   'the same with buffers': ['availability', { duration_minutes: 30, interval_minutes: 15, buffer: 15 }],
-  'one of a rotation': [
+  'one person of a rotation': [
     'availability',
     { duration_minutes: 30, interval_minutes: 30, round_robin: 'max-availability' },
   ],
@@ -73,7 +76,7 @@ async function measure(
   };
 }
 
-/** When many people could meet, over HTTP; all have calendars with years of history. */
+/** Free times common to many people, over HTTP. Their calendars have years of history. */
 export const availabilityRow: BenchRow = {
   key: KEY,
   title: `availability: ${PEOPLE} people and a month`,

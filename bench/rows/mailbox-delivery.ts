@@ -7,14 +7,14 @@ import { connectOver, newestMessages, startProgram, startServers, untilTrue } fr
 const KEY = 'delivery';
 const LIMIT_MS = 30_000;
 const EVERY_MS = 10;
-/** Between two messages, at most. */
+/** Longest pause between two messages, in milliseconds. */
 const PAUSE_MS = 300;
 
-/** From the moment when the mail server has taken a message to the moment when the API shows it. */
+/** Time from the mail server's acceptance of a message until the API shows it. */
 export const deliveryRow: BenchRow = {
   key: KEY,
   title:
-    'delivery: from the answer of the mail server to the message in GET /messages, mailbox watched',
+    "delivery: from the mail server's acceptance to the message in GET /messages, mailbox watched",
   async run(world, report) {
     const servers = await startServers(world);
     const user = await servers.addUser('ada');

@@ -24,7 +24,10 @@ function* form(): Generator<Buffer> {
   yield TAIL;
 }
 
-/** A request of its own connection; neither side of it is ever in memory as a whole. @returns the bytes of its answer */
+/**
+ * Sends a request over its own connection. Neither side keeps the whole body in memory.
+ * @returns number of bytes of the response
+ */
 async function exchange(
   port: number,
   { token }: BenchAccount,
@@ -66,10 +69,10 @@ const upload = async (port: number, account: BenchAccount): Promise<string> =>
 
 async function download(port: number, account: BenchAccount, id: string): Promise<void> {
   const { size } = await exchange(port, account, `/files/${id}/download`);
-  if (size !== FILE_BYTES) throw new Error(`file ${id}: ${size} bytes came back`);
+  if (size !== FILE_BYTES) throw new Error(`file ${id}: expected ${FILE_BYTES} bytes, got ${size}`);
 }
 
-/** The largest resident memory while something runs, in megabytes, and how long it takes. */
+/** Runs the work and measures the largest resident memory in megabytes, and the time in seconds. */
 async function watched(
   pid: number,
   work: () => Promise<unknown>,
@@ -85,10 +88,12 @@ async function watched(
   return { rssMb: round(rssMb, 0), seconds: round((performance.now() - begun) / 1000, 1) };
 }
 
-/** Memory of the program while many large files go up at once, and come down at once. */
+/**
+ * Memory of the program while many large files are uploaded, and then downloaded, at the same time.
+ */
 export const filesRow: BenchRow = {
   key: KEY,
-  title: 'files: memory while files of 25 MB go up, and come down, all at once',
+  title: 'files: memory while files of 25 MB are uploaded, and then downloaded, all at once',
   async run(world, report) {
     const count = world.scale.largeFiles;
     const [account] = world.sandboxAccounts;
@@ -96,7 +101,7 @@ export const filesRow: BenchRow = {
     const database = await world.database(KEY);
     const { child, port } = await startProgram(world, database, { ROLES: 'api' });
     const { pid } = child;
-    // Some one by one: code is compiled, buffers have their size.
+    // Warm-up with single files, so that code is compiled and buffers have their size.
     for (let number = 0; number < WARM_FILES; number += 1)
       await download(port, account, await upload(port, account));
     const before = round(usageOf(pid).rssMb, 0);
@@ -104,7 +109,7 @@ export const filesRow: BenchRow = {
     const each = (work: (number: number) => Promise<unknown>) =>
       Promise.all(Array.from({ length: count }, (_, number) => work(number)));
     const up = await watched(pid, () => each(async () => ids.push(await upload(port, account))));
-    report.note(`up: at most ${up.rssMb} MB, ${up.seconds} s; ${before} MB before`);
+    report.note(`upload: at most ${up.rssMb} MB, ${up.seconds} s; ${before} MB before`);
     const down = await watched(pid, () =>
       each((number) => download(port, account, ids[number] ?? '')),
     );
@@ -118,7 +123,7 @@ export const filesRow: BenchRow = {
     );
     return [
       {
-        what: `RSS while ${count} files of 25 MB are under way`,
+        what: `RSS during the transfer of ${count} files of 25 MB`,
         measured: Math.max(up.rssMb, down.rssMb),
         needed: 400,
         aim: 250,

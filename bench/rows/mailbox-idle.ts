@@ -16,7 +16,7 @@ import { startProgram, startServers, untilTrue } from './program.ts';
 const KEY = 'idle';
 const LIMIT_MS = 240_000;
 
-/** Mailboxes with one message each. */
+/** Adds mailboxes with one message each. */
 async function makeUsers(servers: MailServers, count: number): Promise<MailUser[]> {
   const users = Array.from({ length: count }, (_, index) => {
     return { email: `user-${index}@example.test`, password: `pw-${index}` };
@@ -25,7 +25,7 @@ async function makeUsers(servers: MailServers, count: number): Promise<MailUser[
   return users;
 }
 
-/** Writes connected accounts that nobody has looked at yet. */
+/** Inserts connected accounts that have had no sync pass. */
 async function connectAll(
   world: World,
   sql: pg.Client,
@@ -63,12 +63,12 @@ async function watch(
     return (rows[0]?.n ?? 0) >= watchedMailboxes;
   };
   const up = await untilTrue('all watches', allUp, { limitMs: LIMIT_MS, everyMs: 500 });
-  report.note(`all watched after ${round((up - begun) / 1000, 0)} s`);
+  report.note(`all mailboxes watched after ${round((up - begun) / 1000, 0)} s`);
   await takeQueries(sql);
   const before = usageOf(child.pid);
   const from = performance.now();
   let rssMb = 0;
-  // The largest of all: a look at a mailbox now and then is part of being idle.
+  // Takes the largest memory, because occasional sync passes are part of being idle.
   while (performance.now() - from < watchedSeconds * 1000) {
     await delay(1_000);
     rssMb = Math.max(rssMb, usage(child.pid)?.rssMb ?? 0);
@@ -85,7 +85,10 @@ async function watch(
   };
 }
 
-/** What a worker costs that watches many mailboxes in which nothing happens. On a server of its own, which counts queries. */
+/**
+ * The cost of a worker that watches many unchanged mailboxes. It has its own database server, which
+ * counts queries.
+ */
 export const watchedRow: BenchRow = {
   key: KEY,
   title: 'idle mailboxes: one worker watches them on a real Dovecot',

@@ -77,7 +77,10 @@ function slowest(what: string, figures: Record<string, number[]>): Finding {
   };
 }
 
-/** A large account with labels, others beside it with folders. @returns the large one, and one of the others */
+/**
+ * Writes a large account with labels, and other accounts with folders.
+ * @returns the large account and one of the others
+ */
 async function seed(
   world: World,
   report: Report,
@@ -106,10 +109,13 @@ async function seed(
   return [account, other];
 }
 
-/** Every list and filter over HTTP in a large account, in a database where as much is somebody else's. */
+/**
+ * Every list and filter over HTTP in a large account. Other accounts have as much data in the same
+ * database.
+ */
 export const listsRow: BenchRow = {
   key: KEY,
-  title: 'lists: every filter of a large account, other accounts beside it',
+  title: 'lists: every filter of a large account beside other accounts',
   async run(world, report) {
     const database = await world.database(KEY);
     const [{ id, token }, other] = await seed(world, report, database);

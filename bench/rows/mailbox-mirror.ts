@@ -22,7 +22,7 @@ interface Mirrored {
   firstPageMs: number;
 }
 
-/** Connects the mailbox in a fresh process and database, and waits until all of it is there. */
+/** Connects the mailbox in a new process and database, and waits until all of it is mirrored. */
 async function carillon(
   world: World,
   report: Report,
@@ -61,7 +61,10 @@ async function carillon(
   return { perSecond, firstPageMs };
 }
 
-/** Reads the same mailbox with imapflow and postal-mime alone. @returns messages a second */
+/**
+ * Reads the same mailbox with imapflow and postal-mime alone.
+ * @returns messages a second
+ */
 async function bare(
   world: World,
   report: Report,
@@ -86,7 +89,7 @@ async function bare(
 
 async function measure(world: World, report: Report, mailbox: Mailbox): Promise<Finding[]> {
   const [bares, mirrors]: [number[], Mirrored[]] = [[], []];
-  // Not counted: Dovecot makes its index when a mailbox is opened for the first time.
+  // Not counted, because Dovecot builds its index when a mailbox is opened for the first time.
   await bare(world, report, mailbox, 'warm-up');
   for (let number = 1; number <= world.scale.mailboxRounds; number += 1) {
     bares.push(await bare(world, report, mailbox, `${number}`));
@@ -117,7 +120,7 @@ async function measure(world: World, report: Report, mailbox: Mailbox): Promise<
   ];
 }
 
-/** The first sync of a large mailbox, against the bare minimum of reading it. */
+/** The first sync of a large mailbox, compared with the minimum work of reading it. */
 export const mirrorRow: BenchRow = {
   key: KEY,
   title: 'first sync: a mailbox of a real Dovecot against imapflow and postal-mime alone',
@@ -125,7 +128,7 @@ export const mirrorRow: BenchRow = {
     const servers = await startServers(world);
     const user = await servers.addUser('ada');
     const first = await servers.client(user);
-    // Now there is one.
+    // The mailbox has a message now.
     await first.mailboxOpen('INBOX');
     await first.logout();
     await fillInbox(servers.dovecot, user.email, world.scale.mailboxMessages);

@@ -10,12 +10,18 @@ const KEY = 'neighbour';
 const OTHERS_PER_SECOND = 100;
 const SEND_MS = 20;
 const LEAD_MS = 4_000;
-/** Steady traffic alone, before the large account comes. */
+/** Seconds of steady traffic before the messages of the large account are due. */
 const BEFORE_SECONDS = 5;
-/** For the last ones to arrive; whatever has not by then counts with its lateness so far. */
+/**
+ * Milliseconds to wait for the last messages. A message that is still missing counts as infinitely
+ * late.
+ */
 const AFTER_MS = 5_000;
 
-/** Steady traffic of many accounts, and the many messages of one that are all due at one moment. */
+/**
+ * Inserts steady traffic of many accounts, and many messages of one account that are all due at the
+ * same time.
+ */
 async function seed(world: World, sql: pg.Client): Promise<{ count: number; endMs: number }> {
   const [large, ...others] = world.accounts;
   if (!large) throw new Error('there are no accounts');
@@ -42,10 +48,10 @@ async function seed(world: World, sql: pg.Client): Promise<{ count: number; endM
   return { count: dueMs.length, endMs: burstMs + neighbourSeconds * 1000 };
 }
 
-/** Others' lateness while one account has tens of thousands of messages due at once. */
+/** Lateness of other accounts while one account has tens of thousands of messages due at once. */
 export const neighbourRow: BenchRow = {
   key: KEY,
-  title: `a large account beside others: ${OTHERS_PER_SECOND} a second of others, ${SEND_MS} ms per send`,
+  title: `a large account beside others: ${OTHERS_PER_SECOND} messages a second of the others, ${SEND_MS} ms per send`,
   async run(world, report) {
     const database = await world.database(KEY);
     const { child } = await startWorker(world, database, { kind: 'instant', delayMs: SEND_MS });
@@ -56,7 +62,7 @@ export const neighbourRow: BenchRow = {
       others = [],
       large = [],
     } = await child.ask<Partial<Record<'before' | 'others' | 'large', number[]>>>('lateness');
-    // A message that has not come is later than any that has.
+    // A missing message is later than any other.
     const missing = Array.from({ length: count - others.length }, () => Infinity);
     const all = [...others, ...missing];
     const [alone, beside] = [spread(before), spread(all)];
@@ -71,7 +77,7 @@ export const neighbourRow: BenchRow = {
       `others p50 ${beside.p50} ms, p99 ${beside.p99} ms, max ${beside.max} ms`,
     );
     report.note(
-      `of the large account ${large.length} of ${world.scale.neighbourMessages} were sent meanwhile`,
+      `meanwhile ${large.length} of ${world.scale.neighbourMessages} messages of the large account were sent`,
     );
     await world.stop(child);
     await database.drop();

@@ -5,19 +5,22 @@ import type { BenchDatabase, World } from '../world.ts';
 
 const START_LIMIT_MS = 60_000;
 
-/** The built program, serving. */
+/** The built program, serving requests. */
 export interface Program {
   child: BenchProcess;
   port: number;
 }
 
-/** An account that was connected over HTTP. */
+/** An account connected over HTTP. */
 export interface ConnectedMailbox {
   id: string;
   token: string;
 }
 
-/** Starts the program as it is, with both roles. @param more what the row wants otherwise */
+/**
+ * Starts the unchanged program with both roles.
+ * @param more the row's own environment variables
+ */
 export async function startProgram(
   world: World,
   database: Pick<BenchDatabase, 'url'>,
@@ -32,7 +35,7 @@ export async function startProgram(
   const child = world.spawn('dist/src/main.js', environment);
   const deadline = performance.now() + START_LIMIT_MS;
   while (!(await serves(port))) {
-    if (performance.now() > deadline) throw new Error('the program does not start');
+    if (performance.now() > deadline) throw new Error('the program did not start in time');
     await delay(50);
   }
   return { child, port };
@@ -48,7 +51,10 @@ async function serves(port: number): Promise<boolean> {
   }
 }
 
-/** Real servers; the run's end stops them if nobody else does. @param dovecot further lines of its configuration */
+/**
+ * Starts real mail servers. They stop with the run if they still run.
+ * @param dovecot further lines of Dovecot's configuration
+ */
 export async function startServers(world: World, dovecot = ''): Promise<MailServers> {
   const servers = await MailServers.start({ dovecot });
   world.own(servers);
@@ -102,9 +108,9 @@ export async function newestMessages(
 }
 
 /**
- * Waits for something.
- * @returns when it was so, by `performance.now()`
- * @throws after `limitMs`
+ * Waits for a condition.
+ * @returns when it became true, by `performance.now()`
+ * @throws {Error} after `limitMs`
  */
 export async function untilTrue(
   what: string,
@@ -116,7 +122,7 @@ export async function untilTrue(
     const met = await test();
     const now = performance.now();
     if (met) return now;
-    if (now > deadline) throw new Error(`${what}: not within ${limitMs / 1000} s`);
+    if (now > deadline) throw new Error(`waited ${limitMs / 1000} s in vain for ${what}`);
     await delay(everyMs);
   }
 }

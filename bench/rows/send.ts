@@ -9,7 +9,7 @@ import { startWorker } from './worker.ts';
 
 const KEY = 'send';
 const LIMIT_MS = 120_000;
-/** Each sends from a connection of its own; the product keeps up to 128. */
+/** Each account sends over its own connection. The product keeps up to 128. */
 const ACCOUNTS = 100;
 
 type Side = 'carillon' | 'raw';
@@ -19,7 +19,7 @@ interface Taken {
   connections: number;
 }
 
-/** What the sides of a round talk to. */
+/** The database and servers of a round. */
 interface Stage {
   database: BenchDatabase;
   sink: BenchProcess;
@@ -28,20 +28,26 @@ interface Stage {
   worker: BenchProcess;
 }
 
-/** @throws when the sink has not got exactly `count` messages. @returns connections that were opened for them */
+/**
+ * Checks the sink.
+ * @returns number of connections opened for the messages
+ * @throws {Error} unless the sink received exactly `count` messages
+ */
 async function requireTaken(sink: BenchProcess, count: number): Promise<number> {
   const { messages, connections } = await sink.ask<Taken>('take');
   if (messages !== count) throw new Error(`${messages} of ${count} messages arrived`);
   return connections;
 }
 
-/** How a round went: messages a second, and processor time for each. */
+/** Result of a round: messages a second, and processor time for each. */
 interface Round {
   rate: number;
   each: CpuEach;
 }
 
-/** Sends messages that are due at once; measured from their commit to the last result written. */
+/**
+ * Sends messages that are due at once. Measured from their commit until the last result is written.
+ */
 async function sendOurs(
   world: World,
   { database: { sql }, sink, worker }: Stage,
@@ -69,12 +75,12 @@ async function sendRaw(world: World, { raw, sink }: Stage, count: number): Promi
   return { rate: count / (ms / 1000), each };
 }
 
-/** @throws unless every sent message has led to an event for the webhook */
+/** @throws {Error} unless every sent message has an event for the webhook */
 async function requireEvents({ sql }: BenchDatabase): Promise<void> {
   const sent = await countJobs(sql, 'successful');
   const { rows } = await sql.query<{ n: number }>('select count(*)::int as n from webhook_event');
   if (rows[0]?.n !== sent)
-    throw new Error(`${sent} messages were sent, and ${rows[0]?.n} events written`);
+    throw new Error(`${sent} messages were sent, but ${rows[0]?.n} events were written`);
 }
 
 async function measure(world: World, report: Report, stage: Stage): Promise<Finding[]> {
@@ -86,7 +92,8 @@ async function measure(world: World, report: Report, stage: Stage): Promise<Find
   for (const side of ['raw', 'carillon'] as const) await run(side, Math.round(sendMessages / 3));
   for (let number = 1; number <= rounds; number += 1) {
     for (const side of ['raw', 'carillon'] as const) {
-      // Deliveries of earlier rounds that wait for their receiver's pace are not part of this one.
+      // Deliveries of earlier rounds still wait because of the webhook's pace. They are not part of
+      // this round.
       await stage.database.sql.query('delete from hook_job where state = 0');
       await world.settle(stage.database);
       const { rate, each } = await run(side, sendMessages);
@@ -97,7 +104,7 @@ async function measure(world: World, report: Report, stage: Stage): Promise<Find
   }
   await requireEvents(stage.database);
   report.note(
-    `${await stage.receiver.ask<number>('received')} webhook deliveries were made meanwhile`,
+    `${await stage.receiver.ask<number>('received')} webhook deliveries arrived during the round`,
   );
   const [ours, raw] = [median(rates.carillon), median(rates.raw)];
   return [
@@ -113,7 +120,10 @@ async function measure(world: World, report: Report, stage: Stage): Promise<Find
   ];
 }
 
-/** What one worker sends, with everything it writes about it, against nodemailer's pool into the same sink. */
+/**
+ * Sending by one worker, including everything that it writes, compared with nodemailer's pool into
+ * the same sink.
+ */
 export const sendRow: BenchRow = {
   key: KEY,
   title: `send: one worker, ${ACCOUNTS} accounts, webhook rows included, against nodemailer's pool of 20`,

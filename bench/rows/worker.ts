@@ -2,13 +2,13 @@ import type { BenchProcess } from '../child.ts';
 import type { BenchMail } from '../processes/connectors.ts';
 import type { BenchDatabase, World } from '../world.ts';
 
-/** A process of the product with a connector of the bench, and where it listens. */
+/** A process of the product with a bench connector, and the port it listens on. */
 export interface BenchWorker {
   child: BenchProcess;
   port: number;
 }
 
-/** Starts one; everything the environment does not name is as the product has it. */
+/** Starts a worker. Variables that `environment` does not name have the product's defaults. */
 export async function startWorker(
   world: World,
   database: BenchDatabase,
