@@ -37,8 +37,8 @@ export class PassingClock extends Clock {
   }
 
   /**
-   * Moves the clock forward by `milliseconds`. The engine finds rows that are due by then at its next
-   * tick, within a second.
+   * Moves the clock forward by `milliseconds`. The engine finds rows that are due by then at its
+   * next tick, within a second.
    */
   async pass(milliseconds: number): Promise<void> {
     await this.#query(`update test_time.passed set by = by + interval '${milliseconds} ms'`);
