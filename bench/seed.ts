@@ -3,7 +3,7 @@ import { hashToken } from '../src/platform/base/crypto/token-hash.ts';
 import { SecretBox } from '../src/platform/base/crypto/secret-box.ts';
 import { newId, randomBase36 } from '../src/platform/base/ids/ids.ts';
 import { sealGrantSettings } from '../src/accounts/grants/grant-secrets.ts';
-import { openGate } from '../src/platform/webhooks/delivery.repository.ts';
+import { createDeliveryRateGate } from '../src/platform/webhooks/delivery.repository.ts';
 import { sampleMime } from './sample.ts';
 
 /** A connected account with a token. */
@@ -101,7 +101,7 @@ export async function seedWebhook(
      values ($1, $2, $3, 'active', '{job.successful,job.failed}', now(), now(), now())`,
     [id, applicationId, `http://127.0.0.1:${port}/hook`],
   );
-  await openGate(
+  await createDeliveryRateGate(
     { query: async (text, values = []) => (await sql.query(text, [...values])).rows },
     id,
   );

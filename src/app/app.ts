@@ -9,7 +9,7 @@ import { answerClientErrors } from '../platform/http/client-error.ts';
 import { constantHeaders } from '../platform/http/constant-headers.ts';
 import { Draining } from '../platform/http/http.module.ts';
 import { watchForwardedHeaders } from '../platform/http/forwarded-headers.ts';
-import { nameRequest } from '../platform/http/logging.ts';
+import { assignRequestId } from '../platform/http/logging.ts';
 import { serveOpenApi } from '../platform/http/openapi.ts';
 import { oneAtATime } from '../platform/http/pipelining.ts';
 import { limitServer } from '../platform/http/server-limits.ts';
@@ -38,7 +38,7 @@ export async function createApp(
   app.disable('x-powered-by');
   app.disable('etag');
   app.use(oneAtATime());
-  app.use(nameRequest);
+  app.use(assignRequestId);
   app.use(constantHeaders());
   app.use(watchForwardedHeaders(config.trustedProxies));
   app.use((request: Request, _response: Response, next: NextFunction) => {

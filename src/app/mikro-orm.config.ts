@@ -63,7 +63,7 @@ import { ThreadReference } from '../mail/threading/thread-reference.entity.ts';
 import { VanishedMessage } from '../mail/messages/vanished-message.entity.ts';
 import { Thread, ThreadPerson, ThreadSummary } from '../mail/threading/thread.entity.ts';
 import { TrackedMessage } from '../mail/tracking/tracked-message.entity.ts';
-import { HookJob } from '../platform/webhooks/hook-job.entity.ts';
+import { WebhookDelivery } from '../platform/webhooks/webhook-delivery.entity.ts';
 import { WebhookAttempt } from '../platform/webhooks/webhook-attempt.entity.ts';
 import { WebhookEvent } from '../platform/webhooks/webhook-event.entity.ts';
 import { Webhook } from '../platform/webhooks/webhook.entity.ts';
@@ -71,7 +71,7 @@ import { Webhook } from '../platform/webhooks/webhook.entity.ts';
 /** Every table of the schema. `npm run db:check` compares them with the migrations. */
 export const entities = [
   Application, Integration, AddressLoop, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt,
-  Webhook, WebhookEvent, WebhookAttempt, HookJob,
+  Webhook, WebhookEvent, WebhookAttempt, WebhookDelivery,
   JobStatus, JobAttempt, ProviderJob, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
   Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,

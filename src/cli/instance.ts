@@ -2,19 +2,19 @@ import { pauseWebhooks } from '../platform/webhooks/pause-webhooks.ts';
 import type { Clock } from '../platform/base/time/clock.ts';
 import type { AppConfig } from '../platform/config/app-config.ts';
 import {
-  confirmPlace,
+  confirmIdentity,
   describeDifferences,
-  type Place,
-  placeDifferences,
-  placeHere,
-  recordedPlace,
-} from '../platform/work/instance-place.ts';
+  type DatabaseIdentity,
+  identityDifferences,
+  currentIdentity,
+  recordedIdentity,
+} from '../platform/work/database-identity.ts';
 import type { Database } from '../platform/database/sql.ts';
 import { cancelScheduledReminders } from '../calendar/notifications/cancel-scheduled.ts';
 import { cancelOpenMessages } from '../mail/outbox/cancel-open.ts';
 
 /** Number of open rows of one queue, and how many of them are overdue. */
-export interface Waiting {
+export interface QueueCount {
   open: number;
   overdue: number;
 }
@@ -22,19 +22,19 @@ export interface Waiting {
 /** Where a database belongs, and what workers would do if they ran on it here. */
 export interface InstanceReport {
   /** `null` if no worker has run on it yet; the first worker claims it. */
-  recorded: Place | null;
+  recorded: DatabaseIdentity | null;
   confirmed_at: string | null;
-  here: Place;
+  here: DatabaseIdentity;
   /** Whether workers of this installation use the database. */
   agrees: boolean;
   /** The differences in words; empty if there are none. */
   differences: string;
   /** Workers that reported within the last ten seconds. */
   workers: number;
-  messages: Waiting;
-  reminders: Waiting;
-  deliveries: Waiting;
-  provider_writes: Waiting;
+  messages: QueueCount;
+  reminders: QueueCount;
+  deliveries: QueueCount;
+  provider_writes: QueueCount;
   active_webhooks: number;
 }
 
@@ -62,9 +62,9 @@ export async function reportInstance(
   database: Database,
   config: AppConfig,
 ): Promise<InstanceReport> {
-  const here = await placeHere(database, config);
-  const known = await recordedPlace(database);
-  const differences = known ? placeDifferences(known.place, here) : [];
+  const here = await currentIdentity(database, config);
+  const known = await recordedIdentity(database);
+  const differences = known ? identityDifferences(known.place, here) : [];
   const [counts] = await database.query<Counts>(COUNTS);
   if (!counts) throw new Error('the queues could not be counted');
   return {
@@ -120,6 +120,6 @@ export async function takeOver(
       ? await cancelScheduledReminders(database, CANCEL_REASON, until(cancelReminders), at)
       : 0,
   };
-  await confirmPlace(database, await placeHere(database, config));
+  await confirmIdentity(database, await currentIdentity(database, config));
   return report;
 }

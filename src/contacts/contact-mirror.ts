@@ -52,7 +52,7 @@ const REMOVE = `delete from contact where account_id = $1 and id = any($2::uuid[
  * @param present every provider id that still exists; contacts with any other provider id are
  *   returned as well. `null` returns only `providerIds`.
  */
-export async function holdContacts(
+export async function lockContacts(
   sql: Sql,
   accountId: string,
   providerIds: readonly string[],
@@ -68,7 +68,7 @@ export async function holdContacts(
 }
 
 /** Returns the ids of those contacts that have no provider id yet. Unknown ids are left out. */
-export async function comingContacts(
+export async function contactsBeingCreated(
   sql: Sql,
   accountId: string,
   ids: readonly string[],

@@ -87,10 +87,10 @@ function record<T extends ContactRecord>({ content, ...row }: Row<T>): T {
  * Contacts from the mailbox and the provider. Contacts that were never written to a provider stay.
  */
 export const CONTACTS_OF_ACCOUNT: AccountListener = {
-  shown: [
+  visibleObjects: [
     `select id, 'contact' as object from contact where account_id = $1 and provider_id is not null and not deleting`,
   ],
-  mirrored: ['delete from contact where account_id = $1 and provider_id is not null'],
+  mirrorDeletions: ['delete from contact where account_id = $1 and provider_id is not null'],
 };
 
 @Injectable()
@@ -147,7 +147,7 @@ export class ContactsRepository {
    * Reads a contact and locks its row until the transaction ends. `undefined` if there is none or
    * it is being deleted.
    */
-  async hold(sql: Sql, accountId: string, id: string): Promise<ContactAtProvider | undefined> {
+  async lock(sql: Sql, accountId: string, id: string): Promise<ContactAtProvider | undefined> {
     return atProvider(await sql.query<Row<ContactAtProvider>>(LOCK, [id, accountId]));
   }
 

@@ -14,7 +14,7 @@ import type { Listing, PageOfView } from '../platform/database/listing.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { recordChanges } from '../platform/changes/change-log.ts';
 import { ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
-import { openProviderJob } from '../accounts/provider-writes/provider-jobs.ts';
+import { openProviderWrite } from '../accounts/provider-writes/provider-jobs.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import {
   type ContactFields,
@@ -215,7 +215,7 @@ export class ContactsService {
   }
 
   async #lock(sql: Sql, { accountId }: AccountPrincipal, id: string): Promise<ContactAtProvider> {
-    const contact = isId(id) ? await this.repository.hold(sql, accountId, id) : undefined;
+    const contact = isId(id) ? await this.repository.lock(sql, accountId, id) : undefined;
     if (!contact) throw new NotFoundError('contact', id);
     if (contact.source === 'inbox')
       throw new DomainError(
@@ -268,7 +268,7 @@ export class ContactsService {
     notify = true,
   ): Promise<WrittenContact> {
     const jobId = newId();
-    await openProviderJob(sql, {
+    await openProviderWrite(sql, {
       id: jobId,
       accountId,
       action: `${verb}_contact`,

@@ -8,7 +8,7 @@ const TICK_MS = 1_000;
  * One request waiting for changes of an account. Its creator ends it; a process shutdown ends it
  * too.
  */
-export class Waiting {
+export class ChangeWaiter {
   #rung = false;
   #ended = false;
   #wake: (() => void) | undefined;
@@ -70,7 +70,7 @@ export class Waiting {
 @Injectable()
 export class ChangeWatch implements OnModuleDestroy {
   readonly #log = new Logger(ChangeWatch.name);
-  readonly #waiting = new Map<string, Set<Waiting>>();
+  readonly #waiting = new Map<string, Set<ChangeWaiter>>();
   readonly #unsubscribe: () => void;
   #timer: NodeJS.Timeout | undefined;
   #checking = false;
@@ -94,8 +94,8 @@ export class ChangeWatch implements OnModuleDestroy {
    * Waits for changes of an account while `work` runs. Begin the wait before reading, so that no
    * change is missed.
    */
-  async during<T>(accountId: string, work: (waiting: Waiting) => Promise<T>): Promise<T> {
-    const waiting = new Waiting();
+  async during<T>(accountId: string, work: (waiting: ChangeWaiter) => Promise<T>): Promise<T> {
+    const waiting = new ChangeWaiter();
     if (this.#closed) waiting.end();
     const others = this.#waiting.get(accountId) ?? new Set();
     this.#waiting.set(accountId, others.add(waiting));
@@ -122,7 +122,7 @@ export class ChangeWatch implements OnModuleDestroy {
     this.#timer = undefined;
   }
 
-  *#all(): Iterable<Waiting> {
+  *#all(): Iterable<ChangeWaiter> {
     for (const set of this.#waiting.values()) yield* set;
   }
 

@@ -8,7 +8,7 @@ import { ContactsService, knowsPeopleOfMail } from '../contacts/contacts.service
 import { toDraftView } from '../mail/drafts/drafts.mapper.ts';
 import { toEventView } from '../calendar/events/events.mapper.ts';
 import { EventReader } from '../calendar/event-store/event-reader.ts';
-import { sightOf } from '../mail/files/file-sight.ts';
+import { visibleFilesOf } from '../mail/files/visible-files.ts';
 import { toFileView } from '../mail/files/files.mapper.ts';
 import { FilesService } from '../mail/files/files.service.ts';
 import { toFolderView } from '../mail/folders/folders.mapper.ts';
@@ -80,8 +80,8 @@ export class ChangedObjects {
    * True if the scopes of the token may hide objects of this type from `read`, although the token
    * may see other objects of the type.
    */
-  hides(account: AccountPrincipal, type: DeltaType): boolean {
-    if (type === 'file') return sightOf(account) !== 'all';
+  mayHide(account: AccountPrincipal, type: DeltaType): boolean {
+    if (type === 'file') return visibleFilesOf(account) !== 'all';
     return type === 'contact' && !knowsPeopleOfMail(account);
   }
 

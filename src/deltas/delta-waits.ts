@@ -4,10 +4,10 @@ import { Credentials } from '../platform/auth/credentials.ts';
 import type { AccountPrincipal } from '../platform/auth/principal.ts';
 import { DomainError } from '../platform/base/errors/domain-error.ts';
 import { KeyedLimit } from '../platform/base/concurrency/keyed-limit.ts';
-import { AccountPlaces } from '../platform/changes/account-places.ts';
-import { ChangeWatch, type Waiting } from './change-watch.ts';
-import { maySee } from '../platform/changes/delta-types.ts';
-import { NotWelcomeError } from './deltas.errors.ts';
+import { AccountSlots } from '../platform/changes/account-slots.ts';
+import { ChangeWatch, type ChangeWaiter } from './change-watch.ts';
+import { mayRead } from '../platform/changes/delta-types.ts';
+import { TokenNoLongerValidError } from './deltas.errors.ts';
 import { type DeltaPage, type DeltaRequest, DeltasService } from './deltas.service.ts';
 
 /** Most requests of each kind at the same time for one account. */
@@ -41,8 +41,8 @@ export type DeltaSink = Pick<Writable, 'write' | 'writableNeedDrain' | 'once' | 
 @Injectable()
 export class DeltaWaits {
   readonly #log = new Logger(DeltaWaits.name);
-  readonly #longPolls = new AccountPlaces('/delta/longpoll', MOST_LONG_POLLS);
-  readonly #streams = new AccountPlaces('/delta/streaming', MOST_STREAMS);
+  readonly #longPolls = new AccountSlots('/delta/longpoll', MOST_LONG_POLLS);
+  readonly #streams = new AccountSlots('/delta/streaming', MOST_STREAMS);
   readonly #reads = new KeyedLimit(READS_AT_ONCE);
 
   constructor(
@@ -63,7 +63,7 @@ export class DeltaWaits {
     onGone: (gone: () => void) => void,
   ): Promise<DeltaPage> {
     const { accountId } = reader.account;
-    return this.#longPolls.hold(accountId, () =>
+    return this.#longPolls.run(accountId, () =>
       this.#during(reader, onGone, async (waiting) => {
         let page = await this.#read(reader, request, waiting);
         while (page.deltas.length === 0 && (page.more || (await waiting.next()))) {
@@ -89,7 +89,7 @@ export class DeltaWaits {
     onGone: (gone: () => void) => void,
     open: () => DeltaSink,
   ): Promise<void> {
-    return this.#streams.hold(reader.account.accountId, () =>
+    return this.#streams.run(reader.account.accountId, () =>
       this.#during(reader, onGone, async (waiting) => {
         const bounds = { limit: STREAM_LIMIT, bytes: STREAM_BYTES };
         const first = await this.#read(reader, { ...request, ...bounds }, waiting);
@@ -119,7 +119,7 @@ export class DeltaWaits {
   #during<T>(
     { account, timeoutMs }: DeltaReader,
     onGone: (gone: () => void) => void,
-    work: (waiting: Waiting) => Promise<T>,
+    work: (waiting: ChangeWaiter) => Promise<T>,
   ): Promise<T> {
     return this.watch.during(account.accountId, async (waiting) => {
       const over = setTimeout(() => waiting.end(), timeoutMs);
@@ -132,7 +132,11 @@ export class DeltaWaits {
     });
   }
 
-  async #read(reader: DeltaReader, request: DeltaRequest, waiting: Waiting): Promise<DeltaPage> {
+  async #read(
+    reader: DeltaReader,
+    request: DeltaRequest,
+    waiting: ChangeWaiter,
+  ): Promise<DeltaPage> {
     const page = await this.#reads.run('', () => this.deltas.read(reader.account, request));
     waiting.seenTo = page.seenTo;
     if (page.deltas.length > 0) await this.#assertAuthorized(reader, request);
@@ -143,7 +147,7 @@ export class DeltaWaits {
   async #readOn(
     reader: DeltaReader,
     request: DeltaRequest,
-    waiting: Waiting,
+    waiting: ChangeWaiter,
   ): Promise<DeltaPage | undefined> {
     while (!waiting.ended) {
       try {
@@ -164,15 +168,15 @@ export class DeltaWaits {
 
   /**
    * Checks the token again, because it can be revoked or lose scopes while the client waits.
-   * @throws {NotWelcomeError}
+   * @throws {TokenNoLongerValidError}
    */
   async #assertAuthorized({ account, token }: DeltaReader, { types }: DeltaRequest): Promise<void> {
     const now = await this.credentials.accountByToken(token);
     const authorized =
       now?.accountId === account.accountId &&
       now.billingState !== 'cancelled' &&
-      types.every((type) => maySee(now.scopes, type));
-    if (!authorized) throw new NotWelcomeError();
+      types.every((type) => mayRead(now.scopes, type));
+    if (!authorized) throw new TokenNoLongerValidError();
   }
 }
 
@@ -183,7 +187,7 @@ export class DeltaWaits {
 async function writeAll(
   sink: DeltaSink,
   { deltas, end, more }: DeltaPage,
-  waiting: Waiting,
+  waiting: ChangeWaiter,
 ): Promise<Pick<DeltaPage, 'end' | 'more'> | undefined> {
   for (const delta of deltas) {
     if (waiting.ended) return undefined;
@@ -194,7 +198,7 @@ async function writeAll(
 }
 
 /** Resolves on `drain`. A destroyed sink never drains; then the end of the wait resolves it. */
-function drained(sink: DeltaSink, waiting: Waiting): Promise<void> {
+function drained(sink: DeltaSink, waiting: ChangeWaiter): Promise<void> {
   return waiting.unlessEnded((done) => {
     sink.once('drain', done);
     return () => sink.off('drain', done);

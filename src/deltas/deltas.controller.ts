@@ -5,7 +5,7 @@ import { AccountAuth, CurrentAccount } from '../platform/auth/access.decorators.
 import { PresentedToken } from '../platform/auth/presented-token.ts';
 import type { AccountPrincipal } from '../platform/auth/principal.ts';
 import { fromUnixSeconds } from '../platform/base/time/unix-seconds.ts';
-import { keepSmall } from '../platform/base/large-answers.ts';
+import { keepSmall } from '../platform/base/large-responses.ts';
 import { Endpoint } from '../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../platform/http/error.schema.ts';
 import { DELTA_SCOPES } from '../platform/changes/delta-types.ts';

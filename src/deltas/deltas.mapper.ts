@@ -1,6 +1,6 @@
 import { ForbiddenError, InvalidInputError } from '../platform/base/errors/domain-error.ts';
 import type { Scope } from '../platform/auth/scopes.ts';
-import { DELTA_TYPES, type DeltaType, maySee } from '../platform/changes/delta-types.ts';
+import { DELTA_TYPES, type DeltaType, mayRead } from '../platform/changes/delta-types.ts';
 import type { DeltaPage } from './deltas.service.ts';
 import type { DeltaQuery, DeltasView } from './deltas.schema.ts';
 
@@ -18,7 +18,7 @@ export function toTypes(
   const excluded = [...(query.exclude_types ?? []), ...(query.excluded_types ?? [])];
   if (included.length > 0 && excluded.length > 0)
     throw new InvalidInputError('include_types and exclude_types must not be given together');
-  const hidden = included.find((type) => !maySee(scopes, type));
+  const hidden = included.find((type) => !mayRead(scopes, type));
   if (hidden)
     throw new ForbiddenError(
       'scope.missing',
@@ -28,7 +28,7 @@ export function toTypes(
     (type) =>
       (included.length === 0 || included.includes(type)) &&
       !excluded.includes(type) &&
-      maySee(scopes, type),
+      mayRead(scopes, type),
   );
 }
 

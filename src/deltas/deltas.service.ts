@@ -121,7 +121,7 @@ export class DeltasService {
       if (event !== 'delete' && attributes) return [{ id, object, event, cursor, attributes }];
       if (!ofType || event === 'delete') return [{ id, object, event, cursor }];
       // The object may exist, but this token may not see it.
-      if (this.objects.hides(account, object)) return [];
+      if (this.objects.mayHide(account, object)) return [];
       // The log may still list the object as changed, but it no longer exists.
       return [{ id, object, event: 'delete', cursor }];
     });

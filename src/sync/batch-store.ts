@@ -3,7 +3,7 @@ import { Clock } from '../platform/base/time/clock.ts';
 import { idsOf, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
-import { holdKnown, holdStrays } from '../mail/messages/mirrored-messages.ts';
+import { lockKnown, lockUnplaced } from '../mail/messages/mirrored-messages.ts';
 import { personAnywhere } from '../mail/messages/people.ts';
 import { dropMessages } from '../mail/messages/remove-messages.ts';
 import { expiredOf, unvanish, vanish } from '../mail/messages/vanished-messages.ts';
@@ -12,7 +12,7 @@ import { findThreads, findThreadsBySubject } from '../mail/threading/find-thread
 import { objectsOfEndedJobs } from '../platform/job-statuses/jobs.ts';
 import type { MailChanges } from '../providers/port/connector.ts';
 import { harvestContacts } from './contact-harvest.ts';
-import { happeningsOf } from '../mail/tracking/mirrored-mail.ts';
+import { notificationsOf } from '../mail/tracking/mirrored-mail.ts';
 import { MailedInvitations } from '../calendar/rsvp/mailed-invitations.ts';
 import { Tracker } from '../mail/tracking/tracker.ts';
 import type { StandardFolders } from './folder-mirror.ts';
@@ -96,7 +96,7 @@ export class BatchStore {
     const { accountId, email } = account;
     const { changes, incoming, failures, folders, newsSince } = batch;
     const owner: MirrorOwner = { account, newsSince, at: this.clock.now() };
-    const stored = await this.repository.holding(claim, changes.cursor, async (sql) => {
+    const stored = await this.repository.withClaim(claim, changes.cursor, async (sql) => {
       const known = await knowledgeOf(sql, accountId, email, batch);
       const plan = planBatch(incoming, known, { email, ...folders });
       this.#withoutMarks(plan, known);
@@ -105,7 +105,7 @@ export class BatchStore {
       if (batch.hasVanished) await unvanish(sql, accountId, idsOf(seen));
       const gone = await this.#removeGone(sql, account, batch, { known, plan, at: owner.at });
       const harvested = await harvestContacts(sql, owner, plan.added, folders);
-      const invited = await this.invitations.take(sql, owner, plan.added, folders);
+      const invited = await this.invitations.applyBatch(sql, owner, plan.added, folders);
       await recordFailures(sql, accountId, failures, owner.at);
       await recordChanges(sql, [
         ...changesOf(plan, written, owner),
@@ -114,7 +114,7 @@ export class BatchStore {
         ...gone.removed,
         ...(await trackingChanges(sql, owner, plan)),
       ]);
-      if (known.outdated) await this.repository.turnBack(sql, claim, batch.cursor);
+      if (known.outdated) await this.repository.resetCursor(sql, claim, batch.cursor);
       return { hasVanished: gone.hasVanished, outdated: known.outdated };
     });
     for (const { providerId, reason } of failures) {
@@ -146,7 +146,7 @@ export class BatchStore {
     const { accountId } = account;
     const found = new Set(plan.changed.map((change) => change.known.id));
     const removed = new Set(changes.removed);
-    const gone = known.strays.filter(
+    const gone = known.unplaced.filter(
       ({ id, providerId }) => !found.has(id) && removed.has(providerId ?? ''),
     );
     const patient = changes.more && (!changes.present || gone.length >= MANY_GONE);
@@ -171,7 +171,7 @@ function trackingChanges(sql: Sql, { account, newsSince, at }: MirrorOwner, { ad
   );
   const arrived = news.map((message) => ({ ...message, receivedAt: message.remote.receivedAt }));
   const findSent = (headers: readonly string[]) => sentByUs(sql, account.accountId, headers);
-  return happeningsOf(sql, account, arrived, findSent, at);
+  return notificationsOf(sql, account, arrived, findSent, at);
 }
 
 /**
@@ -185,7 +185,7 @@ async function knowledgeOf(
   batch: Batch,
 ): Promise<Knowledge & { outdated: boolean }> {
   const { changes, incoming, hasVanished, folders, requestedAt } = batch;
-  const known = await holdKnown(
+  const known = await lockKnown(
     sql,
     accountId,
     changes.messages.map(({ providerId }) => providerId),
@@ -198,7 +198,7 @@ async function knowledgeOf(
   const own = [...new Set(added.flatMap(({ messageIdHeader }) => messageIdHeader ?? []))];
   const nameless = added.some(({ messageIdHeader }) => messageIdHeader === null);
   const comparable = nameless && (hasVanished || changes.removed.length > 0);
-  const strays = await holdStrays(sql, accountId, changes.removed, own, comparable);
+  const strays = await lockUnplaced(sql, accountId, changes.removed, own, comparable);
   const related = [...new Set(added.flatMap(headersOf))];
   const questions = added.flatMap((message) => {
     const key = subjectToFind(message);
@@ -232,7 +232,7 @@ async function knowledgeOf(
   const drafts = await versionsOfDrafts(sql, accountId, unknownDrafts, requestedAt);
   return {
     known,
-    strays,
+    unplaced: strays,
     writes,
     draftVersions: drafts.draftVersions,
     outdated: ended.length > 0 || drafts.outdated,

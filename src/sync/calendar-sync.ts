@@ -16,7 +16,7 @@ import {
   removeCalendar,
   writeCalendars,
 } from '../calendar/calendars/calendar-mirror.ts';
-import { beginCalendarLook, nextLook, postponeLook } from './looks.ts';
+import { beginCalendarPass, nextPassAt, postponePass } from './pass-schedule.ts';
 import { EventSync } from './event-sync.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 
@@ -48,7 +48,7 @@ export class CalendarSync {
   ): Promise<boolean> {
     if (wasCurrent && !port.listEventChanges) return false;
     const now = this.clock.now();
-    const pass = await beginCalendarLook(this.database, claim, now);
+    const pass = await beginCalendarPass(this.database, claim, now);
     try {
       if (pass) await this.#calendars(account, port, claim, pass.first);
       const calendars = await this.events.calendars(account.accountId);
@@ -56,8 +56,8 @@ export class CalendarSync {
       return port.listEventChanges !== undefined && calendars.length > 0;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      const until = pass?.first ? null : nextLook(this.clock.now(), error);
-      await postponeLook(this.database, claim, 'calendars', until);
+      const until = pass?.first ? null : nextPassAt(this.clock.now(), error);
+      await postponePass(this.database, claim, 'calendars', until);
       throw error;
     }
   }
@@ -71,7 +71,7 @@ export class CalendarSync {
     const { accountId } = account;
     const listed = await port.listCalendars(account);
     const at = this.clock.now();
-    await this.claims.holding(claim, null, async (sql) => {
+    await this.claims.withClaim(claim, null, async (sql) => {
       const { added, changed } = await writeCalendars(sql, accountId, listed, at);
       for (const { id, before, timezone } of changed) {
         if (before !== timezone)
@@ -107,7 +107,7 @@ export class CalendarSync {
     );
     for (const { id, providerId } of missing) {
       if (!(await isGone(port, account, providerId))) continue;
-      await this.claims.holding(claim, null, (sql) => this.#remove(sql, account, id));
+      await this.claims.withClaim(claim, null, (sql) => this.#remove(sql, account, id));
     }
   }
 

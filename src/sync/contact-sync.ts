@@ -15,22 +15,22 @@ import {
 import type { ContactChanges, ContactsPort, RemoteContact } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import {
-  comingContacts, holdContacts, type MirrorContact, removeContacts, storeSeenContacts,
+  contactsBeingCreated, lockContacts, type MirrorContact, removeContacts, storeSeenContacts,
 } from '../contacts/contact-mirror.ts'; // prettier-ignore
 import {
-  beginContactLook,
-  type ContactLook,
-  nextLook,
-  postponeLook,
+  beginContactPass,
+  type ContactPass,
+  nextPassAt,
+  postponePass,
   storeContactCursor,
-} from './looks.ts';
+} from './pass-schedule.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
 /** Contacts stored in one transaction. A server may list the whole address book for each page. */
 const PAGE = 500;
 
 /** Result of a sync pass over an address book. */
-export interface ContactsLook {
+export interface ContactPassResult {
   /** True if the account has an address book that must be polled. */
   hasBook: boolean;
   /** True if more contacts can be fetched at once. */
@@ -76,17 +76,17 @@ export class ContactSync {
     port: ContactsPort,
     claim: MirrorClaim,
     goOn: () => boolean,
-  ): Promise<ContactsLook> {
+  ): Promise<ContactPassResult> {
     if (!port.hasAddressBook(account)) return { hasBook: false, more: false };
-    const pass = await beginContactLook(this.database, claim, this.clock.now());
+    const pass = await beginContactPass(this.database, claim, this.clock.now());
     if (!pass) return { hasBook: true, more: false };
     try {
       const more = await this.#pages(account, port, claim, pass, goOn);
-      if (more) await postponeLook(this.database, claim, 'contacts', null);
+      if (more) await postponePass(this.database, claim, 'contacts', null);
       return { hasBook: true, more };
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      await postponeLook(this.database, claim, 'contacts', nextLook(this.clock.now(), error));
+      await postponePass(this.database, claim, 'contacts', nextPassAt(this.clock.now(), error));
       throw error;
     }
   }
@@ -96,7 +96,7 @@ export class ContactSync {
     account: ConnectedAccount,
     port: ContactsPort,
     claim: MirrorClaim,
-    pass: ContactLook,
+    pass: ContactPass,
     goOn: () => boolean,
   ): Promise<boolean> {
     let { cursor } = pass;
@@ -109,7 +109,7 @@ export class ContactSync {
         changes.cursor === cursor && changes.contacts.length + changes.removed.length === 0;
       if (idle && pass.since && !changes.present) return !complete;
       const at = this.clock.now();
-      await this.claims.holding(claim, null, async (sql) => {
+      await this.claims.withClaim(claim, null, async (sql) => {
         const one: Page = { account, port, changes, requestedAt, at, notify: pass.since !== null };
         const result = await this.#apply(sql, one);
         // If part of a page was skipped, the cursor stays: that page and all later ones are read
@@ -128,10 +128,10 @@ export class ContactSync {
     const { account, changes, requestedAt, at } = page;
     const { accountId } = account;
     const ids = [...changes.contacts.map(({ providerId }) => providerId), ...changes.removed];
-    const rows = await holdContacts(sql, accountId, ids, changes.present);
+    const rows = await lockContacts(sql, accountId, ids, changes.present);
     const byId = new Map(rows.map((row) => [row.providerId, row]));
     const remotes = new Map(changes.contacts.map((remote) => [remote.providerId, remote]));
-    const coming = await comingContacts(
+    const coming = await contactsBeingCreated(
       sql,
       accountId,
       changes.contacts.flatMap(({ uid }) => (uid !== null && isId(uid) ? [uid] : [])),

@@ -90,7 +90,7 @@ export class EventSync {
       const changes = await port.listEventChanges(account, calendar.providerId, cursor, PAGE);
       const at = this.clock.now();
       complete = !changes.more;
-      await this.claims.holding(claim, null, async (sql) => {
+      await this.claims.withClaim(claim, null, async (sql) => {
         const result = await this.#apply(sql, {
           account,
           calendar,
@@ -107,7 +107,7 @@ export class EventSync {
       });
       cursor = changes.cursor;
     }
-    await this.claims.holding(claim, null, (sql) =>
+    await this.claims.withClaim(claim, null, (sql) =>
       this.#restoreDiverged(sql, account, port, calendar),
     );
   }
@@ -120,10 +120,10 @@ export class EventSync {
     const zone = locked.timezone ?? 'UTC';
     const present = changes.present && new Set(changes.present);
     const groups = new Set([...changes.events.map(groupOf), ...changes.removed]);
-    const rows = await mirror.holdGroups(sql, calendar.id, [...groups], present !== null);
+    const rows = await mirror.lockGroups(sql, calendar.id, [...groups], present !== null);
     const rowOf = rowFinder(rows);
     const busy = (row: MirrorEvent) => row.writing || row.touchedAt > requestedAt;
-    const coming = await mirror.comingEvents(
+    const coming = await mirror.eventsBeingCreated(
       sql,
       calendar.id,
       changes.events.map(({ icalUid }) => icalUid).filter(isId),
@@ -241,7 +241,7 @@ export class EventSync {
   ) {
     const locked = await lockCalendarForShare(sql, account.accountId, calendar.id);
     if (!locked) return;
-    const rows = await mirror.holdDiverged(sql, calendar.id);
+    const rows = await mirror.lockDiverged(sql, calendar.id);
     const at = this.clock.now();
     const changes = { events: [], removed: [], present: null };
     const batch: Batch = { account, calendar, port, changes, requestedAt: at, at };

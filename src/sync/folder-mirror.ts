@@ -72,7 +72,7 @@ export class FolderMirror {
   ): Promise<FollowedFolders> {
     const { accountId } = account;
     const at = this.clock.now();
-    return this.repository.holding(claim, null, async (sql) => {
+    return this.repository.withClaim(claim, null, async (sql) => {
       const writes = await openWritesOfAccount(sql, accountId, FOLDER_ACTIONS);
       const outdated =
         (await objectsOfEndedJobs(sql, accountId, FOLDER_ACTIONS, requestedAt)).length > 0;

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock, monotonicMs } from '../platform/base/time/clock.ts';
 import type {
-  ClaimedJob,
+  ClaimedRow,
   Dispatcher,
   Lease,
   Outcome,
@@ -18,7 +18,7 @@ import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import type { CalendarPort, ContactsPort, MailPort } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { CalendarSync } from './calendar-sync.ts';
-import { type ContactsLook, ContactSync } from './contact-sync.ts';
+import { type ContactPassResult, ContactSync } from './contact-sync.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
 import { WatchLeases } from './watch-leases.ts';
 import { MailboxSync, type RunControl } from './mailbox-sync.ts';
@@ -69,7 +69,7 @@ const DAY_MS = 86_400_000;
  * reports (`SyncWaker`, `MailboxWatches`), or for the end of a backoff.
  */
 @Injectable()
-export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult> {
+export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult> {
   readonly table: QueueTable = {
     queue: 'sync',
     table: 'sync_job',
@@ -96,7 +96,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     this.slots = config.sync.slots;
   }
 
-  async run(job: ClaimedJob, lease: Lease): Promise<Outcome<SyncResult> | null> {
+  async run(job: ClaimedRow, lease: Lease): Promise<Outcome<SyncResult> | null> {
     const begunMs = monotonicMs();
     const claim: MirrorClaim = { id: job.id, fence: job.fence, accountId: job.gateId };
     const [state, account] = await Promise.all([
@@ -137,7 +137,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     }
   }
 
-  onError(_job: ClaimedJob, error: unknown): Outcome<SyncResult> {
+  onError(_job: ClaimedRow, error: unknown): Outcome<SyncResult> {
     return this.#failed(1, error instanceof Error ? error.message : String(error), null);
   }
 
@@ -149,7 +149,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     );
   }
 
-  async record(sql: Sql, settled: readonly Settled<ClaimedJob, SyncResult>[]): Promise<void> {
+  async record(sql: Sql, settled: readonly Settled<ClaimedRow, SyncResult>[]): Promise<void> {
     const now = this.clock.now();
     const current = settled.filter(({ result }) => result.kind === 'current');
     // `again` is set if a change was reported during the run; the account then runs again at once.
@@ -217,7 +217,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedJob, SyncResult>
     claim: MirrorClaim,
     goOn: () => boolean,
     hasMailbox: boolean,
-  ): Promise<ContactsLook> {
+  ): Promise<ContactPassResult> {
     try {
       return await this.contacts.run(account, contacts, claim, goOn);
     } catch (error) {

@@ -251,7 +251,7 @@ export class MailboxSync {
     for (const [index, { remote }] of fresh.entries()) {
       const { parsed, failure } = read[index] ?? { parsed: UNREADABLE, failure: 'not parsed' };
       batch.incoming.push({ remote, parsed });
-      const reason = failure ?? parsed.passed;
+      const reason = failure ?? parsed.skipped;
       if (reason !== undefined) batch.failures.push({ providerId: remote.providerId, reason });
     }
   }

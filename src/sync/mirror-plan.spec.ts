@@ -3,7 +3,7 @@ import { UNREADABLE, type ParsedMessage } from '../mail/parsing/mime-parser.ts';
 import {
   contentKey,
   type KnownMessage,
-  type StrayMessage,
+  type UnplacedMessage,
 } from '../mail/messages/mirrored-messages.ts';
 import type { SentByUs } from '../mail/outbox/sent-by-us.ts';
 import { type Knowledge, type OpenWrite, planBatch } from './mirror-plan.ts';
@@ -11,7 +11,7 @@ import { type Knowledge, type OpenWrite, planBatch } from './mirror-plan.ts';
 const FOLDERS = { email: 'me@sandbox.test', drafts: 'drafts', sent: 'sent' };
 const NOTHING: Knowledge = {
   known: new Map(),
-  strays: [],
+  unplaced: [],
   writes: new Map(),
   threads: new Map(),
   subjects: new Map(),
@@ -48,7 +48,10 @@ const known = (providerId: string, overrides: Partial<KnownMessage> = {}): Known
   messageIdHeader: `<${providerId}>`,
   ...overrides,
 });
-const unplaced = (providerId: string, overrides: Partial<StrayMessage> = {}): StrayMessage => ({
+const unplaced = (
+  providerId: string,
+  overrides: Partial<UnplacedMessage> = {},
+): UnplacedMessage => ({
   ...known(providerId),
   contentKey: null,
   ...overrides,
@@ -170,7 +173,7 @@ describe('planBatch', () => {
 
     it('recognises the moved message by its Message-ID', () => {
       const strays = [unplaced('old', { messageIdHeader: '<a>' }), unplaced('other')];
-      const plan = planBatch([arrive('new', '<a>')], { ...NOTHING, strays }, FOLDERS);
+      const plan = planBatch([arrive('new', '<a>')], { ...NOTHING, unplaced: strays }, FOLDERS);
       expect(plan).toMatchObject({
         added: [],
         changed: [{ known: { id: 'id-old' }, remote: { providerId: 'new' }, foldersChanged: true }],
@@ -185,7 +188,7 @@ describe('planBatch', () => {
       ];
       const incoming = [arrive('x', '<a>'), arrive('y', '<a>'), arrive('z', '<a>')];
       for (const { remote: one } of incoming) one.receivedAt = late;
-      const { added, changed } = planBatch(incoming, { ...NOTHING, strays }, FOLDERS);
+      const { added, changed } = planBatch(incoming, { ...NOTHING, unplaced: strays }, FOLDERS);
       expect(changed.map((change) => [change.known.id, change.remote.providerId])).toEqual([
         ['id-2', 'x'],
         ['id-1', 'y'],
@@ -199,14 +202,18 @@ describe('planBatch', () => {
         unplaced('1', { messageIdHeader: null, contentKey: contentKey(parsed(null)) }),
         unplaced('2', { messageIdHeader: null, contentKey: contentKey(parsed(null, content)) }),
       ];
-      const { changed } = planBatch([arrive('x', null, content)], { ...NOTHING, strays }, FOLDERS);
+      const { changed } = planBatch(
+        [arrive('x', null, content)],
+        { ...NOTHING, unplaced: strays },
+        FOLDERS,
+      );
       expect(changed.map((change) => change.known.id)).toEqual(['id-2']);
     });
 
     it('hides a change of the provider id alone from clients', () => {
       const { changed } = planBatch(
         [{ remote: remote('new'), parsed: parsed('<old>') }],
-        { ...NOTHING, strays: [unplaced('old')] },
+        { ...NOTHING, unplaced: [unplaced('old')] },
         FOLDERS,
       );
       expect(changed).toMatchObject([{ visible: false, remote: { providerId: 'new' } }]);

@@ -5,7 +5,7 @@ import { type KnownThread, ThreadPlan } from '../mail/threading/thread-plan.ts';
 import {
   contentKey,
   type KnownMessage,
-  type StrayMessage,
+  type UnplacedMessage,
 } from '../mail/messages/mirrored-messages.ts';
 import { MAX_EMAIL_LENGTH } from '../mail/messages/people.ts';
 import type { SentByUs } from '../mail/outbox/sent-by-us.ts';
@@ -23,7 +23,7 @@ export interface OpenWrite {
 /** What the mirror knows about the messages of a batch. */
 export interface Knowledge {
   known: ReadonlyMap<string, KnownMessage>;
-  strays: readonly StrayMessage[];
+  unplaced: readonly UnplacedMessage[];
   /** By our message id. */
   writes: ReadonlyMap<string, OpenWrite>;
   /** Thread of each Message-ID. */
@@ -88,7 +88,7 @@ export interface MirrorPlan {
    * The provider's state of messages with an open provider write. Used to restore the messages if
    * the provider refuses the write.
    */
-  said: { id: string; remote: RemoteMessage }[];
+  reported: { id: string; remote: RemoteMessage }[];
 }
 
 /** Addresses of From, To, Cc and Bcc, in lower case and without duplicates. */
@@ -108,9 +108,9 @@ export function planBatch(
   mailbox: MailboxTraits,
 ): MirrorPlan {
   const { known, writes, threads, subjects, sent, draftVersions } = knowledge;
-  const plan: MirrorPlan = { added: [], changed: [], merged: [], named: [], said: [] };
+  const plan: MirrorPlan = { added: [], changed: [], merged: [], named: [], reported: [] };
   const threadPlan = new ThreadPlan(threads, mailbox.email);
-  const strays = new UnplacedMessages(knowledge.strays);
+  const strays = new UnplacedMessages(knowledge.unplaced);
   const taken = new Set<string>();
   const isIn = (folderId: string | undefined, remote: RemoteMessage) =>
     folderId !== undefined && remote.folderIds.includes(folderId);
@@ -121,7 +121,7 @@ export function planBatch(
     const mirrored = known.get(remote.providerId) ?? (parsed && strays.take(parsed, remote));
     if (mirrored) {
       const write = writes.get(mirrored.id);
-      if (write) plan.said.push({ id: mirrored.id, remote });
+      if (write) plan.reported.push({ id: mirrored.id, remote });
       const change = changeOf(mirrored, remote, write, mailbox.drafts);
       if (change) plan.changed.push(change);
       continue;
@@ -147,9 +147,9 @@ export function planBatch(
  * batch. Each is matched at most once.
  */
 class UnplacedMessages {
-  readonly #byHeader: Map<string | null, StrayMessage[]>;
+  readonly #byHeader: Map<string | null, UnplacedMessage[]>;
 
-  constructor(strays: readonly StrayMessage[]) {
+  constructor(strays: readonly UnplacedMessage[]) {
     this.#byHeader = Map.groupBy(strays, ({ messageIdHeader }) => messageIdHeader);
   }
 
@@ -157,7 +157,7 @@ class UnplacedMessages {
    * Takes out the unplaced message that matches, or `undefined` if none does. Among several copies,
    * the one received at the same time wins.
    */
-  take(parsed: ParsedMessage, { receivedAt }: RemoteMessage): StrayMessage | undefined {
+  take(parsed: ParsedMessage, { receivedAt }: RemoteMessage): UnplacedMessage | undefined {
     const candidates = this.#byHeader.get(parsed.messageIdHeader);
     if (!candidates || candidates.length === 0) return undefined;
     const key = parsed.messageIdHeader === null ? contentKey(parsed) : null;

@@ -1,10 +1,10 @@
 import type { Sql } from '../platform/database/sql.ts';
-import { rememberBefore } from '../accounts/provider-writes/open-writes.ts';
+import { storePreviousValues } from '../accounts/provider-writes/open-writes.ts';
 import { insertAttachments } from '../mail/files/store-attachments.ts';
 import { folderIds } from '../mail/folders/mirror-folders.ts';
 import { enterFolders, leaveFolders } from '../mail/messages/folder-contents.ts';
 import {
-  holdMessagesOfThreads,
+  lockMessagesOfThreads,
   insertMessages,
   type RethreadedMessage,
   rethreadMessages,
@@ -13,7 +13,7 @@ import {
 import { insertDocuments } from '../mail/search/store-document.ts';
 import { type RefreshedThread, refreshThreads } from '../mail/threading/refresh-threads.ts';
 import {
-  holdThreads,
+  lockThreads,
   mergeThreads,
   writeReferences,
   writeThreads,
@@ -62,7 +62,7 @@ export async function writePlan(
   }), at); // prettier-ignore
   await writeMemberships(sql, accountId, plan);
   const threads = await refreshThreads(sql, accountId, threadsOf(plan, merged.rethreaded), at);
-  await rememberReported(sql, accountId, plan.said);
+  await rememberReported(sql, accountId, plan.reported);
   return { threads, fileIds, ...merged };
 }
 
@@ -109,8 +109,8 @@ async function merge(
   if (merged.length === 0) return { mergedThreads: [], rethreaded: [] };
   const from = merged.map((one) => one.from);
   // Lock messages before threads: other transactions that change a message lock in the same order.
-  await holdMessagesOfThreads(sql, accountId, from);
-  await holdThreads(sql, accountId, from);
+  await lockMessagesOfThreads(sql, accountId, from);
+  await lockThreads(sql, accountId, from);
   const rethreaded = await rethreadMessages(sql, accountId, merged, at);
   // A client that asks for a sent message gets its new thread.
   await rethreadJobs(sql, accountId, merged);
@@ -144,7 +144,7 @@ async function writeMemberships(sql: Sql, accountId: string, plan: MirrorPlan): 
 async function rememberReported(
   sql: Sql,
   accountId: string,
-  said: MirrorPlan['said'],
+  said: MirrorPlan['reported'],
 ): Promise<void> {
   if (said.length === 0) return;
   const ids = await folderIds(sql, accountId, [
@@ -156,5 +156,5 @@ async function rememberReported(
       return { objectId, before: { unread, starred, folders } };
     },
   );
-  await rememberBefore(sql, 'update_message', fields);
+  await storePreviousValues(sql, 'update_message', fields);
 }

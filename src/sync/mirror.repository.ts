@@ -60,7 +60,7 @@ const READING = `update sync_job set reading = $3 where id = $1 and fence = $2 a
 
 /** Statements that delete an account's read failures and its watch together with its mirror. */
 export const SYNC_OF_ACCOUNT: AccountListener = {
-  mirrored: [
+  mirrorDeletions: [
     'delete from sync_failure where account_id = $1',
     'delete from mailbox_watch where account_id = $1',
   ],
@@ -80,7 +80,7 @@ export class MirrorRepository {
   }
 
   /** Sets the cursor back to `cursor`, in a transaction that has checked the claim. */
-  async turnBack(sql: Sql, { id }: MirrorClaim, cursor: string | null): Promise<void> {
+  async resetCursor(sql: Sql, { id }: MirrorClaim, cursor: string | null): Promise<void> {
     await sql.query('update sync_job set cursor = $2 where id = $1', [id, cursor]);
   }
 
@@ -89,7 +89,7 @@ export class MirrorRepository {
    * @param cursor stored in the same transaction; `null` leaves the stored cursor unchanged
    * @throws {ClaimLostError} if the claim is lost; nothing is written
    */
-  holding<T>(
+  withClaim<T>(
     { id, fence }: MirrorClaim,
     cursor: string | null,
     work: (sql: Sql) => Promise<T>,

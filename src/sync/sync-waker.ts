@@ -1,7 +1,10 @@
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Database } from '../platform/database/sql.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
-import { type ChangedMailbox, lookAtChanged } from '../accounts/sync-schedule/schedule-sync.ts';
+import {
+  type ChangedMailbox,
+  scheduleChangedMailboxes,
+} from '../accounts/sync-schedule/schedule-sync.ts';
 
 /**
  * Milliseconds during which changes are collected. A busy mailbox changes many times a second, but
@@ -75,7 +78,7 @@ export class SyncWaker implements OnModuleInit, OnModuleDestroy {
     this.#changed.clear();
     if (mailboxes.length === 0) return;
     try {
-      await lookAtChanged(this.database, mailboxes);
+      await scheduleChangedMailboxes(this.database, mailboxes);
     } catch (error) {
       this.#log.warn(
         `could not schedule the sync of changed mailboxes; the next attempt follows soon: ${String(error)}`,

@@ -135,10 +135,10 @@ describe('limits on guessing', () => {
         client: mallory,
         names: ['ADA@sandbox.test'],
       };
-      await expect(other.during(attempt, async () => 'in')).rejects.toMatchObject({
+      await expect(other.run(attempt, async () => 'in')).rejects.toMatchObject({
         kind: 'rate-limited',
       });
-      expect(await other.during({ ...attempt, client: newClient() }, async () => 'in')).toBe('in');
+      expect(await other.run({ ...attempt, client: newClient() }, async () => 'in')).toBe('in');
     });
 
     it('stop everyone after a hundred wrong passwords from all clients together', async () => {

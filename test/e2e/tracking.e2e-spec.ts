@@ -3,7 +3,7 @@ import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { recordChanges } from '../../src/platform/changes/change-log.ts';
 import { Hits } from '../../src/mail/tracking/hits.ts';
-import { happeningsOf } from '../../src/mail/tracking/mirrored-mail.ts';
+import { notificationsOf } from '../../src/mail/tracking/mirrored-mail.ts';
 import { pruneTrackedMessages } from '../../src/mail/tracking/prune-tracked-messages.ts';
 import { TrackingTokens } from '../../src/mail/tracking/tracking-tokens.ts';
 import { deliver } from '../support/deliver.ts';
@@ -396,7 +396,7 @@ describe('tracking', () => {
           from: [],
         };
         const mail = [{ ...reply, messageIdHeader, receivedAt }];
-        const happened = await happeningsOf(
+        const happened = await notificationsOf(
           sql,
           account,
           mail,

@@ -1,7 +1,7 @@
 import { EntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import { moveJobs } from '../../src/platform/job-statuses/jobs.ts';
+import { transitionJobs } from '../../src/platform/job-statuses/jobs.ts';
 import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
 import { queueStatements } from '../../src/platform/work/queue-statements.ts';
 import { WebhookDispatcher } from '../../src/platform/webhooks/webhook-dispatcher.ts';
@@ -88,7 +88,7 @@ describe('the database layer', () => {
     const sql = pool(true);
     const ada = await createAccount(server.app, await createApplication(server.app));
     await sql.query('vacuum (analyze) job_status');
-    await moveJobs(sql, [{ id: newId(), to: 'successful' }], new Date());
+    await transitionJobs(sql, [{ id: newId(), to: 'successful' }], new Date());
     const opened = await sql.query<{ id: string }>(
       `insert into job_status (id, account_id, action, object, status)
        select gen_random_uuid(), $1, 'new_outbox', 'message', 'pending' from generate_series(1, 2000) returning id`,
@@ -96,7 +96,7 @@ describe('the database layer', () => {
     );
     const moves = opened.slice(0, 20).map(({ id }) => ({ id, to: 'successful' as const }));
     const read = await sql.transaction(async (inside) => {
-      expect(await moveJobs(inside, moves, new Date())).toHaveLength(20);
+      expect(await transitionJobs(inside, moves, new Date())).toHaveLength(20);
       const [row] = await inside.query<{ rows: number }>(
         `select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables where relname = 'job_status'`,
       );

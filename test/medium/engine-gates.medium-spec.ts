@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import type { GateSignal } from '../../src/platform/work/dispatcher.ts';
+import type { RateGateSignal } from '../../src/platform/work/dispatcher.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { queueStatements } from '../../src/platform/work/queue-statements.ts';
 import {
@@ -13,8 +13,8 @@ import {
 } from '../support/engine-fixture.ts';
 import { until } from '../support/until.ts';
 
-const TROUBLE: GateSignal = { kind: 'trouble', reason: 'nobody answers' };
-const WELL: GateSignal = { kind: 'well' };
+const TROUBLE: RateGateSignal = { kind: 'trouble', reason: 'nobody answers' };
+const WELL: RateGateSignal = { kind: 'well' };
 
 describe('the circuit breaker of a rate gate', () => {
   let fixture: EngineFixture;
@@ -171,7 +171,7 @@ describe('the circuit breaker of a rate gate', () => {
     expect(gate?.closedFor).toBeGreaterThan(3_590);
   });
 
-  it.each<GateSignal>([
+  it.each<RateGateSignal>([
     { kind: 'close', seconds: 60, reason: `421 \0\ud800${'x'.repeat(100_000)}` },
     { kind: 'trouble', reason: `421 \0\ud800${'x'.repeat(100_000)}` },
   ])(

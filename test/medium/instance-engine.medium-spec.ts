@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Signals } from '../../src/platform/work/signals.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
-import { confirmPlace, placeHere } from '../../src/platform/work/instance-place.ts';
+import { confirmIdentity, currentIdentity } from '../../src/platform/work/database-identity.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { Engine } from '../../src/platform/work/engine.ts';
 import { done, ProbeDispatcher } from '../support/engine-fixture.ts';
@@ -74,7 +74,9 @@ describe('Engine on a restored database', () => {
   const rows = (database: TestDatabase) =>
     on(database, (sql) => sql.query('select id, state, attempt, run_at, fence from send_job'));
   const confirm = (database: TestDatabase) =>
-    on(database, async (sql) => confirmPlace(sql, await placeHere(sql, configOf(database))));
+    on(database, async (sql) =>
+      confirmIdentity(sql, await currentIdentity(sql, configOf(database))),
+    );
   const probe = () => new ProbeDispatcher(8, async (job) => done(job));
 
   it('changes nothing in a copy, reports the reason, and starts when the operator confirms', async () => {

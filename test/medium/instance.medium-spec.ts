@@ -4,13 +4,13 @@ import path from 'node:path';
 import { Logger } from '@nestjs/common';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import {
-  confirmPlace,
+  confirmIdentity,
   databaseAddress,
-  placeHere,
-  recordedPlace,
-} from '../../src/platform/work/instance-place.ts';
+  currentIdentity,
+  recordedIdentity,
+} from '../../src/platform/work/database-identity.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import { InstanceGuard, type Pulse } from '../../src/platform/work/instance-guard.ts';
+import { InstanceGuard, type HeartbeatResult } from '../../src/platform/work/instance-guard.ts';
 import {
   createTestDatabase,
   copyTestDatabase,
@@ -47,7 +47,7 @@ describe('InstanceGuard', () => {
   const guard = (url = database.url, name?: string) => new InstanceGuard(config(url, name));
   /** Later than any confirmation in these tests. */
   const START = Date.now() / 1000 + 3600;
-  const pulse = (seen: number, before = seen - 1, backend = 1): Pulse => ({
+  const pulse = (seen: number, before = seen - 1, backend = 1): HeartbeatResult => ({
     backend,
     before: START + before,
     seen: START + seen,
@@ -55,9 +55,11 @@ describe('InstanceGuard', () => {
   });
 
   it('adopts a database that no installation has used, and recognises it later', async () => {
-    expect(await recordedPlace(sql)).toBeUndefined();
+    expect(await recordedIdentity(sql)).toBeUndefined();
     expect(await guard().admits(sql)).toBe(true);
-    expect((await recordedPlace(sql))?.place).toEqual(await placeHere(sql, config(database.url)));
+    expect((await recordedIdentity(sql))?.place).toEqual(
+      await currentIdentity(sql, config(database.url)),
+    );
     expect(await guard().admits(sql)).toBe(true);
   });
 
@@ -80,7 +82,7 @@ describe('InstanceGuard', () => {
     expect(await stranger.admits(there)).toBe(false);
     expect(stranger.problem).toContain('restored or moved (database, address)');
     expect(stranger.problem).toContain('carillon instance confirm');
-    await confirmPlace(there, await placeHere(there, config(copy.url)));
+    await confirmIdentity(there, await currentIdentity(there, config(copy.url)));
     expect(await stranger.admits(there)).toBe(true);
     expect(stranger.problem).toBeNull();
     expect(await guard().admits(connect(database.url))).toBe(true);
@@ -106,10 +108,10 @@ describe('InstanceGuard', () => {
   it('works for a role that only has rights on its own tables', async () => {
     await sql.query(`create role plain_${process.pid}`);
     try {
-      const here = await placeHere(sql, config(database.url));
+      const here = await currentIdentity(sql, config(database.url));
       await sql.transaction(async (inside) => {
         await inside.query(`set local role plain_${process.pid}`);
-        expect(await placeHere(inside, config(database.url))).toEqual(here);
+        expect(await currentIdentity(inside, config(database.url))).toEqual(here);
         expect(here.server).toMatch(/^\d+$/);
       });
       const deaf = {
@@ -119,7 +121,10 @@ describe('InstanceGuard', () => {
           return sql.query<R>(text);
         },
       };
-      expect(await placeHere(deaf, config(database.url))).toEqual({ ...here, server: undefined });
+      expect(await currentIdentity(deaf, config(database.url))).toEqual({
+        ...here,
+        server: undefined,
+      });
     } finally {
       await sql.query(`drop role plain_${process.pid}`);
     }
@@ -190,7 +195,7 @@ describe('InstanceGuard', () => {
     await watcher.registered(sql, 7);
     await watcher.accepts(sql, pulse(0));
     await watcher.accepts(sql, pulse(100, 0));
-    await confirmPlace(sql, await placeHere(sql, config(database.url)));
+    await confirmIdentity(sql, await currentIdentity(sql, config(database.url)));
     await sql.query(`update instance set confirmed_at = now() + interval '3 hours'`);
     await watcher.admits(sql);
     expect(await watcher.registered(sql, 3)).toBe(true);

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { duringAnswer, keepSmall } from '../../src/platform/base/large-answers.ts';
+import { duringResponse, keepSmall } from '../../src/platform/base/large-responses.ts';
 import { Conditions } from '../../src/platform/database/conditions.ts';
 import {
   type ListingQuery,
@@ -80,7 +80,9 @@ describe('runListing', () => {
   it('refuses several items of more than 8 MB together if the response must stay small', async () => {
     const answer = new PassThrough();
     const during = <T>(work: () => Promise<T>) =>
-      new Promise<T>((done, failed) => duringAnswer(answer, () => void work().then(done, failed)));
+      new Promise<T>((done, failed) =>
+        duringResponse(answer, () => void work().then(done, failed)),
+      );
     const two = () => numbers({ page: { limit: 2, offset: 0 } });
     const one = () => numbers({ page: { limit: 1, offset: 0 } });
     expect(await during(two)).toEqual([1, 2]);

@@ -118,7 +118,7 @@ describe('moving an account to another mailbox while workers process its rows', 
     await move();
     const claim = { id, fence, accountId };
     const mirror = new MirrorRepository(send.app.app.get(Database));
-    const writing = mirror.holding(claim, 'of the old mailbox', () => Promise.resolve());
+    const writing = mirror.withClaim(claim, 'of the old mailbox', () => Promise.resolve());
     await expect(writing).rejects.toThrow(ClaimLostError);
     const [now] = await send.database.query(
       'select cursor, state from sync_job where account_id = $1',

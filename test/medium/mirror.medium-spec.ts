@@ -6,7 +6,7 @@ import { ConnectorRegistry } from '../../src/providers/port/connector-registry.t
 import type {
   Connector,
   MailChanges,
-  MailLook,
+  SyncPassRequest,
   RemoteMessage,
 } from '../../src/providers/port/connector.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
@@ -34,7 +34,7 @@ describe('the mirror', () => {
   let database: Database;
   let dispatcher: MailboxSyncDispatcher;
   let account: TestAccount;
-  let requests: MailLook[];
+  let requests: SyncPassRequest[];
   let cursor = 0;
 
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describe('the mirror', () => {
     let goes = most;
     const left = [...answers];
     const mail = {
-      listChanges: async (_: unknown, asked: MailLook): Promise<MailChanges> => {
+      listChanges: async (_: unknown, asked: SyncPassRequest): Promise<MailChanges> => {
         requests.push(asked);
         const answer = left.shift();
         if (answer) cursor += 1;
@@ -675,7 +675,7 @@ describe('the mirror', () => {
     for (const answer of answers) {
       const lease = { goes: 1 };
       const mail = {
-        listChanges: async (_: unknown, asked: MailLook) => ({
+        listChanges: async (_: unknown, asked: SyncPassRequest) => ({
           cursor: String((cursor += 1)),
           more: false,
           present: true,

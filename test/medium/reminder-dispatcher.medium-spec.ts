@@ -4,7 +4,7 @@ import PostalMime from 'postal-mime';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
 import { signals } from '../../src/platform/work/signals.ts';
-import type { ClaimedJob } from '../../src/platform/work/dispatcher.ts';
+import type { ClaimedRow } from '../../src/platform/work/dispatcher.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { EmailReminderSender } from '../../src/calendar/notifications/email-sender.ts';
 import { reminderSignature } from '../../src/calendar/notifications/reminder-signature.ts';
@@ -47,7 +47,7 @@ describe('a reminder that is due', () => {
   let receiver: Receiver;
   let egress: EgressClient;
   let clock: TestClock;
-  let steps: EngineSteps<ClaimedJob, ReminderResult>;
+  let steps: EngineSteps<ClaimedRow, ReminderResult>;
   let dispatcher: ReminderDispatcher;
   let planner: ReminderPlanner;
   const threads = new WorkThreads();

@@ -4,7 +4,7 @@ import type {
   PlannedReminder,
   ReminderEvent,
 } from '../../src/calendar/notifications/reminder-plan.ts';
-import { moveReminders } from '../../src/calendar/notifications/reminder-moves.ts';
+import { transitionReminders } from '../../src/calendar/notifications/reminder-transitions.ts';
 import {
   notificationOf,
   reminderEvent,
@@ -250,7 +250,7 @@ describe('the reminders of an event', () => {
       const [row] = await fixture.reminders(event.eventId);
       await fixture.database.query('delete from reminder_job where id = $1', [row!.id]);
       await fixture.database.transaction((sql) =>
-        moveReminders(sql, [{ id: row!.id, to: 'sent', reason: null, attempts: 1 }], now),
+        transitionReminders(sql, [{ id: row!.id, to: 'sent', reason: null, attempts: 1 }], now),
       );
       expect(await plan({ ...event, title: 'Other' })).toMatchObject([
         { status: 'sent', recipients: 0 },
@@ -267,7 +267,7 @@ describe('the reminders of an event', () => {
       await plan(event);
       const [row] = await fixture.reminders(event.eventId);
       await fixture.database.transaction((sql) =>
-        moveReminders(sql, [{ id: row!.id, to: 'sent', reason: null }], now),
+        transitionReminders(sql, [{ id: row!.id, to: 'sent', reason: null }], now),
       );
       await plan({ ...event, cancelled: true });
       expect(await brief(event)).toEqual(['webhook - sent 30']);

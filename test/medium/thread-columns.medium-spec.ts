@@ -4,7 +4,7 @@ import { ConnectorRegistry } from '../../src/providers/port/connector-registry.t
 import type {
   Connector,
   MailChanges,
-  MailLook,
+  SyncPassRequest,
   RemoteMessage,
 } from '../../src/providers/port/connector.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
@@ -96,7 +96,7 @@ describe('the columns that threads store about their messages', () => {
   async function syncPass(): Promise<void> {
     const changes = changesAtProvider();
     let left = true;
-    const listChanges = async (_: unknown, asked: MailLook): Promise<MailChanges> => {
+    const listChanges = async (_: unknown, asked: SyncPassRequest): Promise<MailChanges> => {
       const mine = left ? changes : { messages: [], removed: [] };
       left = false;
       cursor += 1;

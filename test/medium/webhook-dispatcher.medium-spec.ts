@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { Database } from '../../src/platform/database/sql.ts';
 import {
   type DeliveryResult,
-  type HookJobRow,
+  type WebhookDeliveryRow,
   WebhookDispatcher,
 } from '../../src/platform/webhooks/webhook-dispatcher.ts';
 import { ended } from '../support/ended.ts';
@@ -23,7 +23,7 @@ describe('WebhookDispatcher', () => {
   let application: TestApplication;
   let dispatcher: WebhookDispatcher;
   let database: Database;
-  let steps: EngineSteps<HookJobRow, DeliveryResult>;
+  let steps: EngineSteps<WebhookDeliveryRow, DeliveryResult>;
 
   beforeAll(async () => {
     clock = new TestClock();
@@ -45,13 +45,13 @@ describe('WebhookDispatcher', () => {
       webhookId,
     ]);
 
-  async function claimOne(webhookId: string, attempt = 1): Promise<HookJobRow> {
+  async function claimOne(webhookId: string, attempt = 1): Promise<WebhookDeliveryRow> {
     const [row] = await queued(webhookId);
     return steps.claim(row?.id ?? '', { attempt });
   }
 
   /** Makes one attempt, and settles it as the engine does. */
-  async function attempt(job: HookJobRow) {
+  async function attempt(job: WebhookDeliveryRow) {
     const outcome = ended(await steps.run(job));
     await steps.settle(job, outcome);
     return outcome;

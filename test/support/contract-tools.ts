@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type {
-  MailChanges, MailLook, MailPort, OutgoingMessage, ProviderAccount, RemoteFolder, RemoteMessage,
+  MailChanges, SyncPassRequest, MailPort, OutgoingMessage, ProviderAccount, RemoteFolder, RemoteMessage,
 } from '../../src/providers/port/connector.ts'; // prettier-ignore
 import type {
   ProviderErrorCode,
@@ -47,7 +47,7 @@ export function sendControl(signal: AbortSignal = new AbortController().signal) 
 }
 
 /** A request for changes from a caller that has no messages yet and wants all of them. */
-export function look(cursor: string | null, limit: number): MailLook {
+export function look(cursor: string | null, limit: number): SyncPassRequest {
   return { cursor, limit, since: null, known: () => Promise.resolve([]) };
 }
 

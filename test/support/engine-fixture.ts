@@ -1,8 +1,8 @@
 import { Signals } from '../../src/platform/work/signals.ts';
 import type {
-  ClaimedJob,
+  ClaimedRow,
   Dispatcher,
-  GateSignal,
+  RateGateSignal,
   LateRow,
   Lease,
   Outcome,
@@ -26,9 +26,9 @@ const TABLE: QueueTable = {
 };
 
 /** Runs queue rows with a function of the test, and remembers the recorded results. */
-export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
+export class ProbeDispatcher implements Dispatcher<ClaimedRow, string> {
   readonly table: QueueTable;
-  readonly mostUnbegun?: number;
+  readonly mostBeforeHandOff?: number;
   readonly recorded: string[] = [];
   readonly begun: string[] = [];
   readonly late: LateRow[] = [];
@@ -37,30 +37,30 @@ export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
   constructor(
     readonly slots: number,
     private readonly work: (
-      job: ClaimedJob,
+      job: ClaimedRow,
       lease: Lease,
       loaded: object | undefined,
     ) => Promise<Outcome<string> | null>,
     { mostUnbegun, ...table }: Partial<QueueTable> & { mostUnbegun?: number } = {},
   ) {
     this.table = { ...TABLE, ...table };
-    if (mostUnbegun !== undefined) this.mostUnbegun = mostUnbegun;
+    if (mostUnbegun !== undefined) this.mostBeforeHandOff = mostUnbegun;
   }
 
-  run(job: ClaimedJob, lease: Lease, loaded?: object): Promise<Outcome<string> | null> {
+  run(job: ClaimedRow, lease: Lease, loaded?: object): Promise<Outcome<string> | null> {
     this.begun.push(job.id);
     return this.work(job, lease, loaded);
   }
 
-  onError(job: ClaimedJob): Outcome<string> {
+  onError(job: ClaimedRow): Outcome<string> {
     return { next: { kind: 'done' }, result: `error ${job.id}` };
   }
 
-  onPoison(job: ClaimedJob): Outcome<string> {
+  onPoison(job: ClaimedRow): Outcome<string> {
     return { next: { kind: 'done' }, result: `poison ${job.id}` };
   }
 
-  async record(_sql: Sql, settled: readonly Settled<ClaimedJob, string>[]): Promise<void> {
+  async record(_sql: Sql, settled: readonly Settled<ClaimedRow, string>[]): Promise<void> {
     if (this.failRecord(settled.map(({ job }) => job.id)))
       throw new Error('a result that cannot be stored');
     for (const { result } of settled) this.recorded.push(result);
@@ -72,13 +72,13 @@ export class ProbeDispatcher implements Dispatcher<ClaimedJob, string> {
 }
 
 /** The outcome of a finished row. */
-export const done = (job: ClaimedJob): Outcome<string> => ({
+export const done = (job: ClaimedRow): Outcome<string> => ({
   next: { kind: 'done' },
   result: job.id,
 });
 
 /** The outcome of a row that is retried in an hour. @param gate what it reports to the rate gate */
-export const failed = (job: ClaimedJob, gate: GateSignal): Outcome<string> => ({
+export const failed = (job: ClaimedRow, gate: RateGateSignal): Outcome<string> => ({
   next: { kind: 'again', at: new Date(Date.now() + 3_600_000), ambiguous: false },
   result: `failed ${job.id}`,
   gate,

@@ -1,6 +1,6 @@
 import type { SqlPool } from '../../src/platform/database/sql.ts';
-import type { ClaimRow } from '../../src/platform/work/claim-statement.ts';
-import type { ClaimedJob, Dispatcher, Lease, Outcome } from '../../src/platform/work/dispatcher.ts';
+import type { ClaimResultRow } from '../../src/platform/work/claim-statement.ts';
+import type { ClaimedRow, Dispatcher, Lease, Outcome } from '../../src/platform/work/dispatcher.ts';
 import {
   type QueueStatements,
   queueStatements,
@@ -22,7 +22,7 @@ export function fakeLease(overrides: Partial<Lease> = {}): Lease {
 }
 
 /** Processes single queue rows step by step, with the engine's own statements. */
-export class EngineSteps<J extends ClaimedJob, R> {
+export class EngineSteps<J extends ClaimedRow, R> {
   constructor(
     private readonly sql: Pick<SqlPool, 'query' | 'transaction'>,
     private readonly dispatcher: () => Dispatcher<J, R>,
@@ -61,7 +61,7 @@ export class EngineSteps<J extends ClaimedJob, R> {
       // Rows that are already claimed do not count against the limits of this claim.
       const claimed = await sql.query<{ id: string }>(`select id from ${table} where state = 1`);
       const ended = claimed.map((other) => other.id);
-      return sql.query<ClaimRow>(this.#statements.claim, [1, WORKER, 'epoch', 1, 1, ended]);
+      return sql.query<ClaimResultRow>(this.#statements.claim, [1, WORKER, 'epoch', 1, 1, ended]);
     });
     if (row?.id !== id) return undefined;
     const { summary: _summary, crashes: _crashes, gateMarked: _marked, ...job } = row;

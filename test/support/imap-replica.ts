@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ImapFlow, MailboxObject } from 'imapflow';
 import type {
-  MailChanges, MailLook, MailPort, ProviderAccount, RemoteFolder, RemoteMessage,
+  MailChanges, SyncPassRequest, MailPort, ProviderAccount, RemoteFolder, RemoteMessage,
 } from '../../src/providers/port/connector.ts'; // prettier-ignore
 
 type MailReader = Pick<MailPort, 'listChanges'>;
@@ -55,7 +55,7 @@ export class ImapReplica {
   /** Makes one call of `listChanges`, and stores the batch unless it is lost. */
   async look(): Promise<MailChanges> {
     const { limit = 20, since = null, isLost = () => false } = this.options;
-    const look: MailLook = {
+    const look: SyncPassRequest = {
       cursor: this.#state.cursor,
       limit,
       since,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClaimedJob, Dispatcher } from '../../src/platform/work/dispatcher.ts';
+import type { ClaimedRow, Dispatcher } from '../../src/platform/work/dispatcher.ts';
 
 /*
  * A process that runs the built engine over `send_job`. Its dispatcher writes the result of each
@@ -17,9 +17,9 @@ const { Signals } =
   await load<typeof import('../../src/platform/work/signals.ts')>('platform/work/signals');
 
 const { POISON } = process.env;
-const ended = (job: ClaimedJob, how: string) => ({ next: { kind: 'done' } as const, result: how });
+const ended = (job: ClaimedRow, how: string) => ({ next: { kind: 'done' } as const, result: how });
 
-const dispatcher: Dispatcher<ClaimedJob, string> = {
+const dispatcher: Dispatcher<ClaimedRow, string> = {
   table: { queue: 'send', table: 'send_job', gateColumn: 'account_id', columns: {} },
   slots: 64,
   async run(job, lease) {

@@ -4,7 +4,7 @@ import { Application } from '../../src/accounts/applications/application.entity.
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { recordChanges } from '../../src/platform/changes/change-log.ts';
-import { openGate } from '../../src/platform/webhooks/delivery.repository.ts';
+import { createDeliveryRateGate } from '../../src/platform/webhooks/delivery.repository.ts';
 import { Webhook } from '../../src/platform/webhooks/webhook.entity.ts';
 import type { Trigger } from '../../src/platform/webhooks/webhook-state.ts';
 import type { TestApplication } from './factories.ts';
@@ -34,7 +34,7 @@ export async function createWebhook(
     ...overrides,
   });
   await em.flush();
-  await openGate(app.get(Database), id);
+  await createDeliveryRateGate(app.get(Database), id);
   return id;
 }
 

@@ -13,7 +13,7 @@ import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
 import { AccessTokens, type TokenInfo } from '../grants/access-tokens.service.ts';
 import { lockApplication } from '../grants/application-lock.ts';
 import { Grant } from '../grants/grant.entity.ts';
-import { type GrantMove, moveGrants, setBilling } from '../grants/grant-moves.ts';
+import { type GrantStateChange, moveGrants, setBilling } from '../grants/grant-moves.ts';
 import { GrantsService } from '../grants/grants.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { scheduleSync, unscheduleSync } from '../sync-schedule/schedule-sync.ts';
@@ -121,7 +121,7 @@ export class ApplicationAccountsService {
     change: (
       sql: Sql,
       account: ApplicationAccount,
-    ) => Promise<Pick<GrantMove, 'syncState' | 'reason'>>,
+    ) => Promise<Pick<GrantStateChange, 'syncState' | 'reason'>>,
   ): Promise<void> {
     await this.em.transactional(async (em) => {
       const sql = sqlOf(em);

@@ -63,7 +63,7 @@ export class ApplicationSigningSecrets extends SigningSecrets {
     super();
   }
 
-  override open(applicationId: string, sealed: string): string {
+  override decrypt(applicationId: string, sealed: string): string {
     return openApplicationSecret(this.box, applicationId, sealed);
   }
 }

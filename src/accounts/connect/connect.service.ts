@@ -91,7 +91,7 @@ export class ConnectService {
       await this.#assertReauthenticates(applicationId, reauthAccountId, credentials);
     const names = namesTried(credentials.email, credentials.settings);
     const verified = await this.failures
-      .during({ applicationId, client: isProven ? null : caller.client, names }, () =>
+      .run({ applicationId, client: isProven ? null : caller.client, names }, () =>
         this.credentialCheck.verify(applicationId, credentials),
       )
       .catch((error: unknown) => {
@@ -151,7 +151,7 @@ export class ConnectService {
       clientSecret ?? '',
     );
     if (application) return application;
-    await this.failures.wrongSecret(client);
+    await this.failures.countWrongSecret(client);
     throw new ClientCredentialsError();
   }
 
@@ -165,7 +165,7 @@ export class ConnectService {
       return await this.applications.findByClientId(caller.clientId);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      await this.failures.wrongSecret(caller.client);
+      await this.failures.countWrongSecret(caller.client);
       throw new ClientCredentialsError();
     }
   }

@@ -8,7 +8,7 @@ import type { Step } from './sign-in-visits.ts';
  * to a form may redirect elsewhere. Browsers apply `form-action` to such redirects, so these pages
  * allow other targets; they contain no secrets.
  */
-function policyOf({ pictures, leaves }: Page): string {
+function policyOf({ pictures, mayLeaveSite: leaves }: Page): string {
   return [
     "default-src 'none'",
     "style-src 'self'",

@@ -29,7 +29,7 @@ import {
   settingsOf,
 } from './sign-in-credentials.ts';
 import { SignInProblem } from './sign-in-problem.ts';
-import { type Step, type Visit, wayBack } from './sign-in-visits.ts';
+import { type Step, type Visit, linkBack } from './sign-in-visits.ts';
 
 /**
  * Checks an address and a password from the sign-in page with the provider. Credentials are stored
@@ -57,7 +57,7 @@ export class SignInCredentials {
     body: Readonly<Record<string, unknown>>,
     client: string,
   ): Promise<Step> {
-    const { request, asking, key, browser } = visit;
+    const { request, requestingApplication: asking, key, browser } = visit;
     const offer = visit.offers.find(({ id, oauth }) => id === body['provider'] && !oauth);
     if (!offer) return { redirect: stepPath('', key.link) };
     const typed = typedIn(body);
@@ -117,13 +117,13 @@ export class SignInCredentials {
       const { text } = TEXTS.problem.tooMany;
       const reason = TEXTS.returned.tooMany;
       await this.requests.end(request.id, 'failed', reason);
-      const back = request.redirectOnError ? wayBack(visit, 'access_denied', reason) : undefined;
+      const back = request.redirectOnError ? linkBack(visit, 'access_denied', reason) : undefined;
       throw new SignInProblem('tooMany', text, back);
     }
     const credentials = { provider, email, name: '', settings, clientAddress: client };
     let refused = false;
     try {
-      return await this.failures.during(
+      return await this.failures.run(
         {
           applicationId: application.id,
           client,

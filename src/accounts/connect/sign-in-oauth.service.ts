@@ -5,7 +5,7 @@ import { randomBase36 } from '../../platform/base/ids/ids.ts';
 import { APP_CONFIG, type AppConfig, type Region } from '../../platform/config/app-config.ts';
 import { CredentialCheck } from '../grants/credential-check.ts';
 import { Grant } from '../grants/grant.entity.ts';
-import { OauthIntegrations, type OauthWay } from '../integrations/oauth-integrations.ts';
+import { OauthIntegrations, type OauthSettings } from '../integrations/oauth-integrations.ts';
 import { type SignedIn, OauthClients } from '../oauth/oauth-clients.ts';
 import { OauthError } from '../oauth/oauth-error.ts';
 import { browserHash } from './browser-secret.ts';
@@ -113,7 +113,7 @@ export class SignInOauth {
    */
   async #emailOf(
     { request, application }: Visit,
-    oauth: OauthWay,
+    oauth: OauthSettings,
     { email, tokens }: SignedIn,
   ): Promise<string | Record<string, string>> {
     if (!request.grantId) return email ?? request.loginHint ?? { '': TEXTS.errors.oauthNobody };
@@ -140,7 +140,7 @@ export class SignInOauth {
   #again(visit: Visit, errors: Record<string, string>): Step {
     const offer = visit.offers.find(({ oauth }) => oauth);
     if (!offer) return { redirect: stepPath('', visit.key.link) };
-    return { page: oauthPage(visit.asking, visit.key, offered(offer), errors) };
+    return { page: oauthPage(visit.requestingApplication, visit.key, offered(offer), errors) };
   }
 
   /** Redirect address that is registered at the provider. */

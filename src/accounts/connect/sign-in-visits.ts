@@ -9,7 +9,7 @@ import type { LoginRequest } from './login-request.entity.ts';
 import { LoginRequests } from './login-requests.ts';
 import { LoginStarts } from './login-starts.service.ts';
 import type { FormKey } from './pages/form.ts';
-import type { Asking, Page } from './pages/layout.ts';
+import type { RequestingApplication, Page } from './pages/layout.ts';
 import { type Offer, ProviderOffers } from './provider-offers.ts';
 import { SignInProblem } from './sign-in-problem.ts';
 import { failureAddress, type ReturnError } from './sign-in-return.ts';
@@ -21,7 +21,7 @@ export interface Visit {
   /** Hash of the browser's secret. */
   browser: Buffer;
   key: FormKey;
-  asking: Asking;
+  requestingApplication: RequestingApplication;
   /** The sign-in methods that this request allows. */
   offers: readonly Offer[];
 }
@@ -65,7 +65,7 @@ export class SignInVisits {
       application,
       browser: browserHash(secret),
       key: { link, token: formToken(secret, link) },
-      asking: { name: application.name, iconUrl: this.#icon(application) },
+      requestingApplication: { name: application.name, iconUrl: this.#icon(application) },
       offers: await this.#offers(request, application),
     };
   }
@@ -104,7 +104,7 @@ export class SignInVisits {
 }
 
 /** Link back to the application, with the error. */
-export function wayBack(
+export function linkBack(
   { request, application }: Pick<Visit, 'request' | 'application'>,
   error: ReturnError,
   description: string,

@@ -24,7 +24,7 @@ import { TEXTS } from './pages/texts.ts';
 import { firstCredentials } from './sign-in-credentials.ts';
 import { SignInProblem } from './sign-in-problem.ts';
 import { failureAddress, successAddress, tokenAddress } from './sign-in-return.ts';
-import { type Step, type Visit, wayBack } from './sign-in-visits.ts';
+import { type Step, type Visit, linkBack } from './sign-in-visits.ts';
 
 /** User agent and IP address of the browser, stored with the grant. */
 export interface Browser {
@@ -69,7 +69,7 @@ export class SignIn {
    * @param again whether the user wants to use another account
    */
   async view(visit: Visit, chosen: string | undefined, again: boolean): Promise<Step> {
-    const { request, asking, key, offers, browser } = visit;
+    const { request, requestingApplication: asking, key, offers, browser } = visit;
     const named = offers.find(({ id }) => id === chosen);
     // Choosing a provider starts a new sign-in there, even after an earlier sign-in.
     const verified = again || named ? undefined : this.requests.authenticatedIn(request, browser);
@@ -86,7 +86,7 @@ export class SignIn {
   }
 
   /** Asks the user to confirm leaving. */
-  confirmCancel({ asking, key }: Visit): Step {
+  confirmCancel({ requestingApplication: asking, key }: Visit): Step {
     return { page: cancelPage(asking, key) };
   }
 
@@ -170,7 +170,7 @@ export class SignIn {
       throw new SignInProblem('used');
     if (request.redirectOnError)
       return { redirect: failureAddress(request, reason, error.message) };
-    throw new SignInProblem('refused', error.message, wayBack(visit, reason, error.message));
+    throw new SignInProblem('refused', error.message, linkBack(visit, reason, error.message));
   }
 
   /**

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql } from '../../platform/database/sql.ts';
-import type { JobMove } from '../../platform/job-statuses/jobs.ts';
+import type { JobTransition } from '../../platform/job-statuses/jobs.ts';
 
 /**
  * An account, in the transaction that changes it. The caller holds the row lock on its application.
@@ -35,7 +35,7 @@ export interface AccountListener {
    * @param cause `moved` if the account gets another mailbox; `removed` if it is disconnected
    * @returns the status changes to record for the ended rows
    */
-  endWork?(sql: Sql, accountId: string, cause: 'moved' | 'removed'): Promise<JobMove[]>;
+  endWork?(sql: Sql, accountId: string, cause: 'moved' | 'removed'): Promise<JobTransition[]>;
   /** Called when the account is connected for the first time. */
   connected?(sql: Sql, account: NewAccount): Promise<void>;
   /** Called when the user or the application has authenticated the account again. */
@@ -45,9 +45,9 @@ export interface AccountListener {
    * the mailbox of account `$1`. When the account moves to another mailbox, the change log records
    * them as deleted before any module deletes rows.
    */
-  shown?: readonly string[];
+  visibleObjects?: readonly string[];
   /** Statements that delete the module's mirror of account `$1` after a move. */
-  mirrored?: readonly string[];
+  mirrorDeletions?: readonly string[];
 }
 
 /** Modules that store something for accounts register a listener when they start. */
@@ -75,8 +75,8 @@ export class AccountListeners {
    * Ends the account's open work in every queue except the sync queue, queue by queue in the lock
    * order.
    */
-  async endWork(sql: Sql, accountId: string, cause: 'moved' | 'removed'): Promise<JobMove[]> {
-    const moves: JobMove[] = [];
+  async endWork(sql: Sql, accountId: string, cause: 'moved' | 'removed'): Promise<JobTransition[]> {
+    const moves: JobTransition[] = [];
     for (const queue of LOCK_ORDER) {
       for (const listener of this.#listeners)
         if (listener.queue === queue)

@@ -52,7 +52,7 @@ export function recordProof(
 }
 
 /** Notifies subscribers of the grant's current proof. */
-export function tellProof(
+export function notifyProofChange(
   sql: Sql,
   { id, proof, updatedAt }: Grant,
   applicationId: string,

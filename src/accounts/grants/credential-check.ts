@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type CheckPlace, ConnectionChecks } from '../../platform/egress/connection-checks.ts';
+import { type CheckTarget, ConnectionChecks } from '../../platform/egress/connection-checks.ts';
 import { parseSettings } from '../../platform/wire/parse-settings.ts';
 import { emailAddress } from '../../platform/wire/wire.schema.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
@@ -122,7 +122,7 @@ function placeOf(
   applicationId: string,
   { email, clientAddress }: AccountCredentials,
   { imap_host: host }: Readonly<Record<string, unknown>>,
-): CheckPlace {
+): CheckTarget {
   return {
     applicationId,
     clientAddress,

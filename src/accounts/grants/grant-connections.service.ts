@@ -13,11 +13,11 @@ import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { scheduleSync } from '../sync-schedule/schedule-sync.ts';
 import { AccessTokens } from './access-tokens.service.ts';
 import { AccountListeners } from './account-listeners.ts';
-import { tellProof } from './address-proof-state.ts';
+import { notifyProofChange } from './address-proof-state.ts';
 import { lockApplication, type LockedApplication } from './application-lock.ts';
 import { CredentialCheck } from './credential-check.ts';
 import type { AccountCredentials, VerifiedCredentials } from './credentials.ts';
-import { type GrantMove, moveGrants } from './grant-moves.ts';
+import { type GrantStateChange, moveGrants } from './grant-moves.ts';
 import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
 import { Grant } from './grant.entity.ts';
 import { findByMailbox, mailboxOf, storeMailbox } from './mailbox-match.ts';
@@ -100,7 +100,7 @@ export class GrantConnections {
       if (known === 0) throw new IntegrationRequiredError(provider);
     }
     const names = [credentials.email];
-    const verified = await this.failures.during({ applicationId, client: null, names }, () =>
+    const verified = await this.failures.run({ applicationId, client: null, names }, () =>
       this.credentials.verify(applicationId, credentials),
     );
     return this.connect(applicationId, verified, options);
@@ -186,7 +186,7 @@ export class GrantConnections {
         name: grant.name,
       });
     await moveGrants(sql, [connectedMove(grant.id, known !== null, moved)], grant.updatedAt);
-    if (known && reproved) await tellProof(sql, grant, applicationId);
+    if (known && reproved) await notifyProofChange(sql, grant, applicationId);
     return { grant: await em.refreshOrFail(grant), accessToken, expiresAt };
   }
 
@@ -278,7 +278,7 @@ export class GrantConnections {
  * A new account runs at once; its first sync pass reports how much is mirrored. An account with
  * another mailbox starts from an empty mirror.
  */
-function connectedMove(accountId: string, known: boolean, moved: boolean): GrantMove {
+function connectedMove(accountId: string, known: boolean, moved: boolean): GrantStateChange {
   const connected = { accountId, status: 'valid', reason: null } as const;
   if (!known) return { ...connected, connected: 'create', syncState: 'running' };
   return { ...connected, connected: 'modify', ...(moved ? { syncState: 'downloading' } : {}) };

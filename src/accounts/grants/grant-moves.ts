@@ -11,7 +11,7 @@ import { type GrantState, stateAfter, type WantedState } from './grant-transitio
  * A change of one grant's state. Absent fields stay as they are. Operators see `reason`; it is cut
  * to the length that can be stored.
  */
-export interface GrantMove extends WantedState {
+export interface GrantStateChange extends WantedState {
   accountId: string;
   /**
    * The grant's `settings_sealed` at the time of the caller's check. If the user has authenticated
@@ -66,7 +66,11 @@ const TRIGGERS: Readonly<Partial<Record<SyncState, Extract<Trigger, `account.${s
  * transaction. Grants are locked in the order of their ids; several changes of one grant apply in
  * the order given. Updates that change nothing send no notification. Deleted grants are skipped.
  */
-export async function moveGrants(sql: Sql, moves: readonly GrantMove[], at: Date): Promise<void> {
+export async function moveGrants(
+  sql: Sql,
+  moves: readonly GrantStateChange[],
+  at: Date,
+): Promise<void> {
   if (moves.length === 0) return;
   const wanted = moves.map((move) => ({ ...move, reason: move.reason && storable(move.reason) }));
   const locked = await lock(sql, wanted);
@@ -99,7 +103,10 @@ export async function setBilling(
   await sql.query(SET_BILLING, [accountId, billingState, at]);
 }
 
-async function lock(sql: Sql, moves: readonly GrantMove[]): Promise<Map<string, LockedGrant>> {
+async function lock(
+  sql: Sql,
+  moves: readonly GrantStateChange[],
+): Promise<Map<string, LockedGrant>> {
   const rows = await sql.query<LockedGrant>(LOCK, [
     moves.map(({ accountId }) => accountId),
     moves.map(({ status }) => status ?? null),
@@ -134,7 +141,7 @@ function isSame(a: GrantState, b: GrantState): boolean {
 function changesOf(
   before: LockedGrant,
   after: LockedGrant,
-  move: GrantMove,
+  move: GrantStateChange,
   at: Date,
 ): ChangeRecord[] {
   const becameInvalid = after.status === 'invalid' && before.status === 'valid';

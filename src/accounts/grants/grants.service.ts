@@ -19,7 +19,7 @@ import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { scheduleSync, unscheduleSync } from '../sync-schedule/schedule-sync.ts';
 import { accountChange } from './account-change.ts';
 import { AccountListeners } from './account-listeners.ts';
-import { tellProof } from './address-proof-state.ts';
+import { notifyProofChange } from './address-proof-state.ts';
 import { lockApplication } from './application-lock.ts';
 import { CredentialCheck } from './credential-check.ts';
 import type { VerifiedCredentials } from './credentials.ts';
@@ -142,7 +142,7 @@ export class GrantsService {
           renewal.credentials,
           this.clock.now(),
         );
-        if (reproved) await tellProof(sql, grant, applicationId);
+        if (reproved) await notifyProofChange(sql, grant, applicationId);
         if (renewal.byUser) grant.grantedScope = asked;
       }
       grant.updatedAt = this.clock.now();

@@ -6,7 +6,7 @@ import {
   type ChangeRecord,
   recordChanges,
 } from '../../platform/changes/change-log.ts';
-import { moveJobs } from '../../platform/job-statuses/jobs.ts';
+import { transitionJobs } from '../../platform/job-statuses/jobs.ts';
 import { restartSync } from '../sync-schedule/schedule-sync.ts';
 import type { AccountListeners, ChangedAccount } from './account-listeners.ts';
 import { moveGrants } from './grant-moves.ts';
@@ -44,10 +44,10 @@ export async function emptyForMailbox(
   // added before the lock.
   moves.push(...(await listeners.endWork(sql, accountId, 'moved')));
   for (let from = 0; from < moves.length; from += JOB_BATCH)
-    await moveJobs(sql, moves.slice(from, from + JOB_BATCH), at);
-  for (const { shown = [] } of listeners.all())
+    await transitionJobs(sql, moves.slice(from, from + JOB_BATCH), at);
+  for (const { visibleObjects: shown = [] } of listeners.all())
     for (const text of shown) await recordDeleted(sql, account, text);
-  for (const { mirrored = [] } of listeners.all())
+  for (const { mirrorDeletions: mirrored = [] } of listeners.all())
     for (const text of mirrored) await sql.query(text, [accountId]);
   await moveGrants(sql, [{ accountId, syncState: 'downloading', reason: null }], at);
   await resetBreaker(sql, accountId);

@@ -1,11 +1,11 @@
 import type { Sql } from '../../platform/database/sql.ts';
-import { type GrantMove, moveGrants } from './grant-moves.ts';
+import { type GrantStateChange, moveGrants } from './grant-moves.ts';
 
 /**
  * Credentials that were refused permanently. `reason` is the provider's message, `settingsSealed`
  * identifies the refused settings.
  */
-export type CredentialsRefusal = Pick<GrantMove, 'accountId' | 'settingsSealed'> & {
+export type CredentialsRefusal = Pick<GrantStateChange, 'accountId' | 'settingsSealed'> & {
   reason: string;
 };
 

@@ -9,7 +9,7 @@ import {
 } from './integration-oauth.ts';
 
 /** OAuth settings of an integration whose accounts sign in by OAuth. */
-export interface OauthWay {
+export interface OauthSettings {
   registration: OauthRegistration;
   /** The settings of an account with this address. */
   settingsOf(email: string): Record<string, unknown>;
@@ -31,7 +31,7 @@ export class OauthIntegrations {
    * @returns `null` if the provider is not registered, or its accounts do not sign in by OAuth
    * @throws {UnsealError}
    */
-  async find(applicationId: string, provider: string): Promise<OauthWay | null> {
+  async find(applicationId: string, provider: string): Promise<OauthSettings | null> {
     const [row] = await this.database.query<OauthIntegration>(FIND, [applicationId, provider]);
     const registration = row ? oauthRegistrationOf(this.secretBox, row) : null;
     return row && registration

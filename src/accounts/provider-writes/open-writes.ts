@@ -2,7 +2,7 @@ import type { Sql } from '../../platform/database/sql.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 
 /** A provider write that is waiting or running. */
-export interface OpenJob {
+export interface OpenProviderWrite {
   objectId: string;
   action: JobAction;
   payload: Record<string, unknown>;
@@ -32,8 +32,8 @@ export function openWritesOfAccount(
   sql: Sql,
   accountId: string,
   actions: readonly JobAction[],
-): Promise<OpenJob[]> {
-  return sql.query<OpenJob>(OF_ACCOUNT, [accountId, actions]);
+): Promise<OpenProviderWrite[]> {
+  return sql.query<OpenProviderWrite>(OF_ACCOUNT, [accountId, actions]);
 }
 
 const HAS_OTHERS = 'select 1 from provider_job where object_id = $1 and id <> $2 limit 1';
@@ -76,7 +76,7 @@ const REMEMBER = `
  * @param except a queue row that is about to end, and is skipped
  * @returns the fields with an open write
  */
-export async function rememberBefore(
+export async function storePreviousValues(
   sql: Sql,
   action: JobAction,
   fields: readonly FieldsBefore[],

@@ -1,11 +1,11 @@
 import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
-import { type JobMove, OPEN_JOBS } from '../../platform/job-statuses/jobs.ts';
+import { type JobTransition, OPEN_JOBS } from '../../platform/job-statuses/jobs.ts';
 import type { AccountListener } from '../grants/account-listeners.ts';
 
 /** A change to write to a provider. */
-export interface NewJob {
+export interface NewProviderWrite {
   /** Becomes the job_status_id. */
   id: string;
   accountId: string;
@@ -21,27 +21,30 @@ export interface NewJob {
 /**
  * SQL statement that opens the provider writes which `given` selects: id, account_id, action,
  * object, object_id, payload, at. For modules that select them with a query; other modules call
- * `openProviderJobs`.
+ * `openProviderWrites`.
  */
-export const openingProviderJobs = (given: string): string => `
+export const openingProviderWrites = (given: string): string => `
   with given as (${given}),
   opened as (${OPEN_JOBS})
   insert into provider_job (id, account_id, action, object_id, payload, run_at, due_at)
   select id, account_id, action, object_id, payload, now(), now() from given`;
 
-const OPEN = openingProviderJobs(`
+const OPEN = openingProviderWrites(`
   select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::timestamptz[])
     x(id, account_id, action, object, object_id, payload, at)`);
 
 /**
  * Opens a provider write: creates its job status and its queue row, in the caller's transaction.
  */
-export async function openProviderJob(sql: Sql, job: NewJob): Promise<void> {
-  await openProviderJobs(sql, [job]);
+export async function openProviderWrite(sql: Sql, job: NewProviderWrite): Promise<void> {
+  await openProviderWrites(sql, [job]);
 }
 
-/** Same as `openProviderJob` for several provider writes, in one round trip. */
-export async function openProviderJobs(sql: Sql, jobs: readonly NewJob[]): Promise<void> {
+/** Same as `openProviderWrite` for several provider writes, in one round trip. */
+export async function openProviderWrites(
+  sql: Sql,
+  jobs: readonly NewProviderWrite[],
+): Promise<void> {
   await sql.query(OPEN, [
     ...columnsOf(jobs, 'id', 'accountId', 'action', 'object', 'objectId'),
     jobs.map(({ payload = {} }) => JSON.stringify(payload)),
@@ -66,6 +69,6 @@ export const WRITES_OF_ACCOUNT: AccountListener = {
   queue: 'provider',
   async endWork(sql, accountId) {
     const dropped = await sql.query<{ id: string }>(DELETE, [accountId]);
-    return dropped.map(({ id }): JobMove => ({ id, to: 'cancelled', reason: DROPPED }));
+    return dropped.map(({ id }): JobTransition => ({ id, to: 'cancelled', reason: DROPPED }));
   },
 };

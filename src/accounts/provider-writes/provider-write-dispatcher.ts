@@ -4,7 +4,7 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type {
-  ClaimedJob,
+  ClaimedRow,
   Dispatcher,
   Lease,
   Outcome,
@@ -17,13 +17,17 @@ import { type CredentialsRefusal, markGrantsInvalid } from '../grants/mark-inval
 import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { lookAgain } from '../sync-schedule/schedule-sync.ts';
+import { scheduleChangedSync } from '../sync-schedule/schedule-sync.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
-import { type JobMove, moveJobs, recordAttempts } from '../../platform/job-statuses/jobs.ts';
+import {
+  type JobTransition,
+  transitionJobs,
+  recordAttempts,
+} from '../../platform/job-statuses/jobs.ts';
 import { decideAfterFailure, type WriteFailure } from './provider-write-policy.ts';
 import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
 
-export interface ProviderWriteJob extends ClaimedJob {
+export interface ProviderWriteJob extends ClaimedRow {
   action: JobAction;
   objectId: string;
   /** The payload when the row was claimed, including later additions. */
@@ -213,7 +217,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     }
     for (const write of settled) await this.#correctFailed(sql, write, at);
     await markGrantsInvalid(sql, refusedCredentials(settled), at);
-    const moved = await moveJobs(sql, settled.flatMap(toMove), at);
+    const moved = await transitionJobs(sql, settled.flatMap(toMove), at);
     const attempts = settled.filter(({ job }) => moved.includes(job.id)).flatMap(toAttempt);
     await recordAttempts(sql, attempts);
     const finished = settled
@@ -234,7 +238,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
         next.kind === 'done' && result.kind !== 'gone' && this.writes.changesMail(job.action),
     );
     const accountIds = [...new Set(ended.map(({ job }) => job.gateId))].sort();
-    for (const accountId of accountIds) await lookAgain(sql, accountId);
+    for (const accountId of accountIds) await scheduleChangedSync(sql, accountId);
   }
 
   async #correctFailed(sql: Sql, { job, next, result }: SettledWrite, at: Date): Promise<void> {
@@ -313,7 +317,7 @@ function refusedCredentials(settled: readonly SettledWrite[]): CredentialsRefusa
   );
 }
 
-function toMove({ job, result }: SettledWrite): JobMove[] {
+function toMove({ job, result }: SettledWrite): JobTransition[] {
   switch (result.kind) {
     case 'written':
       return [{ id: job.id, to: 'successful' }];

@@ -77,14 +77,14 @@ export type ProviderWriteHandler<Port = CalendarPort> = (
 ) => Promise<WriteOutcome>;
 
 /** Optional callbacks of a module for its writes. */
-export interface WriteHooks {
+export interface WriteCallbacks {
   /**
    * Called in the transaction that ends a permanently failed write. It must not use the network.
    */
   failed?(sql: Sql, write: FailedWrite, at: Date): Promise<void>;
 }
 
-interface Registered extends WriteHooks {
+interface Registered extends WriteCallbacks {
   port: keyof WritePorts;
   run(
     connectors: ConnectorRegistry,
@@ -115,7 +115,7 @@ export class ProviderWrites {
     action: JobAction,
     port: P,
     handler: ProviderWriteHandler<WritePorts[P]>,
-    hooks: WriteHooks = {},
+    hooks: WriteCallbacks = {},
   ): void {
     if (this.#handlers.has(action)) throw new Error(`two handlers for ${action}`);
     const run: Registered['run'] = (connectors, account, write) =>

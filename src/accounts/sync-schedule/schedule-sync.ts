@@ -54,7 +54,7 @@ export async function scheduleSync(sql: Sql, accountId: string): Promise<void> {
  * Schedules a sync pass of a mirrored mailbox at once, because the mailbox has changed. After a
  * failure, the pass waits until the waiting time is over. Runs in the caller's transaction.
  */
-export async function lookAgain(sql: Sql, accountId: string): Promise<void> {
+export async function scheduleChangedSync(sql: Sql, accountId: string): Promise<void> {
   await sql.query(LOOK_AGAIN, [accountId]);
   wakeAfterCommit(sql, 'sync');
 }
@@ -67,10 +67,13 @@ export interface ChangedMailbox {
 }
 
 /**
- * Same as `lookAgain`, for mailboxes whose providers have reported a change. Mailboxes with a sync
+ * Same as `scheduleChangedSync`, for mailboxes whose providers have reported a change. Mailboxes with a sync
  * pass already due are skipped.
  */
-export async function lookAtChanged(sql: Sql, mailboxes: readonly ChangedMailbox[]): Promise<void> {
+export async function scheduleChangedMailboxes(
+  sql: Sql,
+  mailboxes: readonly ChangedMailbox[],
+): Promise<void> {
   const due = await sql.query(LOOK_AT_CHANGED, [
     mailboxes.map(({ provider }) => provider),
     mailboxes.map(({ applicationId }) => applicationId),

@@ -13,7 +13,7 @@ import { WorkPermit } from '../../platform/work/work-permit.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { adoptKeys, describeProblems } from './key-check.ts';
-import { leaveProcess, type ProcessSelf, registerProcess } from './running-processes.ts';
+import { unregisterProcess, type ProcessSelf, registerProcess } from './running-processes.ts';
 
 const NOT_EXAMINED = 'ENCRYPTION_KEYS could not be checked yet';
 
@@ -77,7 +77,7 @@ export class KeyGuard implements OnModuleInit, BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     this.#stopped = true;
     try {
-      await leaveProcess(this.database, this.#self.id);
+      await unregisterProcess(this.database, this.#self.id);
     } catch (error) {
       this.#log.warn(
         `could not remove the record of this process; it expires by itself: ${String(error)}`,

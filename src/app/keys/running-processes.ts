@@ -30,7 +30,7 @@ export async function registerProcess(sql: Sql, self: ProcessSelf, box: SecretBo
 }
 
 /** Deletes the record at an orderly stop. */
-export async function leaveProcess(sql: Sql, id: string): Promise<void> {
+export async function unregisterProcess(sql: Sql, id: string): Promise<void> {
   await sql.query('delete from running_process where id = $1', [id]);
 }
 

@@ -20,7 +20,7 @@ export interface CalendarListener {
    * calendar before its provider id was stored here.
    * @param kept true if the calendar still exists and takes over the contents of the duplicates
    */
-  twinsDeleted(
+  duplicatesDeleted(
     sql: Sql,
     calendar: ChangedCalendar & { providerId: string; kept: boolean },
   ): Promise<void>;
@@ -45,7 +45,9 @@ export class CalendarListeners implements CalendarListener {
     for (const listener of this.#listeners) await listener.timezoneChanged(...change);
   }
 
-  async twinsDeleted(...change: Parameters<CalendarListener['twinsDeleted']>): Promise<void> {
-    for (const listener of this.#listeners) await listener.twinsDeleted(...change);
+  async duplicatesDeleted(
+    ...change: Parameters<CalendarListener['duplicatesDeleted']>
+  ): Promise<void> {
+    for (const listener of this.#listeners) await listener.duplicatesDeleted(...change);
   }
 }

@@ -17,8 +17,8 @@ const ADD = `
 /** Adds and deletes calendars when an account is connected or moved. */
 @Injectable()
 export class CalendarsOfAccount implements AccountListener, OnModuleInit {
-  readonly shown = [`select id, 'calendar' as object from calendar where account_id = $1`];
-  readonly mirrored = ['delete from calendar where account_id = $1'];
+  readonly visibleObjects = [`select id, 'calendar' as object from calendar where account_id = $1`];
+  readonly mirrorDeletions = ['delete from calendar where account_id = $1'];
 
   constructor(
     private readonly accounts: AccountListeners,

@@ -4,7 +4,7 @@ import { ProviderWritesModule } from '../../accounts/provider-writes/provider-wr
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { CalendarListeners } from './calendar-listeners.ts';
 import { CalendarsOfAccount } from './calendars-of-account.ts';
-import { CalendarWrites } from './calendar-writes.ts';
+import { CalendarWriteHandlers } from './calendar-write-handlers.ts';
 import { CalendarsController } from './calendars.controller.ts';
 import { CalendarsRepository } from './calendars.repository.ts';
 import { CalendarsService } from './calendars.service.ts';
@@ -17,7 +17,7 @@ import { CalendarsService } from './calendars.service.ts';
     CalendarsService,
     CalendarListeners,
     CalendarsOfAccount,
-    CalendarWrites,
+    CalendarWriteHandlers,
   ],
   exports: [CalendarListeners, CalendarsService],
 })

@@ -13,10 +13,10 @@ import { recordChanges } from '../../platform/changes/change-log.ts';
 import { objectChange } from '../../platform/changes/object-change.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
-import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
+import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { CalendarListeners, type ChangedCalendar } from './calendar-listeners.ts';
-import { contentOf } from './calendar-writes.ts';
+import { contentOf } from './calendar-write-handlers.ts';
 import { Calendar } from './calendar.entity.ts';
 import {
   type CalendarQuery,
@@ -36,7 +36,7 @@ export interface CalendarInput {
 }
 
 /** A calendar after a change, and the job that carries the change to the provider. */
-export interface WrittenCalendar {
+export interface CalendarWriteResult {
   calendar: CalendarRecord;
   jobId: string;
 }
@@ -87,7 +87,7 @@ export class CalendarsService {
   async create(
     account: AccountPrincipal,
     input: CalendarInput & { name: string },
-  ): Promise<WrittenCalendar> {
+  ): Promise<CalendarWriteResult> {
     this.connectors.requireCalendar(account.provider);
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
@@ -117,7 +117,7 @@ export class CalendarsService {
     account: AccountPrincipal,
     id: string,
     input: CalendarInput,
-  ): Promise<WrittenCalendar> {
+  ): Promise<CalendarWriteResult> {
     this.connectors.requireCalendar(account.provider);
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
@@ -186,12 +186,12 @@ export class CalendarsService {
     action: keyof typeof CHANGES & JobAction,
     at: Date,
     notify = true,
-  ): Promise<WrittenCalendar> {
+  ): Promise<CalendarWriteResult> {
     const sql = sqlOf(em);
     const { accountId } = account;
     const record = calendarRecord(calendar);
     const jobId = newId();
-    await openProviderJob(sql, {
+    await openProviderWrite(sql, {
       id: jobId,
       accountId,
       action,

@@ -12,7 +12,7 @@ import { conferencingSettingsContext } from './conferencing-secrets.ts';
 import { ConferencingRepository } from './conferencing.repository.ts';
 
 /** A conferencing service with its decrypted settings. */
-export interface OpenService {
+export interface DecryptedService {
   id: string;
   applicationId: string;
   provider: ConferencingProvider;
@@ -38,7 +38,7 @@ export class ConferencingAccess {
    * @returns `null` if the application has no service of this name
    * @throws {ProviderError} `temporary` if no key of the server can decrypt its settings
    */
-  async open(applicationId: string, provider: string): Promise<OpenService | null> {
+  async open(applicationId: string, provider: string): Promise<DecryptedService | null> {
     const stored = await this.repository.find(applicationId, provider);
     if (!stored) return null;
     const { id, kind, settingsSealed, lastError } = stored;
@@ -54,7 +54,7 @@ export class ConferencingAccess {
    * @throws {ProviderError} never `auth-invalid`
    */
   async ask<T>(
-    service: OpenService,
+    service: DecryptedService,
     work: (driver: ConferencingPort, settings: ConferencingSettings) => Promise<T>,
   ): Promise<T> {
     try {

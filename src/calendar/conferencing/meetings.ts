@@ -5,7 +5,7 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
-import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
+import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import type {
   ProviderWriteHandler,
   WriteOutcome,
@@ -15,7 +15,7 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { refusalOf } from '../../platform/quotas/quota.ts';
 import { eventChange } from '../event-store/event-changes.ts';
 import { showMeeting } from '../event-store/event-conferencing.ts';
-import { ConferencingAccess, type OpenService } from './conferencing-access.ts';
+import { ConferencingAccess, type DecryptedService } from './conferencing-access.ts';
 import { type EventState, MeetingsRepository, type StoredMeeting } from './meetings.repository.ts';
 import { meetingContent, type MeetingStep, nextStep } from './wanted-meeting.ts';
 
@@ -93,7 +93,7 @@ export class Meetings {
         object: 'event',
         objectId: eventId,
       } as const;
-      await openProviderJob(sql, { ...job, at: now });
+      await openProviderWrite(sql, { ...job, at: now });
     });
   }
 
@@ -127,7 +127,11 @@ export class Meetings {
     }
   }
 
-  async #make(account: Account, state: EventState, service: OpenService): Promise<WriteOutcome> {
+  async #make(
+    account: Account,
+    state: EventState,
+    service: DecryptedService,
+  ): Promise<WriteOutcome> {
     const { email } = account;
     const { provider, driver } = service;
     if (
@@ -154,7 +158,7 @@ export class Meetings {
   }
 
   async #update(
-    service: OpenService,
+    service: DecryptedService,
     meeting: StoredMeeting,
     content: MeetingContent,
   ): Promise<MeetingDetails> {
@@ -168,7 +172,10 @@ export class Meetings {
   }
 
   /** @throws {ProviderError} `rejected` if the application no longer has the service */
-  async #service({ applicationId }: Account, { autocreate }: EventState): Promise<OpenService> {
+  async #service(
+    { applicationId }: Account,
+    { autocreate }: EventState,
+  ): Promise<DecryptedService> {
     const service = await this.access.open(applicationId, autocreate.provider);
     if (service) return service;
     throw new ProviderError(

@@ -1,6 +1,6 @@
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { openWritesUntil } from '../../accounts/provider-writes/open-writes.ts';
-import type { EventContent, WrittenEvent } from '../../providers/port/connector.ts';
+import type { EventContent, EventProviderIds } from '../../providers/port/connector.ts';
 import { RECORD_FIELDS, selected } from './event-columns.ts';
 import type { EventRecord } from './event-record.ts';
 
@@ -29,7 +29,7 @@ export interface EventAtProvider extends EventRecord {
    */
   released: boolean;
   /** For a series: `providerId`s of released instances that the provider still has. */
-  over: string[];
+  releasedProviderIds: string[];
   /**
    * Earliest time at which the open provider writes of the calendar may be finished; `null` if
    * there are none.
@@ -89,7 +89,10 @@ const STORE_OVER = `
   where master_event_id = $1 and account_id = $2 and released and provider_id = any($3::text[])`;
 
 /** Stores that the provider no longer has the released instances in `over`. */
-export async function storeOver(sql: Sql, { id, accountId, over }: EventAtProvider): Promise<void> {
+export async function clearReleasedIds(
+  sql: Sql,
+  { id, accountId, releasedProviderIds: over }: EventAtProvider,
+): Promise<void> {
   if (over.length > 0) await sql.query(STORE_OVER, [id, accountId, over]);
 }
 
@@ -100,7 +103,7 @@ const STORE_SEEN = `
  * Stores the content that the provider now has and the version of our event it corresponds to. The
  * row may already have a later version whose write is still open.
  */
-export async function storeSeen(
+export async function storeProviderContent(
   sql: Sql,
   { id, version }: EventAtProvider,
   content: EventContent | null,
@@ -136,7 +139,7 @@ export async function storeProviderIds(
   sql: Sql,
   accountId: string,
   eventId: string,
-  { providerId, icalUid }: Pick<WrittenEvent, 'providerId' | 'icalUid'>,
+  { providerId, icalUid }: Pick<EventProviderIds, 'providerId' | 'icalUid'>,
 ): Promise<{ duplicates: string[]; isNew: boolean }> {
   const key = [eventId, accountId, providerId];
   const duplicates = await sql.query<{ id: string }>(DELETE_DUPLICATES, key);

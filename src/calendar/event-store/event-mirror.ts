@@ -124,7 +124,7 @@ export interface SeenEvent {
  * transaction ends.
  * @param groups provider ids of series or single events
  */
-export function holdGroups(
+export function lockGroups(
   sql: Sql,
   calendarId: string,
   groups: readonly string[],
@@ -137,12 +137,12 @@ export function holdGroups(
  * Up to 100 events that differ from the provider and have no open write, because their provider
  * write failed. Their rows stay locked until the transaction ends.
  */
-export function holdDiverged(sql: Sql, calendarId: string): Promise<MirrorEvent[]> {
+export function lockDiverged(sql: Sql, calendarId: string): Promise<MirrorEvent[]> {
   return sql.query<MirrorEvent>(DIVERGED, [calendarId]);
 }
 
 /** Which of the ids belong to our events that have no provider id yet. */
-export async function comingEvents(
+export async function eventsBeingCreated(
   sql: Sql,
   calendarId: string,
   ids: readonly string[],

@@ -39,7 +39,7 @@ export type AllDayEvent = Pick<
  * Events of a calendar that are not cancelled; `reminding` is true for events with notifications.
  * Their rows stay locked until the transaction ends.
  */
-export function holdEvents(
+export function lockEventsOfCalendar(
   sql: Sql,
   calendarId: string,
 ): Promise<{ id: string; reminding: boolean }[]> {
@@ -51,7 +51,7 @@ export function holdEvents(
  * rows stay locked until the transaction ends. Participants are read only for events with
  * notifications.
  */
-export function holdAllDayEvents(
+export function lockAllDayEvents(
   sql: Sql,
   calendarId: string,
   last: string,
@@ -78,7 +78,7 @@ export async function moveEvents(
  * @param move true to move these events into the calendar, false to leave them where they are
  * @returns ids of the events that are not cancelled
  */
-export async function eventsOfTwins(
+export async function eventsOfDuplicates(
   sql: Sql,
   {
     calendarId,

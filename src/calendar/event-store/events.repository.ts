@@ -73,7 +73,7 @@ class TooManySeriesError extends InvalidInputError {
  * deleted with their calendars.
  */
 export const EVENTS_OF_ACCOUNT: AccountListener = {
-  shown: [
+  visibleObjects: [
     `select id, 'event' as object from event where account_id = $1 and status <> 'cancelled'`,
   ],
 };

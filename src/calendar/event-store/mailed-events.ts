@@ -89,7 +89,7 @@ function rowOf({ id, fields, ...event }: MailedEvent): Record<string, unknown> {
 type EventRow = Omit<StoredEvent, 'fields'> & ProviderFields;
 
 /** Events with these UIDs or ids. Their rows stay locked until the transaction ends. */
-export async function holdMailedEvents(
+export async function lockMailedEvents(
   sql: Sql,
   accountId: string,
   uids: readonly string[],

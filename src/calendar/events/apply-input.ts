@@ -187,10 +187,10 @@ function assertRecurrence({ when, recurrence }: EventFields): void {
   const refuse = (why: string) => new InvalidInputError(`recurrence.rrule: ${why}`);
   try {
     const series = new Series({ when, recurrence });
-    const frequency = series.restlessFrequency;
+    const frequency = series.endlessFrequency;
     if (frequency) throw refuse(`FREQ=${frequency} needs COUNT or UNTIL`);
-    if (!series.takesPlace) throw refuse('the rule never matches a date');
-    series.tryOut();
+    if (!series.hasOccurrences) throw refuse('the rule never matches a date');
+    series.assertExpandable();
   } catch (error) {
     if (error instanceof InvalidRecurrenceError || error instanceof TooManyOccurrencesError)
       throw refuse(error.message);

@@ -7,7 +7,7 @@ import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { ChangeVerb } from '../../platform/changes/object-change.ts';
 import { eventChange } from '../event-store/event-changes.ts';
 import { Invitations } from '../invitations/invitations.service.ts';
-import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
+import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { PlannedReminder } from '../notifications/reminder-plan.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import type { EndedInstance } from '../event-store/changed-instances.ts';
@@ -15,7 +15,7 @@ import { type EventFields, type EventRecord, eventRecord } from '../event-store/
 import type { Event } from '../event-store/event.entity.ts';
 
 /** An event after a change, with the provider write and the reminders that the change led to. */
-export interface FollowedUpEvent {
+export interface EventWriteResult {
   event: EventRecord;
   jobId: string;
   planned: PlannedReminder[];
@@ -68,7 +68,7 @@ export class EventFollowUp {
       notify = false,
     }: ChangeToFollowUp,
     at: Date,
-  ): Promise<FollowedUpEvent> {
+  ): Promise<EventWriteResult> {
     const { accountId, applicationId } = account;
     const sql = sqlOf(em);
     const event = eventRecord(entity);
@@ -81,7 +81,7 @@ export class EventFollowUp {
           )
         : [];
     const jobId = newId();
-    await openProviderJob(sql, {
+    await openProviderWrite(sql, {
       id: jobId,
       accountId,
       action,

@@ -7,9 +7,9 @@ import {
   type ChangedCalendar,
 } from '../calendars/calendar-listeners.ts';
 import {
-  eventsOfTwins,
-  holdAllDayEvents,
-  holdEvents,
+  eventsOfDuplicates,
+  lockAllDayEvents,
+  lockEventsOfCalendar,
   moveEvents,
 } from '../event-store/events-of-calendar.sql.ts';
 import { eventChange } from '../event-store/event-changes.ts';
@@ -41,7 +41,7 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
     sql: Sql,
     { calendarId, accountId, applicationId, at }: ChangedCalendar,
   ): Promise<void> {
-    const events = await holdEvents(sql, calendarId);
+    const events = await lockEventsOfCalendar(sql, calendarId);
     const reminding = events.filter((event) => event.reminding).map(({ id }) => id);
     if (reminding.length > 0)
       await this.planner.cancelEvents(sql, accountId, reminding, 'the calendar was deleted', at);
@@ -67,7 +67,7 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
     { calendarId, accountId, at, timezone }: ChangedCalendar & { timezone: string | null },
   ): Promise<void> {
     for (let last = FIRST_ID; ;) {
-      const events = await holdAllDayEvents(sql, calendarId, last, BATCH);
+      const events = await lockAllDayEvents(sql, calendarId, last, BATCH);
       const end = events.at(-1);
       if (!end) return;
       const moved = events.map((event) => ({
@@ -84,12 +84,12 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
     }
   }
 
-  async twinsDeleted(
+  async duplicatesDeleted(
     sql: Sql,
     { kept, ...calendar }: ChangedCalendar & { providerId: string; kept: boolean },
   ): Promise<void> {
     const { calendarId } = calendar;
-    const ids = await eventsOfTwins(sql, calendar, kept);
+    const ids = await eventsOfDuplicates(sql, calendar, kept);
     const verb = kept ? 'updated' : 'deleted';
     const changes = ids.map((id) => eventChange(calendar, { id, calendarId }, verb, null));
     await recordChanges(sql, changes);

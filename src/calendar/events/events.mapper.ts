@@ -11,7 +11,7 @@ import type { EventQuery } from '../event-store/event-query.ts';
 import type { EventView, ListEventsQuery } from './events.schema.ts';
 
 /** Results of a write besides the event itself. */
-export interface WriteFacts {
+export interface WriteEffects {
   /** The job that carries the change to the provider. */
   jobId: string;
   /** The planned reminder of each notification. */
@@ -52,7 +52,7 @@ export function toEventQuery(query: ListEventsQuery): EventQuery {
 }
 
 /** An event as the API shows it; with `facts` also the results of a write. */
-export function toEventView(event: EventRecord, facts?: WriteFacts): EventView {
+export function toEventView(event: EventRecord, facts?: WriteEffects): EventView {
   return {
     id: event.id,
     object: 'event',
@@ -106,7 +106,7 @@ function ownerOf({ organizerEmail, organizerName }: EventRecord): string {
 
 function toNotificationViews(
   { notifications }: EventRecord,
-  facts?: WriteFacts,
+  facts?: WriteEffects,
 ): NotificationView[] {
   const plans = new Map(facts?.planned.map((planned) => [planned.notificationId, planned]));
   return notifications.map((notification) => {

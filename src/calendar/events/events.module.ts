@@ -9,7 +9,7 @@ import { ProvidersModule } from '../../providers/providers.module.ts';
 import { EventIcsController } from './event-ics.controller.ts';
 import { EventIcsService } from './event-ics.service.ts';
 import { EventFollowUp } from './event-follow-up.ts';
-import { EventProviderWrites } from './event-provider-writes.ts';
+import { EventWriteHandlers } from './event-write-handlers.ts';
 import { EventsOfCalendar } from './events-of-calendar.ts';
 import { EventsController } from './events.controller.ts';
 import { EventsService } from './events.service.ts';
@@ -26,6 +26,6 @@ import { EventsService } from './events.service.ts';
   ],
   // `to-ics` must be registered before the route with `:id`.
   controllers: [EventIcsController, EventsController],
-  providers: [EventIcsService, EventsService, EventFollowUp, EventProviderWrites, EventsOfCalendar],
+  providers: [EventIcsService, EventsService, EventFollowUp, EventWriteHandlers, EventsOfCalendar],
 })
 export class EventsModule {}

@@ -27,16 +27,16 @@ import {
   refitInstances,
 } from '../event-store/changed-instances.ts';
 import { eventFields } from '../event-store/event-record.ts';
-import { type ChangeToFollowUp, EventFollowUp, type FollowedUpEvent } from './event-follow-up.ts';
+import { type ChangeToFollowUp, EventFollowUp, type EventWriteResult } from './event-follow-up.ts';
 import { Event } from '../event-store/event.entity.ts';
 import { CancelledEventError, EventInReadOnlyCalendarError } from '../event-store/events.errors.ts';
 import {
-  type HeldEvent,
-  type HeldInstance,
-  holdCalendar,
-  holdEvent,
+  type LockedEvent,
+  type LockedInstance,
+  lockCalendarById,
+  lockEvent,
   zoneOf,
-} from '../event-store/held-events.ts';
+} from '../event-store/locked-events.ts';
 import { assertNotificationsAllowed, type NotificationRights } from './notification-rules.ts';
 import { boundsOf } from '../event-store/when.ts';
 
@@ -79,13 +79,13 @@ export class EventsService {
     account: AccountPrincipal,
     input: NewEvent,
     options: WriteOptions,
-  ): Promise<FollowedUpEvent> {
+  ): Promise<EventWriteResult> {
     this.invitations.assertAllowed(account, options);
     this.connectors.requireCalendar(account.provider);
     await this.conferencing.accept(account.applicationId, input.conferencing, account.accountId);
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
-      const calendar = await holdCalendar(em, account.accountId, input.calendarId);
+      const calendar = await lockCalendarById(em, account.accountId, input.calendarId);
       if (!calendar)
         throw new InvalidInputError(
           `calendar_id: Couldn't find calendar ${input.calendarId.slice(0, 100)}`,
@@ -130,13 +130,13 @@ export class EventsService {
     id: string,
     input: EventUpdate,
     options: WriteOptions,
-  ): Promise<FollowedUpEvent> {
+  ): Promise<EventWriteResult> {
     this.invitations.assertAllowed(account, options);
     this.connectors.requireCalendar(account.provider);
     await this.conferencing.accept(account.applicationId, input.conferencing);
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
-      const locked = await holdEvent(em, account.accountId, id);
+      const locked = await lockEvent(em, account.accountId, id);
       if (input.calendarId !== undefined && input.calendarId !== locked.calendar.id)
         throw new InvalidInputError('calendar_id: an event cannot be moved to another calendar');
       return 'instance' in locked
@@ -148,10 +148,10 @@ export class EventsService {
   async #change(
     em: EntityManager,
     account: AccountPrincipal,
-    { event, calendar }: HeldEvent,
+    { event, calendar }: LockedEvent,
     { input, notifyParticipants: notify }: WantedUpdate,
     at: Date,
-  ): Promise<FollowedUpEvent> {
+  ): Promise<EventWriteResult> {
     if (event.status === 'cancelled') throw new CancelledEventError();
     const before = eventFields(event);
     const after = applyInput(before, input, zoneOf(calendar));
@@ -192,10 +192,10 @@ export class EventsService {
   async #changeInstance(
     em: EntityManager,
     account: AccountPrincipal,
-    { series, instance, calendar }: HeldInstance,
+    { series, instance, calendar }: LockedInstance,
     { input, notifyParticipants: notify }: WantedUpdate,
     at: Date,
-  ): Promise<FollowedUpEvent> {
+  ): Promise<EventWriteResult> {
     assertInstanceInput(input);
     const zone = series.recurrence?.timezone;
     const described = { ...instance, when: inZoneOf(instance.when, instance.when, zone) };
@@ -229,7 +229,7 @@ export class EventsService {
     this.invitations.assertAllowed(account, options);
     const at = this.clock.now();
     const { jobId } = await this.em.transactional(async (em) => {
-      const locked = await holdEvent(em, account.accountId, id);
+      const locked = await lockEvent(em, account.accountId, id);
       return 'instance' in locked
         ? this.#cancelInstance(em, account, locked, options, at)
         : this.#cancel(em, account, locked, options, at);
@@ -245,10 +245,10 @@ export class EventsService {
   async #cancel(
     em: EntityManager,
     account: AccountPrincipal,
-    { event }: HeldEvent,
+    { event }: LockedEvent,
     { notifyParticipants: notify }: WriteOptions,
     at: Date,
-  ): Promise<FollowedUpEvent> {
+  ): Promise<EventWriteResult> {
     const change = event.status === 'cancelled' ? null : 'deleted';
     const before = eventFields(event);
     em.assign(event, { status: 'cancelled', version: event.version + 1, updatedAt: at });
@@ -262,10 +262,10 @@ export class EventsService {
   #cancelInstance(
     em: EntityManager,
     account: AccountPrincipal,
-    { series, instance }: HeldInstance,
+    { series, instance }: LockedInstance,
     { notifyParticipants: notify }: WriteOptions,
     at: Date,
-  ): Promise<FollowedUpEvent> {
+  ): Promise<EventWriteResult> {
     const before = eventFields(instance);
     const fields = { ...before, status: 'cancelled' as const };
     const event = createInstance(em, series, instance, fields, at);

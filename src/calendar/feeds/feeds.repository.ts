@@ -9,7 +9,7 @@ import {
 } from '../event-store/ics/ics-rows.ts';
 
 /** A calendar with the properties its feed shows. */
-export interface FedCalendar {
+export interface FeedCalendar {
   calendarId: string;
   accountId: string;
   name: string;
@@ -20,7 +20,7 @@ export interface FedCalendar {
 }
 
 /** Start position of a page: behind this event. */
-export interface FeedPlace {
+export interface FeedPosition {
   startsAt: Date;
   id: string;
 }
@@ -32,7 +32,7 @@ export interface FeedPage {
   events: IcsRow[];
   instances: Map<string, IcsRow[]>;
   /** Position of the next page; `null` if there are no more events. */
-  next: FeedPlace | null;
+  next: FeedPosition | null;
 }
 
 const PAGE = 200;
@@ -80,15 +80,15 @@ export class FeedsRepository {
   }
 
   /** The calendar with this hash of the secret; `undefined` if there is none. */
-  async open(hash: Buffer): Promise<FedCalendar | undefined> {
-    return (await this.database.query<FedCalendar>(OPEN, [hash]))[0];
+  async open(hash: Buffer): Promise<FeedCalendar | undefined> {
+    return (await this.database.query<FeedCalendar>(OPEN, [hash]))[0];
   }
 
   /** A page of series and of events that end at or after `since`. */
   async page(
-    { calendarId, accountId }: FedCalendar,
+    { calendarId, accountId }: FeedCalendar,
     since: Date,
-    after: FeedPlace | null,
+    after: FeedPosition | null,
   ): Promise<FeedPage> {
     const events = await this.database.query<IcsRow>(EVENTS, [
       calendarId,

@@ -12,7 +12,7 @@ import { WindowedCounts } from '../../platform/base/concurrency/windowed-counts.
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { icsEventsOf, type IcsRow } from '../event-store/ics/ics-rows.ts';
 import { IcsWriter } from '../event-store/ics/ics-writer.ts';
-import { type FedCalendar, type FeedPlace, FeedsRepository } from './feeds.repository.ts';
+import { type FeedCalendar, type FeedPosition, FeedsRepository } from './feeds.repository.ts';
 
 /** A calendar file that is ready to be read. */
 export interface OpenFeed {
@@ -120,7 +120,7 @@ export class Feeds {
     return { etag: `W/"${tag}"`, pieces: () => this.#pieces(calendar, since) };
   }
 
-  async *#pieces(calendar: FedCalendar, since: Date): AsyncGenerator<string> {
+  async *#pieces(calendar: FeedCalendar, since: Date): AsyncGenerator<string> {
     const { name, description, timezone } = calendar;
     const writer = new IcsWriter({
       method: 'PUBLISH',
@@ -131,7 +131,7 @@ export class Feeds {
       },
     });
     yield writer.begin();
-    let after: FeedPlace | null = null;
+    let after: FeedPosition | null = null;
     for (let count = 0; count < MOST_EVENTS;) {
       const page = await this.repository.page(calendar, since, after);
       yield page.events

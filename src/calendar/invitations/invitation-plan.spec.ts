@@ -1,5 +1,10 @@
 import type { Participant } from '../event-store/event-values.ts';
-import { askedAnew, type EventChange, planInvitations, raisesSequence } from './invitation-plan.ts';
+import {
+  resetResponses,
+  type EventChange,
+  planInvitations,
+  raisesSequence,
+} from './invitation-plan.ts';
 
 const OWN = 'ada@example.test';
 const person = (email: string, more: Partial<Participant> = {}): Participant => ({
@@ -68,15 +73,19 @@ describe('responses to a meeting whose time changes', () => {
   const moved = { when: { object: 'date', date: '2030-01-01' } } as const;
 
   it('are reset, except that of the account itself', () => {
-    expect(askedAnew(before, { ...before, ...moved }, OWN)).toEqual([person(OWN, yes), BO, CY]);
+    expect(resetResponses(before, { ...before, ...moved }, OWN)).toEqual([
+      person(OWN, yes),
+      BO,
+      CY,
+    ]);
   });
 
   it('stay if the change itself sets them', () => {
     const participants = [BO, person(CY.email, yes)];
-    expect(askedAnew(before, event({ ...moved, participants }), OWN)).toEqual(participants);
+    expect(resetResponses(before, event({ ...moved, participants }), OWN)).toEqual(participants);
   });
 
   it('stay if only other fields change', () => {
-    expect(askedAnew(before, { ...before, title: 'Retro' }, OWN)).toBe(before.participants);
+    expect(resetResponses(before, { ...before, title: 'Retro' }, OWN)).toBe(before.participants);
   });
 });

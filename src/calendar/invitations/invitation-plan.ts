@@ -80,7 +80,7 @@ export function planInvitations(change: EventChange, own: string): PlannedInvita
  * account's own.
  * @param own address of the account
  */
-export function askedAnew(before: Known, after: Known, own: string): Participant[] {
+export function resetResponses(before: Known, after: Known, own: string): Participant[] {
   if (!differs(before, after, ['when', 'recurrence'])) return after.participants;
   return after.participants.map((one) => {
     const then = before.participants.find(({ email }) => email === one.email);

@@ -1,11 +1,11 @@
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { JobState } from '../../platform/job-statuses/job-status.ts';
 import { METHODS } from './invitation-plan.ts';
-import type { InvitationFate } from './invitations.repository.ts';
+import type { InvitationResult } from './invitations.repository.ts';
 import type { InvitationView } from './invitations.schema.ts';
 
 /** Status for this recipient. A mail with several recipients may have reached only some of them. */
-function statusOf(result: InvitationFate): { status: JobState; reason: string | null } {
+function statusOf(result: InvitationResult): { status: JobState; reason: string | null } {
   if (result.skipped) return { status: 'cancelled', reason: result.skipped };
   const refusal = result.refused?.find(
     ({ email }) => email.toLowerCase() === result.email.toLowerCase(),
@@ -15,7 +15,7 @@ function statusOf(result: InvitationFate): { status: JobState; reason: string | 
   return { status: result.jobStatus, reason: result.jobReason };
 }
 
-export function toInvitationView(result: InvitationFate): InvitationView {
+export function toInvitationView(result: InvitationResult): InvitationView {
   return {
     object: 'invitation',
     email: result.email,

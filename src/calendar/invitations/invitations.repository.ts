@@ -3,7 +3,7 @@ import type { Page } from '../../platform/database/listing.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import type { JobState } from '../../platform/job-statuses/job-status.ts';
-import { openProviderJobs } from '../../accounts/provider-writes/provider-jobs.ts';
+import { openProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
 import type { InvitationKind } from './invitation-plan.ts';
@@ -43,7 +43,7 @@ export interface WaitingInvitation {
 }
 
 /** Result of one recipient's message. */
-export interface InvitationFate {
+export interface InvitationResult {
   id: string;
   email: string;
   name: string;
@@ -119,7 +119,7 @@ export class InvitationsRepository {
       JSON.stringify(content),
       at,
     ]);
-    await openProviderJobs(
+    await openProviderWrites(
       sql,
       rows.map(({ id }) => ({
         id,
@@ -148,7 +148,7 @@ export class InvitationsRepository {
   }
 
   /** Latest first. */
-  list(accountId: string, eventId: string, { limit, offset }: Page): Promise<InvitationFate[]> {
-    return this.database.query<InvitationFate>(LIST, [accountId, eventId, limit, offset]);
+  list(accountId: string, eventId: string, { limit, offset }: Page): Promise<InvitationResult[]> {
+    return this.database.query<InvitationResult>(LIST, [accountId, eventId, limit, offset]);
   }
 }

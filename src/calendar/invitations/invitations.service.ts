@@ -14,13 +14,13 @@ import { EventReader } from '../event-store/event-reader.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
 import {
-  askedAnew,
+  resetResponses,
   planInvitations,
   type PlannedInvitations,
   raisesSequence,
 } from './invitation-plan.ts';
 import {
-  type InvitationFate,
+  type InvitationResult,
   InvitationsRepository,
   type NewInvitation,
 } from './invitations.repository.ts';
@@ -84,7 +84,7 @@ export class Invitations {
     }: { before: EventFields; after: EventFields; notify: boolean | undefined },
   ): Participant[] {
     return notify && isOwn(account, organizerEmail)
-      ? askedAnew(before, after, account.email)
+      ? resetResponses(before, after, account.email)
       : after.participants;
   }
 
@@ -121,7 +121,7 @@ export class Invitations {
    * The messages to participants of an event with their status, latest first.
    * @throws {NotFoundError}
    */
-  async list(accountId: string, eventId: string, page: Page): Promise<InvitationFate[]> {
+  async list(accountId: string, eventId: string, page: Page): Promise<InvitationResult[]> {
     const event = await this.events.get(accountId, eventId);
     return isId(event.id) ? this.repository.list(accountId, event.id, page) : [];
   }

@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/database/sql.ts';
-import { moveReminders } from './reminder-moves.ts';
+import { transitionReminders } from './reminder-transitions.ts';
 
 const PICK = `
   select id from reminder
@@ -24,7 +24,7 @@ export async function cancelScheduledReminders(
   for (let last = FIRST_ID; ;) {
     const rows = await database.query<{ id: string }>(PICK, [last, dueBefore, BATCH]);
     const moved = await database.transaction((sql) =>
-      moveReminders(
+      transitionReminders(
         sql,
         rows.map(({ id }) => ({ id, to: 'cancelled', reason })),
         at,

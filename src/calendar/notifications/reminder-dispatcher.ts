@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { INTERNAL_REASON, internalReason } from '../../platform/base/errors/internal-reason.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type {
-  ClaimedJob, Dispatcher, Lease, Outcome, QueueTable, Settled,
+  ClaimedRow, Dispatcher, Lease, Outcome, QueueTable, Settled,
 } from '../../platform/work/dispatcher.ts'; // prettier-ignore
 import type { Sql } from '../../platform/database/sql.ts';
 import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
@@ -14,10 +14,10 @@ import type { DueReminder, ReminderSender } from './due-reminder.ts';
 import { EmailReminderSender } from './email-sender.ts';
 import {
   lockReminders,
-  moveReminders,
+  transitionReminders,
   noteFailedAttempts,
   requeueDropped,
-} from './reminder-moves.ts';
+} from './reminder-transitions.ts';
 import { decideReminder, type ReminderDecision, type ReminderDelivery } from './reminder-policy.ts';
 import type { ReminderType } from './reminder-status.ts';
 import { type FoundReminder, ReminderRepository } from './reminder.repository.ts';
@@ -62,7 +62,7 @@ const DROPPED: ReminderOutcome = { next: { kind: 'done' }, result: { kind: 'drop
  * once, and sets the next state according to the policy.
  */
 @Injectable()
-export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult> {
+export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult> {
   readonly table: QueueTable = {
     queue: 'reminder',
     table: 'reminder_job',
@@ -73,7 +73,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
   };
   readonly slots = SLOTS;
   readonly claimEveryMs = CLAIM_EVERY_MS;
-  readonly mostUnbegun = MOST_UNBEGUN;
+  readonly mostBeforeHandOff = MOST_UNBEGUN;
   readonly #senders: Readonly<Record<ReminderType, ReminderSender>>;
 
   constructor(
@@ -86,7 +86,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     this.#senders = { email, sms, webhook };
   }
 
-  async run(job: ClaimedJob, lease: Lease): Promise<ReminderOutcome | null> {
+  async run(job: ClaimedRow, lease: Lease): Promise<ReminderOutcome | null> {
     const due = await this.reminders.findDue(job.id, job.gateId);
     if (!due) return DROPPED;
     const { reminder, account } = due;
@@ -118,7 +118,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
   }
 
   /** The queue engine has already logged the error. */
-  onError(job: ClaimedJob): ReminderOutcome {
+  onError(job: ClaimedRow): ReminderOutcome {
     // The outcome is unknown, and the reminder is not loaded here. The next run checks the reminder
     // again.
     const reason = INTERNAL_REASON;
@@ -138,7 +138,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
     });
   }
 
-  async record(sql: Sql, settled: readonly Settled<ClaimedJob, ReminderResult>[]): Promise<void> {
+  async record(sql: Sql, settled: readonly Settled<ClaimedRow, ReminderResult>[]): Promise<void> {
     const now = this.clock.now();
     const of = <K extends ReminderResult['kind']>(...kinds: K[]) =>
       settled.flatMap(({ job, result }) =>
@@ -154,7 +154,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
       refused === null ? [] : [{ accountId: job.gateId, reason, settingsSealed: refused }],
     );
     await markGrantsInvalid(sql, refusals, now);
-    await moveReminders(
+    await transitionReminders(
       sql,
       of('sent', 'failed', 'skipped').map(({ job, result }) => ({
         id: job.id,
@@ -184,7 +184,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
    * in that case the reminder becomes `sent`.
    */
   async #settleUnwanted(
-    job: ClaimedJob,
+    job: ClaimedRow,
     { reminder, account }: FoundReminder,
     lease: Lease,
   ): Promise<ReminderOutcome> {
@@ -194,7 +194,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedJob, ReminderResult
   }
 
   #decide(
-    job: ClaimedJob,
+    job: ClaimedRow,
     expiresAt: Date,
     delivery: ReminderDelivery,
     { settingsSealed }: ConnectedAccount,
@@ -234,7 +234,7 @@ function done(result: ReminderResult): ReminderOutcome {
  * sent again.
  */
 async function lookUp(
-  job: ClaimedJob,
+  job: ClaimedRow,
   sender: ReminderSender,
   reminder: DueReminder,
   account: ConnectedAccount,

@@ -71,7 +71,7 @@ export interface ExistingReminder {
 }
 
 /** A status change of an existing reminder. */
-export interface PlannedMove {
+export interface PlannedTransition {
   id: string;
   to: ReminderStatus;
   reason: string | null;
@@ -79,11 +79,11 @@ export interface PlannedMove {
 
 /** The writes that bring the reminders of an event up to date. */
 export interface ReminderChanges {
-  moves: PlannedMove[];
+  moves: PlannedTransition[];
   /** Existing rows whose recipient, name or time may have changed. */
   rewrites: (DesiredReminder & { id: string })[];
   inserts: (DesiredReminder & { status: 'scheduled' | 'skipped'; reason: string | null })[];
-  fates: PlannedReminder[];
+  outcomes: PlannedReminder[];
 }
 
 /** A reminder planned up to this long after its due time is still sent, at once. */
@@ -223,7 +223,7 @@ export function planChanges(
   existing: readonly ExistingReminder[],
   at: Date,
 ): ReminderChanges {
-  const changes: ReminderChanges = { moves: [], rewrites: [], inserts: [], fates: [] };
+  const changes: ReminderChanges = { moves: [], rewrites: [], inserts: [], outcomes: [] };
   const byKey = new Map(existing.map((reminder) => [keyOf(reminder), reminder]));
   const desired = desiredReminders(event, at);
   const wanted = new Set(desired.map(keyOf));
@@ -245,7 +245,7 @@ export function planChanges(
     if (!moved.has(row.id))
       changes.moves.push({ id: row.id, to: 'cancelled', reason: cancelReason(row, event) });
   }
-  changes.fates = event.notifications.map((notification) =>
+  changes.outcomes = event.notifications.map((notification) =>
     outcomeOf(notification, event, fates.get(notification.id) ?? []),
   );
   return changes;

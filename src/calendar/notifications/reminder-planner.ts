@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import { moveReminders } from './reminder-moves.ts';
+import { transitionReminders } from './reminder-transitions.ts';
 import {
   contentOf,
   type DesiredReminder,
@@ -139,7 +139,7 @@ export class ReminderPlanner {
   ) {
     const rows = await sql.query<{ id: string }>(CANCEL_EVENTS, [accountId, eventIds]);
     const moves = rows.map(({ id }) => ({ id, to: 'cancelled', reason }) as const);
-    await moveReminders(sql, moves, at);
+    await transitionReminders(sql, moves, at);
   }
 
   /** @returns what is planned for the notifications of each event */
@@ -155,9 +155,9 @@ export class ReminderPlanner {
       changes: planChanges(event, existing.get(event.eventId) ?? [], at),
     }));
     const moves = plans.flatMap(({ changes }) => changes.moves);
-    await moveReminders(sql, moves, at);
+    await transitionReminders(sql, moves, at);
     await this.#write(sql, accountId, plans, at);
-    return plans.map(({ changes }) => changes.fates);
+    return plans.map(({ changes }) => changes.outcomes);
   }
 
   async #read(

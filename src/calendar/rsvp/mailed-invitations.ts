@@ -3,17 +3,17 @@ import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
-import { openProviderJobs } from '../../accounts/provider-writes/provider-jobs.ts';
+import { openProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
 import { type ChangeVerb, objectChange } from '../../platform/changes/object-change.ts';
 import { type ChangedEvent, eventChange } from '../event-store/event-changes.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
-import { takeReply } from './mailed-reply.ts';
-import { MeetingBook, type MeetingChanges } from './meeting-book.ts';
-import { follow, type InvitingMail, senderOf } from './meeting.ts';
+import { applyReply } from './mailed-reply.ts';
+import { MeetingBatch, type MeetingChanges } from './meeting-batch.ts';
+import { applyMail, type InvitingMail, senderOf } from './meeting.ts';
 import { emailedCalendar } from '../calendars/emailed-calendar.ts';
 import * as mailed from '../event-store/mailed-events.ts';
-import { holdStates, storeStates } from './meeting-states.sql.ts';
+import { lockStates, storeStates } from './meeting-states.sql.ts';
 
 /** The fields of a newly mirrored message that matter for invitations. */
 export interface MirroredMail {
@@ -66,7 +66,7 @@ export class MailedInvitations {
    * @returns change log records for what has changed
    * @throws the driver's error if the database is unavailable or overloaded
    */
-  async take(
+  async applyBatch(
     sql: Sql,
     owner: MailOwner,
     added: readonly MirroredMail[],
@@ -95,18 +95,19 @@ export class MailedInvitations {
     const { accountId } = owner.account;
     const own = owner.account.email.toLowerCase();
     const uids = [...new Set(mails.map(({ message }) => message.uid))];
-    const events = await mailed.holdMailedEvents(sql, accountId, uids, uids.filter(isId));
-    const keys = [...new Set(mails.flatMap(({ message }) => MeetingBook.keysOf(own, message)))];
-    const states = await holdStates(sql, accountId, keys);
-    const batch = new MeetingBook(own, events, states);
+    const events = await mailed.lockMailedEvents(sql, accountId, uids, uids.filter(isId));
+    const keys = [...new Set(mails.flatMap(({ message }) => MeetingBatch.keysOf(own, message)))];
+    const states = await lockStates(sql, accountId, keys);
+    const batch = new MeetingBatch(own, events, states);
     for (const { mail, message, isNews } of mails) {
-      if (message.method === 'reply') takeReply(batch, mail, message, isNews);
-      else for (const meeting of batch.meetingsOf(message, isNews)) follow(meeting, mail, message);
+      if (message.method === 'reply') applyReply(batch, mail, message, isNews);
+      else
+        for (const meeting of batch.meetingsOf(message, isNews)) applyMail(meeting, mail, message);
     }
     return this.#write(sql, owner, batch);
   }
 
-  async #write(sql: Sql, owner: MailOwner, batch: MeetingBook): Promise<ChangeRecord[]> {
+  async #write(sql: Sql, owner: MailOwner, batch: MeetingBatch): Promise<ChangeRecord[]> {
     const { account, at } = owner;
     const { accountId } = account;
     const { created, changed, links, removed, answered } = batch.changes();
@@ -167,7 +168,7 @@ export class MailedInvitations {
       };
       await this.planner.plan(sql, plan, at);
     }
-    await openProviderJobs(
+    await openProviderWrites(
       sql,
       answered.map(({ event: { id: objectId } }) => {
         return { id: newId(), accountId, action: 'update_event', object: 'event', objectId, at };

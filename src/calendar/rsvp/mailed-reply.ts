@@ -1,5 +1,5 @@
 import type { ItipMessage } from '../../formats/ical/itip.ts';
-import type { MeetingBook } from './meeting-book.ts';
+import type { MeetingBatch } from './meeting-batch.ts';
 import { type InvitingMail, storedText } from './meeting.ts';
 import { compareRevisions } from '../../formats/ical/revisions.ts';
 
@@ -11,7 +11,7 @@ const LONGEST_NAME = 998;
  * sender's own answer counts. Nothing changes if the sender was not invited, if the mail contains
  * no answer, or if a later answer is known.
  */
-export function takeReply(batch: MeetingBook, { sender }: InvitingMail, message: ItipMessage, isNews: boolean): void {
+export function applyReply(batch: MeetingBatch, { sender }: InvitingMail, message: ItipMessage, isNews: boolean): void {
   if (sender === null) return;
   for (const received of message.events) {
     const answer = received.participants.find(({ email }) => email === sender);

@@ -4,7 +4,7 @@ import type { Sql } from '../../platform/database/sql.ts';
 
 /** Deletes the meeting states of an account together with its mirror. */
 export const MEETINGS_OF_ACCOUNT: AccountListener = {
-  mirrored: ['delete from meeting_state where account_id = $1'],
+  mirrorDeletions: ['delete from meeting_state where account_id = $1'],
 };
 
 /** A row of `MeetingState`. */
@@ -37,7 +37,7 @@ const STORE = `
  * The stored states of these meetings. Their rows stay locked until the transaction ends. Lock the
  * events first.
  */
-export function holdStates(
+export function lockStates(
   sql: Sql,
   accountId: string,
   keys: readonly string[],
@@ -60,7 +60,7 @@ const NOTE_REPLY = `
   update meeting_state set reply_job_id = $3 where event_id = $1 and account_id = $2`;
 
 /** Stores the id of the job that sends the account's answer to the organizer. */
-export async function noteReply(
+export async function storeReplyJob(
   sql: Sql,
   accountId: string,
   eventId: string,

@@ -12,7 +12,7 @@ import {
   compareRevisions,
   type Revision,
   type SeenReplies,
-  standingOf,
+  precedenceOf,
 } from '../../formats/ical/revisions.ts';
 
 /*
@@ -71,7 +71,7 @@ const MOST_RULES = 500;
  * Applies a REQUEST, ADD or CANCEL to a meeting. Revisions older than the stored one change
  * nothing. Mail from senders who may not change the meeting changes nothing either (ADR 0044).
  */
-export function follow(
+export function applyMail(
   meeting: Meeting,
   mail: InvitingMail,
   { method, events }: ItipMessage,
@@ -83,7 +83,7 @@ export function follow(
     sender: known[0].sender,
     trusted: known.some(({ trusted }) => trusted),
   };
-  const standing = standingOf(source, first ?? null);
+  const standing = precedenceOf(source, first ?? null);
   if (standing === 'ignored') return;
   const update: MailUpdate = {
     meeting,

@@ -12,16 +12,16 @@ import { CancelledEventError } from '../event-store/events.errors.ts';
 import { EventReader } from '../event-store/event-reader.ts';
 import { Invitations } from '../invitations/invitations.service.ts';
 import { SchedulingMails } from '../invitations/scheduling-mails.ts';
-import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
+import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import { fieldsOf } from '../event-store/event-plan.ts';
-import { instanceKeyOf } from './meeting-book.ts';
+import { instanceKeyOf } from './meeting-batch.ts';
 import * as mailed from '../event-store/mailed-events.ts';
 import type { StoredEvent } from '../event-store/mailed-events.ts';
 import {
   hasFailed,
-  holdStates,
-  noteReply,
+  lockStates,
+  storeReplyJob,
   type StoredState,
   storeStates,
 } from './meeting-states.sql.ts';
@@ -125,7 +125,7 @@ export class RsvpService {
   /** Locks the event. An instance without a row gets one, because it is answered on its own. */
   async #lock(sql: Sql, accountId: string, known: EventRecord, at: Date): Promise<StoredEvent> {
     const rowId = isId(known.id) ? known.id : (known.masterEventId ?? '');
-    const [locked] = await mailed.holdMailedEvents(sql, accountId, [], [rowId]);
+    const [locked] = await mailed.lockMailedEvents(sql, accountId, [], [rowId]);
     if (!locked) throw new NotFoundError('event', known.id);
     if (locked.id === known.id) return locked;
     if (locked.messageId === null) throw new NoInvitationError();
@@ -153,7 +153,7 @@ export class RsvpService {
     const organizer = { email: organizerEmail, name: series.organizerName };
     const instance = instanceKeyOf(event);
     await mailed.insertMailedEvents(sql, accountId, series.calendarId, [{ uid: icalUid, organizer, event }], at);
-    const [state] = await holdStates(sql, accountId, [meetingKey(icalUid, organizerEmail)]);
+    const [state] = await lockStates(sql, accountId, [meetingKey(icalUid, organizerEmail)]);
     if (state) await storeStates(sql, accountId, [{ ...state, instance, eventId: event.id, replies: {} }]);
     return { ...series, ...event, notifications: [], metadata: {} };
   } // prettier-ignore
@@ -175,7 +175,7 @@ export class RsvpService {
     if (!before) throw new NotInvitedError(account.email);
     const kept = before.status === status ? before.comment : null;
     const attendee = { ...before, status, comment: comment === undefined ? kept : comment || null };
-    const states = await holdStates(sql, account.accountId, [meetingKey(icalUid, organizerEmail)]);
+    const states = await lockStates(sql, account.accountId, [meetingKey(icalUid, organizerEmail)]);
     const state =
       states.find(({ instance }) => instance === instanceKeyOf(event)) ??
       states.find(({ instance }) => instance === '') ??
@@ -202,7 +202,7 @@ export class RsvpService {
     const writeId = event.emailed ? null : newId();
     if (writeId !== null) {
       const job = { id: writeId, accountId, action: 'update_event', object: 'event', objectId: event.id, at } as const;
-      await openProviderJob(sql, job);
+      await openProviderWrite(sql, job);
     }
     const dedupe = `event:${event.id}:updated:${newId()}`;
     await recordChanges(sql, [eventChange({ ...account, at }, event, 'updated', dedupe)]);
@@ -235,7 +235,7 @@ export class RsvpService {
     };
     const content = { to: [organizer], words: replyWords(reply), method: 'REPLY', ics: replyFile(reply) };
     await this.mails.accept(sql, [await this.mails.compose({ ...content, id, account, at })]);
-    await noteReply(sql, account.accountId, event.id, id);
+    await storeReplyJob(sql, account.accountId, event.id, id);
     return id;
   } // prettier-ignore
 }

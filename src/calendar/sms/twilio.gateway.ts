@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type {
-  EgressAnswer,
+  EgressResponse,
   EgressClient,
   EgressRequest,
 } from '../../platform/egress/egress-client.ts';
@@ -99,7 +99,7 @@ export class TwilioSmsGateway extends SmsGateway {
     );
   }
 
-  async #ask(url: string, request: EgressRequest, signal: AbortSignal): Promise<EgressAnswer> {
+  async #ask(url: string, request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> {
     const headers = {
       ...request.headers,
       authorization: this.#authorization,
@@ -123,7 +123,7 @@ export class TwilioSmsGateway extends SmsGateway {
 }
 
 /** @returns `null` if the body does not have the expected form */
-function parsed<T>({ body }: EgressAnswer, schema: z.ZodType<T>): T | null {
+function parsed<T>({ body }: EgressResponse, schema: z.ZodType<T>): T | null {
   try {
     return schema.parse(JSON.parse(body.toString()));
   } catch {

@@ -1,6 +1,6 @@
 import { readItip } from './itip.ts';
 import { senderOf } from '../../calendar/rsvp/meeting.ts';
-import { compareRevisions, standingOf } from './revisions.ts';
+import { compareRevisions, precedenceOf } from './revisions.ts';
 
 const file = (method: string, lines: readonly string[], more: readonly string[] = []) =>
   ['BEGIN:VCALENDAR', `METHOD:${method}`, ...more, 'BEGIN:VEVENT', ...lines, 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n'); // prettier-ignore
@@ -120,7 +120,7 @@ describe('readItip', () => {
   });
 });
 
-describe('standingOf', () => {
+describe('precedenceOf', () => {
   const organizer = 'zoe@x.test';
   it.each([
     ['the first mail, from any sender', 'eve@x.test', null, 'outranks'],
@@ -146,7 +146,7 @@ describe('standingOf', () => {
     ],
     ['an unknown sender', null, { sender: null, trusted: false }, 'ignored'],
   ] as const)('of %s', (_, sender, known, standing) => {
-    expect(standingOf({ sender, organizer }, known)).toBe(standing);
+    expect(precedenceOf({ sender, organizer }, known)).toBe(standing);
   });
 });
 

@@ -24,7 +24,7 @@ export function meetingKey(uid: string, organizer: string): string {
 }
 
 /** What earlier mails have established about a meeting. */
-export interface KnownSource {
+export interface EarlierSource {
   /** Sender of the last accepted mail. */
   sender: string | null;
   /** True if that sender was the organizer. */
@@ -32,7 +32,7 @@ export interface KnownSource {
 }
 
 /** A mail about a meeting. */
-export interface Source {
+export interface SchedulingSource {
   /**
    * The address in From; `null` if there are several, or if the receiving server found the address
    * to be forged.
@@ -48,9 +48,9 @@ export interface Source {
  * @param known `null` if this is the first mail about the meeting
  * @returns `outranks`: accept any revision; `compares`: accept if not older; `ignored`: reject
  */
-export function standingOf(
-  { sender, organizer }: Source,
-  known: KnownSource | null,
+export function precedenceOf(
+  { sender, organizer }: SchedulingSource,
+  known: EarlierSource | null,
 ): 'outranks' | 'compares' | 'ignored' {
   if (known === null) return 'outranks';
   if (sender === organizer) return known.trusted ? 'compares' : 'outranks';

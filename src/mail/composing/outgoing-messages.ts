@@ -106,7 +106,7 @@ export class OutgoingMessages {
   }
 
   /**
-   * Composes a message, which reads its attachments. Call it within `MessageTurns.run`.
+   * Composes a message, which reads its attachments. Call it within `ComposingSlots.run`.
    * @throws {DomainError} 413 if the attachments are larger than announced, 503 if one is
    *   currently unavailable
    */
@@ -148,7 +148,7 @@ export class OutgoingMessages {
   async storeAlongside(sql: Sql, accountId: string, { alongside }: ComposedMessage): Promise<void> {
     if (!alongside) return;
     const { tracking, uploads } = alongside;
-    if (uploads.length > 0) await this.attachments.hold(sql, { accountId }, uploads);
+    if (uploads.length > 0) await this.attachments.lockUploads(sql, { accountId }, uploads);
     if (tracking) await this.tracker.store(sql, tracking);
   }
 }

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { FilesModule } from '../files/files.module.ts';
-import { MessageTurns } from './message-turns.ts';
+import { ComposingSlots } from './composing-slots.ts';
 import { TrackingModule } from '../tracking/tracking.module.ts';
 import { OutgoingMessages } from './outgoing-messages.ts';
 import { ReplyTargets } from './reply-targets.ts';
@@ -10,7 +10,7 @@ import { ReplyTargets } from './reply-targets.ts';
  */
 @Module({
   imports: [FilesModule, TrackingModule],
-  providers: [MessageTurns, OutgoingMessages, ReplyTargets],
-  exports: [MessageTurns, OutgoingMessages, ReplyTargets],
+  providers: [ComposingSlots, OutgoingMessages, ReplyTargets],
+  exports: [ComposingSlots, OutgoingMessages, ReplyTargets],
 })
 export class OutgoingModule {}

@@ -77,7 +77,7 @@ export class ReplyTargets {
    * @throws {InvalidInputError} if the message or the thread does not exist, or the message is in
    *   another thread
    */
-  async place(
+  async conversationOf(
     account: Answerer,
     {
       threadId,

@@ -81,7 +81,7 @@ export class DraftFiles {
   ): Promise<Map<string, FileSource>> {
     const known = await this.files.findMany(account, ids, sql);
     const uploads = known.filter(({ messageId }) => messageId === null).map(({ id }) => id);
-    const locked = await this.files.holdUploads(sql, account, uploads);
+    const locked = await this.files.lockUploads(sql, account, uploads);
     return new Map(
       known
         .filter(({ id, messageId }) => messageId !== null || locked.has(id))

@@ -12,9 +12,9 @@ import {
 } from '../../accounts/provider-writes/provider-writes.ts';
 import { amendNextWrite } from '../../accounts/provider-writes/open-writes.ts';
 import type { MailboxPort } from '../../providers/port/connector.ts';
-import { removeMessages, removeTwins } from '../messages/remove-messages.ts';
+import { removeMessages, removeDuplicates } from '../messages/remove-messages.ts';
 import { compose, type ComposedAttachment } from '../../formats/mime/compose.ts';
-import { MessageTurns } from '../composing/message-turns.ts';
+import { ComposingSlots } from '../composing/composing-slots.ts';
 import { changesOfFiles } from '../messages/file-changes.ts';
 import { showDraft, storeDraftProviderId } from '../messages/store-draft.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
@@ -36,7 +36,7 @@ export class DraftWrites implements OnModuleInit {
   constructor(
     private readonly repository: DraftsRepository,
     private readonly files: DraftFiles,
-    private readonly composingSlots: MessageTurns,
+    private readonly composingSlots: ComposingSlots,
     private readonly writes: ProviderWrites,
     private readonly clock: Clock,
   ) {}
@@ -104,7 +104,7 @@ export class DraftWrites implements OnModuleInit {
     return {
       kind: 'written',
       store: async (sql, at) => {
-        await removeTwins(sql, account, write.objectId, ids, at);
+        await removeDuplicates(sql, account, write.objectId, ids, at);
         await removeMessages(sql, account, draft?.deleting ? [draft.id] : [], at);
       },
     };
@@ -151,7 +151,7 @@ async function store(
   // A sync pass may have stored this version, or the previous one, as a message of its own, before
   // we knew its provider id.
   const seen = replaces === null ? [providerId] : [providerId, replaces];
-  await removeTwins(sql, account, id, seen, at);
+  await removeDuplicates(sql, account, id, seen, at);
   const stored = await storeDraftProviderId(
     sql,
     account.accountId,
@@ -186,7 +186,7 @@ async function keepReplaced(
   const [owner] = await sql.query<{ applicationId: string }>(OWNER, [accountId]);
   if (replaces === null || !owner) return;
   if (await handOn(sql, { objectId, jobId }, replaces)) return;
-  await removeTwins(sql, { accountId, ...owner }, objectId, [replaces], at);
+  await removeDuplicates(sql, { accountId, ...owner }, objectId, [replaces], at);
   await storeDraftProviderId(sql, accountId, objectId, replaces, null);
 }
 

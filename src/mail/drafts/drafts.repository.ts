@@ -38,7 +38,7 @@ export class DraftsRepository {
    * Locks a draft until the transaction ends.
    * @returns `undefined` if the draft does not exist or is being deleted
    */
-  async hold(sql: Sql, accountId: string, id: string): Promise<DraftRow | undefined> {
+  async lock(sql: Sql, accountId: string, id: string): Promise<DraftRow | undefined> {
     return (
       await sql.query<DraftRow>(`${FIND} and not m.deleting for update of m`, [accountId, id])
     )[0];

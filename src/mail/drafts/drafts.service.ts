@@ -8,7 +8,7 @@ import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts'
 import type { Listing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
-import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
+import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { MessageListRequest, MessageRecord } from '../messages/message-filter.ts';
 import { MessagesService } from '../messages/messages.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
@@ -138,7 +138,7 @@ export class DraftsService {
   }
 
   async #lock(sql: Sql, account: AccountPrincipal, id: string, version: number): Promise<DraftRow> {
-    const draft = isId(id) ? await this.repository.hold(sql, account.accountId, id) : undefined;
+    const draft = isId(id) ? await this.repository.lock(sql, account.accountId, id) : undefined;
     if (!draft) throw new NotFoundError('draft', id);
     if (draft.version !== version)
       throw new ConflictError(
@@ -194,7 +194,7 @@ export class DraftsService {
     at: Date,
   ): Promise<DraftRow> {
     const { threadId, replyToMessageId: messageId } = change;
-    const reply = await this.replies.place(account, { threadId, messageId }, sql);
+    const reply = await this.replies.conversationOf(account, { threadId, messageId }, sql);
     const own = { email: account.email, name: account.name };
     const subject = change.subject ?? before.subject;
     const messageIdHeader = `<${newId()}.${randomBase36(10)}@${this.config.outbox.mailDomain}>`;
@@ -233,7 +233,7 @@ export class DraftsService {
   ): Promise<string> {
     const id = newId();
     const payload: DraftPayload = { replaces: providerId, messageIdHeader };
-    await openProviderJob(sql, {
+    await openProviderWrite(sql, {
       id,
       accountId,
       action,

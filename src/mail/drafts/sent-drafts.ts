@@ -4,7 +4,7 @@ import type { Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { changesOfFiles } from '../messages/file-changes.ts';
 import { hideDraft } from '../messages/store-draft.ts';
-import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
+import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 
 /** The version of a draft that is sent. */
 export interface DraftVersion {
@@ -25,7 +25,7 @@ const LOCK = `
  * Locks a draft that is about to be sent until the transaction ends.
  * @throws {NotFoundError} @throws {ConflictError} if the draft has another version
  */
-export async function holdDraft(
+export async function lockDraft(
   sql: Sql,
   accountId: string,
   { id, version }: DraftVersion,
@@ -62,7 +62,7 @@ export async function discardSentDrafts(
       object: 'draft',
       objectId: id,
     } as const;
-    await openProviderJob(sql, { ...job, payload, at });
+    await openProviderWrite(sql, { ...job, payload, at });
     await recordChanges(sql, [
       { ...owner, object: 'draft', objectId: id, event: 'delete' },
       ...files,

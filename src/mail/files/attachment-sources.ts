@@ -4,7 +4,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { type FileSource, mediaType } from './file-record.ts';
-import type { FileReader } from './file-sight.ts';
+import type { FileReader } from './visible-files.ts';
 import { refuseTooLarge } from './file-limits.ts';
 import { FilesService } from './files.service.ts';
 
@@ -62,13 +62,13 @@ export class AttachmentSources {
    * @throws {InvalidInputError} names the first upload that was deleted after `resolve` had found
    *   it
    */
-  async hold(
+  async lockUploads(
     sql: Sql,
     account: Pick<AccountPrincipal, 'accountId'>,
     sources: readonly AttachmentSource[],
   ) {
     const uploads = sources.filter(({ isUpload }) => isUpload).map(({ id }) => id);
-    const locked = await this.files.holdUploads(sql, account, uploads);
+    const locked = await this.files.lockUploads(sql, account, uploads);
     const missing = uploads.find((id) => !locked.has(id));
     if (missing !== undefined) throw notFound(missing);
   }

@@ -7,7 +7,7 @@ import { Database, idsOf, recordset, type Sql } from '../../platform/database/sq
 import { filenameCondition } from '../messages/message-conditions.ts';
 import { LEAST_COUNTED_BYTES } from './file-limits.ts';
 import type { CarriedFile, FileFilter, FileRecord, FileSource, NewUpload } from './file-record.ts';
-import type { FileSight } from './file-sight.ts';
+import type { VisibleFiles } from './visible-files.ts';
 import { IS_UNUSED } from './unused-uploads.ts';
 
 const COLUMNS = `
@@ -28,7 +28,7 @@ const SOURCE = `
  * Conditions on a file `f` of the account `$1`. Drafts are few, so a subquery finds them once
  * instead of once per file.
  */
-const VISIBLE_TO: Readonly<Record<FileSight, string>> = {
+const VISIBLE_TO: Readonly<Record<VisibleFiles, string>> = {
   all: 'true',
   drafts: `(f.message_id is null
     or f.message_id in (select m.id from message m where m.account_id = $1 and m.draft and not m.deleting)
@@ -38,7 +38,7 @@ const VISIBLE_TO: Readonly<Record<FileSight, string>> = {
     'f.message_id is null and not exists (select 1 from draft_file d where d.file_id = f.id)',
 };
 
-const FIND = (sight: FileSight) =>
+const FIND = (sight: VisibleFiles) =>
   `select ${SOURCE} and f.id = any($2::uuid[]) and ${VISIBLE_TO[sight]}`;
 
 // The original message was deleted, but the draft that attached its file still has a copy.
@@ -84,7 +84,9 @@ const DELETE_UNUSED = `
 
 /** Attachments are deleted with their messages; uploads stay. */
 export const FILES_OF_ACCOUNT: AccountListener = {
-  shown: [`select id, 'file' as object from file where account_id = $1 and message_id is not null`],
+  visibleObjects: [
+    `select id, 'file' as object from file where account_id = $1 and message_id is not null`,
+  ],
 };
 
 /**
@@ -99,7 +101,7 @@ export class FilesRepository {
     accountId: string,
     { messageId, filename, contentType }: FileFilter,
     page: PageOfView,
-    sight: FileSight,
+    sight: VisibleFiles,
   ): Promise<Listing<FileRecord>> {
     const conditions = new Conditions();
     const account = conditions.value(accountId);
@@ -133,7 +135,7 @@ export class FilesRepository {
   async find(
     accountId: string,
     ids: readonly string[],
-    sight: FileSight,
+    sight: VisibleFiles,
     sql: Sql = this.database,
   ): Promise<FileSource[]> {
     const files = await sql.query<FileSource>(FIND(sight), [accountId, ids]);
@@ -168,7 +170,7 @@ export class FilesRepository {
    * Locks uploads until the transaction ends, so that they cannot be deleted.
    * @returns ids of the uploads that exist
    */
-  async holdUploads(
+  async lockUploads(
     sql: Sql,
     accountId: string,
     ids: readonly string[],
@@ -182,7 +184,7 @@ export class FilesRepository {
    * Reads a file and locks its row until the transaction ends. `undefined` if there is none.
    * `attached` is true for an attachment of a message.
    */
-  async hold(sql: Sql, accountId: string, id: string): Promise<{ attached: boolean } | undefined> {
+  async lock(sql: Sql, accountId: string, id: string): Promise<{ attached: boolean } | undefined> {
     return (await sql.query<{ attached: boolean }>(LOCK, [accountId, id]))[0];
   }
 

@@ -12,7 +12,7 @@ import {
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { providerFailure } from '../../providers/port/provider-failure.ts';
-import { type FileReader, sightOf } from './file-sight.ts';
+import { type FileReader, visibleFilesOf } from './visible-files.ts';
 import type { CarriedFile, FileFilter, FileRecord, FileSource } from './file-record.ts';
 import { FilesRepository } from './files.repository.ts';
 import { StoredBytes } from './stored-bytes.ts';
@@ -33,7 +33,7 @@ export class FilesService {
     filter: FileFilter,
     page: PageOfView,
   ): Promise<Listing<FileRecord>> {
-    return this.repository.list(account.accountId, filter, page, sightOf(account));
+    return this.repository.list(account.accountId, filter, page, visibleFilesOf(account));
   }
 
   /** @throws {NotFoundError} also if the scopes do not allow the file */
@@ -51,7 +51,7 @@ export class FilesService {
     const known = [...new Set(ids.filter(isId).map((id) => id.toLowerCase()))];
     return known.length === 0
       ? []
-      : this.repository.find(reader.accountId, known, sightOf(reader), sql);
+      : this.repository.find(reader.accountId, known, visibleFilesOf(reader), sql);
   }
 
   /**
@@ -66,12 +66,12 @@ export class FilesService {
    * Locks uploads until the transaction ends, so that they cannot be deleted.
    * @returns ids of the uploads that exist
    */
-  holdUploads(
+  lockUploads(
     sql: Sql,
     { accountId }: Pick<AccountPrincipal, 'accountId'>,
     ids: readonly string[],
   ): Promise<ReadonlySet<string>> {
-    return this.repository.holdUploads(sql, accountId, ids);
+    return this.repository.lockUploads(sql, accountId, ids);
   }
 
   /**

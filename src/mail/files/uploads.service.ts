@@ -91,7 +91,7 @@ export class UploadsService {
   async delete({ accountId, applicationId }: AccountPrincipal, id: string): Promise<void> {
     const at = this.clock.now();
     const dataId = await this.database.transaction(async (sql) => {
-      const file = isId(id) ? await this.repository.hold(sql, accountId, id) : undefined;
+      const file = isId(id) ? await this.repository.lock(sql, accountId, id) : undefined;
       if (!file) throw new NotFoundError('file', id);
       // A separate statement, so that it sees drafts that were written while this transaction
       // waited for the row lock.

@@ -14,7 +14,7 @@ export interface FolderRecord {
 }
 
 /** A folder whose row is locked until the transaction ends. */
-export interface HeldFolder extends FolderRecord {
+export interface LockedFolder extends FolderRecord {
   providerId: string | null;
 }
 
@@ -49,10 +49,10 @@ const HIDE = `update folder set deleting = true, updated_at = $3 where account_i
 
 /** Folders or labels of an account, depending on its organization unit. */
 export const FOLDERS_OF_ACCOUNT: AccountListener = {
-  shown: [
+  visibleObjects: [
     `select f.id, g.organization_unit as object from folder f join "grant" g on g.id = f.account_id where f.account_id = $1`,
   ],
-  mirrored: ['delete from folder where account_id = $1'],
+  mirrorDeletions: ['delete from folder where account_id = $1'],
 };
 
 /** SQL of folders and labels. Every statement is limited to one account. */
@@ -87,8 +87,8 @@ export class FoldersRepository {
     return this.database.query<FolderRecord>(FIND_MANY, [accountId, ids]);
   }
 
-  async hold(sql: Sql, accountId: string, id: string): Promise<HeldFolder | undefined> {
-    return (await sql.query<HeldFolder>(LOCK, [accountId, id]))[0];
+  async lock(sql: Sql, accountId: string, id: string): Promise<LockedFolder | undefined> {
+    return (await sql.query<LockedFolder>(LOCK, [accountId, id]))[0];
   }
 
   /**

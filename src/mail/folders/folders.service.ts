@@ -11,9 +11,9 @@ import type { Listing, PageOfView } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
-import { openProviderJob } from '../../accounts/provider-writes/provider-jobs.ts';
+import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { type FolderRecord, FoldersRepository, type HeldFolder } from './folders.repository.ts';
+import { type FolderRecord, FoldersRepository, type LockedFolder } from './folders.repository.ts';
 
 /** 404: the request names folders but the account has labels, or the other way round. */
 export class OtherUnitError extends DomainError {
@@ -187,8 +187,8 @@ export class FoldersService {
     sql: Sql,
     { accountId, organizationUnit }: AccountPrincipal,
     id: string,
-  ): Promise<HeldFolder> {
-    const folder = isId(id) ? await this.repository.hold(sql, accountId, id) : undefined;
+  ): Promise<LockedFolder> {
+    const folder = isId(id) ? await this.repository.lock(sql, accountId, id) : undefined;
     if (!folder) throw new NotFoundError(organizationUnit, id);
     if (folder.name !== null) throw new StandardFolderError(organizationUnit, folder.name);
     return folder;
@@ -218,7 +218,7 @@ export class FoldersService {
       payload: { ...payload },
       at,
     } as const;
-    await openProviderJob(sql, { ...job, action: `${verb}_${object}` });
+    await openProviderWrite(sql, { ...job, action: `${verb}_${object}` });
     const event = EVENTS[verb];
     const changes = changed.map((objectId) => ({
       applicationId,

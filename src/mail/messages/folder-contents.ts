@@ -28,7 +28,7 @@ const ADD_FROM_DUPLICATE = `
  * @param providerId provider id of the duplicate row
  * @returns the messages that were added
  */
-export function takeOver(
+export function addMessagesOfDuplicate(
   sql: Sql,
   accountId: string,
   folderId: string,

@@ -10,14 +10,14 @@ import {
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import { openProviderJobs } from '../../accounts/provider-writes/provider-jobs.ts';
+import { openProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { MessageRecord } from './message-filter.ts';
 import { foldersAfter } from './message-folders.ts';
 import {
-  type HeldMessage,
-  holdMessage,
-  holdThread,
+  type LockedMessage,
+  lockMessage,
+  lockThread,
   type MessagePayload,
   sameState,
   STATE_KEYS,
@@ -72,7 +72,7 @@ export class MessageChangesService {
     if (!isId(id)) throw new NotFoundError('message', id);
     const at = this.clock.now();
     const written = await this.database.transaction(async (sql) => {
-      const before = await holdMessage(sql, account.accountId, id);
+      const before = await lockMessage(sql, account.accountId, id);
       if (!before) throw new NotFoundError('message', id);
       if (before.draft)
         throw new InvalidInputError(`id: ${id} is a draft, which is changed by PUT /drafts/${id}`);
@@ -107,7 +107,7 @@ export class MessageChangesService {
     if (!isId(threadId)) throw new NotFoundError('thread', threadId);
     const at = this.clock.now();
     return this.database.transaction(async (sql) => {
-      const messages = await holdThread(sql, account.accountId, threadId);
+      const messages = await lockThread(sql, account.accountId, threadId);
       if (messages.length === 0) throw new NotFoundError('thread', threadId);
       if (messages.length > MOST_MESSAGES)
         throw new InvalidInputError(
@@ -123,14 +123,14 @@ export class MessageChangesService {
   async #change(
     sql: Sql,
     account: AccountPrincipal,
-    messages: readonly HeldMessage[],
+    messages: readonly LockedMessage[],
     change: MessageChange,
     { asThread }: { asThread: boolean },
     at: Date,
   ): Promise<string> {
     const folders = await foldersAfter(sql, account, messages, change, { asThread });
     const changes = messages.map((before) => {
-      const after: HeldMessage = {
+      const after: LockedMessage = {
         ...before,
         unread: change.unread ?? before.unread,
         starred: change.starred ?? before.starred,
@@ -144,7 +144,7 @@ export class MessageChangesService {
     const [first] = changes;
     if (!first) throw new TypeError('there is nothing to change');
     const changed = changes.filter(({ before, after }) => !isDeepStrictEqual(before, after));
-    await openProviderJobs(
+    await openProviderWrites(
       sql,
       // The first message is written even if the mirror already has the requested state: the
       // provider may have another one.
@@ -191,7 +191,11 @@ function assertScopes(
  * Clients send the folders they have read along with every change; writing those would undo a move
  * made elsewhere meanwhile.
  */
-function payloadOf(before: HeldMessage, after: HeldMessage, asked: MessageChange): MessagePayload {
+function payloadOf(
+  before: LockedMessage,
+  after: LockedMessage,
+  asked: MessageChange,
+): MessagePayload {
   const payload: MessagePayload = { before: {} };
   for (const key of STATE_KEYS) {
     const isAsked =

@@ -3,7 +3,7 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type LabelRef, labelsAfter, threadLabelsAfter } from './label-rules.ts';
-import type { HeldMessage } from './message-state.ts';
+import type { LockedMessage } from './message-state.ts';
 
 /** The requested folder or labels of messages. */
 export interface FolderChange {
@@ -27,7 +27,7 @@ const NEVER_MOVED: readonly (string | null | undefined)[] = ['drafts', 'sent'];
 export async function foldersAfter(
   sql: Sql,
   account: AccountPrincipal,
-  messages: readonly HeldMessage[],
+  messages: readonly LockedMessage[],
   change: FolderChange,
   { asThread }: { asThread: boolean },
 ): Promise<Map<string, string[]>> {

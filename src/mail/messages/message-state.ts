@@ -30,7 +30,7 @@ export interface MessagePayload extends Partial<MessageState> {
 }
 
 /** A message whose row is locked until the transaction ends. */
-export interface HeldMessage extends MessageState {
+export interface LockedMessage extends MessageState {
   id: string;
   threadId: string;
   date: Date;
@@ -53,11 +53,11 @@ const FOLDERS = `
  * Locks a message and reads it with its folders.
  * @returns `undefined` if the account has no such message
  */
-export async function holdMessage(
+export async function lockMessage(
   sql: Sql,
   accountId: string,
   id: string,
-): Promise<HeldMessage | undefined> {
+): Promise<LockedMessage | undefined> {
   return (await withFolders(sql, await sql.query<LockedRow>(LOCK_ONE, [accountId, id])))[0];
 }
 
@@ -65,17 +65,17 @@ export async function holdMessage(
  * Locks all messages of a thread except its drafts.
  * @returns an empty list if the account has no such thread
  */
-export async function holdThread(
+export async function lockThread(
   sql: Sql,
   accountId: string,
   threadId: string,
-): Promise<HeldMessage[]> {
+): Promise<LockedMessage[]> {
   return withFolders(sql, await sql.query<LockedRow>(LOCK_THREAD, [accountId, threadId]));
 }
 
-type LockedRow = Omit<HeldMessage, 'folders'>;
+type LockedRow = Omit<LockedMessage, 'folders'>;
 
-async function withFolders(sql: Sql, messages: readonly LockedRow[]): Promise<HeldMessage[]> {
+async function withFolders(sql: Sql, messages: readonly LockedRow[]): Promise<LockedMessage[]> {
   if (messages.length === 0) return [];
   const ids = idsOf(messages);
   const rows = await sql.query<{ messageId: string; folderId: string }>(FOLDERS, [ids]);
@@ -103,7 +103,7 @@ const ENTER = `
   on conflict do nothing`;
 
 export interface MessageWrite {
-  message: HeldMessage;
+  message: LockedMessage;
   /**
    * Key of the webhook notification; `null` if the change is only logged and no webhook is sent.
    */

@@ -24,7 +24,7 @@ const PROVIDER_ID = `
 
 /** Messages are deleted with their threads. */
 export const MESSAGES_OF_ACCOUNT: AccountListener = {
-  shown: [
+  visibleObjects: [
     `select id, case when draft then 'draft' else 'message' end as object from message where account_id = $1 and not deleting`,
   ],
 };

@@ -25,7 +25,7 @@ export interface KnownMessage {
  * An unplaced message: it disappeared from its folder, or the provider has not reported its id yet.
  * It may reappear under another id.
  */
-export interface StrayMessage extends KnownMessage {
+export interface UnplacedMessage extends KnownMessage {
   /** Content key of a message without a Message-ID; `null` if the message has one. */
   contentKey: string | null;
 }
@@ -83,7 +83,7 @@ const CONTENTS = `
  * Locks mirrored messages until the transaction ends.
  * @returns the messages that exist, by their provider ids
  */
-export async function holdKnown(
+export async function lockKnown(
   sql: Sql,
   accountId: string,
   providerIds: readonly string[],
@@ -103,13 +103,13 @@ export async function holdKnown(
  * @param headers Message-IDs of the new messages
  * @param nameless true if some of the new messages have no Message-ID
  */
-export async function holdStrays(
+export async function lockUnplaced(
   sql: Sql,
   accountId: string,
   removed: readonly string[],
   headers: readonly string[],
   nameless: boolean,
-): Promise<StrayMessage[]> {
+): Promise<UnplacedMessage[]> {
   if (removed.length + headers.length === 0 && !nameless) return [];
   const rows = await sql.query<KnownMessage>(UNPLACED, [accountId, removed, headers, nameless]);
   const compared = nameless ? rows.filter(({ messageIdHeader }) => messageIdHeader === null) : [];

@@ -2,7 +2,7 @@ import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
 import { changesOfFiles } from './file-changes.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
-import { deleteEmptyThreads, holdThreads } from '../threading/store-threads.ts';
+import { deleteEmptyThreads, lockThreads } from '../threading/store-threads.ts';
 
 const REMOVE = `
   delete from message where account_id = $1 and id = any($2::uuid[])
@@ -42,7 +42,7 @@ export async function dropMessages(
   const messages = await sql.query<RemovedMessage>(REMOVE, [accountId, ids]);
   const threadIds = [...new Set(messages.map(({ threadId }) => threadId))];
   if (threadIds.length === 0) return [];
-  await holdThreads(sql, accountId, threadIds);
+  await lockThreads(sql, accountId, threadIds);
   const threads = await refreshThreads(sql, accountId, threadIds, at);
   await deleteEmptyThreads(sql, accountId, threadIds);
   const shown = messages.filter(({ deleting }) => !deleting);
@@ -72,7 +72,7 @@ export async function removeMessages(
  * Deletes duplicates of the message `id`. A sync pass inserts one if it sees the message at the
  * provider before its provider id is stored here.
  */
-export async function removeTwins(
+export async function removeDuplicates(
   sql: Sql,
   owner: MirrorOwnerIds,
   id: string,

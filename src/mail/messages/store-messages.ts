@@ -128,7 +128,7 @@ const LOCK = `
   select 1 from message where account_id = $1 and thread_id = any($2::uuid[]) order by id for no key update`;
 
 /** Locks the messages of threads. Call it before the threads themselves are locked. */
-export async function holdMessagesOfThreads(
+export async function lockMessagesOfThreads(
   sql: Sql,
   accountId: string,
   threadIds: readonly string[],

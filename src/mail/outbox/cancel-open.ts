@@ -1,5 +1,5 @@
 import { type Database, idsOf } from '../../platform/database/sql.ts';
-import { moveJobs } from '../../platform/job-statuses/jobs.ts';
+import { transitionJobs } from '../../platform/job-statuses/jobs.ts';
 
 // A row claimed by a live worker is left alone, because its effect cannot be undone. All other
 // claims belong to workers of the installation this database was copied from.
@@ -33,7 +33,7 @@ export async function cancelOpenMessages(
     const ids = await database.transaction(async (sql) => {
       const rows = await sql.query<{ id: string }>(TAKE, [last, dueBefore, BATCH]);
       const taken = idsOf(rows).sort();
-      const moved = await moveJobs(
+      const moved = await transitionJobs(
         sql,
         taken.map((id) => ({ id, to: 'cancelled', reason })),
         at,

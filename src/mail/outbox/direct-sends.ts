@@ -6,7 +6,7 @@ import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { Outcome } from '../../platform/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import { type DraftVersion, holdDraft } from '../drafts/sent-drafts.ts';
+import { type DraftVersion, lockDraft } from '../drafts/sent-drafts.ts';
 import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
 import type { JobState } from '../../platform/job-statuses/job-status.ts';
 import type {
@@ -55,7 +55,7 @@ export interface DirectResult {
 }
 
 /** Work of the caller in the two transactions of a send. */
-export interface DirectHooks {
+export interface DirectSendCallbacks {
   /**
    * Runs in the transaction that accepts the message. An error keeps the message from being sent.
    */
@@ -123,7 +123,7 @@ export class DirectSends implements OnModuleDestroy {
    * @throws {NotFoundError} if the account or the draft does not exist
    * @throws {ConflictError} if the draft has another version or is being sent
    */
-  async send(message: DirectMessage, hooks: DirectHooks = {}): Promise<DirectResult> {
+  async send(message: DirectMessage, hooks: DirectSendCallbacks = {}): Promise<DirectResult> {
     const account = await this.accounts.find(message.accountId);
     if (!account) throw new NotFoundError('account', message.accountId);
     const storedMs = monotonicMs();
@@ -163,7 +163,7 @@ export class DirectSends implements OnModuleDestroy {
     await Promise.race([all(), delay(half, undefined, { ref: false })]);
   }
 
-  async #accept(sql: Sql, message: DirectMessage, hooks: DirectHooks): Promise<void> {
+  async #accept(sql: Sql, message: DirectMessage, hooks: DirectSendCallbacks): Promise<void> {
     const { id, accountId, content } = message;
     if (content.draft) await this.#lockDraft(sql, accountId, content.draft);
     await sql.query(ACCEPT, [
@@ -184,7 +184,7 @@ export class DirectSends implements OnModuleDestroy {
 
   /** Locks the draft, so that two requests cannot send it at the same time. */
   async #lockDraft(sql: Sql, accountId: string, draft: DraftVersion): Promise<void> {
-    await holdDraft(sql, accountId, draft);
+    await lockDraft(sql, accountId, draft);
     const sending = await sql.query(IS_BEING_SENT, [accountId, draft.id]);
     if (sending.length > 0)
       throw new ConflictError('draft.sending', 'draft_id: the draft is being sent');
@@ -194,7 +194,7 @@ export class DirectSends implements OnModuleDestroy {
     { id, accountId, at }: DirectMessage,
     message: StoredMessage,
     lease: DirectLease,
-    hooks: DirectHooks,
+    hooks: DirectSendCallbacks,
   ): Promise<DirectResult> {
     const job: SendJobRow = {
       id, fence: 0, attempt: 1, ambiguous: false, gateId: accountId, dueAt: at, gateFailures: 0, retryLimitAt: at,
@@ -259,7 +259,7 @@ export class DirectSends implements OnModuleDestroy {
   async #settle(
     job: SendJobRow,
     outcomes: readonly Outcome<SendResult>[],
-    hooks: DirectHooks,
+    hooks: DirectSendCallbacks,
   ): Promise<DirectResult> {
     const last = outcomes.at(-1) as Outcome<SendResult>;
     for (let tries = 1; ; tries += 1) {
@@ -276,7 +276,7 @@ export class DirectSends implements OnModuleDestroy {
   async #record(
     job: SendJobRow,
     outcomes: readonly Outcome<SendResult>[],
-    hooks: DirectHooks,
+    hooks: DirectSendCallbacks,
   ): Promise<DirectResult> {
     const last = outcomes.at(-1) as Outcome<SendResult>;
     const { id, gateId: accountId } = job;

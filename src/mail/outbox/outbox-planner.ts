@@ -3,7 +3,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
 import type { RateGateDelay } from '../../platform/work/rate-gates.ts';
 import { RelayRoutes } from '../relay/relay-routes.ts';
-import { MessageTurns } from '../composing/message-turns.ts';
+import { ComposingSlots } from '../composing/composing-slots.ts';
 import { OutboxPreparation, type OutboxRequest } from './outbox-preparation.ts';
 import { type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
 import { isFromItself } from '../../formats/mime/sender-identity.ts';
@@ -33,7 +33,7 @@ export class OutboxPlanner {
   constructor(
     private readonly preparation: OutboxPreparation,
     private readonly repository: OutboxRepository,
-    private readonly composingSlots: MessageTurns,
+    private readonly composingSlots: ComposingSlots,
     private readonly relays: RelayRoutes,
   ) {}
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import type {
-  FirstAnswer,
+  FirstResponse,
   IdempotentRequest,
 } from '../../platform/idempotency/idempotency-keys.ts';
 import type { OutboxItem } from './outbox-content.ts';
@@ -12,7 +12,7 @@ import { OutboxService } from './outbox.service.ts';
 import { entityTag } from './version-guard.ts';
 
 /** A response with its headers. */
-export interface RequestAnswer extends FirstAnswer {
+export interface OutboxResponse extends FirstResponse {
   headers: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +30,7 @@ export class OutboxRequests {
     { dry_run: dryRun }: { dry_run?: boolean | undefined },
     body: CreateOutboxMessage,
     call: IdempotentRequest | undefined,
-  ): Promise<RequestAnswer> {
+  ): Promise<OutboxResponse> {
     const request = toOutboxRequest(body);
     if (dryRun)
       return {
@@ -55,7 +55,7 @@ export class OutboxRequests {
   }
 }
 
-function toFirstAnswer(item: OutboxItem): FirstAnswer {
+function toFirstAnswer(item: OutboxItem): FirstResponse {
   return { status: 202, body: toOutboxView(item) };
 }
 
@@ -63,8 +63,8 @@ function toFirstAnswer(item: OutboxItem): FirstAnswer {
  * Sets the status and the headers of a response.
  * @returns the body to be sent
  */
-export function answerRequest(
-  { status, body, headers }: RequestAnswer,
+export function writeResponse(
+  { status, body, headers }: OutboxResponse,
   response: { status(code: number): unknown; setHeader(name: string, value: string): unknown },
 ): unknown {
   response.status(status);

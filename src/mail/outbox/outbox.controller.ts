@@ -25,7 +25,7 @@ import {
   IdempotentCall,
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
-import { answerRequest, OutboxRequests } from './outbox-requests.ts';
+import { writeResponse, OutboxRequests } from './outbox-requests.ts';
 import { toOutboxRequest, toOutboxView } from './outbox.mapper.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import {
@@ -118,7 +118,7 @@ export class OutboxController {
     @IdempotentCall() call: IdempotentRequest | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
-    return answerRequest(await this.requests.create(account, query, body, call), response);
+    return writeResponse(await this.requests.create(account, query, body, call), response);
   }
 
   @Patch(':job_status_id')

@@ -7,12 +7,12 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { giveSlotBack } from '../../platform/work/rate-gates.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type {
-  FirstAnswer,
+  FirstResponse,
   IdempotentRequest,
 } from '../../platform/idempotency/idempotency-keys.ts';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
-import { moveJobs } from '../../platform/job-statuses/jobs.ts';
-import { MessageTurns } from '../composing/message-turns.ts';
+import { transitionJobs } from '../../platform/job-statuses/jobs.ts';
+import { ComposingSlots } from '../composing/composing-slots.ts';
 import { OutgoingMessages } from '../composing/outgoing-messages.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import { OutboxIntake } from './outbox-intake.ts';
@@ -52,7 +52,7 @@ export class OutboxService {
     private readonly repository: OutboxRepository,
     private readonly preparation: OutboxPreparation,
     private readonly outgoing: OutgoingMessages,
-    private readonly composingSlots: MessageTurns,
+    private readonly composingSlots: ComposingSlots,
     private readonly intake: OutboxIntake,
     private readonly keys: IdempotencyKeys,
     private readonly clock: Clock,
@@ -83,8 +83,8 @@ export class OutboxService {
     call: IdempotentRequest,
     account: AccountPrincipal,
     request: OutboxRequest,
-    toAnswer: (item: OutboxItem) => FirstAnswer,
-  ): Promise<{ answer: FirstAnswer; replayed: boolean }> {
+    toAnswer: (item: OutboxItem) => FirstResponse,
+  ): Promise<{ answer: FirstResponse; replayed: boolean }> {
     const known = await this.keys.find(call);
     if (known) return { answer: known, replayed: true };
     const checked = await this.preparation.check(account, request);
@@ -177,7 +177,7 @@ export class OutboxService {
       // The old reason belongs to a send time that no longer applies.
       const status = edited.sendAt > edited.at ? 'pending' : current.status;
       const reason = status === 'pending' ? null : current.reason;
-      if (status !== current.status) await moveJobs(sql, [{ id, to: 'pending' }], edited.at);
+      if (status !== current.status) await transitionJobs(sql, [{ id, to: 'pending' }], edited.at);
       if (schedule.paced && moved) await giveSlotBack(sql, accountId);
       const version = current.version + 1;
       return { ...current, ...edited, status, reason, originalSendAt: edited.sendAt, version };
@@ -196,7 +196,7 @@ export class OutboxService {
       const { current, schedule } = await this.#lock(sql, accountId, id, guard);
       await this.repository.removeSchedule(sql, accountId, id);
       const reason = cancellationReason(current);
-      await moveJobs(sql, [{ id, to: 'cancelled', reason }], this.clock.now());
+      await transitionJobs(sql, [{ id, to: 'cancelled', reason }], this.clock.now());
       if (schedule.paced) await giveSlotBack(sql, accountId);
       return { ...current, status: 'cancelled', reason };
     });

@@ -1,8 +1,8 @@
-import type { ClaimedJob, Outcome } from '../../platform/work/dispatcher.ts';
+import type { ClaimedRow, Outcome } from '../../platform/work/dispatcher.ts';
 import type { DraftVersion, SentDraft } from '../drafts/sent-drafts.ts';
 import type { CredentialsRefusal } from '../../accounts/grants/mark-invalid.ts';
 import type { JobState, SendRoute } from '../../platform/job-statuses/job-status.ts';
-import type { AttemptRecord, JobMove } from '../../platform/job-statuses/jobs.ts';
+import type { AttemptRecord, JobTransition } from '../../platform/job-statuses/jobs.ts';
 import type {
   ProviderErrorCode,
   RefusedRecipient,
@@ -67,7 +67,7 @@ export interface RouteProgress {
 }
 
 /** A claimed row of `send_job`. */
-export interface SendJobRow extends ClaimedJob, RouteProgress {
+export interface SendJobRow extends ClaimedRow, RouteProgress {
   retryLimitAt: Date;
   /**
    * Whether the message is on hold, because its account was moved to another mailbox after the
@@ -78,7 +78,7 @@ export interface SendJobRow extends ClaimedJob, RouteProgress {
 
 /** Result of an attempt, for `recordSends` to write. */
 export interface SendResult {
-  move: JobMove | null;
+  move: JobTransition | null;
   /** The attempt's line in the timeline. */
   attempt: AttemptRecord | null;
   /** Set if the provider refused the account's credentials for good. */
@@ -128,9 +128,9 @@ export interface AttemptEnd {
    */
   recipients?: RecipientProgress;
   /** Set with an unknown outcome: recipients the provider had deferred by then. */
-  putOff?: readonly string[];
+  deferred?: readonly string[];
   /** Whether at least one recipient accepted the message in this attempt. */
-  taken?: boolean;
+  acceptedBySome?: boolean;
   /**
    * True for a bug or a failure of our own database. The attempt then says nothing about the
    * provider.
@@ -145,7 +145,7 @@ export interface AttemptEnd {
 export const OVERDUE_SECONDS = 60;
 
 /** Outcome of a row that has nothing left to send, for example because its account was deleted. */
-export const NOTHING: Outcome<SendResult> = {
+export const NOTHING_TO_SEND: Outcome<SendResult> = {
   next: { kind: 'done' },
   result: { move: null, attempt: null, refusal: null, progress: null, recipients: null },
 };

@@ -11,7 +11,7 @@ import {
   ProviderAccounts,
 } from '../../accounts/grants/provider-accounts.ts';
 import {
-  NOTHING,
+  NOTHING_TO_SEND,
   OVERDUE_SECONDS,
   type SendJobRow,
   type SendResult,
@@ -19,7 +19,7 @@ import {
 } from './send-attempt.ts';
 import { MessageSender, SHORT_MIME } from './send-message.ts';
 import { recordLateSends, recordSends } from './send-recording.ts';
-import { HELD } from './sends-of-account.ts';
+import { ON_HOLD_REASON } from './sends-of-account.ts';
 
 export type LoadedMessage = Omit<StoredMessage, 'account'> & AccountRow;
 
@@ -82,7 +82,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
   ): Promise<Outcome<SendResult> | null> {
     if (job.held && this.clock.now() < job.retryLimitAt) return heldUntilDeadline(job);
     // The account was deleted, or the row was settled elsewhere: nothing is left to send.
-    if (loaded?.status !== 'pending' && loaded?.status !== 'delayed') return NOTHING;
+    if (loaded?.status !== 'pending' && loaded?.status !== 'delayed') return NOTHING_TO_SEND;
     return this.sender.send(job, { ...loaded, account: this.accounts.open(loaded) }, lease);
   }
 
@@ -91,7 +91,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
   }
 
   onPoison(job: SendJobRow): Outcome<SendResult> {
-    return this.sender.setAside(job);
+    return this.sender.quarantine(job);
   }
 
   record(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
@@ -108,7 +108,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
  * a new `send_at`, or for its deadline.
  */
 function heldUntilDeadline(job: SendJobRow): Outcome<SendResult> {
-  const move = { id: job.id, to: 'delayed', reason: HELD } as const;
+  const move = { id: job.id, to: 'delayed', reason: ON_HOLD_REASON } as const;
   const next = { kind: 'again', at: job.retryLimitAt, ambiguous: job.ambiguous } as const;
-  return { next, result: { ...NOTHING.result, move } };
+  return { next, result: { ...NOTHING_TO_SEND.result, move } };
 }

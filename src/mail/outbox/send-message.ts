@@ -11,7 +11,7 @@ import type { OutgoingMessage, SendReceipt } from '../../providers/port/connecto
 import { failureOf, LeaseLostError, sendControl } from './hand-over.ts';
 import { decideRetry, type RetryInput, wantsRelay } from './retry-policy.ts';
 import {
-  type Attempt, type AttemptEnd, type LoadedAttempt, NOTHING, type SendJobRow, type SendResult, type StoredMessage,
+  type Attempt, type AttemptEnd, type LoadedAttempt, NOTHING_TO_SEND, type SendJobRow, type SendResult, type StoredMessage,
 } from './send-attempt.ts'; // prettier-ignore
 import { UnknownOutcomes } from './unknown-outcomes.ts';
 import {
@@ -25,9 +25,9 @@ import {
   secondsMissed,
   sent,
   signalOf,
-  UNSURE,
+  EARLIER_OUTCOME_UNKNOWN,
   withRefused,
-  words,
+  receiptText,
 } from './send-verdict.ts';
 import { SendRoutes, type OpenRoute } from './send-routes.ts';
 
@@ -106,14 +106,14 @@ export class MessageSender {
   }
 
   /** Result for a message in quarantine: workers crashed several times while sending it. */
-  setAside(job: SendJobRow): Outcome<SendResult> {
+  quarantine(job: SendJobRow): Outcome<SendResult> {
     const reason = 'quarantined: workers crashed several times while sending this message';
     const attempt = lineOf(this.#begin(job), this.clock.now(), {
       outcome: 'unknown',
       detail: reason,
     });
     const move = { id: job.id, to: 'failed', reason } as const;
-    return { next: { kind: 'done' }, result: { ...NOTHING.result, move, attempt } };
+    return { next: { kind: 'done' }, result: { ...NOTHING_TO_SEND.result, move, attempt } };
   }
 
   #begin(job: SendJobRow): Attempt {
@@ -131,7 +131,9 @@ export class MessageSender {
     const [code, rule] = job.ambiguous
       ? (['outcome-unknown', 'unknown'] as const)
       : (['temporary', 'deadline'] as const);
-    const detail = job.ambiguous ? `${ON_HOLD_TOO_LONG}; ${UNSURE}` : ON_HOLD_TOO_LONG;
+    const detail = job.ambiguous
+      ? `${ON_HOLD_TOO_LONG}; ${EARLIER_OUTCOME_UNKNOWN}`
+      : ON_HOLD_TOO_LONG;
     return concluded(attempt, startedAt, { code, phase: null, detail }, { kind: 'stop', rule });
   }
 
@@ -151,7 +153,7 @@ export class MessageSender {
    */
   #outdated(attempt: LoadedAttempt): Outcome<SendResult> | null {
     if (attempt.message.account.grantStatus !== 'invalid') return null;
-    const unsure = needsLookUp(attempt.job) ? `; ${UNSURE}` : '';
+    const unsure = needsLookUp(attempt.job) ? `; ${EARLIER_OUTCOME_UNKNOWN}` : '';
     const detail = `the account's credentials are out of date${unsure}`;
     const end = { code: 'auth-invalid', phase: null, detail } as const;
     const outcome = concluded(attempt, this.clock.now(), end, {
@@ -196,7 +198,7 @@ export class MessageSender {
     try {
       const opened = await this.#openRoute(attempt);
       const outgoing = await this.#prepare(message);
-      if (!outgoing) return NOTHING;
+      if (!outgoing) return NOTHING_TO_SEND;
       if (!(await lease.handOff())) return null;
       attempt.handedOff = true;
       const control = sendControl(lease, (reached) => (phase = reached));
@@ -259,7 +261,7 @@ export class MessageSender {
     receipt: SendReceipt,
   ): Promise<Outcome<SendResult>> {
     const { rest, ...recipients } = afterReceipt(attempt.message, envelope.recipients, receipt);
-    const detail = words(receipt);
+    const detail = receiptText(receipt);
     if (rest.length > 0) {
       const taken = receipt.accepted.length > 0;
       return this.#failed(attempt, {
@@ -267,7 +269,7 @@ export class MessageSender {
         phase: 'confirmation',
         detail,
         recipients,
-        taken,
+        acceptedBySome: taken,
       });
     }
     const first = attempt.message.accepted.length === 0 && recipients.refused.length === 0;
@@ -333,7 +335,7 @@ function endOf(error: unknown, reached: SendPhase | null, message: StoredMessage
   const putOff = deferred.map(({ email }) => email);
   return {
     ...end,
-    putOff,
+    deferred: putOff,
     ...(refused.length > 0 ? { recipients: withRefused(message, refused) } : {}),
   };
 }

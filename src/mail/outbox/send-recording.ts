@@ -3,7 +3,11 @@ import type { LateRow, Settled } from '../../platform/work/dispatcher.ts';
 import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { discardSentDrafts } from '../drafts/sent-drafts.ts';
 import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
-import { type JobMove, moveJobs, recordAttempts } from '../../platform/job-statuses/jobs.ts';
+import {
+  type JobTransition,
+  transitionJobs,
+  recordAttempts,
+} from '../../platform/job-statuses/jobs.ts';
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 import { openSentCopies } from './sent-copies.ts';
 import type { SendJobRow, SendResult } from './send-attempt.ts';
@@ -59,7 +63,7 @@ export async function recordSends(
   await recordRecipients(sql, settled);
   const moves = results.flatMap(({ move }) => move ?? []);
   const reported = await withPartlySent(sql, moves);
-  const moved = await moveJobs(sql, reported, now);
+  const moved = await transitionJobs(sql, reported, now);
   const sent = new Set(reported.flatMap(({ id, to }) => (to === 'successful' ? [id] : [])));
   const drafts = settled.flatMap(({ job, result }) =>
     result.draft && sent.has(job.id) && moved.includes(job.id) ? [result.draft] : [],
@@ -105,7 +109,10 @@ async function recordRecipients(sql: Sql, settled: readonly Settled<SendJobRow, 
  * Turns `failed` into `successful` for messages that some recipients have accepted, whatever ended
  * them. The other recipients are listed as refused, with the reason of the failure.
  */
-async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<readonly JobMove[]> {
+async function withPartlySent(
+  sql: Sql,
+  moves: readonly JobTransition[],
+): Promise<readonly JobTransition[]> {
   const failed = moves.filter(({ to }) => to === 'failed').map(({ id }) => id);
   if (failed.length === 0) return moves;
   const rows = await sql.query<{
@@ -116,7 +123,7 @@ async function withPartlySent(sql: Sql, moves: readonly JobMove[]): Promise<read
   }>(PARTLY_ACCEPTED, [failed]);
   if (rows.length === 0) return moves;
   const partly = new Map(rows.map((row) => [row.id, row]));
-  const reported = moves.map((move): JobMove => {
+  const reported = moves.map((move): JobTransition => {
     const row = move.to === 'failed' ? partly.get(move.id) : undefined;
     if (!row) return move;
     const reason = move.reason ?? '';
@@ -154,10 +161,10 @@ export async function recordLateSends(
   const waiting = new Set(idsOf(rows));
   const moves = late
     .filter(({ id }) => waiting.has(id))
-    .map(({ id, reason }): JobMove => ({
+    .map(({ id, reason }): JobTransition => ({
       id,
       to: 'delayed',
       reason: `could not be sent yet: ${reason}`,
     }));
-  await moveJobs(sql, moves, now);
+  await transitionJobs(sql, moves, now);
 }

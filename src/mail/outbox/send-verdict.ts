@@ -1,5 +1,5 @@
 import { newId } from '../../platform/base/ids/ids.ts';
-import type { GateSignal, Outcome } from '../../platform/work/dispatcher.ts';
+import type { RateGateSignal, Outcome } from '../../platform/work/dispatcher.ts';
 import type { AttemptRecord } from '../../platform/job-statuses/jobs.ts';
 import type { SendReceipt } from '../../providers/port/connector.ts';
 import type { RefusedRecipient, SendPhase } from '../../platform/base/errors/provider-error.ts';
@@ -19,7 +19,7 @@ export type Decision = RetryDecision | ReturnType<typeof decideUnproven>;
 /**
  * Added to the reason of a message that ends while the outcome of an earlier attempt is unknown.
  */
-export const UNSURE = 'whether an earlier attempt succeeded is unknown';
+export const EARLIER_OUTCOME_UNKNOWN = 'whether an earlier attempt succeeded is unknown';
 
 /**
  * How long an account that has reached its daily limit sends nothing, unless its provider names a
@@ -44,7 +44,7 @@ export function isResent({ ambiguous, resendAttempt, attempt }: SendJobRow): boo
  * Recipients that the server had deferred when the outcome became unknown. A copy that a look-up
  * finds did not go to them.
  */
-export function putOffBefore({ putOff, attempt }: SendJobRow): readonly string[] {
+export function deferredBefore({ putOff, attempt }: SendJobRow): readonly string[] {
   // A worker may have died in a later attempt, in which the server may have accepted these
   // recipients.
   return putOff?.attempt === attempt - 1 ? putOff.emails : [];
@@ -72,7 +72,7 @@ export function secondsMissed({ job, message, startedAt }: Attempt): number {
  * Text of the provider's response to a message it accepted, with the recipients it refused or
  * deferred.
  */
-export function words({ response, refused, deferred }: SendReceipt): string {
+export function receiptText({ response, refused, deferred }: SendReceipt): string {
   const list = (what: string, of: SendReceipt['refused']) =>
     of.length > 0
       ? `; ${what}: ${of.map(({ email, reason }) => `${email} (${reason})`).join(', ')}`
@@ -147,7 +147,7 @@ export function concluded(
   const unknown = code === 'outcome-unknown';
   // A failure of this attempt leaves the outcome of the earlier attempt unknown.
   const open = !unknown && isResent(job);
-  const reason = reasonOf(decision.rule, open ? `${detail}; ${UNSURE}` : detail);
+  const reason = reasonOf(decision.rule, open ? `${detail}; ${EARLIER_OUTCOME_UNKNOWN}` : detail);
   if (nextAt) {
     return {
       next: { kind: 'again', at: nextAt, ambiguous: unknown || open },
@@ -186,13 +186,16 @@ export function concluded(
   };
 }
 
-function outcomeOf({ taken, code }: AttemptEnd): AttemptRecord['outcome'] {
+function outcomeOf({ acceptedBySome: taken, code }: AttemptEnd): AttemptRecord['outcome'] {
   if (taken) return 'sent';
   return code === 'outcome-unknown' ? 'unknown' : 'not-sent';
 }
 
 /** The route is reported as soon as one recipient has accepted the message. */
-function acceptedRoute({ route }: Attempt, { taken }: AttemptEnd): { route?: Attempt['route'] } {
+function acceptedRoute(
+  { route }: Attempt,
+  { acceptedBySome: taken }: AttemptEnd,
+): { route?: Attempt['route'] } {
   return taken ? { route } : {};
 }
 
@@ -211,8 +214,8 @@ function progressOf({ job, route, failures }: Attempt, { code }: AttemptEnd, dec
   return { route, failures, lookUps, resendAttempt };
 }
 
-function putOffOf({ job }: Attempt, { code, putOff }: AttemptEnd, { kind }: Decision) {
-  const emails = putOff ?? putOffBefore(job);
+function putOffOf({ job }: Attempt, { code, deferred: putOff }: AttemptEnd, { kind }: Decision) {
+  const emails = putOff ?? deferredBefore(job);
   if (code !== 'outcome-unknown' || kind !== 'retry' || emails.length === 0) return null;
   return { attempt: job.attempt, emails };
 }
@@ -254,7 +257,10 @@ function reasonOf(rule: RetryRule, detail: string): string {
  * @param end `null` if the message was sent
  * @returns `undefined` if the attempt says nothing about the server
  */
-export function signalOf({ job, route }: Attempt, end: AttemptEnd | null): GateSignal | undefined {
+export function signalOf(
+  { job, route }: Attempt,
+  end: AttemptEnd | null,
+): RateGateSignal | undefined {
   if (end?.internal) return undefined;
   if (route !== 'account') return job.gateFailures > 0 ? { kind: 'well' } : undefined;
   if (end?.code === 'quota-exhausted') {

@@ -1,8 +1,8 @@
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
-import type { JobMove } from '../../platform/job-statuses/jobs.ts';
+import type { JobTransition } from '../../platform/job-statuses/jobs.ts';
 
 /** Reason shown for a message that is on hold (`send_job.held`). */
-export const HELD =
+export const ON_HOLD_REASON =
   'on hold: the account was moved to another mailbox after this message was accepted; set a new send_at to send it from the new mailbox, or cancel it';
 
 // A worker that has claimed the row loses its claim, because the fencing token grows. A message
@@ -39,6 +39,6 @@ export const SENDS_OF_ACCOUNT: AccountListener = {
       [accountId],
     );
     const waiting = cause === 'moved' ? rows.filter(({ going }) => !going) : [];
-    return waiting.map(({ id }): JobMove => ({ id, to: 'delayed', reason: HELD }));
+    return waiting.map(({ id }): JobTransition => ({ id, to: 'delayed', reason: ON_HOLD_REASON }));
   },
 };

@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
-import { openingProviderJobs } from '../../accounts/provider-writes/provider-jobs.ts';
+import { openingProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import {
   type ProviderWriteHandler,
@@ -54,7 +54,7 @@ export function ownCopy({ mime, bcc }: Pick<SentMessage, 'mime' | 'bcc'>): Buffe
 }
 
 // The mirrored copy gets the id that was announced for the message, so the job refers to that id.
-const OPEN = openingProviderJobs(`
+const OPEN = openingProviderWrites(`
   select x.job_id as id, s.account_id, 'save_sent_email' as action, 'message' as object, s.message_id as object_id,
     jsonb_build_object('outboxId', s.id) as payload, $3::timestamptz as at
   from unnest($1::uuid[], $2::uuid[]) x(outbox_id, job_id) join job_status s on s.id = x.outbox_id

@@ -9,7 +9,13 @@ import type { SentLookup } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { decideLookUp, decideRetry, decideUnproven, isRelayDue } from './retry-policy.ts';
 import type { Attempt, LoadedAttempt, SendResult } from './send-attempt.ts';
-import { concluded, putOffBefore, remaining, sent, UNSURE } from './send-verdict.ts';
+import {
+  concluded,
+  deferredBefore,
+  remaining,
+  sent,
+  EARLIER_OUTCOME_UNKNOWN,
+} from './send-verdict.ts';
 import { SendRoutes } from './send-routes.ts';
 
 const PROVES_NOTHING = 'it was not found among the sent messages, which proves nothing';
@@ -83,7 +89,7 @@ export class UnknownOutcomes {
     const refused = error.code === 'auth-invalid' && attempt.route === 'account';
     if (!refused || (await this.accounts.isRenewed(account)))
       return this.stillUnknown(attempt, error);
-    const detail = `${error.message}; ${UNSURE}`;
+    const detail = `${error.message}; ${EARLIER_OUTCOME_UNKNOWN}`;
     const end = { code: 'auth-invalid', phase: error.phase, detail } as const;
     return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
   }
@@ -91,7 +97,7 @@ export class UnknownOutcomes {
   #found(attempt: LoadedAttempt): Outcome<SendResult> {
     const { job, route, failures, message } = attempt;
     const now = this.clock.now();
-    const putOff = putOffBefore(job);
+    const putOff = deferredBefore(job);
     const end = { detail: FOUND, phase: 'confirmation' } as const;
     if (putOff.length === 0) return sent(attempt, now, end, null);
     const accepted = remaining(message.envelope.recipients, {

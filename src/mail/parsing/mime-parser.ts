@@ -41,7 +41,7 @@ export interface ParsedMessage {
   /** Calendar messages (iTIP); absent if there are none. */
   itip?: ItipMessage[];
   /** Reason why a part was skipped because of a limit; absent if nothing was skipped. */
-  passed?: string;
+  skipped?: string;
 }
 
 /** An attachment without its bytes. */
@@ -265,12 +265,12 @@ function calendarsOf({ attachments }: Email): string[] {
     );
 }
 
-function itipOf(calendars: readonly string[]): Pick<ParsedMessage, 'itip' | 'passed'> {
-  const passed: string[] = [];
-  const itip = readItip(calendars, passed);
+function itipOf(calendars: readonly string[]): Pick<ParsedMessage, 'itip' | 'skipped'> {
+  const skipped: string[] = [];
+  const itip = readItip(calendars, skipped);
   return {
     ...(itip.length > 0 ? { itip } : {}),
-    ...(passed[0] === undefined ? {} : { passed: passed[0] }),
+    ...(skipped[0] === undefined ? {} : { skipped: skipped[0] }),
   };
 }
 

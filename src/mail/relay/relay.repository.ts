@@ -117,7 +117,7 @@ export const SENDERS_OF_ACCOUNT: AccountListener = {
   async reconnected(sql, { accountId }) {
     await sql.query(FORGET_UNVERIFIED, [accountId]);
   },
-  mirrored: ['delete from relay_sender where account_id = $1'],
+  mirrorDeletions: ['delete from relay_sender where account_id = $1'],
 };
 
 /** Stores mailing services, and the accounts they take mail from. */

@@ -62,7 +62,7 @@ export class SendComposition {
   async check(account: AccountPrincipal, body: SendRequest): Promise<CheckedSend> {
     if (body.draft_id) return this.#checkDraft(account, body.draft_id, body);
     const { thread_id: threadId, reply_to_message_id: messageId } = body;
-    const conversation = await this.replies.place(account, { threadId, messageId });
+    const conversation = await this.replies.conversationOf(account, { threadId, messageId });
     const content = toContent(body, account);
     return this.#check(account, content, {
       threadId: conversation?.threadId ?? newId(),

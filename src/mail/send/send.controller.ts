@@ -51,8 +51,8 @@ export class SendController {
     @Res({ passthrough: true }) response: Response,
   ) {
     const isGone = () => response.destroyed || request.socket.destroyed;
-    const toAnswer: SendCall['toAnswer'] = (sent, files) => this.views.of(account, sent, files);
-    const call = { account, idempotent, isGone, toAnswer };
+    const toResponse: SendCall['toResponse'] = (sent, files) => this.views.of(account, sent, files);
+    const call = { account, idempotent, isGone, toResponse };
     const isRaw = RAW.test(request.headers['content-type'] ?? '');
     const { body: answer, replayed } = isRaw
       ? await this.sends.sendRaw(call, request, request.headers)

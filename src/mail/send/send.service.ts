@@ -12,15 +12,15 @@ import {
 import type { MessageFileRecord } from '../messages/message-filter.ts';
 import { type DirectMessage, type DirectResult, DirectSends } from '../outbox/direct-sends.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { MessageTurns } from '../composing/message-turns.ts';
+import { ComposingSlots } from '../composing/composing-slots.ts';
 import { announcedBytes, readRaw } from './raw-body.ts';
 import { SendComposition, type SendRequest } from './send-composition.ts';
 import { sendFailure } from './send-failure.ts';
-import { SendLanes } from './send-lanes.ts';
+import { SendSlots } from './send-slots.ts';
 
 /** Response to a request whose message was sent, and whether an earlier request has sent it. */
-export interface SendAnswer {
-  /** Plain JSON, made by `SendCall.toAnswer`. */
+export interface SendResponse {
+  /** Plain JSON, made by `SendCall.toResponse`. */
   body: unknown;
   replayed: boolean;
 }
@@ -35,7 +35,7 @@ export interface SendCall {
    * Makes the response for a sent message; it is stored with the idempotency key.
    * @param files attachments of the message
    */
-  toAnswer: (message: DirectMessage, files: readonly MessageFileRecord[]) => Promise<unknown>;
+  toResponse: (message: DirectMessage, files: readonly MessageFileRecord[]) => Promise<unknown>;
 }
 
 /** Factor by which base64 and headers enlarge a message. */
@@ -47,11 +47,11 @@ const ENCODED = 1.4;
  */
 @Injectable()
 export class SendService {
-  readonly #sendSlots = new SendLanes();
+  readonly #sendSlots = new SendSlots();
 
   constructor(
     private readonly composition: SendComposition,
-    private readonly composingSlots: MessageTurns,
+    private readonly composingSlots: ComposingSlots,
     private readonly direct: DirectSends,
     private readonly keys: IdempotencyKeys,
     private readonly connectors: ConnectorRegistry,
@@ -66,7 +66,7 @@ export class SendService {
    * @throws {DomainError} the error of `sendFailure` if some recipients have not received the
    *   message
    */
-  async send(call: SendCall, body: SendRequest): Promise<SendAnswer> {
+  async send(call: SendCall, body: SendRequest): Promise<SendResponse> {
     const { account, idempotent, isGone } = call;
     const known = await this.#known(account, idempotent);
     if (known) return known;
@@ -89,7 +89,7 @@ export class SendService {
     call: SendCall,
     body: Readable,
     headers: Readonly<Record<string, unknown>>,
-  ): Promise<SendAnswer> {
+  ): Promise<SendResponse> {
     const { account } = call;
     this.connectors.requireMail(account.provider);
     return this.#sendSlots.run(
@@ -111,11 +111,11 @@ export class SendService {
   }
 
   async #deliver(
-    { idempotent, toAnswer }: SendCall,
+    { idempotent, toResponse }: SendCall,
     message: DirectMessage,
     files: readonly MessageFileRecord[],
-  ): Promise<SendAnswer> {
-    const view = await toAnswer(message, files);
+  ): Promise<SendResponse> {
+    const view = await toResponse(message, files);
     const result = await this.direct.send(
       message,
       idempotent ? this.#hooks(idempotent, message.id, view) : {},
@@ -146,7 +146,7 @@ export class SendService {
   async #known(
     { accountId }: AccountPrincipal,
     request: IdempotentRequest | undefined,
-  ): Promise<SendAnswer | undefined> {
+  ): Promise<SendResponse | undefined> {
     if (!request) return undefined;
     try {
       const answer = await this.keys.find(request);
@@ -167,7 +167,7 @@ export class SendService {
     accountId: string,
     request: IdempotentRequest,
     busy: IdempotencyKeyBusyError,
-  ): Promise<SendAnswer | undefined> {
+  ): Promise<SendResponse | undefined> {
     const { jobStatusId, view } = (busy.about ?? {}) as { jobStatusId?: string; view?: unknown };
     const first = jobStatusId && (await this.direct.find(accountId, jobStatusId));
     if (!first || !view || first.status === 'pending') throw busy;

@@ -14,7 +14,7 @@ import {
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
 import { changedMessageView } from '../messages/messages.schema.ts';
-import { answerRequest, OutboxRequests } from '../outbox/outbox-requests.ts';
+import { writeResponse, OutboxRequests } from '../outbox/outbox-requests.ts';
 import { outboxMessage, outboxMessageOrPlan } from '../outbox/outbox.schema.ts';
 import { sendNowOrLater, type SendNowOrLater, sendQuery } from './send.schema.ts';
 import { type SendCall, SendService } from './send.service.ts';
@@ -61,7 +61,7 @@ export class V2SendController {
   ): Promise<unknown> {
     if (!now) {
       if (body.draft_id) throw new InvalidInputError('draft_id: not allowed with sendnow=false');
-      return answerRequest(
+      return writeResponse(
         await this.outbox.create(account, { dry_run }, body, idempotent),
         response,
       );
@@ -69,8 +69,8 @@ export class V2SendController {
     if (body.send_at) throw new InvalidInputError('send_at: only allowed with sendnow=false');
     if (dry_run) throw new InvalidInputError('dry_run: only allowed with sendnow=false');
     const isGone = () => response.destroyed || request.socket.destroyed;
-    const toAnswer: SendCall['toAnswer'] = (sent, files) => this.views.of(account, sent, files);
-    const call = { account, idempotent, isGone, toAnswer };
+    const toResponse: SendCall['toResponse'] = (sent, files) => this.views.of(account, sent, files);
+    const call = { account, idempotent, isGone, toResponse };
     const { body: answer, replayed } = await this.sends.send(call, body);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
     return shownTo(account, body, answer);

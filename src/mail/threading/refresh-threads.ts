@@ -4,8 +4,8 @@ import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 
 /** Messages and their files are deleted with their threads. */
 export const THREADS_OF_ACCOUNT: AccountListener = {
-  shown: [`select id, 'thread' as object from thread where account_id = $1`],
-  mirrored: ['delete from thread where account_id = $1'],
+  visibleObjects: [`select id, 'thread' as object from thread where account_id = $1`],
+  mirrorDeletions: ['delete from thread where account_id = $1'],
 };
 
 /** The result of a refresh, for a thread that clients can see or could see until then. */

@@ -76,7 +76,7 @@ const LOCK = `
   select id from thread where account_id = $1 and id = any($2::uuid[]) order by id for update`;
 
 /** Locks threads that may be deleted. */
-export async function holdThreads(
+export async function lockThreads(
   sql: Sql,
   accountId: string,
   ids: readonly string[],

@@ -45,7 +45,7 @@ const MOST_NAMED = 20;
  * bounces of the account's messages. Call it in the transaction that stores the messages, after
  * they are stored. It makes no query for a kind of which there are no messages.
  */
-export async function happeningsOf(
+export async function notificationsOf(
   sql: Sql,
   account: MirrorAccount,
   arrived: readonly ArrivedMessage[],

@@ -4,7 +4,7 @@ import {
   MOST_FOREIGN,
   MOST_HTML,
   MOST_LINKS,
-  MOST_PLACES,
+  MOST_REPLACEMENTS,
   pixelTag,
 } from './track-html.ts';
 
@@ -75,9 +75,9 @@ describe('markHtml, links', () => {
     expect(after.match(/t\.test\/0"/g)).toHaveLength(2);
   });
 
-  it('replaces no more links than MOST_PLACES', async () => {
-    const html = '<a href="http://a.test/">x</a>'.repeat(MOST_PLACES + 5);
-    expect((await linked(html)).split('https://t.test/0')).toHaveLength(MOST_PLACES + 1);
+  it('replaces no more links than MOST_REPLACEMENTS', async () => {
+    const html = '<a href="http://a.test/">x</a>'.repeat(MOST_REPLACEMENTS + 5);
+    expect((await linked(html)).split('https://t.test/0')).toHaveLength(MOST_REPLACEMENTS + 1);
   });
 
   it('escapes addresses so that they cannot leave their attribute', async () => {

@@ -24,7 +24,7 @@ export const MOST_LINKS = 200;
 /**
  * Links that are replaced in a message, counting repeated addresses: each makes the message longer.
  */
-export const MOST_PLACES = 2_000;
+export const MOST_REPLACEMENTS = 2_000;
 /**
  * UTF-16 units. A longer address stays unchanged: some mail programs would cut it once our part is
  * added.
@@ -186,7 +186,7 @@ class Links {
     // The library's types do not say that the location of a start tag has `attrs`.
     const { attrs: attributes } = (sourceCodeLocation ?? {}) as { attrs?: Record<string, Offsets> };
     const at = attributes?.['href'];
-    if (value === undefined || !at || this.found.length >= MOST_PLACES) return;
+    if (value === undefined || !at || this.found.length >= MOST_REPLACEMENTS) return;
     const address = trackableUrl(value);
     const url = address === null ? undefined : this.#indexOf(address);
     if (url !== undefined) this.found.push({ from: at.startOffset, to: at.endOffset, url });

@@ -9,7 +9,7 @@ import {
   type FoundMarks,
   markHtml,
   type MarksWanted,
-  MOST_PLACES,
+  MOST_REPLACEMENTS,
   pixelTag,
 } from './track-html.ts';
 import { TRACKED_DAYS } from './tracked-message.ts';
@@ -141,7 +141,7 @@ export class Tracker {
     let images = 0;
     const unseen = html.replace(PIXELS, (image, token: string) => {
       images += 1;
-      return images <= MOST_PLACES && this.tokens.readOpening(token) ? '' : image;
+      return images <= MOST_REPLACEMENTS && this.tokens.readOpening(token) ? '' : image;
     });
     return this.#withoutLinks(unseen);
   }
@@ -168,7 +168,7 @@ export class Tracker {
       // No message that we marked has more links. Checking the signatures of hundreds of thousands
       // would take seconds.
       seen += 1;
-      if (seen > MOST_PLACES) break;
+      if (seen > MOST_REPLACEMENTS) break;
       const before = html.slice(Math.max(done, index - LONGEST_ADDRESS), index);
       const [address] = ADDRESS.exec(before) ?? [];
       const url = address === undefined ? undefined : this.tokens.readLink(token)?.url;

@@ -23,9 +23,13 @@ import {
   type StoredFolder,
   storeProviderId,
 } from '../folders/store-folder.ts';
-import { type MessagePrefix, renameMessages, takeOver } from '../messages/folder-contents.ts';
+import {
+  type MessagePrefix,
+  renameMessages,
+  addMessagesOfDuplicate,
+} from '../messages/folder-contents.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
-import { lookAgain } from './look-again.ts';
+import { retryAfterSync } from './retry-after-sync.ts';
 
 // Earlier open writes that give or remove the same name. Until they end, a folder of that name at
 // the provider could be mistaken for this one.
@@ -107,7 +111,7 @@ export class FolderWrites implements OnModuleInit {
         current: now.providerId,
         error,
       };
-      return lookAgain(this.database, write, missed);
+      return retryAfterSync(this.database, write, missed);
     }
   };
 
@@ -164,7 +168,7 @@ async function adoptProviderId(
   providerId: string,
   at: Date,
 ): Promise<void> {
-  const taken = await takeOver(sql, accountId, id, providerId);
+  const taken = await addMessagesOfDuplicate(sql, accountId, id, providerId);
   const duplicates = await storeProviderId(sql, accountId, id, providerId);
   const threadIds = taken.map(({ threadId }) => threadId);
   const owner = { applicationId, accountId, at };

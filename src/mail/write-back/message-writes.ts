@@ -8,20 +8,23 @@ import {
   ProviderWrites,
   type WriteOutcome,
 } from '../../accounts/provider-writes/provider-writes.ts';
-import { openWritesUntil, rememberBefore } from '../../accounts/provider-writes/open-writes.ts';
+import {
+  openWritesUntil,
+  storePreviousValues,
+} from '../../accounts/provider-writes/open-writes.ts';
 import type { MailboxPort } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import {
-  holdMessage,
+  lockMessage,
   type MessagePayload,
   type MessageState,
   sameState,
   STATE_KEYS,
   writeMessages,
 } from '../messages/message-state.ts';
-import { removeTwins } from '../messages/remove-messages.ts';
+import { removeDuplicates } from '../messages/remove-messages.ts';
 import { storeProviderId } from '../messages/store-messages.ts';
-import { lookAgain } from './look-again.ts';
+import { retryAfterSync } from './retry-after-sync.ts';
 
 const READ = `select provider_id as "providerId" from message where id = $1 and account_id = $2`;
 
@@ -72,7 +75,7 @@ export class MessageWrites implements OnModuleInit {
       const current = await this.#providerId(account, write);
       if (current === undefined) return REMOVED;
       const missed = { accountId: account.accountId, tried: providerId, current, error };
-      return lookAgain(this.database, write, missed);
+      return retryAfterSync(this.database, write, missed);
     }
   };
 
@@ -122,7 +125,7 @@ async function store(
   providerId: string,
   at: Date,
 ): Promise<void> {
-  await removeTwins(sql, account, objectId, [providerId], at);
+  await removeDuplicates(sql, account, objectId, [providerId], at);
   await storeProviderId(sql, account.accountId, objectId, providerId);
 }
 
@@ -133,10 +136,10 @@ const APPLICATION = `select application_id as "applicationId" from "grant" where
  */
 async function revert(sql: Sql, { jobId, objectId, accountId, payload }: FailedWrite, at: Date) {
   const asked = payload as unknown as MessagePayload;
-  const message = await holdMessage(sql, accountId, objectId);
+  const message = await lockMessage(sql, accountId, objectId);
   const [owner] = await sql.query<{ applicationId: string }>(APPLICATION, [accountId]);
   if (!message || !owner) return;
-  const later = await rememberBefore(
+  const later = await storePreviousValues(
     sql,
     'update_message',
     [{ objectId, before: asked.before }],

@@ -101,7 +101,7 @@ export class FailedAttempts {
    * @throws {TooManyFailuresError} before the attempt runs
    * @throws the error of the attempt
    */
-  async during<T>(attempt: SignInAttempt, work: () => Promise<T>): Promise<T> {
+  async run<T>(attempt: SignInAttempt, work: () => Promise<T>): Promise<T> {
     const counted = this.#countedBy(attempt);
     await this.#begin(counted);
     let released = counted;
@@ -125,7 +125,7 @@ export class FailedAttempts {
    * @param client network address of the client
    * @throws {TooManyFailuresError} to return to the client instead of the usual refusal
    */
-  async wrongSecret(client: string): Promise<void> {
+  async countWrongSecret(client: string): Promise<void> {
     await this.#begin(this.#clientOf(client));
   }
 

@@ -41,7 +41,7 @@ async function countingFailures(
     const request = context.switchToHttp().getRequest<Request>();
     const isWrong =
       error instanceof UnauthorizedException && request.headers.authorization !== undefined;
-    if (isWrong) await failures.wrongSecret(clientAddress(request));
+    if (isWrong) await failures.countWrongSecret(clientAddress(request));
     throw error;
   }
 }

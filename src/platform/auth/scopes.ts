@@ -22,9 +22,9 @@ export const SCOPES_FOR = {
   /** To read contacts that were built from senders and recipients of messages. */
   readPeopleOfMail: ['email', 'email.modify', 'email.read_only', 'email.metadata'],
   /** To see the job statuses of changes to messages. */
-  followMail: ['email', 'email.modify', 'email.read_only', 'email.folders_and_labels'],
+  mailJobStatuses: ['email', 'email.modify', 'email.read_only', 'email.folders_and_labels'],
   /** To get webhooks about messages and threads. */
-  hearOfMail: [
+  mailWebhooks: [
     'email', 'email.modify', 'email.read_only', 'email.send', 'email.folders_and_labels', 'email.metadata', 'email.drafts',
   ],
   readCalendar: ['calendar', 'calendar.read_only'],

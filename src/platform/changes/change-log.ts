@@ -3,7 +3,7 @@ import { newId } from '../base/ids/ids.ts';
 import { toUnixSeconds } from '../base/time/unix-seconds.ts';
 import { signals, wakeAfterCommit } from '../work/signals.ts';
 import { columnsOf, afterCommit, type Sql } from '../database/sql.ts';
-import { deliveriesBeside, queueDeliveries } from '../webhooks/queue-deliveries.ts';
+import { withDeliveries, queueDeliveries } from '../webhooks/queue-deliveries.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
 import { writerKey } from './writer-keys.ts';
 
@@ -45,8 +45,8 @@ const SOON_MS = 5;
 
 /** An account needs one of these scopes for webhooks about an object; absent: it needs none. */
 const WEBHOOK_SCOPES: Readonly<Partial<Record<ChangeObject, readonly Scope[]>>> = {
-  message: SCOPES_FOR.hearOfMail,
-  thread: SCOPES_FOR.hearOfMail,
+  message: SCOPES_FOR.mailWebhooks,
+  thread: SCOPES_FOR.mailWebhooks,
   contact: SCOPES_FOR.readContacts,
   calendar: SCOPES_FOR.readCalendar,
   event: SCOPES_FOR.readCalendar,
@@ -74,7 +74,7 @@ function webhookBody(change: ChangeRecord): Buffer {
 
 // The lock that announces this writer (writer-keys.ts) must be taken before the numbers are
 // drawn. `count(*)` from `writing` enforces that order.
-const RECORD = deliveriesBeside(`
+const RECORD = withDeliveries(`
   writing as materialized (
     select pg_advisory_xact_lock_shared(${writerKey('a.id')})
     from (select distinct id from unnest($10::uuid[]) g(id)) a),

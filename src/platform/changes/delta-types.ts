@@ -21,6 +21,6 @@ export const DELTA_TYPES = Object.keys(SEEN_BY) as readonly DeltaType[];
 export const DELTA_SCOPES: readonly Scope[] = [...new Set(Object.values(SEEN_BY).flat())];
 
 /** Whether the scopes allow reading objects of this type. `null` = every scope. */
-export function maySee(scopes: readonly Scope[] | null, type: DeltaType): boolean {
+export function mayRead(scopes: readonly Scope[] | null, type: DeltaType): boolean {
   return allows(scopes, SEEN_BY[type]);
 }

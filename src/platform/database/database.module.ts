@@ -17,7 +17,7 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { returnLostConnections } from './lost-connections.ts';
 import { RequestContexts } from './request-contexts.ts';
-import { committed, connectionLimits, Database, types } from './sql.ts';
+import { transactionCommitted, connectionLimits, Database, types } from './sql.ts';
 
 /** Longest time that a statement of a request may run. */
 const REQUEST_STATEMENT_MS = 15_000;
@@ -39,7 +39,7 @@ class OrmWiring implements EventSubscriber, OnModuleInit {
   }
 
   afterTransactionCommit({ transaction }: TransactionEventArgs): void {
-    if (transaction) committed(transaction);
+    if (transaction) transactionCommitted(transaction);
   }
 }
 

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../base/errors/domain-error.ts';
-import { largeAnswer, mayBeLarge } from '../base/large-answers.ts';
+import { largeResponse, mayBeLarge } from '../base/large-responses.ts';
 import type { Conditions } from './conditions.ts';
 import type { Sql } from './sql.ts';
 
@@ -117,7 +117,7 @@ export async function admitPage<T>(
 ): Promise<T> {
   if (items > 1 && bytes > (mayBeLarge() ? MAX_PAGE_BYTES : LARGE_PAGE_BYTES))
     throw new PageTooLargeError();
-  return bytes > LARGE_PAGE_BYTES ? largeAnswer(bytes, read) : read();
+  return bytes > LARGE_PAGE_BYTES ? largeResponse(bytes, read) : read();
 }
 
 interface Measured {

@@ -248,7 +248,7 @@ const ofTransactions = new WeakMap<object, (() => void)[]>();
  * Runs the work that waits for a transaction of the ORM. Called by the subscriber of the ORM's
  * commits.
  */
-export function committed(transaction: object): void {
+export function transactionCommitted(transaction: object): void {
   const waiting = ofTransactions.get(transaction) ?? [];
   ofTransactions.delete(transaction);
   for (const next of waiting) next();

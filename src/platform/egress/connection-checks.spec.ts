@@ -1,16 +1,16 @@
-import { ConnectionChecks, type CheckPlace, TooManyChecksError } from './connection-checks.ts';
+import { ConnectionChecks, type CheckTarget, TooManyChecksError } from './connection-checks.ts';
 
 const limits = { perProcess: 5, perApplication: 3, perAddress: 2, perHost: 2 };
 const never = () => new Promise<never>(() => undefined);
 
 describe('ConnectionChecks', () => {
-  const refusalOf = async (checks: ConnectionChecks, place: CheckPlace): Promise<string> =>
+  const refusalOf = async (checks: ConnectionChecks, place: CheckTarget): Promise<string> =>
     checks
       .run(place, () => Promise.resolve('ran'))
       .catch((error: unknown) =>
         error instanceof TooManyChecksError ? error.message : 'another error',
       );
-  const begin = (checks: ConnectionChecks, ...places: CheckPlace[]) => {
+  const begin = (checks: ConnectionChecks, ...places: CheckTarget[]) => {
     for (const place of places) void checks.run(place, never);
   };
 
@@ -38,7 +38,7 @@ describe('ConnectionChecks', () => {
       ['MX.test', 'mx.test'].map((host) => ({ applicationId: 'y', hosts: [host] })),
       'at this mail server',
     ],
-  ] as [string, CheckPlace[], string][])(
+  ] as [string, CheckTarget[], string][])(
     'refuses a check beyond the limit of %s',
     async (_what, running, words) => {
       const checks = new ConnectionChecks(limits);

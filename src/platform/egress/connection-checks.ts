@@ -13,7 +13,7 @@ export interface CheckLimits {
 }
 
 /** The origin of a check, and the servers that it connects to. */
-export interface CheckPlace {
+export interface CheckTarget {
   applicationId: string;
   /** Address of the client; absent if the application has authenticated with its secret. */
   clientAddress?: string | undefined;
@@ -50,7 +50,7 @@ export class ConnectionChecks {
    * @throws the error of the work
    */
   async run<T>(
-    { applicationId, clientAddress, hosts = [] }: CheckPlace,
+    { applicationId, clientAddress, hosts = [] }: CheckTarget,
     work: () => Promise<T>,
   ): Promise<T> {
     const { perProcess, perApplication, perAddress, perHost } = this.limits;

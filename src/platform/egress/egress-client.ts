@@ -33,7 +33,7 @@ const DEFAULTS: EgressLimits = {
 };
 
 /** Response to an outgoing request. */
-export interface EgressAnswer {
+export interface EgressResponse {
   /** HTTP status. Redirects are returned like any other response and not followed. */
   status: number;
   /**
@@ -121,7 +121,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     body: Buffer,
     headers: Readonly<Record<string, string>>,
     options: EgressOptions = {},
-  ): Promise<EgressAnswer> {
+  ): Promise<EgressResponse> {
     return this.request(url, { method: 'POST', body, headers }, options);
   }
 
@@ -129,7 +129,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
    * Sends a GET request.
    * @throws {EgressError} if there is no response
    */
-  get(url: string, options: EgressOptions = {}): Promise<EgressAnswer> {
+  get(url: string, options: EgressOptions = {}): Promise<EgressResponse> {
     return this.request(url, { method: 'GET' }, options);
   }
 
@@ -141,7 +141,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     url: string,
     { method, headers, body }: EgressRequest,
     options: EgressOptions = {},
-  ): Promise<EgressAnswer> {
+  ): Promise<EgressResponse> {
     const sent = {
       method,
       headers: { 'user-agent': USER_AGENT, ...headers },
@@ -178,7 +178,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     url: string,
     request: Pick<Dispatcher.RequestOptions, 'method' | 'body' | 'headers'>,
     { signal, deadlineMs, maxBodyBytes, ...kind }: EgressOptions,
-  ): Promise<EgressAnswer> {
+  ): Promise<EgressResponse> {
     // The URL may have been stored under an earlier allow-list.
     const checked = new URL(this.#recheck(url, kind));
     signal?.throwIfAborted();
@@ -208,7 +208,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     signal: AbortSignal,
     limitMs: number,
     maxBodyBytes: number,
-  ): Promise<EgressAnswer> {
+  ): Promise<EgressResponse> {
     try {
       const agent = this.policy.trustsName(hostname) ? this.#unguardedAgent : this.#guardedAgent;
       const response = await agent.request({
@@ -285,7 +285,7 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
 const BODILESS = [204, 205, 304];
 
 /** Converts a response to the `Response` of `fetch`, for libraries that need one. */
-export function toResponse({ status, headers, body }: EgressAnswer): Response {
+export function toResponse({ status, headers, body }: EgressResponse): Response {
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     [value ?? []].flat().map((line): [string, string] => [name, line]),
   );

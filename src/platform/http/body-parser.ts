@@ -1,7 +1,7 @@
 import express, { type Request, type RequestHandler } from 'express';
 import { DomainError } from '../base/errors/domain-error.ts';
 import { assertModestJson } from './json-shape.ts';
-import { BodyRoom } from './large-bodies.ts';
+import { BodyCapacity } from './large-bodies.ts';
 
 /** Content types of bodies that are not JSON. Their handlers read them. */
 const NOT_JSON = /^(multipart\/form-data|message\/rfc822)\b/i;
@@ -72,7 +72,7 @@ export function jsonBodyParser(limitBytes: number): RequestHandler {
       verify: assertParsable,
       type: (request) => !isReadElsewhere(request as Request),
     });
-  const capacity = new BodyRoom();
+  const capacity = new BodyCapacity();
   const skip = json(limitBytes);
   const parse = capacity.limit(json, limitBytes);
   const text = capacity.limit(

@@ -61,7 +61,7 @@ class SharedCapacity {
  * before the sender is authenticated. A body is refused with 429 if there is no capacity for it.
  * Small bodies are always accepted, with or without a Content-Length.
  */
-export class BodyRoom {
+export class BodyCapacity {
   readonly #medium = new SharedCapacity(MEDIUM_CAPACITY);
   readonly #large = new SharedCapacity(LARGE_CAPACITY);
 

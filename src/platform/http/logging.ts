@@ -4,7 +4,7 @@ import type { Options } from 'pino-http';
 import { newId } from '../base/ids/ids.ts';
 import { escapedJson } from '../base/text/plain-text.ts';
 import { monotonicMs } from '../base/time/clock.ts';
-import { currentAnswer, duringAnswer } from '../base/large-answers.ts';
+import { currentResponse, duringResponse } from '../base/large-responses.ts';
 import type { AppConfig } from '../config/app-config.ts';
 import type { LogDestination } from '../config/log-destination.ts';
 import { callerOf } from './caller.ts';
@@ -16,7 +16,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,100}$/;
  * `X-Request-Id` is used if it is valid; otherwise a new id is created. The response returns the id
  * in `X-Request-Id`, and every log line about the request contains it.
  */
-export function nameRequest(request: Request, response: Response, next: NextFunction): void {
+export function assignRequestId(request: Request, response: Response, next: NextFunction): void {
   const given = request.headers['x-request-id'];
   request.id = typeof given === 'string' && REQUEST_ID.test(given) ? given : newId();
   response.setHeader('X-Request-Id', request.id);
@@ -61,7 +61,7 @@ export function logRequests(request: Request, response: Response, next: NextFunc
     if (status >= 500) PinoLogger.root.error(fields, text);
     else PinoLogger.root.info(fields, text);
   });
-  duringAnswer(response, next);
+  duringResponse(response, next);
 }
 
 /**
@@ -84,7 +84,7 @@ function pinoOptions(config: AppConfig): Options {
   return {
     level: config.logLevel,
     mixin() {
-      const request = (currentAnswer() as Response | undefined)?.req;
+      const request = (currentResponse() as Response | undefined)?.req;
       return request ? { req: requestFields(request) } : {};
     },
     hooks: {

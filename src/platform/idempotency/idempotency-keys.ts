@@ -20,7 +20,7 @@ export interface IdempotentRequest {
 }
 
 /** The response to the first request with a key. Repetitions get the same response. */
-export interface FirstAnswer {
+export interface FirstResponse {
   status: number;
   /** Plain JSON. */
   body: unknown;
@@ -28,7 +28,7 @@ export interface FirstAnswer {
 
 /** An accepted request with its response. Nothing has been written yet. */
 export interface Acceptance {
-  answer: FirstAnswer;
+  answer: FirstResponse;
   /** Writes the request's effect, in the transaction that takes the key. */
   store(sql: Sql): Promise<void>;
 }
@@ -108,7 +108,7 @@ export class IdempotencyKeys {
    * @throws {IdempotencyKeyReusedError} if the key belongs to a different request
    * @throws {IdempotencyKeyBusyError} if the first request is still running
    */
-  find(request: IdempotentRequest): Promise<FirstAnswer | undefined> {
+  find(request: IdempotentRequest): Promise<FirstResponse | undefined> {
     return this.#known(request, fingerprintOf(request));
   }
 
@@ -122,7 +122,7 @@ export class IdempotencyKeys {
   async once(
     request: IdempotentRequest,
     accept: () => Promise<Acceptance>,
-  ): Promise<{ answer: FirstAnswer; replayed: boolean }> {
+  ): Promise<{ answer: FirstResponse; replayed: boolean }> {
     const fingerprint = fingerprintOf(request);
     let accepted: Acceptance | undefined;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
@@ -162,7 +162,7 @@ export class IdempotencyKeys {
   async #known(
     { accountId, key }: IdempotentRequest,
     fingerprint: Buffer,
-  ): Promise<FirstAnswer | undefined> {
+  ): Promise<FirstResponse | undefined> {
     const [row] = await this.database.query<KeyRow>(FIND, [accountId, key, this.#expired()]);
     if (!row) return undefined;
     if (!row.fingerprint.equals(fingerprint)) throw new IdempotencyKeyReusedError();

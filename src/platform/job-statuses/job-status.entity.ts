@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn } from '../database/base-columns.ts';
 import { ownedByAccount } from '../database/owner-keys.ts';
-import { FORBIDDEN_MOVE, JOB_STATES } from './job-status.ts';
+import { FORBIDDEN_TRANSITION, JOB_STATES } from './job-status.ts';
 
 const JobStatusSchema = defineEntity({
   name: 'JobStatus',
@@ -20,7 +20,7 @@ const JobStatusSchema = defineEntity({
       timing: 'before',
       events: ['update'],
       body: [
-        `if ${FORBIDDEN_MOVE} then raise exception 'job % cannot move from % to %', old.id, old.status, new.status`,
+        `if ${FORBIDDEN_TRANSITION} then raise exception 'job % cannot move from % to %', old.id, old.status, new.status`,
         `using errcode = 'check_violation'; end if; return new`,
       ].join(' '),
     },

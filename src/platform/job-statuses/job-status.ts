@@ -14,7 +14,7 @@ export const JOB_TRANSITIONS = {
 } as const satisfies Transitions<JobState>;
 
 /** SQL condition: true for an update whose transition is not allowed. */
-export const FORBIDDEN_MOVE = JOB_STATES.map((from) => {
+export const FORBIDDEN_TRANSITION = JOB_STATES.map((from) => {
   const allowed = [from, ...JOB_TRANSITIONS[from]].map((to) => `'${to}'`);
   return `(old.status = '${from}' and new.status not in (${[...new Set(allowed)].join(', ')}))`;
 }).join(' or ');

@@ -10,7 +10,7 @@ import {
   JobStatusesRepository,
   type RecipientsRow,
 } from './job-statuses.repository.ts';
-import { jobsSeen } from './job-sight.ts';
+import { readableActions } from './job-status-access.ts';
 
 /** What `view=expanded` adds to a job status. */
 export interface JobDetails {
@@ -34,7 +34,7 @@ export class JobStatusesService {
     view?: 'expanded',
   ): Promise<{ job: JobRow; details?: JobDetails }> {
     const job = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
-    const seen = jobsSeen(account.scopes);
+    const seen = readableActions(account.scopes);
     if (!job || (seen && !seen.some((action) => action === job.action)))
       throw new NotFoundError('job status', id);
     const shown = shownTo(account, job);
@@ -48,7 +48,11 @@ export class JobStatusesService {
 
   /** The job statuses that the account's scopes allow reading, newest first. */
   async list(account: AccountPrincipal, query: PageOfView): Promise<Listing<JobRow>> {
-    const listing = await this.repository.list(account.accountId, query, jobsSeen(account.scopes));
+    const listing = await this.repository.list(
+      account.accountId,
+      query,
+      readableActions(account.scopes),
+    );
     return listing.view === 'items'
       ? { ...listing, items: listing.items.map((job) => shownTo(account, job)) }
       : listing;

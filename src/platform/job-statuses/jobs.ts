@@ -21,7 +21,7 @@ export const OPEN_JOBS = `
   insert into job_status (id, account_id, action, object, object_id, status, created_at, updated_at)
   select id, account_id, action, object, object_id, 'pending', at, at from given`;
 
-export interface JobMove {
+export interface JobTransition {
   id: string;
   /** `pending` means that a delayed job got a new time. This transition sends no webhook. */
   to: JobState;
@@ -124,7 +124,11 @@ function attributes(
  *   number
  * @returns ids of the jobs whose transition was made
  */
-export async function moveJobs(sql: Sql, moves: readonly JobMove[], at: Date): Promise<string[]> {
+export async function transitionJobs(
+  sql: Sql,
+  moves: readonly JobTransition[],
+  at: Date,
+): Promise<string[]> {
   if (moves.length === 0) return [];
   for (const { to, reason } of moves) {
     if (STATES_WITH_REASON.includes(to) !== Boolean(reason))

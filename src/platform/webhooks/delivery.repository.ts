@@ -161,7 +161,7 @@ const FORGET_DELIVERIES = 'delete from hook_job where webhook_id = $1';
  * Deletes the queued deliveries of a webhook that is being deleted. Call it after `lockDeliveries`,
  * in the same transaction.
  */
-export async function forgetDeliveries(sql: Sql, webhookId: string): Promise<void> {
+export async function deleteDeliveries(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(FORGET_DELIVERIES, [webhookId]);
 }
 
@@ -169,6 +169,6 @@ export async function forgetDeliveries(sql: Sql, webhookId: string): Promise<voi
  * Limits the webhook to eight simultaneous deliveries and 200 a second. Further deliveries wait and
  * do not delay other webhooks.
  */
-export function openGate(sql: Sql, webhookId: string): Promise<void> {
+export function createDeliveryRateGate(sql: Sql, webhookId: string): Promise<void> {
   return setPace(sql, webhookId, 5, 8);
 }

@@ -26,7 +26,7 @@ export interface WebhookEventRecord {
  * Builds the statement for `queueDeliveries`.
  * @param beside common table expressions of the caller; their parameters begin at `$10`
  */
-export const deliveriesBeside = (beside: string): string => `
+export const withDeliveries = (beside: string): string => `
   with ${beside},
   incoming as (
     select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::uuid[], $7::text[])
@@ -61,7 +61,7 @@ export const deliveriesBeside = (beside: string): string => `
 /**
  * Stores events that have a subscriber and queues their deliveries. Runs in the caller's
  * transaction, in one round trip with the caller's own writes.
- * @param text statement from `deliveriesBeside`
+ * @param text statement from `withDeliveries`
  * @param values values of the caller's parameters
  * @returns milliseconds until the first delivery is due; `null` if none was queued
  */

@@ -7,5 +7,5 @@ export abstract class SigningSecrets {
    * @param sealed the application's `secret_sealed`
    * @throws {UnsealError} if it cannot be decrypted
    */
-  abstract open(applicationId: string, sealed: string): string;
+  abstract decrypt(applicationId: string, sealed: string): string;
 }

@@ -5,7 +5,7 @@ import { parseRetryAfter } from '../egress/retry-after.ts';
 import { newId } from '../base/ids/ids.ts';
 import { Clock, monotonicMs } from '../base/time/clock.ts';
 import type {
-  ClaimedJob, Dispatcher, Lease, Outcome, QueueTable, RowLoading, Settled,
+  ClaimedRow, Dispatcher, Lease, Outcome, QueueTable, RowLoading, Settled,
 } from '../work/dispatcher.ts'; // prettier-ignore
 import type { Sql } from '../database/sql.ts';
 import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
@@ -15,7 +15,7 @@ import { SigningSecrets } from './signing-secrets.ts';
 import type { WebhookState } from './webhook-state.ts';
 
 /** A claimed row of `hook_job`: one webhook delivery. The rate gate is that of the webhook. */
-export interface HookJobRow extends ClaimedJob {
+export interface WebhookDeliveryRow extends ClaimedRow {
   eventId: string;
   giveUpAt: Date;
 }
@@ -76,7 +76,11 @@ interface Start {
  * marker.
  */
 @Injectable()
-export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult, LoadedDelivery> {
+export class WebhookDispatcher implements Dispatcher<
+  WebhookDeliveryRow,
+  DeliveryResult,
+  LoadedDelivery
+> {
   readonly table: QueueTable = {
     queue: 'hook',
     table: 'hook_job',
@@ -94,7 +98,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
   ) {}
 
   async run(
-    job: HookJobRow,
+    job: WebhookDeliveryRow,
     lease: Lease,
     delivery: LoadedDelivery | undefined,
   ): Promise<Outcome<DeliveryResult> | null> {
@@ -115,7 +119,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     return answer && this.#conclude(job, start, answer);
   }
 
-  onError(job: HookJobRow): Outcome<DeliveryResult> {
+  onError(job: WebhookDeliveryRow): Outcome<DeliveryResult> {
     const start = this.#start();
     if (start.at >= job.giveUpAt)
       return this.#drop(
@@ -138,7 +142,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     };
   }
 
-  onPoison(job: HookJobRow): Outcome<DeliveryResult> {
+  onPoison(job: WebhookDeliveryRow): Outcome<DeliveryResult> {
     return this.#drop(
       job,
       this.#start(),
@@ -146,7 +150,10 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     );
   }
 
-  async record(sql: Sql, settled: readonly Settled<HookJobRow, DeliveryResult>[]): Promise<void> {
+  async record(
+    sql: Sql,
+    settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
+  ): Promise<void> {
     await insertAttempts(
       sql,
       settled.flatMap(({ result }) => result.evidence ?? []),
@@ -156,12 +163,12 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
 
   /** @returns `null` if the process stops before there is a result */
   async #deliver(
-    job: HookJobRow,
+    job: WebhookDeliveryRow,
     { callbackUrl, applicationId, secretSealed, body }: LoadedDelivery & { body: Buffer },
     at: Date,
     signal: AbortSignal,
   ): Promise<DeliveryAnswer | null> {
-    const secret = this.secrets.open(applicationId, secretSealed);
+    const secret = this.secrets.decrypt(applicationId, secretSealed);
     const headers = deliveryHeaders({ eventId: job.eventId, body, at, secret });
     try {
       const { status, retryAfter } = await this.egress.post(callbackUrl, body, headers, { signal });
@@ -177,7 +184,11 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     }
   }
 
-  #conclude(job: HookJobRow, start: Start, answer: DeliveryAnswer): Outcome<DeliveryResult> {
+  #conclude(
+    job: WebhookDeliveryRow,
+    start: Start,
+    answer: DeliveryAnswer,
+  ): Outcome<DeliveryResult> {
     const { attempt, giveUpAt } = job;
     const now = this.clock.now();
     const decision = decideDelivery({ attempt, answer, now, giveUpAt, random: Math.random() });
@@ -204,7 +215,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
     return { at: this.clock.now(), mark: monotonicMs() };
   }
 
-  #drop(job: HookJobRow, start: Start, detail: string): Outcome<DeliveryResult> {
+  #drop(job: WebhookDeliveryRow, start: Start, detail: string): Outcome<DeliveryResult> {
     return {
       next: { kind: 'done' },
       result: {
@@ -215,7 +226,7 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
   }
 
   #evidence(
-    { gateId: webhookId, eventId, attempt }: HookJobRow,
+    { gateId: webhookId, eventId, attempt }: WebhookDeliveryRow,
     start: Start,
     rest: Partial<AttemptEvidence> & Pick<AttemptEvidence, 'outcome'>,
   ): AttemptEvidence {
@@ -235,7 +246,9 @@ export class WebhookDispatcher implements Dispatcher<HookJobRow, DeliveryResult,
 }
 
 /** Counts for each webhook the attempts that affect its health. */
-function tally(settled: readonly Settled<HookJobRow, DeliveryResult>[]): Map<string, AttemptTally> {
+function tally(
+  settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
+): Map<string, AttemptTally> {
   const tallies = new Map<string, AttemptTally>();
   for (const { job, result } of settled) {
     if (!result.effect) continue;

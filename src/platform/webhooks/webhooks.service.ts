@@ -10,9 +10,9 @@ import { forgetRateGate } from '../work/rate-gates.ts';
 import type { Page } from '../database/listing.ts';
 import { Database, sqlOf } from '../database/sql.ts';
 import {
-  forgetDeliveries,
+  deleteDeliveries,
   lockDeliveries,
-  openGate,
+  createDeliveryRateGate,
   recentAttempts,
   requeueUndelivered,
   type StoredAttempt,
@@ -105,7 +105,7 @@ export class WebhooksService {
           updatedAt: now,
         });
         await em.flush();
-        await openGate(sqlOf(em), webhook.id);
+        await createDeliveryRateGate(sqlOf(em), webhook.id);
         return webhook;
       });
     } catch (error) {
@@ -152,7 +152,7 @@ export class WebhooksService {
     await this.get(applicationId, id);
     await this.em.transactional(async (em) => {
       await lockDeliveries(sqlOf(em), id);
-      await forgetDeliveries(sqlOf(em), id);
+      await deleteDeliveries(sqlOf(em), id);
       await em.nativeDelete(Webhook, { id, application: applicationId });
       await forgetRateGate(sqlOf(em), id);
     });

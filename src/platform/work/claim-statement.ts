@@ -40,7 +40,7 @@ export interface ClaimSummary {
 }
 
 /** A row as `claim` returns it. If no row was taken, there is one row without an id. */
-export interface ClaimRow {
+export interface ClaimResultRow {
   /** Set on the first row, `null` on the others. */
   summary: ClaimSummary | null;
   id: string | null;
@@ -50,7 +50,7 @@ export interface ClaimRow {
   gateId: string;
   dueAt: Date;
   gateFailures: number;
-  /** Whether its rate gate has had trouble since a run last reported `well` (`GateSignal`). */
+  /** Whether its rate gate has had trouble since a run last reported `well` (`RateGateSignal`). */
   gateMarked: boolean;
   crashes: number;
 }

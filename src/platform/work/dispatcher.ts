@@ -12,7 +12,7 @@ import type { QueueName } from './signals.ts';
  */
 
 /** A claimed row of a queue. */
-export interface ClaimedJob {
+export interface ClaimedRow {
   id: string;
   /** Fencing token: proves that the claim still belongs to this worker. */
   fence: number;
@@ -78,7 +78,7 @@ export type Next = { kind: 'done' } | { kind: 'again'; at: Date; ambiguous: bool
  *
  * Only queues with `QueueTable.breaker` report signals.
  */
-export type GateSignal =
+export type RateGateSignal =
   /**
    * The account or webhook was reached, or is not needed any more. Resets the count of troubles. A
    * closing that was requested with `close` still lasts its full time.
@@ -97,7 +97,7 @@ export interface Outcome<R> {
   next: Next;
   result: R;
   /** Absent if the run reports nothing about its rate gate. */
-  gate?: GateSignal;
+  gate?: RateGateSignal;
 }
 
 /** A row that its rate gate delays by more than a minute beyond its promised time. */
@@ -108,7 +108,7 @@ export interface LateRow {
 }
 
 /** A run whose queue row still belonged to this worker when it was settled. */
-export interface Settled<J extends ClaimedJob, R> extends Outcome<R> {
+export interface Settled<J extends ClaimedRow, R> extends Outcome<R> {
   job: J;
 }
 
@@ -168,7 +168,7 @@ export interface QueueTable {
  * what `QueueTable.loading` loads.
  */
 export interface Dispatcher<
-  J extends ClaimedJob = ClaimedJob,
+  J extends ClaimedRow = ClaimedRow,
   R = unknown,
   L extends object = object,
 > {
@@ -184,7 +184,7 @@ export interface Dispatcher<
    * Maximum number of claimed rows that were not handed off yet. If the worker dies, these rows
    * wait until its death is noticed. Default: `slots`.
    */
-  readonly mostUnbegun?: number;
+  readonly mostBeforeHandOff?: number;
   /**
    * Runs a row. Expected failures are outcomes; throw only for bugs and other surprises.
    * @param loaded undefined if nothing was found to load

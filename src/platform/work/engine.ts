@@ -14,7 +14,7 @@ import type { AnyDispatcher } from './dispatcher.ts';
 import { WorkPermit } from './work-permit.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
-import { InstanceGuard, type Pulse } from './instance-guard.ts';
+import { InstanceGuard, type HeartbeatResult } from './instance-guard.ts';
 import { LOOK_AHEAD_MS, QueueRunner } from './queue-runner.ts';
 import { beatStatement, rescueStatement, sweepStatement } from './queue-statements.ts';
 import { WorkerIdentity } from './worker-identity.ts';
@@ -29,7 +29,7 @@ export const DISPATCHERS = Symbol('Dispatchers');
  * - `stale`: whether dead workers still have claimed rows.
  * - `adrift`: whether workers without a connection have claimed rows that were not handed off.
  */
-type Beat = Pulse & { alive: number; stale: boolean; adrift: boolean } & Partial<
+type Beat = HeartbeatResult & { alive: number; stale: boolean; adrift: boolean } & Partial<
     Record<QueueName, number | null>
   >;
 
@@ -164,7 +164,7 @@ export class Engine
     if (this.#identity.id === 0) await this.#enter();
     if (this.#identity.id > 0) await this.#sendHeartbeat();
     this.#lastTick = monotonicMs();
-    const stale = this.#stale && this.#identity.mayJudge();
+    const stale = this.#stale && this.#identity.mayDeclareDead();
     if (this.#identity.id === 0 || (!stale && !this.#adrift)) return;
     this.#tidying ??= this.#tidy(stale)
       .catch((error: unknown) => this.#log.warn(`sweep failed: ${String(error)}`))
@@ -195,7 +195,7 @@ export class Engine
     this.#identity.noteBeat(sentAt);
     this.#stale = beat.stale;
     this.#adrift = beat.adrift;
-    if (beat.backend !== this.#lockedOn && (await this.#identity.hold(this.#pulse)))
+    if (beat.backend !== this.#lockedOn && (await this.#identity.acquireLock(this.#pulse)))
       this.#lockedOn = beat.backend;
     for (const [queue, runner] of this.#runners) {
       const dueInMs = beat[queue];

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { ClaimedJob } from './dispatcher.ts';
+import type { ClaimedRow } from './dispatcher.ts';
 import type { SqlPool } from '../database/sql.ts';
 import { Batcher, type BatcherOptions } from './batcher.ts';
 import { MOST_PER_CLAIM } from './claim-statement.ts';
@@ -13,7 +13,7 @@ const LOAD_BATCH: BatcherOptions = { most: MOST_PER_CLAIM, parallel: 2, delayMs:
 
 /** The part of a run that concerns its hand-off. */
 export interface HandedRun {
-  job: ClaimedJob;
+  job: ClaimedRow;
   /**
    * Whether the marker was committed together with the loading, before the dispatcher asked for it.
    */

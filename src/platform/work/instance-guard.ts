@@ -1,17 +1,17 @@
 import { Logger } from '@nestjs/common';
 import type { AppConfig } from '../config/app-config.ts';
 import {
-  adoptPlace,
+  adoptIdentity,
   describeDifferences,
-  doubtPlace,
-  type PlaceDifference,
-  placeDifferences,
-  placeHere,
-} from './instance-place.ts';
+  markRestored,
+  type IdentityDifference,
+  identityDifferences,
+  currentIdentity,
+} from './database-identity.ts';
 import type { Sql } from '../database/sql.ts';
 
 /** What a heartbeat returns for the comparison with the previous heartbeat. */
-export interface Pulse {
+export interface HeartbeatResult {
   /** Backend process id of the connection. Another connection may lead to another database. */
   backend: number;
   /**
@@ -39,7 +39,7 @@ const CONFIRM = 'carillon instance confirm';
  */
 export class InstanceGuard {
   readonly #log = new Logger('Instance');
-  #differences: readonly PlaceDifference[] = [];
+  #differences: readonly IdentityDifference[] = [];
   #reported = '';
   #backend: number | undefined;
   #id = 0;
@@ -64,9 +64,9 @@ export class InstanceGuard {
    * used.
    */
   async admits(sql: Sql): Promise<boolean> {
-    const here = await placeHere(sql, this.config);
-    const { place, confirmedAt } = await adoptPlace(sql, here);
-    this.#differences = placeDifferences(place, here);
+    const here = await currentIdentity(sql, this.config);
+    const { place, confirmedAt } = await adoptIdentity(sql, here);
+    this.#differences = identityDifferences(place, here);
     // The operator confirmed the database after our last heartbeat, so earlier observations no
     // longer count.
     if (this.#seen !== null && confirmedAt.getTime() > this.#seen * 1000) this.#forget();
@@ -103,7 +103,7 @@ export class InstanceGuard {
    * Compares a heartbeat with the last one.
    * @returns whether the database is still the one that this process may work on
    */
-  async accepts(sql: Sql, pulse: Pulse): Promise<boolean> {
+  async accepts(sql: Sql, pulse: HeartbeatResult): Promise<boolean> {
     if (pulse.doubt !== null || (this.#backend !== undefined && this.#backend !== pulse.backend)) {
       if (!(await this.admits(sql))) return false;
     }
@@ -121,7 +121,7 @@ export class InstanceGuard {
   }
 
   async #refuse(sql: Sql, why: string): Promise<false> {
-    await doubtPlace(sql, `the database went back in time: ${why}`);
+    await markRestored(sql, `the database went back in time: ${why}`);
     await this.admits(sql);
     this.#forget();
     return false;

@@ -6,7 +6,7 @@ import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
 import { Batcher } from './batcher.ts';
 import {
-  type ClaimRow, type ClaimSummary, FIRST_SUSPECTS, MOST_CRASHES, MOST_PER_CLAIM,
+  type ClaimResultRow, type ClaimSummary, FIRST_SUSPECTS, MOST_CRASHES, MOST_PER_CLAIM,
 } from './claim-statement.ts'; // prettier-ignore
 import { type HandedRun, HandOffs } from './hand-offs.ts';
 import { queueStatements } from './queue-statements.ts';
@@ -259,7 +259,7 @@ export class QueueRunner {
   #free(): number {
     const unwritten = Math.min(this.#ended, MOST_UNWRITTEN);
     const slots = this.dispatcher.slots - (this.#runs.size - unwritten);
-    const { mostUnbegun } = this.dispatcher;
+    const { mostBeforeHandOff: mostUnbegun } = this.dispatcher;
     if (mostUnbegun === undefined) return slots;
     const unbegun = [...this.#runs].filter(({ handedOff }) => !handedOff).length;
     return Math.min(slots, mostUnbegun - unbegun);
@@ -267,7 +267,11 @@ export class QueueRunner {
 
   /** Whether the last claim is too recent. If so, a timer for the next one is set. */
   #tooSoon(free: number): boolean {
-    const { slots, mostUnbegun = slots, claimEveryMs = CLAIM_EVERY_MS } = this.dispatcher;
+    const {
+      slots,
+      mostBeforeHandOff: mostUnbegun = slots,
+      claimEveryMs = CLAIM_EVERY_MS,
+    } = this.dispatcher;
     const few = free < Math.min(slots / 2, mostUnbegun / 2, MOST_PER_CLAIM);
     const leftMs =
       this.#claimedAt + Math.max(claimEveryMs, few ? REFILL_EVERY_MS : 0) - monotonicMs();
@@ -284,7 +288,7 @@ export class QueueRunner {
     const floor = full ? null : this.#floor;
     if (full) this.#fullScanAt = now;
     const epoch = this.identity.epoch;
-    const rows = await this.sql.query<ClaimRow>(this.#statements.claim, [
+    const rows = await this.sql.query<ClaimResultRow>(this.#statements.claim, [
       free,
       this.identity.id,
       floor ?? '-infinity',
@@ -381,7 +385,7 @@ export class QueueRunner {
       );
   }
 
-  async #run(row: ClaimRow & { id: string }, epoch: number): Promise<void> {
+  async #run(row: ClaimResultRow & { id: string }, epoch: number): Promise<void> {
     const { summary: _summary, crashes, gateMarked, ...job } = row;
     const run: Run = {
       job,
@@ -442,7 +446,7 @@ export class QueueRunner {
   async #askHandOff(run: Run): Promise<boolean> {
     const granted = await this.#handOffs.ask(run);
     // One row less waits for its hand-off, so another one may be claimed.
-    if (this.dispatcher.mostUnbegun !== undefined) this.wake();
+    if (this.dispatcher.mostBeforeHandOff !== undefined) this.wake();
     return granted;
   }
 

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { AnyDispatcher, ClaimedJob, Outcome, Settled } from './dispatcher.ts';
+import type { AnyDispatcher, ClaimedRow, Outcome, Settled } from './dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
 import type { BatcherOptions } from './batcher.ts';
-import { GateSignals } from './gate-signals.ts';
+import { RateGateSignals } from './rate-gate-signals.ts';
 import type { QueueStatements } from './queue-statements.ts';
 import { backoff } from './backoff.ts';
 
 /** How the run of a claimed row ended. An `outcome` of `null` means that the run had no effect. */
 export interface Ending {
-  job: ClaimedJob;
+  job: ClaimedRow;
   outcome: Outcome<unknown> | null;
   /** How long a row without an effect waits, in milliseconds. */
   waitMs: number;
@@ -37,7 +37,7 @@ const PAUSE_MS = { first: 50, longest: 2_000 };
  */
 export class Settler {
   readonly #log: Logger;
-  readonly #gates = new GateSignals();
+  readonly #gates = new RateGateSignals();
   readonly #unwritable = new Set<string>();
   #givesUp = false;
 
@@ -131,7 +131,7 @@ export class Settler {
     const marked = new Set(endings.flatMap(({ job, gateMarked }) => (gateMarked ? [job] : [])));
     let committed: () => void = () => undefined;
     await this.sql.transaction(async (sql) => {
-      const settled = endings.flatMap(({ job, outcome }): Settled<ClaimedJob, unknown>[] =>
+      const settled = endings.flatMap(({ job, outcome }): Settled<ClaimedRow, unknown>[] =>
         outcome ? [{ job, ...outcome }] : [],
       );
       const done = settled.filter(({ next }) => next.kind === 'done');
@@ -165,4 +165,4 @@ export class Settler {
   }
 }
 
-const compare = (a: ClaimedJob, b: ClaimedJob) => (a.id < b.id ? -1 : 1);
+const compare = (a: ClaimedRow, b: ClaimedRow) => (a.id < b.id ? -1 : 1);

@@ -28,7 +28,7 @@ describe('WorkerIdentity', () => {
     wallMs += 60_000;
     identity.noteBeat({ monotonicMs: performance.now(), wallMs });
     expect(identity.trusted()).toBe(true);
-    expect(identity.mayJudge()).toBe(false);
+    expect(identity.mayDeclareDead()).toBe(false);
   });
 
   it('is not misled by a wall clock that was set back', () => {

@@ -66,7 +66,7 @@ export class WorkerIdentity {
    * after each reconnect of the heartbeat.
    * @returns false if the lost connection still holds it
    */
-  async hold(sql: Sql): Promise<boolean> {
+  async acquireLock(sql: Sql): Promise<boolean> {
     const [row] = await sql.query<{ held: boolean }>(
       'select pg_try_advisory_lock($1, $2) as held',
       [WORKER_LOCKS, this.#id],
@@ -98,7 +98,7 @@ export class WorkerIdentity {
    * So the claims of a dead worker are given back within ten seconds while another worker lives. If
    * all workers have died, they are given back within four seconds of the start of the next one.
    */
-  mayJudge(): boolean {
+  mayDeclareDead(): boolean {
     return monotonicMs() >= this.#judgesFrom;
   }
 

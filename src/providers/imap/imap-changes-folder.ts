@@ -1,9 +1,9 @@
 import type { ExpungeEvent, ImapFlow, MailboxObject } from 'imapflow';
-import { answerOf, takeLeftOut } from './imap-connection.ts';
+import { answerOf, takeVanishedLeftOut } from './imap-connection.ts';
 import { type FolderState, isWithin, messageId, type UidRange } from './imap-cursor.ts';
 import { isImapRefusal, toImapError } from './imap-error.ts';
 import type { FolderStatus } from './imap-changes-folders.ts';
-import type { LookResult } from './imap-changes-result.ts';
+import type { SyncPassResult } from './imap-sync-pass-result.ts';
 import { fetchMetas, type MessageMeta } from './imap-fetch.ts';
 
 /**
@@ -128,7 +128,7 @@ export async function inspectFolder(
   client: ImapFlow,
   state: FolderState,
   status: FolderStatus | null,
-  result: LookResult,
+  result: SyncPassResult,
 ): Promise<FolderState | null> {
   const folder = await openFolder(client, state.path);
   if (folder?.uidValidity !== state.uidValidity) return null;
@@ -165,7 +165,7 @@ async function giveFlags(
   client: ImapFlow,
   state: FolderState,
   folder: OpenFolder,
-  result: LookResult,
+  result: SyncPassResult,
 ): Promise<Seen> {
   if (folder.modseq === null) return { modseq: null, scan: null, vanishedReported: false };
   const scan = state.scan ?? {
@@ -184,9 +184,9 @@ async function giveFlags(
   };
   client.on('expunge', vanished);
   try {
-    takeLeftOut(client);
+    takeVanishedLeftOut(client);
     const below = await giveScan(client, state, folder, scan, result);
-    const vanishedReported = reportsVanished && !takeLeftOut(client);
+    const vanishedReported = reportsVanished && !takeVanishedLeftOut(client);
     if (below === null) return { modseq: scan.to, scan: null, vanishedReported };
     return { modseq: state.modseq, scan: { ...scan, below }, vanishedReported };
   } finally {
@@ -212,7 +212,7 @@ async function giveScan(
   state: FolderState,
   folder: OpenFolder,
   { from, below }: NonNullable<FolderState['scan']>,
-  result: LookResult,
+  result: SyncPassResult,
 ): Promise<number | null> {
   let hi = below - 1;
   let span = state.scan || from === null ? result.room * 4 : spanOf(folder, MOST_AT_ONCE);
@@ -233,7 +233,7 @@ async function giveScan(
 function giveEach(
   state: FolderState,
   metas: readonly MessageMeta[],
-  result: LookResult,
+  result: SyncPassResult,
   room: number,
 ): number | null {
   let left = room;
@@ -251,10 +251,10 @@ function giveEach(
  * Re-reads the flags of a folder's newest messages, on a server that does not report flag changes.
  * @param room highest number of messages
  */
-export async function giveRecentFlags(
+export async function rereadRecentFlags(
   client: ImapFlow,
   state: FolderState,
-  result: LookResult,
+  result: SyncPassResult,
   room: number,
 ): Promise<void> {
   const folder = await openFolder(client, state.path);
@@ -268,11 +268,11 @@ export async function giveRecentFlags(
  * @param below the batch consists of UIDs below this one
  * @returns the UID to continue below, or `null` at the end of the folder
  */
-export async function giveTurn(
+export async function rereadNextFlags(
   client: ImapFlow,
   state: FolderState,
   below: number,
-  result: LookResult,
+  result: SyncPassResult,
 ): Promise<number | null> {
   const folder = await openFolder(client, state.path);
   if (!folder || folder.uidValidity !== state.uidValidity) return null;
@@ -300,10 +300,10 @@ export const isUnwanted = ({ receivedAt }: MessageMeta, since: number | null): b
  * Reports removed messages of a folder that no sync pass has seen, if Carillon itself stored
  * messages there.
  */
-export async function giveAbsent(
+export async function findRemovedOfUnseenFolder(
   client: ImapFlow,
   state: FolderState,
-  result: LookResult,
+  result: SyncPassResult,
 ): Promise<void> {
   if ((await result.known(state.path)).length === 0) return;
   const folder = await openFolder(client, state.path);
@@ -318,7 +318,7 @@ async function giveRemovals(
   client: ImapFlow,
   state: FolderState,
   folder: OpenFolder,
-  result: LookResult,
+  result: SyncPassResult,
 ): Promise<void> {
   const ranges = folder.messages === 0 ? [] : await uidsThere(client);
   for (const { providerId, uidValidity, uid } of await result.known(state.path)) {

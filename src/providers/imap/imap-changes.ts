@@ -4,9 +4,9 @@ import type { ImapFlow } from 'imapflow';
 import { openAttachment } from '../../formats/mime/open-attachment.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
-import type { MailChanges, MailLook, ProviderAccount } from '../port/connector.ts';
+import type { MailChanges, SyncPassRequest, ProviderAccount } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { MailboxLook } from './imap-changes-look.ts';
+import { MailboxSyncPass } from './imap-sync-pass.ts';
 import { answersWithin } from './imap-connection.ts';
 import { parseMessageId } from './imap-cursor.ts';
 import { CONTENT_BYTES } from './imap-input.ts';
@@ -46,17 +46,17 @@ export class ImapChanges {
    * all other messages in rotation, one batch per sync pass.
    * @throws {ProviderError}
    */
-  async listChanges(account: ProviderAccount, request: MailLook): Promise<MailChanges> {
+  async listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges> {
     const suspects = new Suspects();
     for (;;) {
       let connection: ImapFlow | undefined;
       try {
         return await this.sessions.use(account, (client) => {
           connection = client;
-          return new MailboxLook(client, request, suspects).run();
+          return new MailboxSyncPass(client, request, suspects).run();
         });
       } catch (error) {
-        if (!connection || connection.usable || !suspects.isWorthAnotherLook()) throw error;
+        if (!connection || connection.usable || !suspects.shouldRepeatSyncPass()) throw error;
       }
     }
   }

@@ -213,7 +213,7 @@ export async function answersWithin<T>(
  * Whether the server has reported too many vanished messages since the last call. Those messages
  * were ignored and must be found in another way.
  */
-export function takeLeftOut(client: ImapFlow): boolean {
+export function takeVanishedLeftOut(client: ImapFlow): boolean {
   return clients.get(client)?.input.takeLeftOut() ?? false;
 }
 

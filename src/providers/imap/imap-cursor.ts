@@ -122,7 +122,7 @@ export function cutTop([first, ...rest]: readonly UidRange[], from: number): rea
   return top < lo ? rest : [[lo, top], ...rest];
 }
 
-export interface MessagePlace {
+export interface MessageLocation {
   path: string;
   uidValidity: string;
   uid: number;
@@ -132,7 +132,7 @@ export interface MessagePlace {
 export const messagePrefix = (path: string): string => `${path};`;
 
 /** `providerId` of a message: path of its folder, UIDVALIDITY and UID, separated by semicolons. */
-export const messageId = ({ path, uidValidity, uid }: MessagePlace): string =>
+export const messageId = ({ path, uidValidity, uid }: MessageLocation): string =>
   `${messagePrefix(path)}${uidValidity};${uid}`;
 
 const MESSAGE_ID = /^([^]*);(\d+);(\d+)$/;
@@ -141,7 +141,7 @@ const MESSAGE_ID = /^([^]*);(\d+);(\d+)$/;
  * Reads a `providerId`. It is matched from the end, because a path may contain any character.
  * `null` if the text is not one.
  */
-export function parseMessageId(providerId: string): MessagePlace | null {
+export function parseMessageId(providerId: string): MessageLocation | null {
   const [, path, uidValidity, uid] = MESSAGE_ID.exec(providerId) ?? [];
   if (!path || uidValidity === undefined || uid === undefined) return null;
   return { path, uidValidity, uid: Number(uid) };

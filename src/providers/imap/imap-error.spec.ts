@@ -2,7 +2,7 @@ import {
   ProviderError,
   type ProviderErrorCode,
 } from '../../platform/base/errors/provider-error.ts';
-import { GivenUpError, SmtpTimeoutError } from '../smtp/smtp-failure.ts';
+import { SendAbortedError, SmtpTimeoutError } from '../smtp/smtp-failure.ts';
 import { ImapTroubleError, isImapRefusal, secretsOf, toImapError } from './imap-error.ts';
 import type { ImapStage } from './imap-verdict.ts';
 
@@ -35,7 +35,7 @@ const ROWS: [string, Error, ProviderErrorCode, RegExp, (string | null)?][] = [
   ['unknown authority', failed({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }), 'temporary', /authority/, 'imap_security'],
   ['no TLS', failed({ code: 'ERR_SSL_WRONG_VERSION_NUMBER', reason: 'wrong version number' }), 'temporary', /does not speak TLS/, 'imap_security'],
   ['addresses', new AggregateError([failed({ code: 'ECONNREFUSED' })]), 'temporary', /ECONNREFUSED/, 'imap_port'],
-  ['given up', new GivenUpError(), 'temporary', /given up/],
+  ['given up', new SendAbortedError(), 'temporary', /given up/],
   ['too long', new SmtpTimeoutError('it took too long'), 'temporary', /it took too long/],
   ['trouble', new ImapTroubleError('no token'), 'temporary', /no token/],
   ['a bug', new TypeError('x is not a function'), 'temporary', /the exchange with the server failed/],

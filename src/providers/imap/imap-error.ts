@@ -3,7 +3,7 @@ import {
   ProviderError,
   type ProviderErrorCode,
 } from '../../platform/base/errors/provider-error.ts';
-import { GivenUpError, SmtpTroubleError } from '../smtp/smtp-failure.ts';
+import { SendAbortedError, SmtpTroubleError } from '../smtp/smtp-failure.ts';
 import { wordsOf } from '../smtp/smtp-reply.ts';
 import type { ImapServer } from './imap.settings.ts';
 import { type ImapReply, type ImapStage, imapVerdict } from './imap-verdict.ts';
@@ -105,7 +105,7 @@ export function toImapError(error: unknown, { stage, secrets }: ImapFailureConte
       error.message,
       error.setting === null ? {} : { setting: error.setting },
     );
-  if (error instanceof GivenUpError) return make('temporary', 'given up');
+  if (error instanceof SendAbortedError) return make('temporary', 'given up');
   if (error instanceof SmtpTroubleError)
     return make('temporary', error.message, stage === 'connect' ? { setting: 'imap_port' } : {});
   if (parts.oauthError) {

@@ -35,7 +35,7 @@ export class Suspects {
    * Whether a message must not be fetched. Messages are identified by `providerId`s or any other
    * unique text.
    */
-  isConvicted(message: string): boolean {
+  mustSkip(message: string): boolean {
     return (this.#losses.get(message) ?? 0) >= CONVICTED;
   }
 
@@ -54,7 +54,7 @@ export class Suspects {
    * Call this after a sync pass failed because the connection ended.
    * @returns whether a message may be the reason, so that the sync pass should be repeated
    */
-  isWorthAnotherLook(): boolean {
+  shouldRepeatSyncPass(): boolean {
     const asked = this.#asked;
     this.#asked = null;
     if (!asked || performance.now() - asked.since > AT_ONCE_MS) return false;

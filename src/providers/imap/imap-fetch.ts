@@ -112,7 +112,7 @@ export async function fetchContents(
 ): Promise<Contents> {
   const contents = new Map<number, MessageContent>();
   const nameOf = (uid: number) => `${client.mailbox ? client.mailbox.path : ''};${uid}`;
-  for (const { uid } of metas.filter((meta) => suspects.isConvicted(nameOf(meta.uid)))) {
+  for (const { uid } of metas.filter((meta) => suspects.mustSkip(nameOf(meta.uid)))) {
     contents.set(uid, {
       kind: 'unreadable',
       reason: 'The connection ends whenever this message is requested',

@@ -1,7 +1,7 @@
 import type { ImapFlow } from 'imapflow';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { answerOf } from './imap-connection.ts';
-import type { MessagePlace } from './imap-cursor.ts';
+import type { MessageLocation } from './imap-cursor.ts';
 
 /** How many of a folder's newest messages are searched for one without a Message-ID. */
 const RECENT_UIDS = 50;
@@ -12,7 +12,7 @@ const RECENT_UIDS = 50;
  */
 export async function openForWriting(
   client: ImapFlow,
-  { path, uidValidity }: MessagePlace,
+  { path, uidValidity }: MessageLocation,
 ): Promise<boolean> {
   try {
     const mailbox = await client.mailboxOpen(path);
@@ -71,9 +71,9 @@ async function marksOf(client: ImapFlow, uid: number): Promise<Required<Marks> |
  */
 export async function moveMessage(
   client: ImapFlow,
-  location: MessagePlace,
+  location: MessageLocation,
   target: string,
-): Promise<MessagePlace | null> {
+): Promise<MessageLocation | null> {
   const marks = await marksOf(client, location.uid);
   if (!marks) return null;
   if (target === location.path) return location;
@@ -104,10 +104,10 @@ async function requireFolder(client: ImapFlow, path: string): Promise<void> {
  */
 async function copyAndDelete(
   client: ImapFlow,
-  location: MessagePlace,
+  location: MessageLocation,
   target: string,
   marks: Required<Marks>,
-): Promise<MessagePlace> {
+): Promise<MessageLocation> {
   const { uidValidity } = await client.mailboxOpen(target);
   const present = await findMessage(client, marks);
   if (!(await openForWriting(client, location)))
@@ -131,7 +131,7 @@ async function findMoved(
   client: ImapFlow,
   target: string,
   marks: Required<Marks>,
-): Promise<MessagePlace> {
+): Promise<MessageLocation> {
   const { uidValidity } = await client.mailboxOpen(target);
   const uid = await findMessage(client, marks);
   if (uid === null)
@@ -142,7 +142,7 @@ async function findMoved(
 /**
  * Deletes a message permanently. It is not an error if the message or its folder does not exist.
  */
-export async function deleteMessage(client: ImapFlow, location: MessagePlace): Promise<void> {
+export async function deleteMessage(client: ImapFlow, location: MessageLocation): Promise<void> {
   if (!(await openForWriting(client, location))) return;
   await expunge(client, location.uid);
 }

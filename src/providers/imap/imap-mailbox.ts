@@ -1,7 +1,7 @@
 import type { ImapFlow } from 'imapflow';
 import type { DraftContent, MailboxPort, ProviderAccount } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { messageId, messagePrefix, type MessagePlace, parseMessageId } from './imap-cursor.ts';
+import { messageId, messagePrefix, type MessageLocation, parseMessageId } from './imap-cursor.ts';
 import {
   deleteMessage,
   findMessage,
@@ -122,7 +122,7 @@ const noMessage = () => new ProviderError('not-found', 'The mailbox has no such 
 
 const isInbox = (path: string) => path.toUpperCase() === 'INBOX';
 
-function requireLocation(providerId: string): MessagePlace {
+function requireLocation(providerId: string): MessageLocation {
   const location = parseMessageId(providerId);
   if (!location) throw noMessage();
   return location;
@@ -228,9 +228,9 @@ async function appendOnce(
   client: ImapFlow,
   path: string,
   { mime, messageIdHeader }: DraftContent,
-): Promise<MessagePlace> {
+): Promise<MessageLocation> {
   const { uidValidity } = await client.mailboxOpen(path);
-  const locationOf = (uid: number): MessagePlace => ({
+  const locationOf = (uid: number): MessageLocation => ({
     path,
     uidValidity: uidValidity.toString(),
     uid,

@@ -10,7 +10,7 @@ import { type ConnectionTraits, ImapConnection } from './imap-connection.ts';
 import { isImapRefusal, toImapError } from './imap-error.ts';
 import { VERIFY_LIMITS } from './imap-input.ts';
 import { IMAP_LIMITS, type ImapLimits } from './imap-limits.ts';
-import { ImapSlots, type Place } from './imap-slots.ts';
+import { ImapSlots, type ConnectionSlot } from './imap-slots.ts';
 
 export interface UseOptions {
   /** If aborted, the use ends at once with `temporary` and its connection is cut. */
@@ -23,7 +23,7 @@ export interface UseOptions {
 }
 
 /** A request for a connection. */
-interface Want extends Place {
+interface Want extends ConnectionSlot {
   /** Connections with the same identity may be reused, one user at a time. */
   id: string;
   server: ImapServer;
@@ -129,7 +129,10 @@ export class ImapSessions {
    * @throws {ProviderError} `unsupported` if the limits leave no connection for watching;
    *   `rate-limited` if too many connections are watching
    */
-  async hold(account: ProviderAccount, traits: ConnectionTraits): Promise<ImapConnection> {
+  async openForWatching(
+    account: ProviderAccount,
+    traits: ConnectionTraits,
+  ): Promise<ImapConnection> {
     if (this.limits.perAccount < 2)
       throw new ProviderError(
         'unsupported',

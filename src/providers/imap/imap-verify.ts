@@ -13,7 +13,7 @@ import { type ImapServer, imapServerOf, type ImapSettings, smtpServerOf } from '
 import { ProbeError, type ProbeFailure, probeServer } from './server-probe.ts';
 
 /** The URL of calendars or address books, with the login to use there. */
-export interface DavPlace {
+export interface DavEndpoint {
   kind: 'caldav' | 'carddav';
   url: string;
   login: ImapServer['login'];
@@ -27,7 +27,7 @@ export interface VerifyDependencies {
    * @param allowance limit for everything that DAV servers send during this check
    * @throws {ProviderError} if there is no such server, or it refuses the login or sends too much
    */
-  checkDav(server: DavPlace, allowance: DavAllowance): Promise<void>;
+  checkDav(server: DavEndpoint, allowance: DavAllowance): Promise<void>;
   /** Certificate authorities to trust instead of the system's (PEM). */
   ca?: string;
   /** Time limit for the whole check, in milliseconds. Default 20000. */

@@ -25,7 +25,7 @@ export async function watchInbox(
   watcher: MailWatcher,
 ): Promise<MailWatch> {
   const { watchSilenceMs, watchRenewMs } = sessions.limits;
-  const connection = await sessions.hold(account, {
+  const connection = await sessions.openForWatching(account, {
     silenceMs: watchSilenceMs,
     renewMs: watchRenewMs,
   });

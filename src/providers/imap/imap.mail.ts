@@ -1,4 +1,4 @@
-import type { MailLook, MailPort, MailWatcher, OutgoingMessage, ProviderAccount, SendControl } from '../port/connector.ts'; // prettier-ignore
+import type { SyncPassRequest, MailPort, MailWatcher, OutgoingMessage, ProviderAccount, SendControl } from '../port/connector.ts'; // prettier-ignore
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { settingsOf, smtpServerOf } from './imap.settings.ts';
@@ -46,7 +46,7 @@ export class ImapMail implements MailPort {
     await this.sessions.use(account, (client) => fileAmongSent(client, messageIdHeader, mime));
   }
 
-  listChanges(account: ProviderAccount, request: MailLook) {
+  listChanges(account: ProviderAccount, request: SyncPassRequest) {
     return this.reader.listChanges(account, request);
   }
 

@@ -243,7 +243,9 @@ function toProbeError(error: unknown): ProbeError {
   const certificate = typeof code === 'string' ? CERTIFICATES[code] : undefined;
   if (certificate) return new ProbeError('certificate', certificate, { cause: error });
   const kind =
-    name === 'SmtpTimeoutError' || name === 'GivenUpError' ? 'timeout' : toEgressError(error).kind;
+    name === 'SmtpTimeoutError' || name === 'SendAbortedError'
+      ? 'timeout'
+      : toEgressError(error).kind;
   if (kind === 'dns' && code === 'ENOTFOUND')
     return new ProbeError('unknown-host', 'does not exist (no such host name)', { cause: error });
   const [failure, message] = FAILURES[kind];

@@ -39,7 +39,7 @@ export interface RemoteEvent {
 }
 
 /** Result of a provider write. */
-export interface WrittenRevision {
+export interface ProviderSequence {
   /**
    * The event's SEQUENCE at the provider after the write. Given if it can be higher than requested,
    * because other clients increase it too.
@@ -48,7 +48,7 @@ export interface WrittenRevision {
 }
 
 /** An event that now exists at the provider. */
-export interface WrittenEvent extends WrittenRevision {
+export interface EventProviderIds extends ProviderSequence {
   providerId: string;
   icalUid: string;
 }
@@ -69,7 +69,7 @@ export interface EventChanges {
 }
 
 /** Identifies an instance of a series at the provider. */
-export interface InstancePlace {
+export interface InstancePosition {
   series: string;
   /**
    * Start according to the rules of the series: `20300311T080000Z`, or `20300311` in an all-day
@@ -126,7 +126,7 @@ export interface CalendarPort {
     key: string,
     event: EventContent,
     sequence?: number,
-  ): Promise<WrittenEvent>;
+  ): Promise<EventProviderIds>;
   /**
    * @param base the content that `event` was made from. Fields that are the same in both keep the
    *   value they have at the provider. Absent or `null` if unknown: then every field is written
@@ -140,7 +140,7 @@ export interface CalendarPort {
     event: EventContent,
     base?: EventContent | null,
     sequence?: number,
-  ): Promise<WrittenRevision>;
+  ): Promise<ProviderSequence>;
   /**
    * Deletes an event; a series is deleted with its changed instances. Deleting an event that does
    * not exist is not an error.
@@ -156,16 +156,16 @@ export interface CalendarPort {
    */
   writeInstance(
     account: ProviderAccount,
-    instance: InstancePlace,
+    instance: InstancePosition,
     event: EventContent,
     base?: EventContent | null,
     sequence?: number,
-  ): Promise<WrittenEvent>;
+  ): Promise<EventProviderIds>;
   /**
    * Removes an instance, changed or not, from its series. It is not an error if the instance is
    * already removed or the series was deleted.
    */
-  deleteInstance(account: ProviderAccount, instance: InstancePlace): Promise<void>;
+  deleteInstance(account: ProviderAccount, instance: InstancePosition): Promise<void>;
   /**
    * Removes the changes of an instance, so that the series defines it again, including whether it
    * takes place. It is not an error if the instance has no changes.

@@ -141,7 +141,7 @@ export interface RemoteMessage {
     | null;
 }
 
-export interface MailLook {
+export interface SyncPassRequest {
   /** `MailChanges.cursor` of the previous sync pass. `null` for the first pass. */
   cursor: string | null;
   /** Highest number of messages to return. */
@@ -234,7 +234,7 @@ export interface MailPort {
    * Returns the changes since `request.cursor` (`null`: everything): recent changes first, then
    * history, newest first.
    */
-  listChanges(account: ProviderAccount, request: MailLook): Promise<MailChanges>;
+  listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges>;
   /**
    * Returns the message as it is stored at the provider.
    * @throws {ProviderError} `not-found`

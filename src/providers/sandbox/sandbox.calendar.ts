@@ -4,7 +4,7 @@ import type {
   CalendarContent,
   CalendarPort,
   EventContent,
-  InstancePlace,
+  InstancePosition,
   ProviderAccount,
 } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -140,7 +140,7 @@ export class SandboxCalendars implements CalendarPort {
 
   async writeInstance(
     account: ProviderAccount,
-    { series, start }: InstancePlace,
+    { series, start }: InstancePosition,
     event: EventContent,
   ) {
     login(account);
@@ -152,7 +152,7 @@ export class SandboxCalendars implements CalendarPort {
   }
 
   /** Stores a cancelled instance, so that the series excludes it. */
-  async deleteInstance(account: ProviderAccount, { series, start }: InstancePlace) {
+  async deleteInstance(account: ProviderAccount, { series, start }: InstancePosition) {
     login(account);
     const id = stableId(account, 'instance', series, start);
     const [there] = await this.#query<{ data: Data }>(

@@ -30,7 +30,7 @@ export class SandboxConnector implements Connector {
     const store = new SandboxMailStore(database);
     const folders = new SandboxFolders(database);
     this.mail = new SandboxMail(store, folders, faults, clock, threads);
-    const changed = (account: ProviderAccount) => this.mail.tell(account);
+    const changed = (account: ProviderAccount) => this.mail.notify(account);
     this.mailbox = new SandboxMailbox(store, folders, faults, clock, changed);
     this.calendar = new SandboxCalendars(database, faults);
     this.contacts = new SandboxContacts(database, faults);

@@ -5,7 +5,7 @@ import { openAttachment } from '../../formats/mime/open-attachment.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
-import type { MailLook, MailPort, OutgoingMessage, ProviderAccount, SendControl } from '../port/connector.ts'; // prettier-ignore
+import type { SyncPassRequest, MailPort, OutgoingMessage, ProviderAccount, SendControl } from '../port/connector.ts'; // prettier-ignore
 import {
   ProviderError,
   type RefusedRecipient,
@@ -106,7 +106,7 @@ export class SandboxMail implements MailPort {
    * The cursor is the mailbox's change counter. The first sync pass creates the sample messages, if
    * the settings ask for them.
    */
-  async listChanges(account: ProviderAccount, { cursor, limit }: MailLook) {
+  async listChanges(account: ProviderAccount, { cursor, limit }: SyncPassRequest) {
     const settings = login(account);
     if (cursor === null && settings.sample_messages === true) await this.#addSamples(account);
     const since = Number(cursor ?? 0);
@@ -225,7 +225,7 @@ export class SandboxMail implements MailPort {
       this.clock.now(),
       copies,
     );
-    for (const email of changed) this.tell({ applicationId, email });
+    for (const email of changed) this.notify({ applicationId, email });
   }
 
   async #addSamples(account: ProviderAccount): Promise<void> {
@@ -239,7 +239,7 @@ export class SandboxMail implements MailPort {
   }
 
   /** Notifies the listeners that a mailbox has changed. */
-  tell({ applicationId, email }: Mailbox): void {
+  notify({ applicationId, email }: Mailbox): void {
     const mailbox = { applicationId, email };
     for (const listener of this.#listeners) {
       try {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type {
-  EgressAnswer,
+  EgressResponse,
   EgressClient,
   EgressRequest,
 } from '../../platform/egress/egress-client.ts';
 import { EgressError } from '../../platform/egress/egress-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { jsonOf } from '../port/service-answers.ts';
+import { jsonOf } from '../port/service-responses.ts';
 import { toProviderError } from './sendgrid.errors.ts';
 import type { SendGridSettings } from './sendgrid.settings.ts';
 
@@ -133,7 +133,7 @@ export class SendGridApi {
     settings: SendGridSettings,
     path: string,
     request: EgressRequest,
-  ): Promise<EgressAnswer> {
+  ): Promise<EgressResponse> {
     const headers = { ...authorization(settings), accept: 'application/json', ...request.headers };
     try {
       return await this.egress.request(

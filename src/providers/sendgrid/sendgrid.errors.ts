@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { EgressAnswer } from '../../platform/egress/egress-client.ts';
+import type { EgressResponse } from '../../platform/egress/egress-client.ts';
 import { parseRetryAfter } from '../../platform/egress/retry-after.ts';
 import {
   ProviderError,
@@ -7,7 +7,7 @@ import {
   type SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
 import { SenderRefusedError } from '../port/relay.ts';
-import { jsonOf, plainWords } from '../port/service-answers.ts';
+import { jsonOf, shownText } from '../port/service-responses.ts';
 
 const errorBody = z.object({
   errors: z.array(z.object({ message: z.string(), field: z.string().nullish().catch(null) })),
@@ -33,10 +33,10 @@ export class SendGridError extends ProviderError {
  * The reasons in the body of a response, in SendGrid's words. Only the status if the body gives no
  * reason.
  */
-export function wordsOf({ status, body }: Pick<EgressAnswer, 'status' | 'body'>): string {
+export function wordsOf({ status, body }: Pick<EgressResponse, 'status' | 'body'>): string {
   const parsed = errorBody.safeParse(jsonOf(body));
   const words = parsed.success ? parsed.data.errors.map(({ message }) => message).join('; ') : '';
-  const clean = plainWords(words);
+  const clean = shownText(words);
   return clean ? `${status} ${clean}` : `HTTP status ${status}`;
 }
 
@@ -44,7 +44,7 @@ export function wordsOf({ status, body }: Pick<EgressAnswer, 'status' | 'body'>)
  * Seconds until the limit is lifted, from `X-RateLimit-Reset` (a Unix time) or else from
  * `Retry-After`.
  */
-function secondsToWait({ headers, retryAfter }: EgressAnswer, now: Date): number | undefined {
+function secondsToWait({ headers, retryAfter }: EgressResponse, now: Date): number | undefined {
   const reset = Number(headers['x-ratelimit-reset'] ?? NaN);
   if (Number.isFinite(reset) && reset > 0)
     return Math.max(1, Math.ceil(reset - now.getTime() / 1000));
@@ -76,7 +76,11 @@ function codeOf(status: number, words: string): ProviderErrorCode {
 }
 
 /** The error for an unsuccessful response to any request except sending. */
-export function toProviderError(answer: EgressAnswer, now: Date, phase?: SendPhase): SendGridError {
+export function toProviderError(
+  answer: EgressResponse,
+  now: Date,
+  phase?: SendPhase,
+): SendGridError {
   const words = wordsOf(answer);
   const code = codeOf(answer.status, words);
   const wait = code === 'rate-limited' ? secondsToWait(answer, now) : undefined;
@@ -90,7 +94,7 @@ export function toProviderError(answer: EgressAnswer, now: Date, phase?: SendPha
  * The error for a response to sending with a status other than 202.
  * @param left whether all of the content had been sent
  */
-export function toSendError(answer: EgressAnswer, now: Date, left: boolean): ProviderError {
+export function toSendError(answer: EgressResponse, now: Date, left: boolean): ProviderError {
   const phase = left ? 'confirmation' : 'content';
   const words = wordsOf(answer);
   if ((answer.status === 403 || answer.status === 400) && SENDER.test(words)) {

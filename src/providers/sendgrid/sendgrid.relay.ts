@@ -1,5 +1,5 @@
 import type { ZodType } from 'zod';
-import type { EgressAnswer, EgressClient } from '../../platform/egress/egress-client.ts';
+import type { EgressResponse, EgressClient } from '../../platform/egress/egress-client.ts';
 import { EgressError } from '../../platform/egress/egress-error.ts';
 import { task } from '../../platform/threads/task.ts';
 import { WorkLimitError } from '../../platform/threads/work-errors.ts';
@@ -11,7 +11,7 @@ import type { RelaySettings, RelayTransport, SenderStatus } from '../port/relay.
 import { authorization, SendGridApi } from './sendgrid.api.ts';
 import { SendGridError, toSendError } from './sendgrid.errors.ts';
 import { type Mailing, MESSAGE_ID_ARGUMENT } from './sendgrid.payload.ts';
-import { opened, sendGridSettings } from './sendgrid.settings.ts';
+import { asSendGridSettings, sendGridSettings } from './sendgrid.settings.ts';
 
 /** Time limits of requests to SendGrid, in milliseconds. */
 export interface SendGridTimeouts {
@@ -57,7 +57,7 @@ export class SendGridRelay implements RelayTransport {
   }
 
   async verify(settings: RelaySettings) {
-    const scopes = await this.#api.scopes(opened(settings));
+    const scopes = await this.#api.scopes(asSendGridSettings(settings));
     if (!scopes.includes('mail.send')) {
       throw new ProviderError(
         'auth-invalid',
@@ -107,7 +107,7 @@ export class SendGridRelay implements RelayTransport {
     if (/["\\]/.test(messageIdHeader)) return { found: false, conclusive: false };
     try {
       const found = await this.#api.hasActivity(
-        opened(settings),
+        asSendGridSettings(settings),
         MESSAGE_ID_ARGUMENT,
         messageIdHeader,
       );
@@ -123,7 +123,7 @@ export class SendGridRelay implements RelayTransport {
     const { status, known } = await this.#status(settings, sender.email);
     if (status.domainVerified || status.senderVerified || known) return status;
     try {
-      const verified = await this.#api.createSender(opened(settings), sender);
+      const verified = await this.#api.createSender(asSendGridSettings(settings), sender);
       return { ...status, senderVerified: verified, detail: verified ? null : WAITING };
     } catch (error) {
       if (!hasStatus(error, 400, 403, 409)) throw error;
@@ -139,8 +139,8 @@ export class SendGridRelay implements RelayTransport {
   }
 
   async removeSender(settings: RelaySettings, email: string) {
-    const sender = await this.#api.findSender(opened(settings), email);
-    if (sender) await this.#api.deleteSender(opened(settings), sender.id);
+    const sender = await this.#api.findSender(asSendGridSettings(settings), email);
+    if (sender) await this.#api.deleteSender(asSendGridSettings(settings), sender.id);
   }
 
   async #status(
@@ -149,8 +149,8 @@ export class SendGridRelay implements RelayTransport {
   ): Promise<{ status: SenderStatus; known: boolean }> {
     const domain = email.slice(email.lastIndexOf('@') + 1);
     const [domainVerified, sender] = await Promise.all([
-      readable(this.#api.isDomainValid(opened(settings), domain)),
-      readable(this.#api.findSender(opened(settings), email)),
+      readable(this.#api.isDomainValid(asSendGridSettings(settings), domain)),
+      readable(this.#api.findSender(asSendGridSettings(settings), email)),
     ]);
     const senderVerified = sender?.verified ?? false;
     let detail: string | null = null;
@@ -174,7 +174,7 @@ export class SendGridRelay implements RelayTransport {
     settings: RelaySettings,
     content: Buffer,
     control: SendControl,
-  ): Promise<{ answer: EgressAnswer; left: boolean }> {
+  ): Promise<{ answer: EgressResponse; left: boolean }> {
     let left = false;
     const stopped: { by?: unknown } = {};
     const tell = (phase: 'content' | 'confirmation') => {
@@ -200,12 +200,12 @@ export class SendGridRelay implements RelayTransport {
     if (control.signal.aborted) throw givenUp();
     try {
       const headers = {
-        ...authorization(opened(settings)),
+        ...authorization(asSendGridSettings(settings)),
         'content-type': 'application/json',
         'content-length': String(content.length),
       };
       const answer = await this.egress.request(
-        `${opened(settings).base_url}/v3/mail/send`,
+        `${asSendGridSettings(settings).base_url}/v3/mail/send`,
         { method: 'POST', headers, body: chunks() },
         { deadlineMs: this.#sendMs, signal: control.signal },
       );

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EgressClient } from '../../platform/egress/egress-client.ts';
 import type { RelaySettings } from '../port/relay.ts';
-import { serviceAddress } from '../port/service-answers.ts';
+import { serviceAddress } from '../port/service-responses.ts';
 
 /** SendGrid's own address. Accounts in its European region use `https://api.eu.sendgrid.com`. */
 export const SENDGRID_URL = 'https://api.sendgrid.com';
@@ -39,6 +39,6 @@ export function sendGridSettings(egress: EgressClient) {
 }
 
 /** Stored settings with the type of this transport. */
-export function opened(settings: RelaySettings): SendGridSettings {
+export function asSendGridSettings(settings: RelaySettings): SendGridSettings {
   return settings as unknown as SendGridSettings;
 }

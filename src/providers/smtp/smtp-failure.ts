@@ -45,8 +45,8 @@ export class SmtpClosedError extends SmtpTroubleError {
 }
 
 /** The caller aborted the send. */
-export class GivenUpError extends SmtpTroubleError {
-  override name = 'GivenUpError';
+export class SendAbortedError extends SmtpTroubleError {
+  override name = 'SendAbortedError';
 
   constructor() {
     super('The send was aborted before the content was sent');

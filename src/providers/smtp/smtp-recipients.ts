@@ -55,7 +55,7 @@ export function sortRecipients(
  * were refused for good. Otherwise the message may be retried, and `refused` lists the recipients
  * refused for good.
  */
-export function nobodyAccepted({ refused, deferred, verdicts }: Unaccepted): ProviderError {
+export function allRecipientsRefused({ refused, deferred, verdicts }: Unaccepted): ProviderError {
   const words = [...deferred, ...refused].map(({ email, reason }) => `${email}: ${reason}`);
   const message = words.length > 3 ? `${words.slice(0, 3).join('; ')}; …` : words.join('; ');
   const details = { phase: 'envelope' as const, refused };

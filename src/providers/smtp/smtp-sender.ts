@@ -2,7 +2,7 @@ import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { OutgoingMessage, SendControl, SendReceipt } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { KeptSessions } from './kept-sessions.ts';
-import { GivenUpError, StaleSessionError, toProviderError } from './smtp-failure.ts';
+import { SendAbortedError, StaleSessionError, toProviderError } from './smtp-failure.ts';
 import { SmtpSession } from './smtp-session.ts';
 import { SMTP_LIMITS, type SmtpLimits, type SmtpServer } from './smtp-settings.ts';
 
@@ -53,7 +53,7 @@ export class SmtpSender {
   ): Promise<SendReceipt> {
     const id = identityOf(key, server);
     if (control.signal.aborted)
-      throw toProviderError(new GivenUpError(), {
+      throw toProviderError(new SendAbortedError(), {
         phase: 'connect',
         stage: 'connect',
         secrets: [],

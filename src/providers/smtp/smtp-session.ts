@@ -13,7 +13,7 @@ import {
   type FailureContext, isReply, type LibraryError, ofReply, SmtpClosedError, SmtpTroubleError, StaleSessionError,
   toProviderError,
 } from './smtp-failure.ts'; // prettier-ignore
-import { nobodyAccepted, sortRecipients } from './smtp-recipients.ts';
+import { allRecipientsRefused, sortRecipients } from './smtp-recipients.ts';
 import { REPLY_BYTES, SmtpReplies } from './smtp-replies.ts';
 import { wordsOf } from './smtp-reply.ts';
 import type { SmtpLimits, SmtpServer } from './smtp-settings.ts';
@@ -353,7 +353,7 @@ export class SmtpSession {
     const noted = (prepared.envelope as { rejectedErrors?: LibraryError[] }).rejectedErrors ?? [];
     const sorted = sortRecipients(noted, prepared.originals, this.#secrets);
     const refused = [...prepared.refused, ...sorted.refused];
-    if ((error as LibraryError).rejectedErrors) return nobodyAccepted({ ...sorted, refused });
+    if ((error as LibraryError).rejectedErrors) return allRecipientsRefused({ ...sorted, refused });
     const stage = stageOf(error, phase);
     return toProviderError(error, {
       phase, stage, secrets: this.#secrets, refused, deferred: sorted.deferred,

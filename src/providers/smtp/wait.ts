@@ -1,4 +1,4 @@
-import { GivenUpError, SmtpTimeoutError } from './smtp-failure.ts';
+import { SendAbortedError, SmtpTimeoutError } from './smtp-failure.ts';
 
 /** A wait that can end in several ways. The first one counts. */
 export interface Wait<T> {
@@ -17,13 +17,13 @@ export interface Wait<T> {
 
 /**
  * Waits for the operation that `start` begins.
- * @param signal aborting it ends the wait with a `GivenUpError`
+ * @param signal aborting it ends the wait with a `SendAbortedError`
  */
 export function waitFor<T>(signal: AbortSignal | null, start: (wait: Wait<T>) => void): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let timer: NodeJS.Timeout | undefined;
   let over = false;
-  const onAbort = () => end(() => reject(new GivenUpError()));
+  const onAbort = () => end(() => reject(new SendAbortedError()));
   const carryOn = () => signal?.removeEventListener('abort', onAbort);
   const end = (how: () => void) => {
     over = true;

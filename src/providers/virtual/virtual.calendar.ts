@@ -1,7 +1,7 @@
 import type {
   CalendarContent,
   CalendarPort,
-  InstancePlace,
+  InstancePosition,
   ProviderAccount,
 } from '../port/connector.ts';
 
@@ -36,7 +36,7 @@ export class VirtualCalendars implements CalendarPort {
 
   async deleteEvent() {}
 
-  async writeInstance(_account: ProviderAccount, { series, start }: InstancePlace) {
+  async writeInstance(_account: ProviderAccount, { series, start }: InstancePosition) {
     return { providerId: `${series}_${start}`, icalUid: `${series}@${UID_DOMAIN}` };
   }
 

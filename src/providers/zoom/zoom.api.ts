@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type {
-  EgressAnswer,
+  EgressResponse,
   EgressClient,
   EgressMethod,
 } from '../../platform/egress/egress-client.ts';
 import { EgressError } from '../../platform/egress/egress-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { jsonOf } from '../port/service-answers.ts';
+import { jsonOf } from '../port/service-responses.ts';
 import { toProviderError, toTokenError } from './zoom.errors.ts';
 import type { ZoomSettings } from './zoom.settings.ts';
 
@@ -79,7 +79,7 @@ export class ZoomApi {
     method: EgressMethod,
     path: string,
     body?: object,
-  ): Promise<EgressAnswer> {
+  ): Promise<EgressResponse> {
     const { value } = await this.#token(settings);
     const headers = {
       authorization: `Bearer ${value}`,
@@ -139,7 +139,7 @@ export class ZoomApi {
     url: string,
     request: Parameters<EgressClient['request']>[1],
     lost: 'temporary' | 'outcome-unknown',
-  ): Promise<EgressAnswer> {
+  ): Promise<EgressResponse> {
     try {
       return await this.egress.request(url, request, {
         deadlineMs: TIMEOUT_MS,

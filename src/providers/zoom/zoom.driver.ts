@@ -12,7 +12,7 @@ import type {
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { ZoomApi } from './zoom.api.ts';
 import {
-  opened,
+  asZoomSettings,
   type ZoomMeetingSettings,
   zoomMeetingSettings,
   zoomSettings,
@@ -78,7 +78,7 @@ export class ZoomMeetings implements ConferencingPort {
   }
 
   async verify(settings: ConferencingSettings) {
-    await this.#api.authenticate(opened(settings));
+    await this.#api.authenticate(asZoomSettings(settings));
   }
 
   /**
@@ -125,7 +125,7 @@ export class ZoomMeetings implements ConferencingPort {
   }
 
   actsAsAddress(settings: ConferencingSettings) {
-    return opened(settings).user.includes(OWN_ADDRESS);
+    return asZoomSettings(settings).user.includes(OWN_ADDRESS);
   }
 
   #call(
@@ -134,14 +134,14 @@ export class ZoomMeetings implements ConferencingPort {
     path: string,
     body?: object,
   ): Promise<unknown> {
-    return this.#api.call(opened(settings), method, path, body);
+    return this.#api.call(asZoomSettings(settings), method, path, body);
   }
 }
 
 const OWN_ADDRESS = '{email}';
 
 function pathOf(settings: ConferencingSettings, { email }: MeetingKey): string {
-  const user = opened(settings).user.replace(OWN_ADDRESS, email);
+  const user = asZoomSettings(settings).user.replace(OWN_ADDRESS, email);
   return `/v2/users/${encodeURIComponent(user)}/meetings`;
 }
 

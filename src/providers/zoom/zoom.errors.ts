@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { EgressAnswer } from '../../platform/egress/egress-client.ts';
+import type { EgressResponse } from '../../platform/egress/egress-client.ts';
 import { parseRetryAfter } from '../../platform/egress/retry-after.ts';
 import {
   ProviderError,
   type ProviderErrorCode,
 } from '../../platform/base/errors/provider-error.ts';
-import { jsonOf, plainWords } from '../port/service-answers.ts';
+import { jsonOf, shownText } from '../port/service-responses.ts';
 
 /** Error bodies of the API and of the token endpoint. */
 const errorBody = z.object({
@@ -36,7 +36,7 @@ function codeOf(status: number, code: number | null | undefined, words: string):
 }
 
 /** `Retry-After` is an ISO date for the daily limit and a number of seconds for other limits. */
-function secondsToWait({ retryAfter }: EgressAnswer, now: Date): number | undefined {
+function secondsToWait({ retryAfter }: EgressResponse, now: Date): number | undefined {
   const iso =
     retryAfter !== null && /^\d{4}-\d\d-\d\dT/.test(retryAfter) ? Date.parse(retryAfter) : NaN;
   const at = Number.isNaN(iso) ? parseRetryAfter(retryAfter, now)?.getTime() : iso;
@@ -44,10 +44,10 @@ function secondsToWait({ retryAfter }: EgressAnswer, now: Date): number | undefi
 }
 
 /** The error for an unsuccessful response of Zoom's API. */
-export function toProviderError(answer: EgressAnswer, now: Date): ProviderError {
+export function toProviderError(answer: EgressResponse, now: Date): ProviderError {
   const { status, body } = answer;
   const { code, message, reason } = errorBody.safeParse(jsonOf(body)).data ?? {};
-  const clean = plainWords(message || reason || '');
+  const clean = shownText(message || reason || '');
   const number = code === null || code === undefined ? '' : ` (code ${code})`;
   const words = clean
     ? `Zoom: ${status} ${clean}${number}`
@@ -64,7 +64,7 @@ export function toProviderError(answer: EgressAnswer, now: Date): ProviderError 
  * The error for an unsuccessful response of the token endpoint. Every final refusal there is about
  * the credentials.
  */
-export function toTokenError(answer: EgressAnswer, now: Date): ProviderError {
+export function toTokenError(answer: EgressResponse, now: Date): ProviderError {
   const error = toProviderError(answer, now);
   return error.code === 'rejected' ? new ProviderError('auth-invalid', error.message) : error;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EgressClient } from '../../platform/egress/egress-client.ts';
 import type { ConferencingSettings } from '../port/conferencing-port.ts';
-import { serviceAddress } from '../port/service-answers.ts';
+import { serviceAddress } from '../port/service-responses.ts';
 
 export const ZOOM_URL = 'https://api.zoom.us';
 /** Zoom's own token endpoint. */
@@ -47,7 +47,7 @@ export function zoomSettings(egress: EgressClient) {
 }
 
 /** Stored settings with the type of this driver. */
-export function opened(settings: ConferencingSettings): ZoomSettings {
+export function asZoomSettings(settings: ConferencingSettings): ZoomSettings {
   return settings as unknown as ZoomSettings;
 }
 

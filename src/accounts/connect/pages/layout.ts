@@ -3,7 +3,7 @@ import { BELL_PATH, ICON_PATH, STYLES_PATH } from './styles.ts';
 import { TEXTS } from './texts.ts';
 
 /** The application that requests the sign-in, as the page shows it. */
-export interface Asking {
+export interface RequestingApplication {
   name: string;
   /** http(s) URL of the application's icon. */
   iconUrl: string | null;
@@ -19,7 +19,7 @@ export interface Page {
    * Whether its forms may lead to other sites: back to the application, or to the provider. Never
    * true for a page with a password field.
    */
-  leaves: boolean;
+  mayLeaveSite: boolean;
 }
 
 /** The parts of a page. */
@@ -27,7 +27,7 @@ export interface Content {
   /** HTTP status; default 200. */
   status?: number;
   title: string;
-  asking?: Asking;
+  asking?: RequestingApplication;
   leaves?: boolean;
   body: Html;
 }
@@ -48,7 +48,7 @@ const initial = (name: string): string =>
 /**
  * The application's icon, or its initial. Screen readers skip it, because the name is next to it.
  */
-export function mark({ name, iconUrl }: Asking): Html {
+export function mark({ name, iconUrl }: RequestingApplication): Html {
   return iconUrl
     ? html`<img
         class="mark"
@@ -83,6 +83,6 @@ export function layout({ status = 200, title, asking, leaves = false, body }: Co
     status,
     html: page.text,
     pictures: asking?.iconUrl ? [new URL(asking.iconUrl).origin] : [],
-    leaves,
+    mayLeaveSite: leaves,
   };
 }

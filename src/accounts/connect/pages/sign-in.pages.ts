@@ -1,7 +1,7 @@
 import type { Scope } from '../../../platform/auth/scopes.ts';
 import { choice, field, type FieldErrors, form, type FormKey, stepPath, summary } from './form.ts';
 import { html, type Html } from './html.ts';
-import { type Asking, layout, mark, type Page } from './layout.ts';
+import { type RequestingApplication, layout, mark, type Page } from './layout.ts';
 import { inWords, TEXTS } from './texts.ts';
 
 export interface OfferedProvider {
@@ -15,7 +15,7 @@ export interface OfferedProvider {
   oauth: boolean;
 }
 
-const head = (asking: Asking, heading: string, lead: string): Html =>
+const head = (asking: RequestingApplication, heading: string, lead: string): Html =>
   html`<header class="head">
     ${mark(asking)}
     <h1 id="heading">${heading}</h1>
@@ -33,7 +33,7 @@ const face = ({ provider, title, hint }: OfferedProvider): Html =>
 
 /** Page to choose a provider. */
 export function choosePage(
-  asking: Asking,
+  asking: RequestingApplication,
   key: FormKey,
   providers: readonly OfferedProvider[],
 ): Page {
@@ -69,7 +69,7 @@ export function choosePage(
 
 /** Page before the user goes to an OAuth provider. */
 export function oauthPage(
-  asking: Asking,
+  asking: RequestingApplication,
   key: FormKey,
   provider: OfferedProvider,
   errors: FieldErrors,
@@ -185,7 +185,7 @@ function serverFields({ values, errors, servers }: CredentialsForm): Html {
 
 /** Page for address and password. */
 export function credentialsPage(
-  asking: Asking,
+  asking: RequestingApplication,
   key: FormKey,
   entry: CredentialsForm,
   status?: number,
@@ -237,7 +237,7 @@ export const ALL_SCOPES = '*';
 
 /** Consent page: the scopes, the application that gets them, and the account. */
 export function consentPage(
-  asking: Asking,
+  asking: RequestingApplication,
   key: FormKey,
   account: { email: string },
   scopes: readonly Scope[] | null,
@@ -266,7 +266,7 @@ export function consentPage(
 }
 
 /** Page that asks for confirmation before leaving. */
-export function cancelPage(asking: Asking, key: FormKey): Page {
+export function cancelPage(asking: RequestingApplication, key: FormKey): Page {
   const { title, heading, lead, confirm, back } = TEXTS.cancel;
   return layout({
     title,

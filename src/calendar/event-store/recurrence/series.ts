@@ -89,7 +89,7 @@ export class Series {
    * FREQ of a rule that matches every second or minute and has no end; `undefined` if there is no
    * such rule.
    */
-  get restlessFrequency(): string | undefined {
+  get endlessFrequency(): string | undefined {
     const endless = this.#lines.rules.filter(
       ({ untilWallMs, hasCount }) => untilWallMs === null && !hasCount,
     );
@@ -102,7 +102,7 @@ export class Series {
    * long.
    * @throws {TooManyOccurrencesError}
    */
-  tryOut(): void {
+  assertExpandable(): void {
     let counted = 0;
     for (const { line, rule, usual } of this.#rules) {
       if (usual || !(line.hasCount || RESTLESS.includes(line.frequency))) continue;
@@ -116,7 +116,7 @@ export class Series {
    * Whether the rules match at least once. EXDATEs are ignored.
    * @throws {TooManyOccurrencesError} if the search takes too long
    */
-  get takesPlace(): boolean {
+  get hasOccurrences(): boolean {
     return this.#rules.some(({ line: { untilWallMs }, rule }) => {
       const first = rule.first();
       return first !== null && first <= (untilWallMs ?? Infinity);

@@ -3,7 +3,7 @@ import type { ProviderAccount } from '../../port/connector.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { settingsOf } from '../imap.settings.ts';
 import { type DavAllowance, DavAnswerTooLongError } from './dav-allowance.ts';
-import { type DavMeans, type DavServer, WORDS } from './dav-fetch.ts';
+import { type DavDependencies, type DavServer, DAV_TEXTS } from './dav-fetch.ts';
 import { DavSession } from './dav-session.ts';
 
 /** How long a found home URL is cached, in milliseconds. */
@@ -17,11 +17,11 @@ export class DavAccounts {
 
   constructor(
     private readonly kind: DavServer['kind'],
-    private readonly means: DavMeans,
+    private readonly means: DavDependencies,
   ) {}
 
   has(account: ProviderAccount): boolean {
-    return settingsOf(account)[WORDS[this.kind].setting] !== undefined;
+    return settingsOf(account)[DAV_TEXTS[this.kind].setting] !== undefined;
   }
 
   /**
@@ -50,7 +50,7 @@ export class DavAccounts {
 
   #serverOf(account: ProviderAccount): DavServer {
     const settings = settingsOf(account);
-    const { what, setting } = WORDS[this.kind];
+    const { what, setting } = DAV_TEXTS[this.kind];
     const url = settings[setting];
     if (url === undefined)
       throw new ProviderError('unsupported', `This account has no ${what}: ${setting} is not set`, {
@@ -71,7 +71,7 @@ export class DavAccounts {
  * @throws {ProviderError} `rejected` if there is no home, or the server sends too much
  */
 export async function checkDavServer(
-  means: DavMeans,
+  means: DavDependencies,
   server: DavServer,
   allowance: DavAllowance,
 ): Promise<void> {
@@ -84,6 +84,6 @@ export async function checkDavServer(
 
 function asRefusal(error: unknown, { kind }: DavServer): unknown {
   if (!(error instanceof DavAnswerTooLongError)) return error;
-  const { what, setting } = WORDS[kind];
+  const { what, setting } = DAV_TEXTS[kind];
   return new ProviderError('rejected', `The server of the ${what} sent too much`, { setting });
 }

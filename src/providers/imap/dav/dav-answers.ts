@@ -3,7 +3,7 @@ import { TaskFailedError, WorkLimitError } from '../../../platform/threads/work-
 import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { DavAnswerTooLongError } from './dav-allowance.ts';
-import { type DavServer, WORDS } from './dav-fetch.ts';
+import { type DavServer, DAV_TEXTS } from './dav-fetch.ts';
 import type { DavAnswer, DavHead } from './dav-xml.ts';
 
 const MB = 2 ** 20;
@@ -31,7 +31,7 @@ export async function readDavAnswer(
   head: DavHead,
   isPatient: boolean,
 ): Promise<DavAnswer> {
-  const { what, setting } = WORDS[server.kind];
+  const { what, setting } = DAV_TEXTS[server.kind];
   try {
     return await threads.run(
       READ,

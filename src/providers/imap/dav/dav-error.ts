@@ -114,6 +114,6 @@ export function davSilence(
 }
 
 /** For `catch`: ignores that an object to be deleted does not exist. */
-export function unlessGone(error: unknown): void {
+export function ignoreNotFound(error: unknown): void {
   if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
 }

@@ -6,14 +6,14 @@ import {
 } from '../../../formats/ical/ical-read.ts'; // prettier-ignore
 
 /** An event within a calendar object, as identified by a `providerId`. */
-export interface EventPlace {
+export interface EventLocation {
   path: string;
   /** `InstanceId.key`. `null` for the series or the only event. */
   instance: string | null;
 }
 
 /** The object and event that a `providerId` identifies. */
-export function idOf(providerId: string): EventPlace {
+export function idOf(providerId: string): EventLocation {
   const hash = providerId.lastIndexOf('#');
   if (hash < 0) return { path: providerId, instance: null };
   return { path: providerId.slice(0, hash), instance: providerId.slice(hash + 1) };

@@ -17,11 +17,11 @@ import type { Clock } from '../../../platform/base/time/clock.ts';
 import type {
   EventContent,
   ProviderAccount,
-  WrittenEvent,
-  WrittenRevision,
+  EventProviderIds,
+  ProviderSequence,
 } from '../../port/connector.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
-import type { EventPlace } from './dav-event-object.ts';
+import type { EventLocation } from './dav-event-object.ts';
 import type { DavSession } from './dav-session.ts';
 
 /**
@@ -46,7 +46,7 @@ const busy = () =>
 type Rewritten = 'same' | 'changed' | 'empty';
 
 /** An instance of a series in a calendar object. */
-export type InstanceInFile = EventPlace & { instance: string };
+export type InstanceInFile = EventLocation & { instance: string };
 
 export interface WantedEvent {
   content: EventContent;
@@ -80,7 +80,7 @@ export class DavEvents {
     key: string,
     content: EventContent,
     sequence: number,
-  ): Promise<WrittenEvent> {
+  ): Promise<EventProviderIds> {
     const path = `${calendar}${encodeURIComponent(key)}.ics`;
     const root = writable(() => newEvent(key, fieldsOf(content), this.#writer(account), sequence));
     const ids = { providerId: path, icalUid: key };
@@ -104,9 +104,9 @@ export class DavEvents {
   async update(
     session: DavSession,
     account: ProviderAccount,
-    target: EventPlace,
+    target: EventLocation,
     wanted: WantedEvent,
-  ): Promise<WrittenRevision> {
+  ): Promise<ProviderSequence> {
     const change = asChange(wanted, this.#writer(account));
     let sequence = 0;
     await this.#rewrite(session, target.path, (root, events) => {
@@ -124,7 +124,7 @@ export class DavEvents {
     account: ProviderAccount,
     { path, instance }: InstanceInFile,
     wanted: WantedEvent,
-  ): Promise<WrittenEvent> {
+  ): Promise<EventProviderIds> {
     const change = asChange(wanted, this.#writer(account));
     let uid: unknown;
     let sequence = 0;
@@ -176,7 +176,7 @@ export class DavEvents {
   }
 
   /** Deletes a series or a single event. For a changed instance see `deleteInstance`. */
-  async remove(session: DavSession, { path, instance }: EventPlace): Promise<void> {
+  async remove(session: DavSession, { path, instance }: EventLocation): Promise<void> {
     if (instance !== null) return this.deleteInstance(session, { path, instance });
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const { etag } = await session.get(path);

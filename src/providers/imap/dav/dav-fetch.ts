@@ -1,5 +1,5 @@
 import {
-  type EgressAnswer,
+  type EgressResponse,
   type EgressClient,
   type EgressMethod,
   toResponse,
@@ -21,7 +21,7 @@ export interface DavServer {
 }
 
 /** What requests to DAV servers need. */
-export interface DavMeans {
+export interface DavDependencies {
   egress: EgressClient;
   clock: Clock;
   /** Threads that parse the responses. */
@@ -38,7 +38,7 @@ const REDIRECTS = [301, 302, 307, 308];
 const MOST_OF_A_REFUSAL = 4_096;
 
 /** Names for error texts, and the names of the settings. */
-export const WORDS = {
+export const DAV_TEXTS = {
   caldav: { what: 'calendars', setting: 'caldav_url' },
   carddav: { what: 'address books', setting: 'carddav_url' },
 } as const;
@@ -77,14 +77,14 @@ function authorizationOf({ login }: DavServer): string {
  * @throws {DavAnswerTooLongError}
  */
 export function davFetch(
-  { egress, clock }: DavMeans,
+  { egress, clock }: DavDependencies,
   server: DavServer,
   pass: readonly number[] = [],
   allowance: DavAllowance = new DavAllowance(MOST_BYTES, Infinity, null),
 ): typeof fetch {
-  const words = WORDS[server.kind];
+  const words = DAV_TEXTS[server.kind];
   const { signal } = allowance;
-  const ask = async (url: URL, init: RequestInit | undefined): Promise<EgressAnswer> => {
+  const ask = async (url: URL, init: RequestInit | undefined): Promise<EgressResponse> => {
     const body = init?.body;
     if (body !== undefined && body !== null && typeof body !== 'string')
       throw new TypeError('only text is sent to DAV servers');

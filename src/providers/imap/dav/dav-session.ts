@@ -9,7 +9,13 @@ import {
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import type { DavAllowance } from './dav-allowance.ts';
 import { readDavAnswer } from './dav-answers.ts';
-import { davFetch, type DavMeans, type DavServer, isTrustedMove, WORDS } from './dav-fetch.ts';
+import {
+  davFetch,
+  type DavDependencies,
+  type DavServer,
+  isTrustedMove,
+  DAV_TEXTS,
+} from './dav-fetch.ts';
 import type { DavAnswer, DavHead, DavResource } from './dav-xml.ts';
 
 /** Properties of a resource, as parsed by `dav-xml.ts`. */
@@ -60,7 +66,7 @@ export function normalPath(path: string): string {
 export class DavSession {
   /** @param home URL of the account's collections, with a trailing slash */
   private constructor(
-    private readonly means: DavMeans,
+    private readonly means: DavDependencies,
     readonly server: DavServer,
     readonly home: URL,
   ) {}
@@ -72,7 +78,7 @@ export class DavSession {
    * @throws {ProviderError} also throws {DavAnswerTooLongError}
    */
   static async open(
-    means: DavMeans,
+    means: DavDependencies,
     server: DavServer,
     allowance?: DavAllowance,
   ): Promise<DavSession> {
@@ -80,7 +86,7 @@ export class DavSession {
   }
 
   /** Opens a session at a home that was found before. */
-  static at(means: DavMeans, server: DavServer, home: URL): DavSession {
+  static at(means: DavDependencies, server: DavServer, home: URL): DavSession {
     return new DavSession(means, server, home);
   }
 
@@ -217,7 +223,7 @@ function withSlash(url: URL): URL {
  * instead.
  */
 async function answerTo(
-  { threads }: DavMeans,
+  { threads }: DavDependencies,
   server: DavServer,
   isPatient: boolean,
   fetchIt: typeof fetch,
@@ -236,13 +242,13 @@ async function answerTo(
 }
 
 async function findHome(
-  means: DavMeans,
+  means: DavDependencies,
   server: DavServer,
   allowance?: DavAllowance,
 ): Promise<URL> {
   const fetchIt = davFetch(means, server, [], allowance);
   const { name, key, wellKnown } = HOME_PROPS[server.kind];
-  const { what, setting } = WORDS[server.kind];
+  const { what, setting } = DAV_TEXTS[server.kind];
   const given = new URL(server.url);
   const ask = async (url: URL): Promise<{ props: DavProps; at: URL } | null> => {
     const props = { 'd:current-user-principal': {}, [name]: {}, 'd:resourcetype': {} };

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { DAVNamespace, getDAVAttribute } from 'tsdav';
 import type { EgressClient } from '../../../platform/egress/egress-client.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
-import type { CalendarContent, CalendarPort, EventContent, InstancePlace, ProviderAccount, RemoteEvent } from '../../port/connector.ts'; // prettier-ignore
+import type { CalendarContent, CalendarPort, EventContent, InstancePosition, ProviderAccount, RemoteEvent } from '../../port/connector.ts'; // prettier-ignore
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import {
   CALENDAR_PROPS,
@@ -12,7 +12,7 @@ import {
   xmlText,
 } from './dav-calendar-props.ts';
 import { CALENDAR_OBJECTS, collectionChanges } from './dav-changes.ts';
-import { unlessGone } from './dav-error.ts';
+import { ignoreNotFound } from './dav-error.ts';
 import { DavAccounts } from './dav-accounts.ts';
 import { DavEvents } from './dav-events.ts';
 import type { DavObject, DavSession } from './dav-session.ts';
@@ -149,7 +149,7 @@ export class DavCalendars implements CalendarPort {
   async deleteCalendar(account: ProviderAccount, providerId: string) {
     await this.#accounts.run(account, async (session) => {
       if (!session.owns(providerId)) return;
-      await session.remove(providerId, null).catch(unlessGone);
+      await session.remove(providerId, null).catch(ignoreNotFound);
     });
   }
 
@@ -195,13 +195,13 @@ export class DavCalendars implements CalendarPort {
     await this.#accounts.run(account, async (session) => {
       const { path, instance } = idOf(providerId);
       if (session.owns(path))
-        await this.#events.remove(session, { path, instance }).catch(unlessGone);
+        await this.#events.remove(session, { path, instance }).catch(ignoreNotFound);
     });
   }
 
   async writeInstance(
     account: ProviderAccount,
-    { series, start }: InstancePlace,
+    { series, start }: InstancePosition,
     event: EventContent,
     base: EventContent | null = null,
     sequence = 0,
@@ -216,11 +216,11 @@ export class DavCalendars implements CalendarPort {
     });
   }
 
-  async deleteInstance(account: ProviderAccount, { series, start }: InstancePlace) {
+  async deleteInstance(account: ProviderAccount, { series, start }: InstancePosition) {
     await this.#accounts.run(account, async (session) => {
       const target = { path: series, instance: start };
       if (session.owns(series))
-        await this.#events.deleteInstance(session, target).catch(unlessGone);
+        await this.#events.deleteInstance(session, target).catch(ignoreNotFound);
     });
   }
 
@@ -228,7 +228,7 @@ export class DavCalendars implements CalendarPort {
     await this.#accounts.run(account, async (session) => {
       const { path, instance } = idOf(providerId);
       if (instance === null || !session.owns(path)) return;
-      await this.#events.resetInstance(session, { path, instance }).catch(unlessGone);
+      await this.#events.resetInstance(session, { path, instance }).catch(ignoreNotFound);
     });
   }
 

@@ -13,7 +13,7 @@ import type {
   RemoteContact,
 } from '../../port/connector.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
-import { unlessGone } from './dav-error.ts';
+import { ignoreNotFound } from './dav-error.ts';
 import { DavAccounts } from './dav-accounts.ts';
 import { CARD_OBJECTS, type CollectionChanges, collectionChanges } from './dav-changes.ts';
 import { childrenOf, type DavObject, type DavSession } from './dav-session.ts';
@@ -126,7 +126,7 @@ export class DavContacts implements ContactsPort {
   async deleteContact(account: ProviderAccount, providerId: string) {
     await this.#accounts.run(account, async (session) => {
       if (!session.owns(providerId)) return;
-      await session.remove(providerId, null).catch(unlessGone);
+      await session.remove(providerId, null).catch(ignoreNotFound);
     });
   }
 

@@ -7,7 +7,7 @@ import { type HttpsGet, fetchDocument } from './https-document.ts';
  * Locations where a domain may publish the document; `{domain}` and `{email}` are filled in. Only
  * https, because over http anyone on the network could answer.
  */
-export const AUTOCONFIG_PLACES: readonly string[] = [
+export const AUTOCONFIG_LOCATIONS: readonly string[] = [
   'https://autoconfig.{domain}/mail/config-v1.1.xml?emailaddress={email}',
   'https://{domain}/.well-known/autoconfig/mail/config-v1.1.xml',
 ];
@@ -29,7 +29,7 @@ const LOGINS = new Set(['password-cleartext', 'plain', 'password-encrypted', 'se
 
 /**
  * Fetches the configuration of an address from one location.
- * @param location an https URL as in `AUTOCONFIG_PLACES`
+ * @param location an https URL as in `AUTOCONFIG_LOCATIONS`
  * @returns `NOTHING` if there is no usable document
  */
 export async function askAutoconfig(

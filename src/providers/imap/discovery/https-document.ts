@@ -1,16 +1,16 @@
-import type { EgressAnswer, EgressOptions } from '../../../platform/egress/egress-client.ts';
+import type { EgressResponse, EgressOptions } from '../../../platform/egress/egress-client.ts';
 
 /** Fetches a URL with this server's egress client, within the remaining time. */
 export type HttpsGet = (
   url: string,
   options: Pick<EgressOptions, 'maxBodyBytes'>,
-) => Promise<EgressAnswer>;
+) => Promise<EgressResponse>;
 
 const MOST_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** A response, with the URL after redirects. */
-export interface HttpsAnswer extends EgressAnswer {
+export interface HttpsAnswer extends EgressResponse {
   url: string;
 }
 

@@ -16,7 +16,7 @@ import {
   presetOfHost,
   serversOf,
 } from '../imap-presets.ts';
-import { askAutoconfig, AUTOCONFIG_PLACES } from './autoconfig.ts';
+import { askAutoconfig, AUTOCONFIG_LOCATIONS } from './autoconfig.ts';
 import {
   type Found,
   type FoundServer,
@@ -34,7 +34,7 @@ import { connectingProbe, tryUsualNames } from './usual-names.ts';
 /** Options of discovery. The defaults are for production. */
 export interface DiscoveryOptions {
   dns?: MailDns;
-  /** https URLs of autoconfig documents, see `AUTOCONFIG_PLACES`. */
+  /** https URLs of autoconfig documents, see `AUTOCONFIG_LOCATIONS`. */
   places?: readonly string[];
   /** Base URL of an ISPDB, without a trailing slash. `null` (default): no ISPDB is used. */
   ispdbUrl?: string | null;
@@ -135,7 +135,7 @@ export class ImapDiscovery extends MailDiscovery {
     };
     const ask = (location: string, by = getExisting) =>
       inTime(askAutoconfig(location, email, by), NOTHING);
-    const places = (this.options.places ?? AUTOCONFIG_PLACES).filter(
+    const places = (this.options.places ?? AUTOCONFIG_LOCATIONS).filter(
       (location) => !isShared(domain) || !location.includes('.{domain}'),
     );
     const documents = Promise.all(places.map((location) => ask(location)));

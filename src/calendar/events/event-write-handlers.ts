@@ -12,15 +12,15 @@ import {
 import type {
   CalendarPort,
   EventContent,
-  InstancePlace,
+  InstancePosition,
   ProviderAccount,
-  WrittenEvent,
-  WrittenRevision,
+  EventProviderIds,
+  ProviderSequence,
 } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { toEventContent } from '../event-store/event-record.ts';
 import {
-  type EventAtProvider, findEventAtProvider, raiseSequence, releaseInstance, storeOver, storeProviderIds, storeSeen,
+  type EventAtProvider, findEventAtProvider, raiseSequence, releaseInstance, clearReleasedIds, storeProviderIds, storeProviderContent,
 } from '../event-store/event-at-provider.ts'; // prettier-ignore
 import { raiseWaitingInvitations } from '../invitations/raise-waiting-invitations.ts';
 import { instanceStamp } from '../event-store/recurrence/instances.ts';
@@ -32,7 +32,7 @@ const DELETED: WriteOutcome = {
 
 /** Carries changes of events to their provider. */
 @Injectable()
-export class EventProviderWrites implements OnModuleInit {
+export class EventWriteHandlers implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly writes: ProviderWrites,
@@ -59,13 +59,13 @@ export class EventProviderWrites implements OnModuleInit {
       const content = toEventContent(event);
       const { providerId, providerContent: base, sequence } = event;
       const written = await port.updateEvent(account, providerId, content, base, sequence);
-      for (const instance of event.over) await port.resetInstance(account, instance);
+      for (const instance of event.releasedProviderIds) await port.resetInstance(account, instance);
       return {
         kind: 'written',
         store: async (sql, at) => {
-          await storeSeen(sql, event, content, at);
+          await storeProviderContent(sql, event, content, at);
           await storeRevision(sql, event, written);
-          await storeOver(sql, event);
+          await clearReleasedIds(sql, event);
         },
       };
     }
@@ -94,8 +94,8 @@ export class EventProviderWrites implements OnModuleInit {
     return {
       kind: 'written',
       store: async (sql, at) => {
-        await storeSeen(sql, event, event.providerContent, at);
-        await storeOver(sql, event);
+        await storeProviderContent(sql, event, event.providerContent, at);
+        await clearReleasedIds(sql, event);
       },
     };
   };
@@ -129,13 +129,13 @@ function written(
   account: ProviderAccount,
   event: EventAtProvider,
   content: EventContent,
-  there: WrittenEvent & WrittenRevision,
+  there: EventProviderIds & ProviderSequence,
 ): WriteOutcome {
   return {
     kind: 'written',
     store: async (sql, at) => {
       await store(sql, account, event.id, there, at);
-      await storeSeen(sql, event, content, at);
+      await storeProviderContent(sql, event, content, at);
       await storeRevision(sql, event, there);
     },
   };
@@ -145,7 +145,7 @@ function written(
  * Position of an instance at the provider: its series and its start. `null` if the series never
  * reached the provider.
  */
-function positionOf({ series, originalStart }: EventAtProvider): InstancePlace | null {
+function positionOf({ series, originalStart }: EventAtProvider): InstancePosition | null {
   if (!series?.providerId || !originalStart) return null;
   return {
     series: series.providerId,
@@ -182,7 +182,10 @@ async function deleteInstance(
   if (event.series?.busyUntil) return { kind: 'waits', until: event.series.busyUntil };
   const position = positionOf(event);
   if (position) await port.deleteInstance(account, position);
-  return { kind: 'written', store: (sql, at) => storeSeen(sql, event, event.providerContent, at) };
+  return {
+    kind: 'written',
+    store: (sql, at) => storeProviderContent(sql, event, event.providerContent, at),
+  };
 }
 
 /**
@@ -216,7 +219,7 @@ async function releaseUndeleted(sql: Sql, { objectId, accountId }: FailedWrite):
 async function storeRevision(
   sql: Sql,
   { id, sequence: asked }: EventAtProvider,
-  { sequence: got = asked }: WrittenRevision,
+  { sequence: got = asked }: ProviderSequence,
 ): Promise<void> {
   if (got <= asked) return;
   await raiseSequence(sql, id, got - asked);
@@ -228,7 +231,7 @@ async function store(
   sql: Sql,
   { accountId, applicationId }: ProviderAccount,
   eventId: string,
-  { providerId, icalUid }: WrittenEvent,
+  { providerId, icalUid }: EventProviderIds,
   at: Date,
 ): Promise<void> {
   const { duplicates, isNew } = await storeProviderIds(sql, accountId, eventId, {

@@ -1,8 +1,8 @@
 import type { ImapFlow } from 'imapflow';
-import type { MailChanges, MailLook } from '../port/connector.ts';
+import type { MailChanges, SyncPassRequest } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import {
-  beginFolder, giveAbsent, giveRecentFlags, giveTurn, hasChanged, inspectFolder, isMissing, isUnwanted, leaveFolder, openFolder,
+  beginFolder, findRemovedOfUnseenFolder, rereadRecentFlags, rereadNextFlags, hasChanged, inspectFolder, isMissing, isUnwanted, leaveFolder, openFolder,
   type OpenFolder, spanOf, trimmed,
 } from './imap-changes-folder.ts'; // prettier-ignore
 import {
@@ -12,7 +12,7 @@ import {
   listFolders,
   type ListedFolder,
 } from './imap-changes-folders.ts';
-import { LookResult } from './imap-changes-result.ts';
+import { SyncPassResult } from './imap-sync-pass-result.ts';
 import {
   cutTop,
   decodeCursor,
@@ -45,8 +45,8 @@ const toSeconds = (at: Date) => Math.floor(at.getTime() / 1000);
 const isOpenTo = ({ shut }: FolderState) => !shut;
 
 /** One sync pass over a mailbox, on one connection. */
-export class MailboxLook {
-  readonly #result: LookResult;
+export class MailboxSyncPass {
+  readonly #result: SyncPassResult;
   readonly #cursor: ImapCursor;
   readonly #since: number | null;
   /** In the order in which they are processed. */
@@ -61,7 +61,7 @@ export class MailboxLook {
 
   constructor(
     private readonly client: ImapFlow,
-    private readonly request: MailLook,
+    private readonly request: SyncPassRequest,
     private readonly suspects: Suspects,
   ) {
     this.#cursor = decodeCursor(request.cursor);
@@ -69,7 +69,7 @@ export class MailboxLook {
     this.#listed = this.#cursor.listed;
     this.#turn = this.#cursor.turn;
     this.#since = request.since && toSeconds(request.since);
-    this.#result = new LookResult(request);
+    this.#result = new SyncPassResult(request);
   }
 
   async run(): Promise<MailChanges> {
@@ -206,7 +206,7 @@ export class MailboxLook {
       const found = status ?? (await openFolder(this.client, path));
       const isNew = !isFirst && (found?.messages ?? 0) <= MOST_FRESH;
       const begun = found && beginFolder(path, found, this.#since, isNew);
-      if (begun && !isFirst) await giveAbsent(this.client, begun, this.#result);
+      if (begun && !isFirst) await findRemovedOfUnseenFolder(this.client, begun, this.#result);
       return begun;
     }
     if (state.since !== null && (this.#since === null || this.#since < state.since)) {
@@ -313,7 +313,7 @@ export class MailboxLook {
     );
     for (const state of states.filter(({ path }) => this.#uncounted.has(path))) {
       const room = Math.floor(this.#result.room / 2);
-      if (room > 0) await giveRecentFlags(this.client, state, this.#result, room);
+      if (room > 0) await rereadRecentFlags(this.client, state, this.#result, room);
     }
     const at = Math.max(
       0,
@@ -323,7 +323,7 @@ export class MailboxLook {
     if (!state) this.#turn = null;
     if (!state || this.#result.room <= 0) return;
     const from = this.#turn?.path === state.path ? this.#turn.below : state.next;
-    const below = await giveTurn(this.client, state, from, this.#result);
+    const below = await rereadNextFlags(this.client, state, from, this.#result);
     const next = states[(at + 1) % states.length] ?? state;
     this.#turn =
       below === null ? { path: next.path, below: next.next } : { path: state.path, below };

@@ -17,7 +17,7 @@ const MOST_OF_ONE = 1;
 
 /** Limits how many large messages are in memory, however many arrive together. */
 @Injectable()
-export class MessageTurns {
+export class ComposingSlots {
   readonly #budget = new ByteBudget(MOST_BYTES);
   readonly #accounts = new KeyedLimit(MOST_OF_ONE);
 

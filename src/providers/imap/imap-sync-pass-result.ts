@@ -1,4 +1,9 @@
-import type { MailChanges, MailLook, RemoteFolder, RemoteMessage } from '../port/connector.ts';
+import type {
+  MailChanges,
+  SyncPassRequest,
+  RemoteFolder,
+  RemoteMessage,
+} from '../port/connector.ts';
 import { type FolderState, messageId, messagePrefix, parseMessageId } from './imap-cursor.ts';
 import type { Renaming } from './imap-changes-folders.ts';
 import { renamedAs } from './imap-changes-folders.ts';
@@ -8,7 +13,7 @@ import type { MessageContent, MessageMeta } from './imap-fetch.ts';
 const BATCH_BYTES = 16 * 1024 * 1024;
 
 /** The changes that a sync pass has found so far, and its remaining capacity. */
-export class LookResult {
+export class SyncPassResult {
   readonly #messages = new Map<string, RemoteMessage>();
   readonly #removed = new Set<string>();
   readonly #renamed: Renaming[] = [];
@@ -16,7 +21,7 @@ export class LookResult {
   /** All folders, if the list has changed; otherwise `null`. */
   folders: readonly RemoteFolder[] | null = null;
 
-  constructor(private readonly request: MailLook) {}
+  constructor(private readonly request: SyncPassRequest) {}
 
   get room(): number {
     return this.#bytes > 0 ? this.request.limit - this.#messages.size : 0;

@@ -13,7 +13,7 @@ export class TooManyReadersError extends DomainError {
  * Limits how many long-running requests of one kind each account may have at the same time. Counted
  * per process.
  */
-export class AccountPlaces {
+export class AccountSlots {
   readonly #open = new KeyedCount();
 
   /**
@@ -29,7 +29,7 @@ export class AccountPlaces {
    * Runs `work` in one of the account's slots.
    * @throws {TooManyReadersError} at once, if no slot is free
    */
-  async hold<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     if (this.#open.get(accountId) >= this.most) throw new TooManyReadersError(this.what, this.most);
     this.#open.add(accountId, 1);
     try {

@@ -14,7 +14,7 @@ import type { Sql } from '../database/sql.ts';
  */
 
 /** The identity of a database. Its parts are compared one by one. */
-export interface Place {
+export interface DatabaseIdentity {
   /**
    * System identifier that `initdb` gave the server. Copies of the server's files share it. Absent
    * if we are not allowed to read it.
@@ -39,8 +39,8 @@ export interface Place {
 }
 
 /** The identity that the database has recorded. */
-export interface RecordedPlace {
-  place: Place;
+export interface RecordedIdentity {
+  place: DatabaseIdentity;
   confirmedAt: Date;
 }
 
@@ -50,17 +50,20 @@ const PARTS = [
   'address',
   'name',
   'doubt',
-] as const satisfies readonly (keyof Place)[];
+] as const satisfies readonly (keyof DatabaseIdentity)[];
 
 /** A part in which two identities differ. */
-export interface PlaceDifference {
-  part: keyof Place;
+export interface IdentityDifference {
+  part: keyof DatabaseIdentity;
   recorded: string | undefined;
   here: string | undefined;
 }
 
 /** Returns the parts in which two identities differ; empty if the identities are the same. */
-export function placeDifferences(recorded: Place, here: Place): PlaceDifference[] {
+export function identityDifferences(
+  recorded: DatabaseIdentity,
+  here: DatabaseIdentity,
+): IdentityDifference[] {
   return PARTS.filter((part) => recorded[part] !== here[part]).map((part) => ({
     part,
     recorded: recorded[part],
@@ -69,7 +72,7 @@ export function placeDifferences(recorded: Place, here: Place): PlaceDifference[
 }
 
 /** Describes every difference for operators, with both values. */
-export function describeDifferences(differences: readonly PlaceDifference[]): string {
+export function describeDifferences(differences: readonly IdentityDifference[]): string {
   return differences
     .map(({ part, recorded, here }) =>
       part === 'doubt'
@@ -118,10 +121,10 @@ async function serverOf(sql: Sql): Promise<{ server?: string }> {
  * Returns the current identity of the configured database. Do not call it inside a transaction: if
  * the server refuses to report its identifier, the error would abort the transaction.
  */
-export async function placeHere(
+export async function currentIdentity(
   sql: Sql,
   config: Pick<AppConfig, 'database' | 'dataDir' | 'instanceName'>,
-): Promise<Place> {
+): Promise<DatabaseIdentity> {
   const [row] = await sql.query<{ database: string }>(DATABASE);
   return {
     ...(await serverOf(sql)),
@@ -137,8 +140,8 @@ const READ = 'select place, confirmed_at as "confirmedAt" from instance where id
  * Returns the recorded identity.
  * @returns undefined if no worker has ever used the database
  */
-export async function recordedPlace(sql: Sql): Promise<RecordedPlace | undefined> {
-  const [row] = await sql.query<RecordedPlace>(READ);
+export async function recordedIdentity(sql: Sql): Promise<RecordedIdentity | undefined> {
+  const [row] = await sql.query<RecordedIdentity>(READ);
   return row;
 }
 
@@ -146,13 +149,13 @@ const ADOPT = `
   insert into instance (id, place, confirmed_at) values (1, $1, now()) on conflict (id) do nothing`;
 
 /** Returns the recorded identity. A database without one adopts `here`. */
-export async function adoptPlace(sql: Sql, here: Place): Promise<RecordedPlace> {
-  const known = await recordedPlace(sql);
+export async function adoptIdentity(sql: Sql, here: DatabaseIdentity): Promise<RecordedIdentity> {
+  const known = await recordedIdentity(sql);
   if (known) return known;
   // Another process may adopt it at the same time, with another identity. What the database has
   // recorded then counts.
   await sql.query(ADOPT, [JSON.stringify(here)]);
-  const [adopted] = await sql.query<RecordedPlace>(READ);
+  const [adopted] = await sql.query<RecordedIdentity>(READ);
   if (!adopted) throw new Error('the table instance has no row although one was just inserted');
   return adopted;
 }
@@ -162,7 +165,7 @@ const CONFIRM = `
   on conflict (id) do update set place = excluded.place, confirmed_at = excluded.confirmed_at`;
 
 /** Records the current identity: from now on the database belongs to this installation. */
-export async function confirmPlace(sql: Sql, here: Place): Promise<void> {
+export async function confirmIdentity(sql: Sql, here: DatabaseIdentity): Promise<void> {
   await sql.query(CONFIRM, [JSON.stringify(here)]);
 }
 
@@ -173,6 +176,6 @@ const DOUBT = `update instance set place = place || jsonb_build_object('doubt', 
  * it.
  * @param reason for operators
  */
-export async function doubtPlace(sql: Sql, reason: string): Promise<void> {
+export async function markRestored(sql: Sql, reason: string): Promise<void> {
   await sql.query(DOUBT, [reason]);
 }

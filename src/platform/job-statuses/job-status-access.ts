@@ -10,7 +10,7 @@ const SEEN_BY: Readonly<Record<JobAction, readonly Scope[]>> = {
   new_outbox: SCOPES_FOR.sendMail,
   send_message: SCOPES_FOR.sendMail,
   save_sent_email: SCOPES_FOR.sendMail,
-  update_message: SCOPES_FOR.followMail,
+  update_message: SCOPES_FOR.mailJobStatuses,
   save_draft: SCOPES_FOR.readDrafts,
   delete_draft: SCOPES_FOR.readDrafts,
   create_folder: SCOPES_FOR.readFolders,
@@ -33,6 +33,6 @@ const SEEN_BY: Readonly<Record<JobAction, readonly Scope[]>> = {
 };
 
 /** The actions whose job statuses may be read with these scopes; `null` = all actions. */
-export function jobsSeen(scopes: readonly Scope[] | null): readonly JobAction[] | null {
+export function readableActions(scopes: readonly Scope[] | null): readonly JobAction[] | null {
   return scopes && JOB_ACTIONS.filter((action) => allows(scopes, SEEN_BY[action]));
 }

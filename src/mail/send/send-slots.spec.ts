@@ -1,11 +1,11 @@
-import { SendLanes } from './send-lanes.ts';
+import { SendSlots } from './send-slots.ts';
 
 const LARGE = 36 * 1024 * 1024;
 const stays = () => false;
 
-describe('SendLanes', () => {
+describe('SendSlots', () => {
   it('sends small messages while large ones of other accounts use up the memory', async () => {
-    const slots = new SendLanes();
+    const slots = new SendSlots();
     const { promise: arrival, resolve: arrive } = Promise.withResolvers<string>();
     const large = 'aaaabbbb'
       .split('')
@@ -18,7 +18,7 @@ describe('SendLanes', () => {
   it('does not begin a send whose client has disconnected', async () => {
     const work = () => Promise.resolve('sent');
     for (const bytes of [1, LARGE])
-      await expect(new SendLanes().run('a', bytes, () => true, work)).rejects.toThrow(
+      await expect(new SendSlots().run('a', bytes, () => true, work)).rejects.toThrow(
         'client has disconnected',
       );
   });

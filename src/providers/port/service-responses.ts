@@ -11,7 +11,7 @@ const MOST_WORDS = 500;
  * A service's message made fit to be shown: one line of at most 500 characters, without control
  * characters.
  */
-export function plainWords(words: string): string {
+export function shownText(words: string): string {
   return words
     .replaceAll(/\p{Cc}+/gu, ' ')
     .trim()

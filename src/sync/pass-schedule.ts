@@ -31,7 +31,7 @@ const STORE_CURSOR = `
   update sync_job set contacts_cursor = $2, contacts_since = coalesce(contacts_since, $3) where id = $1`;
 
 /** Start position of a sync pass over an address book. */
-export interface ContactLook {
+export interface ContactPass {
   cursor: string | null;
   /**
    * Since when the mirror has all contacts of the address book; `null` if it does not have them all
@@ -44,7 +44,7 @@ export interface ContactLook {
  * Earliest time of the next sync pass.
  * @param failure error of the previous pass, if it failed
  */
-export function nextLook(now: Date, failure?: ProviderError): Date {
+export function nextPassAt(now: Date, failure?: ProviderError): Date {
   const seconds = failure
     ? Math.max(AFTER_FAILURE_SECONDS, failure.retryAfterSeconds ?? 0)
     : PASS_INTERVAL_SECONDS;
@@ -56,31 +56,33 @@ export function nextLook(now: Date, failure?: ProviderError): Date {
  * @returns `first` is true for the account's first pass; `undefined` if none is due or the claim is
  *   lost
  */
-export async function beginCalendarLook(
+export async function beginCalendarPass(
   sql: Sql,
   { id, fence }: MirrorClaim,
   now: Date,
 ): Promise<{ first: boolean } | undefined> {
-  return (await sql.query<{ first: boolean }>(BEGIN_CALENDARS, [id, fence, now, nextLook(now)]))[0];
+  return (
+    await sql.query<{ first: boolean }>(BEGIN_CALENDARS, [id, fence, now, nextPassAt(now)])
+  )[0];
 }
 
 /**
  * Begins a sync pass over the address book, if one is due.
  * @returns `undefined` if none is due or the claim is lost
  */
-export async function beginContactLook(
+export async function beginContactPass(
   sql: Sql,
   { id, fence }: MirrorClaim,
   now: Date,
-): Promise<ContactLook | undefined> {
-  return (await sql.query<ContactLook>(BEGIN_CONTACTS, [id, fence, now, nextLook(now)]))[0];
+): Promise<ContactPass | undefined> {
+  return (await sql.query<ContactPass>(BEGIN_CONTACTS, [id, fence, now, nextPassAt(now)]))[0];
 }
 
 /**
  * Sets the time of the next sync pass.
  * @param until earliest time; `null` means as soon as possible, as if there had been no pass yet
  */
-export async function postponeLook(
+export async function postponePass(
   sql: Sql,
   { id, fence }: MirrorClaim,
   at: keyof typeof POSTPONE,

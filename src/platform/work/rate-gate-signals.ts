@@ -1,5 +1,5 @@
 import { storable } from '../base/text/storable.ts';
-import type { ClaimedJob, GateSignal } from './dispatcher.ts';
+import type { ClaimedRow, RateGateSignal } from './dispatcher.ts';
 import type { Sql } from '../database/sql.ts';
 
 /** Consecutive troubles that close a rate gate. */
@@ -10,9 +10,9 @@ const LONGEST_CLOSING_SECONDS = 15 * 60;
 const MOST_CHARACTERS = 500;
 
 /** What the circuit breaker reads of an ended run. */
-export interface GateReport {
-  job: ClaimedJob;
-  gate?: GateSignal;
+export interface RateGateReport {
+  job: ClaimedRow;
+  gate?: RateGateSignal;
 }
 
 /** What one batch reports about one rate gate. */
@@ -57,7 +57,7 @@ const ILL = `
  * Writes what runs report about their rate gates, in the transaction that settles these runs. It
  * writes nothing while all gates are well.
  */
-export class GateSignals {
+export class RateGateSignals {
   /**
    * Rate gates for which this process has written a trouble or a closing. Their next `well` is
    * written even if its claim saw no trouble.
@@ -72,8 +72,8 @@ export class GateSignals {
    */
   async write(
     sql: Sql,
-    reports: readonly GateReport[],
-    marked: (job: ClaimedJob) => boolean,
+    reports: readonly RateGateReport[],
+    marked: (job: ClaimedRow) => boolean,
   ): Promise<() => void> {
     const news = gather(reports, (job) => marked(job) || this.#troubled.has(job.gateId));
     const well = [...news].flatMap(([gate, { well: isWell }]) => (isWell ? [gate] : []));
@@ -105,8 +105,8 @@ function reasonOf(signal: { reason: string } | null): string | null {
  * troubles of the batch do not count. A requested closing still does.
  */
 function gather(
-  reports: readonly GateReport[],
-  needsWrite: (job: ClaimedJob) => boolean,
+  reports: readonly RateGateReport[],
+  needsWrite: (job: ClaimedRow) => boolean,
 ): Map<string, GateUpdate> {
   const all = new Map<string, GateUpdate>();
   const reached = new Set<string>();

@@ -46,7 +46,7 @@ const DELETED: WriteOutcome = {
 
 /** Carries changes of calendars to their provider. */
 @Injectable()
-export class CalendarWrites implements OnModuleInit {
+export class CalendarWriteHandlers implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly writes: ProviderWrites,
@@ -136,7 +136,14 @@ async function store(
   // A sync pass may have added the calendar before we stored its provider id. There are two rows of
   // it then.
   const kept = (await sql.query(LOCK_FOR_SHARE, key.slice(0, 2))).length > 0;
-  await listeners.twinsDeleted(sql, { accountId, applicationId, calendarId, providerId, kept, at });
+  await listeners.duplicatesDeleted(sql, {
+    accountId,
+    applicationId,
+    calendarId,
+    providerId,
+    kept,
+    at,
+  });
   const duplicates = await sql.query<{ id: string }>(DELETE_DUPLICATES, key);
   const owner = { accountId, applicationId, at };
   const changes = duplicates.map(({ id }) => objectChange('calendar', owner, id, 'deleted', null));

@@ -17,7 +17,7 @@ const SMALL_BYTES = 512 * 1024;
 /**
  * Limits how many messages are sent within requests at a time, for each account and by their size.
  */
-export class SendLanes {
+export class SendSlots {
   readonly #accounts = new KeyedLimit(MOST_OF_ONE);
   readonly #bytes = new ByteBudget(MOST_BYTES);
   readonly #inLine = new Map<string, number>();

@@ -4,7 +4,7 @@ import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import { REMINDER_STATUSES, REMINDER_TRANSITIONS, type ReminderStatus } from './reminder-status.ts';
 
-export interface ReminderMove {
+export interface ReminderTransition {
   id: string;
   to: ReminderStatus;
   /** Required for `failed`, `skipped` and `cancelled`. */
@@ -66,9 +66,9 @@ const MOVE = `
  * without an error, because another transaction has settled that reminder.
  * @returns ids of the reminders that changed
  */
-export async function moveReminders(
+export async function transitionReminders(
   sql: Sql,
-  moves: readonly ReminderMove[],
+  moves: readonly ReminderTransition[],
   at: Date,
 ): Promise<string[]> {
   if (moves.length === 0) return [];

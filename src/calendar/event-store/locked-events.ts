@@ -16,13 +16,13 @@ import { openSeries } from './recurrence/series.ts';
  */
 
 /** An event that may be changed, with its calendar. */
-export interface HeldEvent {
+export interface LockedEvent {
   event: Event;
   calendar: Calendar;
 }
 
 /** An instance that has never been changed on its own. It has no row; its series describes it. */
-export interface HeldInstance {
+export interface LockedInstance {
   series: Event;
   instance: EventRecord;
   calendar: Calendar;
@@ -32,7 +32,7 @@ export interface HeldInstance {
  * Locks a calendar against changes and deletion; `null` if the account has no calendar with this
  * id.
  */
-export async function holdCalendar(
+export async function lockCalendarById(
   em: EntityManager,
   accountId: string,
   id: string,
@@ -52,11 +52,11 @@ export async function holdCalendar(
  * @throws {ReadOnlyEventError}
  * @throws {EventInReadOnlyCalendarError}
  */
-export async function holdEvent(
+export async function lockEvent(
   em: EntityManager,
   accountId: string,
   id: string,
-): Promise<HeldEvent | HeldInstance> {
+): Promise<LockedEvent | LockedInstance> {
   const name = readInstanceId(id);
   if (!name) return holdById(em, accountId, id);
   const { event: series, calendar } = await holdById(em, accountId, name.masterId);
@@ -99,10 +99,10 @@ function instanceIn(
   );
 }
 
-async function holdById(em: EntityManager, accountId: string, id: string): Promise<HeldEvent> {
+async function holdById(em: EntityManager, accountId: string, id: string): Promise<LockedEvent> {
   const where = { id, account: accountId };
   const found = isId(id) ? await em.findOne(Event, where, { fields: ['calendar'] }) : null;
-  const calendar = found && (await holdCalendar(em, accountId, found.calendar.id));
+  const calendar = found && (await lockCalendarById(em, accountId, found.calendar.id));
   const event =
     calendar &&
     (await em.findOne(Event, where, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true }));

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { queueColumns } from '../database/base-columns.ts';
 
 const HookJobSchema = defineEntity({
-  name: 'HookJob',
+  name: 'WebhookDelivery',
   tableName: 'hook_job',
   uniques: [{ name: 'hook_job_webhook_event', properties: ['webhookId', 'eventId'] }],
   indexes: [
@@ -22,5 +22,5 @@ const HookJobSchema = defineEntity({
 });
 
 /** Queue row of one webhook delivery. */
-export class HookJob extends HookJobSchema.class {}
-HookJobSchema.setClass(HookJob);
+export class WebhookDelivery extends HookJobSchema.class {}
+HookJobSchema.setClass(WebhookDelivery);

@@ -26,7 +26,7 @@ const large = new WeakSet<Writable>();
 const small = new WeakSet<Writable>();
 
 /** The client has closed the connection, so no response can be sent. */
-export class ClientGoneError extends DomainError {
+export class ClientDisconnectedError extends DomainError {
   constructor() {
     super(
       'request.client-gone',
@@ -36,13 +36,13 @@ export class ClientGoneError extends DomainError {
   }
 }
 
-/** Runs the work of a request, so that `currentAnswer` and `largeAnswer` know its response. */
-export function duringAnswer(to: Writable, work: () => void): void {
+/** Runs the work of a request, so that `currentResponse` and `largeResponse` know its response. */
+export function duringResponse(to: Writable, work: () => void): void {
   answers.run(to, work);
 }
 
 /** The response of the current request; undefined outside a request. */
-export function currentAnswer(): Writable | undefined {
+export function currentResponse(): Writable | undefined {
   return answers.getStore();
 }
 
@@ -66,10 +66,10 @@ export function mayBeLarge(): boolean {
  * takes longer than two minutes is disconnected. Only the first large page of a request waits.
  * Outside a request no page waits.
  * @param bytes size of the page
- * @throws {ClientGoneError} if the client disconnected while its page waited; nothing is read
+ * @throws {ClientDisconnectedError} if the client disconnected while its page waited; nothing is read
  *   then
  */
-export function largeAnswer<T>(bytes: number, read: () => Promise<T>): Promise<T> {
+export function largeResponse<T>(bytes: number, read: () => Promise<T>): Promise<T> {
   const answer = answers.getStore();
   // A request that holds memory must not wait for more: two such requests could wait for each
   // other.
@@ -78,7 +78,7 @@ export function largeAnswer<T>(bytes: number, read: () => Promise<T>): Promise<T
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   void budget.run(bytes, async () => {
     try {
-      if (isClosed(answer)) throw new ClientGoneError();
+      if (isClosed(answer)) throw new ClientDisconnectedError();
       resolve(await read());
     } catch (error) {
       large.delete(answer);

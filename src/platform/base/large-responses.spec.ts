@@ -1,11 +1,11 @@
 import { PassThrough } from 'node:stream';
 import {
-  ClientGoneError,
-  duringAnswer,
+  ClientDisconnectedError,
+  duringResponse,
   keepSmall,
-  largeAnswer,
+  largeResponse,
   mayBeLarge,
-} from './large-answers.ts';
+} from './large-responses.ts';
 
 const MB = 1024 * 1024;
 
@@ -16,8 +16,8 @@ const MB = 1024 * 1024;
 function ask(bytes: number, read: () => Promise<unknown> = () => Promise.resolve()) {
   const to = new PassThrough();
   const asked = { to, entered: false, error: undefined as unknown };
-  duringAnswer(to, () => {
-    largeAnswer(bytes, () => {
+  duringResponse(to, () => {
+    largeResponse(bytes, () => {
       asked.entered = true;
       return read();
     }).catch((error: unknown) => (asked.error = error));
@@ -26,7 +26,7 @@ function ask(bytes: number, read: () => Promise<unknown> = () => Promise.resolve
 }
 const turn = () => new Promise((done) => setImmediate(done));
 
-describe('largeAnswer', () => {
+describe('largeResponse', () => {
   it('reads at most 64 MB for all responses together, and the next one when a response was received or its client has disconnected', async () => {
     const [first, second, third] = [ask(40 * MB), ask(20 * MB), ask(30 * MB)];
     await turn();
@@ -46,7 +46,7 @@ describe('largeAnswer', () => {
     first.to.destroy();
     await turn();
     expect(second.entered).toBe(false);
-    expect(second.error).toBeInstanceOf(ClientGoneError);
+    expect(second.error).toBeInstanceOf(ClientDisconnectedError);
   });
 
   it('keeps the memory reserved while a page is being read, even if its client has disconnected', async () => {
@@ -80,10 +80,10 @@ describe('largeAnswer', () => {
     const to = new PassThrough();
     let passed = 0;
     const pass = () => Promise.resolve((passed += 1));
-    duringAnswer(to, () => {
-      void largeAnswer(64 * MB, () => Promise.resolve()).then(() => largeAnswer(64 * MB, pass));
+    duringResponse(to, () => {
+      void largeResponse(64 * MB, () => Promise.resolve()).then(() => largeResponse(64 * MB, pass));
     });
-    void largeAnswer(64 * MB, pass);
+    void largeResponse(64 * MB, pass);
     await turn();
     expect(passed).toBe(2);
     to.destroy();
@@ -95,7 +95,7 @@ describe('mayBeLarge', () => {
     const [small, other] = [new PassThrough(), new PassThrough()];
     keepSmall(small);
     const seen: boolean[] = [mayBeLarge()];
-    for (const to of [small, other]) duringAnswer(to, () => seen.push(mayBeLarge()));
+    for (const to of [small, other]) duringResponse(to, () => seen.push(mayBeLarge()));
     expect(seen).toEqual([true, false, true]);
   });
 });

@@ -12,12 +12,12 @@ export type FileReader = Pick<AccountPrincipal, 'accountId'> &
  * Files a reader may see. `all`: every file. `drafts`: uploads and files of drafts. `uploads`:
  * uploads that no draft uses.
  */
-export type FileSight = 'all' | 'drafts' | 'uploads';
+export type VisibleFiles = 'all' | 'drafts' | 'uploads';
 
 /**
  * Which files the scopes allow. Attachments of received and sent mail need a scope that reads mail.
  */
-export function sightOf({ scopes = null }: FileReader): FileSight {
+export function visibleFilesOf({ scopes = null }: FileReader): VisibleFiles {
   if (allows(scopes, SCOPES_FOR.readMail)) return 'all';
   return allows(scopes, SCOPES_FOR.readDrafts) ? 'drafts' : 'uploads';
 }

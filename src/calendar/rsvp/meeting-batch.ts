@@ -31,7 +31,7 @@ export interface MeetingChanges {
  * Collects what a batch of mails changes in meetings. It starts from their stored events and states,
  * and returns the changes and the new states to store.
  */
-export class MeetingBook {
+export class MeetingBatch {
   readonly #account: string;
   readonly #events: readonly StoredEvent[];
   readonly #byId: ReadonlyMap<string, StoredEvent>;

@@ -29,7 +29,7 @@ interface Missed {
  * @throws {ProviderError} a temporary error after a sync pass was requested; `error` itself after
  *   `MOST_SYNCS` attempts
  */
-export async function lookAgain(
+export async function retryAfterSync(
   database: Database,
   { attempt }: ProviderWrite,
   { accountId, tried, current, error }: Missed,
