@@ -83,7 +83,9 @@ describe('a suite with its own application', () => {
       expect(value.length).toBeGreaterThan(8);
       say(value);
       const words = await closing(server);
-      expect(words).toMatch(/^The log contains 1 secrets:\n.* in: .*Loquacious.*it is <.*>, be quiet/);
+      expect(words).toMatch(
+        /^The log contains 1 secrets:\n.* in: .*Loquacious.*it is <.*>, be quiet/,
+      );
       expect(words).not.toContain(value);
       expect(words).not.toContain(JSON.stringify(value).slice(1, -1));
     },
