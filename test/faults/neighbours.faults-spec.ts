@@ -44,7 +44,7 @@ describe(`${MESSAGES} messages due in the same second, over ${ACCOUNTS} accounts
   });
   afterAll(() => world.close(), 30_000);
 
-  it("are all sent while the mail server hangs for one account; that account's messages are sent once its server answers again", async () => {
+  it("are all sent while the mail server hangs for one account; that account's messages are sent when the server answers again", async () => {
     // The timeout is longer than the test, so a hanging connection stays open.
     const environment = { SMTP_COMMAND_MS: '600000' };
     const servers = await Promise.all([

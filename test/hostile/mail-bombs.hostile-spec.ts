@@ -226,7 +226,7 @@ describe('mail bombs', () => {
   });
 
   it.each(WILD_RULES)(
-    'with the recurrence rule %s are also refused or answered when the rule comes through the API',
+    'contain recurrence rules that the API accepts or refuses without a server error: %s',
     async (rule) => {
       const calendars = (await server.send('GET', '/calendars', server.bystander.bearer)).body as {
         id: string;

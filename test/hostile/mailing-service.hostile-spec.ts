@@ -22,7 +22,7 @@ describe('the mailing service of an application', () => {
     await service.stop();
   });
 
-  it("keeps a user's address when an outsider who connected it without proof has it removed", async () => {
+  it("keeps a user's address when an outsider who connected that address without proof removes it", async () => {
     const email = 'ada@victim.test';
     const ada = await createAccount(server.app, application, { email });
     await server.app.get(RelayEnrolment, { strict: false }).run();

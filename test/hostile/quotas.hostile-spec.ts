@@ -126,7 +126,7 @@ describe("an access token used to spend the operator's money", () => {
     expect(receiver.received).toHaveLength(REMINDERS);
   });
 
-  it('is refused again when a change asks for a refused reminder again', async () => {
+  it('cannot get a refused reminder sent by changing the event', async () => {
     const spend = await event({ participants: people(TEXTS), notifications: [text] }).expect(200);
     await settled([spend.body.id]);
     const more = await event({ participants: people(1), notifications: [text] }).expect(200);
@@ -137,7 +137,7 @@ describe("an access token used to spend the operator's money", () => {
     expect(await alerts()).toHaveLength(1);
   });
 
-  it('is refused an event with more texts or reminders than allowed per event, and nothing is stored', async () => {
+  it('cannot create an event with more texts or reminders than allowed, and nothing is stored', async () => {
     const texts = await event({ participants: people(11), notifications: [text] });
     expect(texts.status).toBe(400);
     expect(texts.body.message).toMatch(
@@ -163,7 +163,7 @@ describe("an access token used to spend the operator's money", () => {
   });
 
   it.each(['+499001234567', '+19002345678', '+979123456789'])(
-    'is refused an event that would text the premium-rate number %s',
+    'cannot create an event that would text the premium-rate number %s',
     async (phone) => {
       const answer = await event({ participants: people(1, phone), notifications: [text] });
       expect(answer.status).toBe(400);

@@ -57,7 +57,7 @@ describe('servers that a client names in a sign-in', () => {
     return { answer, watched: await stop(), ms };
   };
 
-  const expectHeld = ({ watched, ms }: { watched: Watched; ms: number }) => {
+  const expectOthersServed = ({ watched, ms }: { watched: Watched; ms: number }) => {
     expect(watched.failures).toEqual([]);
     expect(watched.longestMs).toBeLessThan(LONGEST_ANSWER_MS);
     expect(watched.highestRssMb).toBeLessThan(HIGHEST_RSS_MB);
@@ -78,11 +78,11 @@ describe('servers that a client names in a sign-in', () => {
     ['elements nested 20,000 deep', () => ({ body: '<a>'.repeat(20_000) })],
     ['entities of entities', () => ({ body: `<!DOCTYPE a [<!ENTITY a "${'x'.repeat(1_000)}"><!ENTITY b "${'&a;'.repeat(1_000)}"><!ENTITY c "${'&b;'.repeat(1_000)}">]><multistatus xmlns="DAV:">&c;</multistatus>` })],
     ['redirects without end', () => ({ status: 302, headers: { location: `/${Math.random()}` } })],
-  ] as [string, () => DavReply][])('with a CalDAV server that sends %s make the sign-in fail, and delay no other request', async (_what, reply) => {
+  ] as [string, () => DavReply][])('make the sign-in fail if the CalDAV server sends %s, and delay no other request', async (_what, reply) => {
     const { settings } = await server.mailbox();
     const dav = await davAnswering(reply);
     const result = await attack({ ...settings, caldav_url: dav.origin, carddav_url: dav.origin });
-    expectHeld(result);
+    expectOthersServed(result);
     expect(result.answer.status).toBe(400);
     expect(JSON.stringify(result.answer.body)).toContain('caldav_url');
   }); // prettier-ignore
@@ -96,10 +96,10 @@ describe('servers that a client names in a sign-in', () => {
     ['brackets', 'LOGIN', { send: `* OK ${'['.repeat(60_000)}\r\n` }],
     ['empty literals', 'LOGIN', { send: `* X${' {0}\r\n'.repeat(30_000)}\r\n` }],
     ['capabilities without end', 'CAPABILITY', { send: endless(`* CAPABILITY ${'A '.repeat(1_000)}\r\n`) }],
-  ] as [string, string, ImapReply][])('with an IMAP server that sends %s make the sign-in fail, and delay no other request', async (_what, command, reply) => {
+  ] as [string, string, ImapReply][])('make the sign-in fail if the IMAP server sends %s, and delay no other request', async (_what, command, reply) => {
     const { settings } = await server.mailbox(inAnswerTo(command, reply));
     const result = await attack(settings);
-    expectHeld(result);
+    expectOthersServed(result);
     expect(result.answer.status).toBe(400);
   }); // prettier-ignore
 
@@ -135,19 +135,19 @@ describe('servers that a client names in a sign-in', () => {
     ['a reply without end', (socket: Socket) => pour(socket, '250-more\r\n'.repeat(1_000))],
     ['empty lines without end', (socket: Socket) => pour(socket, '\r\n'.repeat(10_000))],
     ['a line without end', (socket: Socket) => pour(socket, 'x'.repeat(65_536))],
-  ] as [string, (socket: Socket) => void][])('with an SMTP server that sends %s make the sign-in fail, and delay no other request', async (_what, flood) => {
+  ] as [string, (socket: Socket) => void][])('make the sign-in fail if the SMTP server sends %s, and delay no other request', async (_what, flood) => {
     const { settings } = await server.mailbox();
     const port = await tcpServer((socket) => {
       socket.write(GREETING);
       socket.once('data', () => flood(socket));
     });
     const result = await attack({ ...settings, smtp_port: port });
-    expectHeld(result);
+    expectOthersServed(result);
     expect(result.answer.status).toBe(400);
     expect(JSON.stringify(result.answer.body)).toContain('smtp_');
   }); // prettier-ignore
 
-  it('that answer one byte now and then are disconnected after half a minute, and no more checks run at a time than allowed', async () => {
+  it('are disconnected after half a minute if they send a byte now and then, and no more checks run at a time than allowed', async () => {
     const drip = (socket: Socket) => {
       socket.write('* OK ');
       const timer = setInterval(() => socket.write('x'), 200);
@@ -160,7 +160,7 @@ describe('servers that a client names in a sign-in', () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => authorize({ ...settings, imap_port: port })),
     );
-    expectHeld({ watched: await stop(), ms: performance.now() - begun });
+    expectOthersServed({ watched: await stop(), ms: performance.now() - begun });
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(5);
     expect(refused.map(({ headers }) => headers.get('retry-after'))).toEqual(

@@ -237,7 +237,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
         known: (folder) => Promise.resolve(known(folder)),
       });
 
-    it('does not make a message look deleted that was moved during the sync pass', async () => {
+    it('does not make a message look deleted if it was moved during the sync pass', async () => {
       const one = await fixture.correspondent({ hidden });
       await append(one, 'INBOX', 'a', 'b');
       const replica = one.replica();
@@ -250,7 +250,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect(removed).toEqual([ids[0]]);
     });
 
-    it('may be the new name of a folder, whose deleted messages are still reported', async () => {
+    it('may rename a folder, whose deleted messages are still reported', async () => {
       const one = await fixture.correspondent({ hidden });
       await one.other.mailboxCreate('Old');
       await append(one, 'Old', 'a', 'b');
