@@ -5,6 +5,7 @@ const CHECKS = [
   { title: 'format', script: 'check:format' },
   { title: 'lint', script: 'check:lint' },
   { title: 'types', script: 'check:types' },
+  { title: 'words of comments, test names and docs', script: 'check:words' },
   { title: 'dependency rules', script: 'check:dependencies' },
   { title: 'migrations match entities', script: 'db:check' },
   { title: 'openapi.json is what is served', script: 'openapi:check' },

@@ -20,9 +20,9 @@ interface Prose {
 /** Words that readers had to guess, with the words to use instead (docs/glossary.md). */
 const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [/\bin hand\b/i, 'claimed'],
-  [/\bwho(?:m|ever|mever)\b/i, 'the reader, the caller, the client: name the person or program'],
+  [/\bwho(?:ever|mever)\b/i, 'the reader, the caller, the client: name the person or program'],
   [/\bwhat (?:becomes|became|come|came|comes) of\b/i, 'result, outcome'],
-  [/\b(?:is|are|was|were) no more\b/i, 'deleted, removed'],
+  [/\b(?:is|are|was|were) no more(?=[.,;:]|$)/i, 'deleted, removed'],
   [/\bnobody (?:has|knows|asks|is|waits|needs)\b/i, 'a positive statement with its subject'],
   [/\bof the moment\b/i, 'current'],
   [/\bin doubt\b|\bthe doubt\b/i, 'unknown outcome'],
@@ -74,15 +74,13 @@ function filesIn(folder: string, ending: string, recursive = true): string[] {
 /** Returns the comments and the names of tests. */
 export function proseOfSource(file: string, text: string): Prose[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
-  const comments = new Map<number, ts.CommentRange>();
-  const names: Prose[] = [];
   const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line + 1;
+  const comments = commentsOf(source).map(({ pos, end }) => ({
+    text: text.slice(pos, end).replace(/^[ \t]*(?:\/\*\*?|\*\/|\/\/|\*(?!\*))[ \t]?|\*\/$/gm, ''),
+    line: lineOf(pos),
+  }));
+  const names: Prose[] = [];
   const visit = (node: ts.Node): void => {
-    const ranges = [
-      ...(ts.getLeadingCommentRanges(text, node.getFullStart()) ?? []),
-      ...(ts.getTrailingCommentRanges(text, node.getEnd()) ?? []),
-    ];
-    for (const range of ranges) comments.set(range.pos, range);
     if (ts.isCallExpression(node) && /^(?:it|describe)\b/.test(node.expression.getText(source))) {
       const [name] = node.arguments;
       if (name && ts.isStringLiteralLike(name))
@@ -91,11 +89,21 @@ export function proseOfSource(file: string, text: string): Prose[] {
     ts.forEachChild(node, visit);
   };
   visit(source);
-  const lines = [...comments.values()].map(({ pos, end }) => ({
-    text: text.slice(pos, end).replace(/^[ \t]*(?:\/\*\*?|\*\/|\/\/|\*(?!\*))[ \t]?|\*\/$/gm, ''),
-    line: lineOf(pos),
-  }));
-  return [...lines, ...names];
+  return [...comments, ...names];
+}
+
+function commentsOf(source: ts.SourceFile): ts.CommentRange[] {
+  const comments = new Map<number, ts.CommentRange>();
+  const visit = (node: ts.Node): void => {
+    const ranges = [
+      ...(ts.getLeadingCommentRanges(source.text, node.getFullStart()) ?? []),
+      ...(ts.getTrailingCommentRanges(source.text, node.getEnd()) ?? []),
+    ];
+    for (const range of ranges) comments.set(range.pos, range);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return [...comments.values()];
 }
 
 /** Returns the paragraphs of a page, without code, tables and link targets. */
@@ -161,10 +169,13 @@ export function problemsOf(text: string): string[] {
 
 /** Finds comments that are too wide. Prettier wraps code only. */
 function wideComments(file: string, text: string): Finding[] {
-  return text.split('\n').flatMap((line, index) => {
-    const isWide = /^\s*(?:\/\/|\/?\*)/.test(line) && line.length > MOST_COLUMNS;
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  return commentsOf(source).flatMap(({ pos, end }) => {
+    const lines = text.slice(text.lastIndexOf('\n', pos) + 1, end).split('\n');
+    const isWide = lines.some((line) => line.length > MOST_COLUMNS && /^\s*\/?[/*]/.test(line));
+    const { line } = source.getLineAndCharacterOfPosition(pos);
     const problem = `a comment wider than ${MOST_COLUMNS} columns`;
-    return isWide && !line.includes('://') ? [{ file, line: index + 1, problem }] : [];
+    return isWide && !lines.join('').includes('://') ? [{ file, line: line + 1, problem }] : [];
   });
 }
 

@@ -67,8 +67,8 @@ export interface ChangedMailbox {
 }
 
 /**
- * Same as `scheduleChangedSync`, for mailboxes whose providers have reported a change. Mailboxes with a sync
- * pass already due are skipped.
+ * Same as `scheduleChangedSync`, for mailboxes whose providers have reported a change. Mailboxes
+ * with a sync pass already due are skipped.
  */
 export async function scheduleChangedMailboxes(
   sql: Sql,

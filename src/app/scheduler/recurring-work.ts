@@ -42,9 +42,9 @@ const calls =
 /**
  * All recurring work of the application, with its interval and the role of its processes. Workers
  * share the work of a task through its tables. Timers that belong to an open resource are not
- * listed: the engine's heartbeat while it stops, connections that wait for mailbox changes
- * (`sync/mailbox-watches.ts`, whose interval depends on what is open), and clients that wait for
- * changes (`deltas/change-watch.ts`).
+ * listed here. There are three: the engine's heartbeat while it stops, connections that wait for
+ * mailbox changes (`sync/mailbox-watches.ts`), and clients that wait for changes
+ * (`deltas/change-watch.ts`).
  */
 const RECURRING_WORK: readonly RecurringTask[] = [
   { name: 'engine', everySeconds: 1, role: 'worker', run: calls(Engine, (engine) => engine.tick()) },

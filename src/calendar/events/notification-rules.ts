@@ -40,9 +40,9 @@ const listed = (names: readonly string[]): string =>
  * Checks the notifications of an event as it is after the change. An event without notifications
  * always passes: `notifications: []` is allowed also for a recurring event.
  * @param before stored notifications; a notification that has not changed needs no rights
- * @throws {InvalidInputError} if a recurring event has notifications, if a recipient or the mailbox
- *   to send from is missing, if an address or phone number is not allowed, or if one event would send
- *   too many reminders
+ * @throws {InvalidInputError} if a recurring event has notifications, if a recipient or the
+ *   sender's mailbox is missing, if an address or phone number is not allowed, or if there are too
+ *   many reminders
  * @throws {ForbiddenError} if the account's scopes or the application's features do not allow it
  */
 export function assertNotificationsAllowed(

@@ -10,10 +10,12 @@ const fingerprint = ({ id: _id, ...rest }: Partial<ReminderNotification>): strin
   JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /**
- * Gives each notification of a changed event an id. It takes the id of an equal stored
- * notification; else of one with the same type and time (its text was edited); else of one with the
- * same type (its time was changed); else a new id. So a client that sends back the whole list does
- * not cause duplicate reminders.
+ * Gives each notification of a changed event an id, so that a client that sends back the whole list
+ * does not cause duplicate reminders. The id is the first of these that exists:
+ * - the id of an equal stored notification
+ * - the id of one with the same type and time, whose text was edited
+ * - the id of one with the same type, whose time was changed
+ * - a new id
  */
 export function keepNotificationIds<N extends NewNotification>(
   stored: readonly ReminderNotification[],

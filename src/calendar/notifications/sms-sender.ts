@@ -22,8 +22,8 @@ export class SmsReminderSender implements ReminderSender {
   ) {}
 
   /**
-   * Returns `false` for a gateway without a look-up. Such a gateway checks dedupe keys itself, so the
-   * text is sent again with the same key.
+   * Returns `false` for a gateway without a look-up. Such a gateway checks dedupe keys itself, so
+   * the text is sent again with the same key.
    */
   async wasSent(
     reminder: DueReminder,

@@ -28,8 +28,8 @@ export interface MeetingChanges {
 }
 
 /**
- * Collects what a batch of mails changes in meetings. It starts from their stored events and states,
- * and returns the changes and the new states to store.
+ * Collects what a batch of mails changes in meetings. It starts from their stored events and
+ * states, and returns the changes and the new states to store.
  */
 export class MeetingBatch {
   readonly #account: string;

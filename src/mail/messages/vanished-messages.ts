@@ -60,8 +60,8 @@ const SET_DISPLACED_ASIDE = `
   select id, $1, $2 from message where account_id = $1 and starts_with(provider_id, $3)
   on conflict (message_id) do nothing
   returning 1`;
-// The removal of a deleted folder's messages is stored in a later transaction. If that one fails, no
-// later sync pass asks for the folder again. Messages marked as vanished expire all the same.
+// The removal of a deleted folder's messages is stored in a later transaction. If that one fails,
+// no later sync pass asks for the folder again. Messages marked as vanished expire all the same.
 const SET_CONTENTS_ASIDE = `
   insert into vanished_message (message_id, account_id, vanished_at)
   select distinct mf.message_id, $1::uuid, $3::timestamptz

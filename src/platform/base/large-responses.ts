@@ -66,8 +66,8 @@ export function mayBeLarge(): boolean {
  * takes longer than two minutes is disconnected. Only the first large page of a request waits.
  * Outside a request no page waits.
  * @param bytes size of the page
- * @throws {ClientDisconnectedError} if the client disconnected while its page waited; nothing is read
- *   then
+ * @throws {ClientDisconnectedError} if the client disconnected while its page waited; nothing is
+ *   read then
  */
 export function largeResponse<T>(bytes: number, read: () => Promise<T>): Promise<T> {
   const answer = answers.getStore();

@@ -265,7 +265,9 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     /** Maximum size of a request body, in bytes. */
     maxBodyBytes: env.MAX_BODY_BYTES,
     uploads: {
-      /** Maximum total bytes of one account's uploads that no draft or message uses; 0 = no limit. */
+      /**
+       * Maximum total bytes of one account's uploads that no draft or message uses; 0 = no limit.
+       */
       mostUnusedBytes: env.UNUSED_UPLOADS_MB * 1024 * 1024,
     },
     rateLimits: {

@@ -1,10 +1,10 @@
 import { BlockList, type IPVersion, isIP, type SocketAddress } from 'node:net';
 
 /**
- * IPv4 ranges that are not public unicast addresses (IANA special-purpose registry): this network,
- * private, shared (including the metadata service of one cloud), loopback, link-local (metadata
- * services), protocol assignments, documentation, 6to4 relays, benchmarking, multicast, reserved,
- * broadcast.
+ * IPv4 ranges that are not public unicast addresses (IANA special-purpose registry). In order: this
+ * network, private, shared (with the metadata service of one cloud), loopback, link-local (metadata
+ * services), private, protocol assignments. Then documentation, 6to4 relays, private, benchmarking,
+ * documentation, multicast and reserved.
  */
 const BLOCKED_IPV4 = [
   '0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24',

@@ -24,9 +24,9 @@ const bare = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
 const isLocalName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
 
 /**
- * Which addresses outgoing requests may reach. Public hosts are reached over https, or over
- * plain http if the caller allows that. Hosts on the operator's allow-list (`EGRESS_ALLOW`) may also
- * be private, and plain http is always allowed for them.
+ * Which addresses outgoing requests may reach. Public hosts are reached over https, or over plain
+ * http if the caller allows that. Hosts on the operator's allow-list (`EGRESS_ALLOW`) may also be
+ * private, and plain http is always allowed for them.
  */
 export class EgressPolicy {
   /** Refuses private and reserved addresses when a connection is opened. */

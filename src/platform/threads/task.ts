@@ -28,7 +28,8 @@ export interface Task<Input, Output> {
 type Work = (input: never) => unknown;
 
 /**
- * Names a function of a module as a kind of work: `task<typeof import('./read.ts')>()(import.meta.url, './read', 'readAll', …)`.
+ * Names a function of a module as a kind of work: `task<typeof
+ * import('./read.ts')>()(import.meta.url, './read', 'readAll', …)`.
  * @returns a function, because TypeScript infers either all type arguments or none
  */
 export function task<Module extends object>() {

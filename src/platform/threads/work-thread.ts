@@ -140,9 +140,13 @@ export class WorkThread {
     this.#measuring = undefined;
   }
 
-  /** V8 limits the heap of a thread, but not its buffers: 1.5 MB of a PDF file became 1.5 GB of them. */
+  /**
+   * V8 limits the heap of a thread, but not its buffers: 1.5 MB of a PDF file became 1.5 GB of
+   * them.
+   */
   async #measure(): Promise<void> {
-    // Works while the thread is busy. If the thread has ended, the call fails and `#ended` handles it.
+    // Works while the thread is busy. If the thread has ended, the call fails and `#ended` handles
+    // it.
     const used = await this.#worker.getHeapStatistics().catch(() => null);
     if (used === null || !this.alive || used.external_memory <= this.#buffersMb * MB) return;
     await this.end('memory', `more than ${this.#buffersMb} MB of buffers`);

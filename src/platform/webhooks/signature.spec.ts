@@ -2,8 +2,8 @@ import { deliveryHeaders } from './signature.ts';
 
 describe('deliveryHeaders', () => {
   it('signs the exact bytes of the body (expected values made with openssl)', () => {
-    // printf '{"deltas":["ü"]}' | openssl dgst -sha256 -hmac 's3cret'
-    // printf 'evt-1.1795255200.{"deltas":["ü"]}' | openssl dgst -sha256 -hmac 's3cret' -binary | base64
+    // printf '{"deltas":["ü"]}' | openssl dgst -sha256 -hmac 's3cret' printf
+    // 'evt-1.1795255200.{"deltas":["ü"]}' | openssl dgst -sha256 -hmac 's3cret' -binary | base64
     expect(
       deliveryHeaders({
         eventId: 'evt-1',

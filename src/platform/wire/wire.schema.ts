@@ -80,7 +80,9 @@ export function emailAddress() {
     .regex(EMAIL_ADDRESS, 'must be an email address');
 }
 
-/** An absolute http(s) address of at most 2048 characters, without user name, password and fragment. */
+/**
+ * An absolute http(s) address of at most 2048 characters, without user name, password and fragment.
+ */
 export function httpUrl() {
   return z
     .string()

@@ -3,8 +3,8 @@ import type { Sql } from '../database/sql.ts';
 /*
  * The rate gate of an account or a webhook: its rate limit and circuit breaker, one row of
  * `account_gate`. The engine creates and updates that row (`claim-statement.ts`,
- * `rate-gate-signals.ts`). The functions here are for the owner of the account or webhook, inside its
- * transaction. Lock queue rows before the rate gate.
+ * `rate-gate-signals.ts`). The functions here are for the owner of the account or webhook, inside
+ * its transaction. Lock queue rows before the rate gate.
  */
 
 const SET_PACE = `

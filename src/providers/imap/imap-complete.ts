@@ -194,8 +194,8 @@ const DESTINATIONS = [
 
 /**
  * Applies a change to stored settings. The result must be completed and verified again. A stored
- * password is never sent to another server: a change of the server must contain the password for
- * it, because the user who changes the settings may not be the one who knows the password.
+ * password is never sent to another server, because the user who changes the settings may not know
+ * it. A change of the server must therefore contain the password.
  * @param change as given in the request, not validated yet
  * @throws {ProviderError} `unsupported` if the change names another server without a password for
  *   it

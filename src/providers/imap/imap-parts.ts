@@ -25,7 +25,7 @@ export interface PartsPlan {
 
 /**
  * Sorts the parts of a message into texts and files, by the same rules as for messages that are
- * read whole: texts are plain and HTML parts that are not attachments; a message inside a message
+ * read whole. Texts are plain and HTML parts that are not attachments. A message inside a message
  * is a file.
  */
 export function planParts(structure: MessageStructureObject): PartsPlan {

@@ -12,9 +12,9 @@ const ascii = (bytes: Uint8Array, from: number, to: number): string =>
  * Reads format and size from the first bytes, before the image is decoded. `null` if it is not an
  * image or its size cannot be read.
  *
- * Hostile images must not be larger than reported here, so no library is used: `image-size` 2.1
- * continues after a broken JPEG segment, skips frames that decoders read, and reads entries behind
- * the end of a TIFF directory.
+ * Hostile images must not be larger than reported here, so no library is used. `image-size` 2.1 can
+ * be misled: it continues after a broken JPEG segment, skips frames that decoders read, and reads
+ * entries behind the end of a TIFF directory.
  */
 export function imageSizeOf(bytes: Uint8Array): ImageSize | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
