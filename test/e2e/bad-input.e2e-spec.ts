@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { ApplicationsService } from '../../src/accounts/applications/applications.service.ts';
 import { hashToken } from '../../src/platform/base/crypto/token-hash.ts';
-import { type Answer, type Attack, messageOf } from '../support/adversary.ts';
+import { type ReceivedResponse, type Attack, messageOf } from '../support/adversary.ts';
 import { jsonTypeOf, type Operation, type Schema } from '../support/api-document.ts';
 import { type AttackedOwners, startAttackedOwners } from '../support/attacked-owners.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
@@ -41,7 +41,7 @@ describe('every operation', () => {
   /** Whether a message names one of the fields on the way to `path`. */
   const names = (message: string, path: readonly string[]): boolean =>
     path.some((key) => /\D/.test(key) && message.includes(key));
-  const unnamed = (answer: Answer): string =>
+  const unnamed = (answer: ReceivedResponse): string =>
     `not named: ${answer.status} ${messageOf(answer).slice(0, 200)}`;
   /** A path with which the operation would succeed. For DELETE, the id is a random one. */
   const goodPath = (operation: Operation, without?: string) =>
@@ -232,7 +232,7 @@ describe('every operation', () => {
           const absent = await ask(unknown);
           if (foreign.status !== 404)
             attack.fault('foreign', `${foreign.status} ${foreign.text.slice(0, 200)}`);
-          const messageWithoutId = ({ text }: Answer) =>
+          const messageWithoutId = ({ text }: ReceivedResponse) =>
             messageOf({ text }).replace(id, 'ID').replace(unknown, 'ID');
           if (messageWithoutId(foreign) !== messageWithoutId(absent))
             attack.fault('distinguishable from an unknown id', messageWithoutId(foreign));

@@ -355,7 +355,7 @@ describe('conferencing', () => {
 
     it('is not created twice when the response to its creation is lost', async () => {
       await setUpZoom().expect(200);
-      zoom.loseAnswer(POST_MEETING);
+      zoom.loseResponse(POST_MEETING);
       const event = await create('Zoom Meeting');
       expect(await outcome(event.job_status_id)).toMatchObject({ status: 'delayed' });
       // The provider write of the event did not wait for the meeting.

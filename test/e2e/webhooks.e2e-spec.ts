@@ -7,7 +7,7 @@ import { createAccount, createApplication, type TestApplication } from '../suppo
 import { agreeable, Receiver, type ReceiverBehaviour } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
-import { createWebhook, happen } from '../support/webhook-fixture.ts';
+import { createWebhook, recordEvent } from '../support/webhook-fixture.ts';
 
 describe('webhooks', () => {
   let server: TestApp;
@@ -364,8 +364,8 @@ describe('webhooks', () => {
       );
       await create(valid({ callback_url: `${receiver.origin}/off`, state: 'inactive' }));
       await create(valid(), await createApplication(server.app));
-      expect(await happen(server.app, application)).toBe(true);
-      expect(await happen(server.app, application, 'calendar.created')).toBe(false);
+      expect(await recordEvent(server.app, application)).toBe(true);
+      expect(await recordEvent(server.app, application, 'calendar.created')).toBe(false);
       const [delivery] = await delivered(1);
       expect(delivery?.url).toBe('/hook');
       expect(delivery?.headers['x-nylas-signature']).toBe(
@@ -398,7 +398,7 @@ describe('webhooks', () => {
           ? response.writeHead(500).end('secret words of the receiver')
           : agreeable(response, request, socket);
       const { body: webhook } = await create();
-      await happen(server.app, application);
+      await recordEvent(server.app, application);
       await delivered(2);
       const list = await until('both attempts', async () => {
         const list = await attempts(webhook.id);
@@ -424,7 +424,7 @@ describe('webhooks', () => {
         hanging.behave = () => undefined;
         await createWebhook(server.app, application, hanging.origin);
         await create();
-        for (let round = 0; round < 20; round++) await happen(server.app, application);
+        for (let round = 0; round < 20; round++) await recordEvent(server.app, application);
         expect(await delivered(20)).toHaveLength(20);
         // a receiver has only its share of deliveries in flight, however many wait
         expect(hanging.posted.length).toBeLessThanOrEqual(8);
@@ -440,9 +440,9 @@ describe('webhooks', () => {
       const stopListening = signals.listen((signal) => {
         if (signal.kind === 'due' && signal.queue === 'hook') delays.push(signal.inMs);
       });
-      await happen(server.app, application);
+      await recordEvent(server.app, application);
       expect(delays).toEqual([0]);
-      await happen(server.app, application);
+      await recordEvent(server.app, application);
       expect(delays).toEqual([0, expect.any(Number)]);
       expect(delays[1]).toBeGreaterThan(0);
       expect(delays[1]).toBeLessThanOrEqual(400);
@@ -453,7 +453,7 @@ describe('webhooks', () => {
     it('include each missed event once after a failed webhook is activated again', async () => {
       const { body: webhook } = await create();
       const id = webhook.id as string;
-      await happen(server.app, application);
+      await recordEvent(server.app, application);
       await delivered(1);
       await until('the attempt in the list', async () => (await attempts(id)).length === 1);
       await database.query(
@@ -461,7 +461,7 @@ describe('webhooks', () => {
         [id],
       );
       for (let round = 0; round < 3; round++)
-        expect(await happen(server.app, application)).toBe(false);
+        expect(await recordEvent(server.app, application)).toBe(false);
       await database.query(
         `update webhook_event set id = overlay(id::text placing '01800000-0000' from 1 for 13)::uuid
          where id = (select max(id::text)::uuid from webhook_event where application_id = $1)`,
@@ -483,13 +483,13 @@ describe('webhooks', () => {
       const other = await create(valid({ callback_url: `${receiver.origin}/keeps-events` }));
       expect(other.status).toBe(200);
       await set(webhook.id, 'inactive');
-      await happen(server.app, application);
+      await recordEvent(server.app, application);
       await delivered(1);
       await set(webhook.id, 'active');
       // the replay after a failure does not send these events either
       await database.query(`update webhook set state = 'failed' where id = $1`, [webhook.id]);
       await set(webhook.id, 'active');
-      await happen(server.app, application);
+      await recordEvent(server.app, application);
       await delivered(3);
       expect(receiver.posted.filter(({ url }) => url === '/hook')).toHaveLength(1);
     });

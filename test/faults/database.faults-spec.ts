@@ -3,7 +3,7 @@ import pg from 'pg';
 import { type CrashingPostgres, startCrashingPostgres } from '../support/crashing-postgres.ts';
 import type { TestAccount } from '../support/factories.ts';
 import { expectPromiseKept } from '../support/fault-figures.ts';
-import { type Answer, call, postMessages } from '../support/fault-load.ts';
+import { type CallResponse, call, postMessages } from '../support/fault-load.ts';
 import { FaultWorld } from '../support/fault-world.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { sized } from '../support/sized.ts';
@@ -87,7 +87,7 @@ describe('a database that fails while servers work', () => {
   it('causes no loss and no duplicates when it crashes, drops connections, cannot be reached or is full; callers get 503 meanwhile', async () => {
     const answers = new Map<number, number>();
     let last = 0;
-    const onAnswer = ({ status }: Answer) => {
+    const onAnswer = ({ status }: CallResponse) => {
       answers.set(status, (answers.get(status) ?? 0) + 1);
       last = status;
     };
@@ -137,8 +137,8 @@ describe('a database that fails while servers work', () => {
     );
     // One server's packets to the database disappear without an error. Meanwhile the other server
     // meets the failures below.
-    network.dark((first) => first.includes('user\0far\0'));
-    const light = delay(DARK_MS).then(() => network.light());
+    network.block((first) => first.includes('user\0far\0'));
+    const light = delay(DARK_MS).then(() => network.unblock());
     let terminations = 0;
     for (; terminations < 5; terminations += 1) {
       await terminateAll();

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expectPromiseKept } from '../support/fault-figures.ts';
-import { type Answer, call } from '../support/fault-load.ts';
+import { type CallResponse, call } from '../support/fault-load.ts';
 import { type FaultAccount, FaultWorld } from '../support/fault-world.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { sized } from '../support/sized.ts';
@@ -17,7 +17,7 @@ interface Race {
   account: FaultAccount;
   method: 'PATCH' | 'DELETE';
   subject: string;
-  answer: Answer | null;
+  answer: CallResponse | null;
 }
 
 describe('edits and cancellations at the moment of sending', () => {

@@ -1,4 +1,4 @@
-import { type Answer, call } from '../support/fault-load.ts';
+import { type CallResponse, call } from '../support/fault-load.ts';
 import { type FaultAccount, FaultWorld } from '../support/fault-world.ts';
 import { until } from '../support/until.ts';
 
@@ -35,7 +35,7 @@ describe('a server killed in the middle of POST /send', () => {
   it('does not repeat a message that arrived, and keeps the draft of a message that did not arrive', async () => {
     const dying = await world.startServer();
     let server = dying;
-    const send = (index: number, key: string): Promise<Answer | null> =>
+    const send = (index: number, key: string): Promise<CallResponse | null> =>
       call(server, world.accounts[index] as FaultAccount, 'POST', '/send', {
         body: { draft_id: drafts[index], version: 0 },
         headers: { 'Idempotency-Key': key },
@@ -43,7 +43,7 @@ describe('a server killed in the middle of POST /send', () => {
     const faults = async () =>
       Object.values((await world.sink.counts()).faults).reduce((sum, n) => sum + n, 0);
     await world.sink.behave({ silentAfterDot: 1 });
-    const asked: Promise<Answer | null>[] = [];
+    const asked: Promise<CallResponse | null>[] = [];
     for (const index of [ARRIVED, LOST]) {
       asked.push(send(index, 'first'));
       await until('silence', async () => (await faults()) === index + 1);

@@ -30,7 +30,7 @@ describe('Engine, under faults', () => {
   it('runs a row that it has claimed when the response to the claim was lost', async () => {
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     await fixture.begin(dispatcher);
-    const [id] = await fixture.put(1, newId(), 3_600_000);
+    const [id] = await fixture.insertRows(1, newId(), 3_600_000);
     // The state after a claim whose response was lost with its connection.
     await sql.query(
       'update send_job set state = 1, fence = 1, attempt = 1, worker_id = (select id from worker)',
@@ -39,7 +39,7 @@ describe('Engine, under faults', () => {
   });
 
   it('repeats a result that cannot be stored, and later runs the row again', async () => {
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     let failures = 0;
     dispatcher.failRecord = () => ++failures <= 6;
@@ -50,9 +50,9 @@ describe('Engine, under faults', () => {
   });
 
   it('runs other rows when the attempt counter of one is at its maximum', async () => {
-    await fixture.put(1);
+    await fixture.insertRows(1);
     await sql.query('update send_job set attempt = 32767, crashes = 4');
-    const [other] = await fixture.put(1);
+    const [other] = await fixture.insertRows(1);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     await fixture.begin(dispatcher);
     await fixture.empty();
@@ -60,7 +60,7 @@ describe('Engine, under faults', () => {
   });
 
   it('polls slowly while a due row is locked by another transaction', async () => {
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     const asked = jest.spyOn(SqlPool.prototype, 'query');
     await sql.transaction(async (locking) => {
@@ -75,12 +75,12 @@ describe('Engine, under faults', () => {
   });
 
   it('finds a row that became due long before it was committed', async () => {
-    const [first] = await fixture.put(1);
+    const [first] = await fixture.insertRows(1);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     const engine = await fixture.begin(dispatcher);
     await until('the first', async () => dispatcher.recorded.includes(first ?? ''));
     const asked = jest.spyOn(SqlPool.prototype, 'query');
-    const [late] = await fixture.put(1, newId(), -120_000);
+    const [late] = await fixture.insertRows(1, newId(), -120_000);
     const before = asked.mock.calls.length;
     engine.wakeQueue('send');
     await until('the late row', async () => dispatcher.recorded.includes(late ?? ''));
@@ -92,7 +92,7 @@ describe('Engine, under faults', () => {
   });
 
   it('continues after a pause in which no other worker has taken its rows', async () => {
-    await fixture.put(1);
+    await fixture.insertRows(1);
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const aborted: boolean[] = [];

@@ -50,8 +50,8 @@ describe('Engine, with rows that have to be loaded', () => {
     );
 
   it('loads the rows of a claim in one statement and hands off those that are ready', async () => {
-    const first = await fixture.put(6);
-    const again = await fixture.put(6);
+    const first = await fixture.insertRows(6);
+    const again = await fixture.insertRows(6);
     await sql.query('update send_job set attempt = 1 where id = any($1::uuid[])', [again]);
     const end = Promise.withResolvers<void>();
     const hosts: (string | undefined)[] = [];
@@ -82,7 +82,7 @@ describe('Engine, with rows that have to be loaded', () => {
   });
 
   it('hands off no row that needs a decision first', async () => {
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     const end = Promise.withResolvers<void>();
     let loaded: object | undefined;
     const dispatcher = new ProbeDispatcher(
@@ -102,7 +102,7 @@ describe('Engine, with rows that have to be loaded', () => {
   });
 
   it('reports a row whose data was deleted', async () => {
-    await fixture.put(1);
+    await fixture.insertRows(1);
     const found: unknown[] = [];
     const dispatcher = new ProbeDispatcher(
       8,
@@ -118,7 +118,7 @@ describe('Engine, with rows that have to be loaded', () => {
   });
 
   it('releases rows on stop that were handed off but had not begun, as if they were untouched', async () => {
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     const stopped = Promise.withResolvers<void>();
     let granted: boolean | undefined;
     const dispatcher = new ProbeDispatcher(
@@ -145,7 +145,7 @@ describe('Engine, with rows that have to be loaded', () => {
   });
 
   it('counts no attempt for a row that was handed off when the database is lost before it begins', async () => {
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     let runs = 0;
     const dispatcher = new ProbeDispatcher(
       8,
@@ -163,7 +163,7 @@ describe('Engine, with rows that have to be loaded', () => {
   });
 
   it('releases a row that could not be loaded', async () => {
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     const query = SqlPool.prototype.query;
     let failed = false;
     jest.spyOn(SqlPool.prototype, 'query').mockImplementation(function (
@@ -186,7 +186,7 @@ describe('Engine, with rows that have to be loaded', () => {
   });
 
   it('loads a row that another worker owns, so that it does not count as deleted, but sends nothing', async () => {
-    const [id] = await fixture.put(1, newId());
+    const [id] = await fixture.insertRows(1, newId());
     const taken = Promise.withResolvers<void>();
     const seen: unknown[] = [];
     const query = SqlPool.prototype.query;

@@ -22,7 +22,7 @@ describe('Engine', () => {
   afterEach(() => fixture.close());
 
   it('runs every due row once and removes it', async () => {
-    const ids = [...(await fixture.put(30)), ...(await fixture.put(30))];
+    const ids = [...(await fixture.insertRows(30)), ...(await fixture.insertRows(30))];
     const handedOff: string[] = [];
     const dispatcher = new ProbeDispatcher(16, async (job, lease) => {
       // The hand-off is refused if the process has been paused. The row then runs again.
@@ -38,7 +38,9 @@ describe('Engine', () => {
   });
 
   it('shares the rows between two engines without running any twice', async () => {
-    const ids = (await Promise.all(Array.from({ length: 10 }, () => fixture.put(12)))).flat();
+    const ids = (
+      await Promise.all(Array.from({ length: 10 }, () => fixture.insertRows(12)))
+    ).flat();
     const one = new ProbeDispatcher(8, async (job) => done(job));
     const two = new ProbeDispatcher(8, async (job) => done(job));
     await Promise.all([fixture.begin(one), fixture.begin(two)]);
@@ -55,7 +57,7 @@ describe('Engine', () => {
     await fixture.begin(dispatcher);
     // The row is due 700 ms after the database was asked, no matter when it responds.
     const askedAt = performance.now();
-    const [id] = await fixture.put(1, newId(), 700);
+    const [id] = await fixture.insertRows(1, newId(), 700);
     await fixture.empty();
     expect(dispatcher.begun).toEqual([id]);
     expect(startedAt[0]).toBeGreaterThanOrEqual(askedAt + 650);
@@ -63,8 +65,8 @@ describe('Engine', () => {
 
   it('claims no more rows of one account than its rate gate allows, so that other accounts are served', async () => {
     const crowd = newId();
-    await fixture.put(100, crowd);
-    const [other] = await fixture.put(1);
+    await fixture.insertRows(100, crowd);
+    const [other] = await fixture.insertRows(1);
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(50, async (job) => {
@@ -78,7 +80,7 @@ describe('Engine', () => {
   });
 
   it('claims few rows ahead of their hand-off if the queue asks for that', async () => {
-    for (let n = 0; n < 4; n += 1) await fixture.put(3);
+    for (let n = 0; n < 4; n += 1) await fixture.insertRows(3);
     const [begin, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const dispatcher = new ProbeDispatcher(
       50,
@@ -105,7 +107,7 @@ describe('Engine', () => {
 
   it("spreads surplus rows of an account as its queue asks, without changing the account's rate limit", async () => {
     const account = newId();
-    await fixture.put(40, account);
+    await fixture.insertRows(40, account);
     const end = Promise.withResolvers<void>();
     const dispatcher = new ProbeDispatcher(
       50,
@@ -126,7 +128,7 @@ describe('Engine', () => {
   });
 
   it('releases the rows of a dead worker, and marks handed-off rows as ambiguous', async () => {
-    const [plain, marked] = await fixture.put(2, newId(), 3_600_000);
+    const [plain, marked] = await fixture.insertRows(2, newId(), 3_600_000);
     await sql.query(
       `insert into worker (id, host, pid, seen_at) values (77, 'gone', 1, now() - interval '9 s')`,
     );
@@ -148,7 +150,7 @@ describe('Engine', () => {
   });
 
   it('releases at once the rows that a disconnected worker had not begun, and no others', async () => {
-    const [plain, marked, suspect, elsewhere] = await fixture.put(4, newId(), 3_600_000);
+    const [plain, marked, suspect, elsewhere] = await fixture.insertRows(4, newId(), 3_600_000);
     const living = new SqlPool({
       url: fixture.url,
       max: 1,
@@ -185,7 +187,7 @@ describe('Engine', () => {
   });
 
   it('keeps its lock when its heartbeat gets a new connection', async () => {
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     const end = Promise.withResolvers<void>();
     const working = new ProbeDispatcher(
       8,
@@ -216,7 +218,7 @@ describe('Engine', () => {
   });
 
   it('releases rows of an unknown worker', async () => {
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     await sql.query('update send_job set state = 1, worker_id = 4711');
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     await fixture.begin(dispatcher);
@@ -224,7 +226,7 @@ describe('Engine', () => {
   });
 
   it('ignores the result of a row that another worker owns', async () => {
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(8, async (job) => {
@@ -245,7 +247,7 @@ describe('Engine', () => {
   });
 
   it('refuses the hand-off of a row that another worker owns', async () => {
-    await fixture.put(1);
+    await fixture.insertRows(1);
     const answers: boolean[] = [];
     const dispatcher = new ProbeDispatcher(8, async (job, lease) => {
       if (answers.length === 0) await sql.query('delete from send_job where id = $1', [job.id]);
@@ -259,7 +261,7 @@ describe('Engine', () => {
   });
 
   it('records other results when one cannot be stored, and keeps that row', async () => {
-    const ids = await fixture.put(5);
+    const ids = await fixture.insertRows(5);
     const bad = ids[2] ?? '';
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     dispatcher.failRecord = (batch) => batch.includes(bad);
@@ -270,7 +272,7 @@ describe('Engine', () => {
   });
 
   it('turns an error of a dispatcher into an outcome', async () => {
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     const dispatcher = new ProbeDispatcher(8, () => Promise.reject(new Error('boom')));
     await fixture.begin(dispatcher);
     await fixture.empty();
@@ -278,7 +280,7 @@ describe('Engine', () => {
   });
 
   it('quarantines a row that has killed its worker repeatedly', async () => {
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     await sql.query('update send_job set crashes = 5');
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     await fixture.begin(dispatcher);
@@ -288,7 +290,7 @@ describe('Engine', () => {
   });
 
   it('on stop releases rows that were not handed off, finishes the others, and deletes its own row', async () => {
-    await fixture.put(2);
+    await fixture.insertRows(2);
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     let handed = '';
@@ -327,7 +329,7 @@ describe('Engine', () => {
     const engine = await fixture.begin(dispatcher);
     await sql.query('delete from worker');
     await until('a new name', async () => (await sql.query('select 1 from worker')).length > 0);
-    const [id] = await fixture.put(1);
+    const [id] = await fixture.insertRows(1);
     engine.wakeQueue('send');
     await until('the row', async () => dispatcher.recorded.includes(id ?? ''));
     expect(await sql.query('select * from worker')).toHaveLength(1);

@@ -6,7 +6,7 @@ import { markGrantsInvalid } from '../../src/accounts/grants/mark-invalid.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
-import { createWebhook, happen } from '../support/webhook-fixture.ts';
+import { createWebhook, recordEvent } from '../support/webhook-fixture.ts';
 
 /**
  * A worker that settles a row locks the queue row first, then the account or the webhook. All other
@@ -52,7 +52,7 @@ describe('removals under concurrent work', () => {
 
   it('cause no deadlock when a worker finds the removed webhook failing', async () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     let removing: PromiseLike<request.Response> | undefined;
     await sql.transaction(async (settling) => {
       await settling.query('delete from hook_job where webhook_id = $1', [webhookId]);
@@ -90,7 +90,7 @@ describe('removals under concurrent work', () => {
 
   it('delete the queued deliveries of a webhook', async () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     const queued = () => sql.query('select from hook_job where webhook_id = $1', [webhookId]);
     expect(await queued()).toHaveLength(1);
     await request(server.url)
@@ -104,7 +104,7 @@ describe('removals under concurrent work', () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
     await sql.transaction(async (removing) => {
       await removing.query('delete from webhook where id = $1', [webhookId]);
-      expect(await happen(server.app, application)).toBe(true);
+      expect(await recordEvent(server.app, application)).toBe(true);
     });
   });
 });

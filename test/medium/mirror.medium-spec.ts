@@ -11,7 +11,7 @@ import type {
 } from '../../src/providers/port/connector.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
-import { ended } from '../support/ended.ts';
+import { outcomeOf } from '../support/outcome-of.ts';
 import { fakeLease } from '../support/engine-steps.ts';
 import { syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -75,7 +75,7 @@ describe('the mirror', () => {
       },
     };
     server.app.get(ConnectorRegistry).replace({ name: 'sandbox', mail } as unknown as Connector);
-    return ended(
+    return outcomeOf(
       await syncAccount(
         server.app,
         dispatcher,

@@ -11,7 +11,7 @@ import { ProviderWrites } from '../../src/accounts/provider-writes/provider-writ
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { CalendarPort } from '../../src/providers/port/connector.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
-import { ended } from '../support/ended.ts';
+import { outcomeOf } from '../support/outcome-of.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -44,9 +44,9 @@ describe('ProviderWriteDispatcher', () => {
   });
   afterEach(() => jest.restoreAllMocks());
 
-  const run = async (job: ProviderWriteJob) => ended(await queue.outcomeOf(job));
+  const run = async (job: ProviderWriteJob) => outcomeOf(await queue.outcomeOf(job));
   /** Claims, runs and settles one row. @returns the kind of the result */
-  const step = async (id: string) => ended(await queue.attempt(id)).result.kind;
+  const step = async (id: string) => outcomeOf(await queue.attempt(id)).result.kind;
   const query = <R extends object>(text: string, ...values: unknown[]) =>
     server.app.get(Database).query<R>(text, values);
   async function api(

@@ -27,7 +27,7 @@ import { NoSmsGateway } from '../../src/calendar/sms/none.gateway.ts';
 import { RecordingSmsGateway } from '../../src/calendar/sms/recording.gateway.ts';
 import type { SmsGateway } from '../../src/calendar/sms/sms-gateway.ts';
 import { TwilioSmsGateway } from '../../src/calendar/sms/twilio.gateway.ts';
-import { ended } from '../support/ended.ts';
+import { outcomeOf } from '../support/outcome-of.ts';
 import { Receiver } from '../support/receiver.ts';
 import {
   notificationOf,
@@ -114,7 +114,7 @@ describe('a reminder that is due', () => {
       await before?.();
       return steps.handOff(job);
     };
-    const outcome = ended(await steps.run(job, { handOff }));
+    const outcome = outcomeOf(await steps.run(job, { handOff }));
     await steps.settle(job, outcome);
     return outcome;
   }

@@ -3,7 +3,7 @@ import { ProviderError } from '../../src/platform/base/errors/provider-error.ts'
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import type { LoadedMessage } from '../../src/mail/outbox/send-dispatcher.ts';
 import { queueStatements } from '../../src/platform/work/queue-statements.ts';
-import { ended } from '../support/ended.ts';
+import { outcomeOf } from '../support/outcome-of.ts';
 import { beforeEachSend, type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
 import { until } from '../support/until.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';
@@ -59,7 +59,7 @@ describe('SendDispatcher: recipients', () => {
       { accepted: [A.toUpperCase()], refused: [REFUSED], deferred: [DEFERRED] },
     ];
     const id = await toAll();
-    expect(ended(await send.steps.attempt(id)).next).toMatchObject({
+    expect(outcomeOf(await send.steps.attempt(id)).next).toMatchObject({
       kind: 'again',
       ambiguous: false,
     });
@@ -112,7 +112,7 @@ describe('SendDispatcher: recipients', () => {
   });
 
   it('sends to deferred recipients through the mailing service when the account has reached its daily limit', async () => {
-    send.relay.there = true;
+    send.relay.exists = true;
     send.server.answers = [
       { accepted: [A, B], deferred: [DEFERRED] },
       new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' }),
@@ -125,7 +125,7 @@ describe('SendDispatcher: recipients', () => {
 
   it('does not send again to recipients that have the message when the mailing service cannot be asked', async () => {
     const busy = { email: B, reason: '450 busy' };
-    send.relay.trouble = new Error('its settings do not open');
+    send.relay.error = new Error('its settings do not open');
     // The mailing service is asked for after the fifth attempt, which reaches one more recipient.
     send.server.answers = [
       { accepted: [A], deferred: [busy, DEFERRED] },
@@ -435,13 +435,13 @@ describe('SendDispatcher: loading', () => {
     const running = run(await send.accept({ body }), half);
     await until('the first to be sent', async () => begun.length === 1);
     const waiting = run(await send.accept({ body }), half);
-    ended(await run(await send.accept()));
+    outcomeOf(await run(await send.accept()));
     expect(begun).toEqual([expect.any(Number), expect.any(Number)]);
     expect(begun[1]).toBeLessThan(600_000);
     first.resolve();
-    ended(await running);
+    outcomeOf(await running);
     await until('the second to be sent', async () => begun.length === 3);
     second.resolve();
-    expect(ended(await waiting).result.move).toMatchObject({ to: 'successful' });
+    expect(outcomeOf(await waiting).result.move).toMatchObject({ to: 'successful' });
   });
 });

@@ -4,7 +4,7 @@ import {
   type ProviderErrorCode,
   type SendPhase,
 } from '../../src/platform/base/errors/provider-error.ts';
-import { ended } from '../support/ended.ts';
+import { outcomeOf } from '../support/outcome-of.ts';
 import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';
 
@@ -29,7 +29,7 @@ describe('SendDispatcher: routes', () => {
 
   describe('the mailing service', () => {
     beforeEach(() => {
-      send.relay.there = true;
+      send.relay.exists = true;
     });
 
     it('sends the message at once when the account has reached its daily limit', async () => {
@@ -154,8 +154,8 @@ describe('SendDispatcher: routes', () => {
       send.relay.server.answers = times(3, fails('temporary'));
       const id = await send.accept();
       for (let made = 0; made < 4; made += 1) await send.steps.attempt(id);
-      send.relay.there = false;
-      const { next } = ended(await send.steps.attempt(id));
+      send.relay.exists = false;
+      const { next } = outcomeOf(await send.steps.attempt(id));
       const waits = next.kind === 'again' && next.at.getTime() - send.clock.now().getTime();
       expect(waits).toBeGreaterThanOrEqual(240_000 * 0.9);
       await send.steps.attempt(id);
@@ -166,12 +166,12 @@ describe('SendDispatcher: routes', () => {
       send.server.answers = [fails('quota-exhausted')];
       const id = await send.accept();
       await send.steps.attempt(id);
-      send.relay.trouble = new ProviderError('temporary', '503 down');
-      expect(ended(await send.steps.attempt(id)).next).toMatchObject({
+      send.relay.error = new ProviderError('temporary', '503 down');
+      expect(outcomeOf(await send.steps.attempt(id)).next).toMatchObject({
         kind: 'again',
         ambiguous: false,
       });
-      send.relay.trouble = null;
+      send.relay.error = null;
       await send.steps.attempt(id);
       expect(await send.job(id)).toMatchObject({
         status: 'successful',
@@ -180,7 +180,7 @@ describe('SendDispatcher: routes', () => {
     });
 
     it('takes over no message if it cannot be asked', async () => {
-      send.relay.trouble = new ProviderError('temporary', '503 down');
+      send.relay.error = new ProviderError('temporary', '503 down');
       send.server.answers = [fails('quota-exhausted')];
       const id = await send.accept();
       await send.toTheEnd(id);
@@ -221,7 +221,7 @@ describe('SendDispatcher: routes', () => {
   describe('the signal to the rate gate', () => {
     const signal = async (error: ProviderError | null, gateFailures = 0) => {
       send.server.answers = error ? [error] : [];
-      return ended(await send.steps.attempt(await send.accept(), { gateFailures })).gate;
+      return outcomeOf(await send.steps.attempt(await send.accept(), { gateFailures })).gate;
     };
 
     it("closes it for an hour when the account's daily limit is reached, or for as long as the provider asks", async () => {
@@ -253,24 +253,24 @@ describe('SendDispatcher: routes', () => {
     });
 
     it('is absent when the message has another route', async () => {
-      send.relay.there = true;
+      send.relay.exists = true;
       expect(await signal(fails('temporary', 'connect'))).toBeUndefined();
       expect(await signal(fails('quota-exhausted'))).toBeUndefined();
       send.relay.server.answers = [fails('temporary', 'connect')];
       const id = await send.accept();
       send.server.answers = [fails('quota-exhausted')];
       await send.steps.attempt(id);
-      expect(ended(await send.steps.attempt(id)).gate).toBeUndefined();
+      expect(outcomeOf(await send.steps.attempt(id)).gate).toBeUndefined();
     });
 
     it('is a recovery when messages have another route, because none needs to wait', async () => {
-      send.relay.there = true;
+      send.relay.exists = true;
       expect(await signal(fails('temporary', 'connect'), 5)).toEqual({ kind: 'well' });
       expect(await signal(fails('quota-exhausted'), 1)).toEqual({ kind: 'well' });
       const id = await send.accept();
       send.server.answers = [fails('quota-exhausted')];
       await send.steps.attempt(id);
-      expect(ended(await send.steps.attempt(id, { gateFailures: 5 })).gate).toEqual({
+      expect(outcomeOf(await send.steps.attempt(id, { gateFailures: 5 })).gate).toEqual({
         kind: 'well',
       });
     });
@@ -278,7 +278,7 @@ describe('SendDispatcher: routes', () => {
     it('is absent when the error is ours', async () => {
       send.server.answers = [new TypeError('a bug')];
       expect(
-        ended(await send.steps.attempt(await send.accept(), { gateFailures: 5 })).gate,
+        outcomeOf(await send.steps.attempt(await send.accept(), { gateFailures: 5 })).gate,
       ).toBeUndefined();
     });
   });

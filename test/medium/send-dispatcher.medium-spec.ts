@@ -13,7 +13,7 @@ import type { Connector, MailPort } from '../../src/providers/port/connector.ts'
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import type { Lease, Outcome } from '../../src/platform/work/dispatcher.ts';
 import { RelayRoutes } from '../../src/mail/relay/relay-routes.ts';
-import { ended } from '../support/ended.ts';
+import { outcomeOf } from '../support/outcome-of.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -87,7 +87,7 @@ describe('SendDispatcher', () => {
 
   it('keeps an outcome unknown when the look-up fails', async () => {
     mail.findSent = fails(new ProviderError('temporary', '421 try later'));
-    const outcome = ended(
+    const outcome = outcomeOf(
       await run(await claimed(await accept(), { ambiguous: true, attempt: 2 })),
     );
     expect(outcome.next).toMatchObject({ kind: 'again', ambiguous: true });
@@ -118,9 +118,9 @@ describe('SendDispatcher', () => {
       attempt: 40,
     });
     clock.advance(DAY - MINUTE);
-    expect(ended(await run(job)).next.kind).toBe('again');
+    expect(outcomeOf(await run(job)).next.kind).toBe('again');
     clock.advance(2 * MINUTE);
-    const outcome = ended(await run(job));
+    const outcome = outcomeOf(await run(job));
     expect(outcome.next.kind).toBe('done');
     expect(reasonOf(outcome)).toMatch(/^the outcome is unknown: /);
     expect(sent).toEqual([]);
@@ -128,7 +128,7 @@ describe('SendDispatcher', () => {
 
   it('sends a message again that was not found before the deadline, with the same Message-ID', async () => {
     const job = await claimed(await accept(), { ambiguous: true, attempt: 2 });
-    expect(ended(await run(job)).result.move?.to).toBe('successful');
+    expect(outcomeOf(await run(job)).result.move?.to).toBe('successful');
     expect(sent).toHaveLength(1);
     expect(sent[0]).toContain(job.id);
   });
@@ -139,7 +139,7 @@ describe('SendDispatcher', () => {
       attempt: 2,
     });
     clock.advance(15_000);
-    const outcome = ended(await run(job));
+    const outcome = outcomeOf(await run(job));
     expect(outcome.next.kind).toBe('done');
     expect(reasonOf(outcome)).toBe(
       'retry limit datetime reached; last error: the outcome is unknown, and it was not found among the sent messages',
@@ -154,7 +154,7 @@ describe('SendDispatcher', () => {
       attempt: 2,
     });
     clock.advance(DAY);
-    expect(ended(await run(job)).result.move?.to).toBe('successful');
+    expect(outcomeOf(await run(job)).result.move?.to).toBe('successful');
     expect(sent).toEqual([]);
   });
 
@@ -216,7 +216,7 @@ describe('SendDispatcher', () => {
     it('end the message and make the grant invalid', async () => {
       mail.send = fails(REFUSED);
       const job = await claimed(await accept());
-      const outcome = ended(await run(job));
+      const outcome = outcomeOf(await run(job));
       expect(outcome.next.kind).toBe('done');
       await settle(job, outcome);
       expect(await grantStatus()).toBe('invalid');
@@ -234,7 +234,7 @@ describe('SendDispatcher', () => {
     it('do not make a grant invalid that was renewed before the result was stored', async () => {
       mail.send = fails(REFUSED);
       const job = await claimed(await accept());
-      const outcome = ended(await run(job));
+      const outcome = outcomeOf(await run(job));
       await authenticate();
       await settle(job, outcome);
       expect(await grantStatus()).toBe('valid');
@@ -245,7 +245,7 @@ describe('SendDispatcher', () => {
     mail.send = fails(new ProviderError('rejected', '550 no\0pe'));
     const id = await accept();
     const job = await claimed(id);
-    const outcome = ended(await run(job));
+    const outcome = outcomeOf(await run(job));
     await database.transaction((sql) => dispatcher().record(sql, [{ job, ...outcome }]));
     const { body } = await request(server.url)
       .get(`/job-statuses/${id}?view=expanded`)

@@ -3,7 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { compose } from '../../src/formats/mime/compose.ts';
 import { SmtpRelay } from '../../src/providers/smtp/smtp.relay.ts';
-import { ALL_PHASES, controlOf, failureOf, letter, SmtpFixture } from '../support/smtp-fixture.ts';
+import {
+  ALL_PHASES,
+  controlOf,
+  failureOf,
+  smallMessage,
+  SmtpFixture,
+} from '../support/smtp-fixture.ts';
 import { TEST_CERTIFICATE, TEST_KEY } from '../support/tls-certificate.ts';
 
 const fixture = new SmtpFixture();
@@ -186,7 +192,11 @@ describe.each(['starttls', 'tls'] as const)('SmtpRelay over %s', (security) => {
       detail: '553 5.7.1 me@elsewhere.test is not one of your senders',
     });
     // The connection that asked about the address can still send a message.
-    await one.send(of(port), letter(undefined, { from: 'me@ours.test' }), controlOf().control);
+    await one.send(
+      of(port),
+      smallMessage(undefined, { from: 'me@ours.test' }),
+      controlOf().control,
+    );
     expect([taken.length, seen.connections]).toEqual([1, 2]);
   });
 
@@ -253,7 +263,7 @@ describe('SmtpRelay', () => {
     ];
     for (const [options, code, phase] of stages) {
       const { port } = await mailServer(options);
-      const message = letter(undefined, { from: 'me@ours.test' });
+      const message = smallMessage(undefined, { from: 'me@ours.test' });
       const error = await failureOf(relay().send(settings(port), message, controlOf().control));
       expect([error.code, error.phase]).toEqual([code, phase]);
     }
@@ -262,7 +272,9 @@ describe('SmtpRelay', () => {
   it('sends many messages at once, each only once', async () => {
     const { port, taken } = await mailServer();
     const one = relay();
-    const messages = Array.from({ length: 60 }, () => letter(undefined, { from: 'me@ours.test' }));
+    const messages = Array.from({ length: 60 }, () =>
+      smallMessage(undefined, { from: 'me@ours.test' }),
+    );
     const queue = [...messages];
     const worker = async () => {
       for (let next = queue.pop(); next; next = queue.pop())

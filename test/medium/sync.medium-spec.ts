@@ -26,7 +26,7 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
-import { ended } from '../support/ended.ts';
+import { outcomeOf } from '../support/outcome-of.ts';
 import { fakeLease } from '../support/engine-steps.ts';
 import { syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -55,7 +55,7 @@ describe('MailboxSyncDispatcher', () => {
   const connect = (overrides: Parameters<typeof createAccount>[2] = {}) =>
     createAccount(server.app, application, overrides);
   const sync = async (account: TestAccount) =>
-    ended(await syncAccount(server.app, dispatcher, account.id));
+    outcomeOf(await syncAccount(server.app, dispatcher, account.id));
 
   /** Puts a message from another address into the account's inbox. */
   async function deliver(
@@ -279,7 +279,7 @@ describe('MailboxSyncDispatcher', () => {
     let batches = 0;
     // The process dies between batches: the run does not end, and no result is recorded.
     const crash = fakeLease({ trusted: () => ++batches <= 3 });
-    expect(ended(await syncAccount(server.app, dispatcher, account.id, crash)).result).toEqual({
+    expect(outcomeOf(await syncAccount(server.app, dispatcher, account.id, crash)).result).toEqual({
       kind: 'idle',
     });
     const stored = (await messages(account)).length;
@@ -453,7 +453,7 @@ describe('MailboxSyncDispatcher', () => {
             : sandbox.listChanges(...asked),
       });
       for (let n = 1; n <= 6; n++) {
-        const { result } = ended(await syncAccount(server.app, failing, account.id));
+        const { result } = outcomeOf(await syncAccount(server.app, failing, account.id));
         expect(result).toEqual({ kind: 'failed', reason: '421 Try later' });
         expect(await column(account, 'j.failures')).toBe(n);
         expect(await column(account, 'g.sync_state')).toBe(n < 5 ? 'running' : 'sync-error');

@@ -5,13 +5,13 @@ import {
   type WebhookDeliveryRow,
   WebhookDispatcher,
 } from '../../src/platform/webhooks/webhook-dispatcher.ts';
-import { ended } from '../support/ended.ts';
+import { outcomeOf } from '../support/outcome-of.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { Receiver, type ReceiverBehaviour } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { TestClock } from '../support/test-clock.ts';
-import { createWebhook, happen } from '../support/webhook-fixture.ts';
+import { createWebhook, recordEvent } from '../support/webhook-fixture.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -52,7 +52,7 @@ describe('WebhookDispatcher', () => {
 
   /** Makes one attempt, and settles it as the engine does. */
   async function attempt(job: WebhookDeliveryRow) {
-    const outcome = ended(await steps.run(job));
+    const outcome = outcomeOf(await steps.run(job));
     await steps.settle(job, outcome);
     return outcome;
   }
@@ -79,7 +79,7 @@ describe('WebhookDispatcher', () => {
 
   it('posts the stored bytes, signed with the client secret', async () => {
     const id = await createWebhook(server.app, application, `${receiver.origin}/hooks?x=1`);
-    expect(await happen(server.app, application)).toBe(true);
+    expect(await recordEvent(server.app, application)).toBe(true);
     const job = await claimOne(id);
     expect(await attempt(job)).toMatchObject({
       next: { kind: 'done' },
@@ -145,7 +145,7 @@ describe('WebhookDispatcher', () => {
   ])('retries after %s, and records why', async (_, behave, status, detail, [least, most]) => {
     receiver.behave = behave;
     const id = await createWebhook(server.app, application, receiver.origin);
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     const job = await claimOne(id);
     const { next, result } = await attempt(job);
     if (next.kind !== 'again') throw new Error('the delivery was given up');
@@ -172,7 +172,7 @@ describe('WebhookDispatcher', () => {
   it('sends the same bytes and the same id again, with a new timestamp', async () => {
     receiver.behave = answer(500);
     const id = await createWebhook(server.app, application, receiver.origin);
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     await attempt(await claimOne(id, 1));
     clock.advance(5 * MINUTE);
     await attempt(await claimOne(id, 2));
@@ -193,7 +193,7 @@ describe('WebhookDispatcher', () => {
         await createWebhook(server.app, application, receiver.origin),
         await createWebhook(server.app, application, other.origin),
       ];
-      await happen(server.app, application);
+      await recordEvent(server.app, application);
       let hung = true;
       const slow = attempt(await claimOne(hanging)).finally(() => (hung = false));
       expect(await attempt(await claimOne(well))).toMatchObject({
@@ -216,14 +216,14 @@ describe('WebhookDispatcher', () => {
     receiver.behave = () => abort.abort(new Error('stopping'));
     const abort = new AbortController();
     const id = await createWebhook(server.app, application, receiver.origin);
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     expect(await steps.run(await claimOne(id), { signal: abort.signal })).toBeNull();
   });
 
   it('makes a webhook failing after 15 minutes of failures only, failed after 72 hours, and then stops', async () => {
     receiver.behave = answer(500);
     const id = await createWebhook(server.app, application, receiver.origin);
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     const step = async (advanceMs: number, number: number) => {
       clock.advance(advanceMs);
       await attempt({
@@ -237,7 +237,7 @@ describe('WebhookDispatcher', () => {
     expect(await step(2 * MINUTE, 3)).toBe('failing');
     expect(await step(71 * HOUR, 4)).toBe('failing');
     // events are still queued for a failing webhook
-    expect(await happen(server.app, application)).toBe(true);
+    expect(await recordEvent(server.app, application)).toBe(true);
     expect(await step(HOUR, 5)).toBe('failed');
     const before = receiver.posted.length;
     for (const row of await queued(id))
@@ -250,7 +250,7 @@ describe('WebhookDispatcher', () => {
       detail: expect.stringContaining('failed'),
     });
     // later events are stored, but not queued
-    expect(await happen(server.app, application)).toBe(false);
+    expect(await recordEvent(server.app, application)).toBe(false);
     const [events] = await database.query<{ count: number }>(
       'select count(*)::int as count from webhook_event where application_id = $1',
       [application.id],
@@ -264,7 +264,7 @@ describe('WebhookDispatcher', () => {
       failingSince: new Date(clock.now().getTime() - 71 * HOUR),
       failures: 20,
     });
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     await attempt(await claimOne(id));
     expect(await webhookRow(id)).toEqual({ state: 'active', failingSince: null, failures: 0 });
   });
@@ -272,7 +272,7 @@ describe('WebhookDispatcher', () => {
   it('stops at once when the receiver answers 410', async () => {
     receiver.behave = answer(410);
     const id = await createWebhook(server.app, application, receiver.origin);
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     expect(await attempt(await claimOne(id))).toMatchObject({
       next: { kind: 'done' },
       result: { effect: 'gone', evidence: { outcome: 'dropped', httpStatus: 410 } },
@@ -282,7 +282,7 @@ describe('WebhookDispatcher', () => {
 
   it('drops deliveries that become due while the webhook is inactive, without calling it', async () => {
     const id = await createWebhook(server.app, application, receiver.origin);
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     await database.query(`update webhook set state = 'inactive' where id = $1`, [id]);
     expect(await attempt(await claimOne(id))).toMatchObject({
       next: { kind: 'done' },
@@ -294,7 +294,7 @@ describe('WebhookDispatcher', () => {
 
   it('refuses a stored private address, and counts it as a failure', async () => {
     const id = await createWebhook(server.app, application, 'http://10.0.0.1/');
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     expect(await attempt(await claimOne(id))).toMatchObject({
       next: { kind: 'again' },
       result: { effect: 'failed', evidence: { httpStatus: null } },
@@ -303,7 +303,7 @@ describe('WebhookDispatcher', () => {
 
   it('does nothing for a deleted webhook, and drops a deleted event', async () => {
     const id = await createWebhook(server.app, application, receiver.origin);
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     const job = await claimOne(id);
     await database.query('delete from webhook_event where id = $1', [job.eventId]);
     expect(await attempt(job)).toMatchObject({ next: { kind: 'done' }, result: { effect: null } });
@@ -317,7 +317,7 @@ describe('WebhookDispatcher', () => {
 
   it('counts neither our own errors nor crashes of its worker against the receiver', async () => {
     const id = await createWebhook(server.app, application, receiver.origin);
-    await happen(server.app, application);
+    await recordEvent(server.app, application);
     const job = await claimOne(id);
     await database.query(`update application set secret_sealed = 'v1.gone.x.y' where id = $1`, [
       application.id,
@@ -344,11 +344,11 @@ describe('WebhookDispatcher', () => {
       await createWebhook(server.app, application, `${receiver.origin}/b`),
     ];
     receiver.behave = (response, { url }) => response.writeHead(url === '/a' ? 200 : 500).end();
-    for (let round = 0; round < 10; round++) await happen(server.app, application);
+    for (let round = 0; round < 10; round++) await recordEvent(server.app, application);
     const rows = (await Promise.all(ids.map((id) => queued(id)))).flat();
     const jobs = await Promise.all(rows.map(({ id }) => steps.claim(id)));
     const settled = await Promise.all(
-      jobs.map(async (job) => ({ job, ...ended(await steps.run(job)) })),
+      jobs.map(async (job) => ({ job, ...outcomeOf(await steps.run(job)) })),
     );
     const half = (odd: number) => settled.filter((_, index) => index % 2 === odd);
     await Promise.all([

@@ -247,7 +247,7 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
         portOf({ watchSilenceMs: 3_000 }).mail,
         accountOf(user, { imap_port: proxy.port }),
       );
-      proxy.dark();
+      proxy.block();
       await until('the end', async () => reported.ends.length > 0);
       expect(reported.ends).toEqual([expect.objectContaining({ code: 'temporary' })]);
     });

@@ -234,12 +234,12 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       await sessions.use(account, count);
       // From now on everything sent over the first connection is lost without an error.
       let isFirst = true;
-      proxy.dark(() => isFirst && proxy.connections < 2);
+      proxy.block(() => isFirst && proxy.connections < 2);
       const used = sessions.use(account, count);
       await until('another connection', async () => proxy.connections === 2);
       isFirst = false;
       await expect(used).resolves.toBeGreaterThan(0);
-      proxy.light();
+      proxy.unblock();
     });
   });
 
@@ -250,13 +250,13 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       const sessions = sessionsOf({ silenceMs: 4_000 });
       const account = accountOf({ imap_port: proxy.port });
       await sessions.use(account, count);
-      proxy.dark();
+      proxy.block();
       const error = await failureOf(sessions.use(account, count));
       expect(error).toMatchObject({
         code: 'temporary',
         message: 'the server did not answer in time',
       });
-      proxy.light();
+      proxy.unblock();
       await expect(sessions.use(account, count)).resolves.toBeGreaterThan(0);
     });
 

@@ -23,14 +23,14 @@ const FLAT_SHAPE = {
 };
 
 /** An HTTP response of the server under test. */
-export interface Answer {
+export interface ReceivedResponse {
   status: number;
   headers: Headers;
   text: string;
 }
 
 /** The error message of a response, in either error format. */
-export function messageOf({ text }: Pick<Answer, 'text'>): string {
+export function messageOf({ text }: Pick<ReceivedResponse, 'text'>): string {
   const body = JSON.parse(text) as { message?: string; error?: { message: string } };
   return body.message ?? body.error?.message ?? '';
 }
@@ -72,7 +72,7 @@ export class Adversary {
     path: string,
     headers: Record<string, string>,
     body?: string,
-  ): Promise<Answer> {
+  ): Promise<ReceivedResponse> {
     const response = await fetch(this.server.url + path, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
@@ -82,7 +82,7 @@ export class Adversary {
   }
 
   /** Faults that can be seen in the response alone, for any request. */
-  faultsOf({ status, headers, text }: Answer, path: string): string[] {
+  faultsOf({ status, headers, text }: ReceivedResponse, path: string): string[] {
     const faults: string[] = [];
     if (status >= 500 && status !== 501)
       faults.push(`a server error: ${status} ${text.slice(0, 200)}`);
@@ -139,7 +139,7 @@ export class Attack {
     path: string,
     body?: string,
     headers: Record<string, string> = credentialsOf(this.operation, this.#adversary.own),
-  ): Promise<Answer> {
+  ): Promise<ReceivedResponse> {
     const answer = await this.#adversary.send(this.operation.method, path, headers, body);
     for (const fault of this.#adversary.faultsOf(answer, path)) this.fault(what, fault);
     // For reads, the stored data is compared once, after the last request.

@@ -1,11 +1,18 @@
 import type { Connector, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { describeCalendars, describeEventChanges } from './calendar-contract.ts';
 import { describeContacts } from './contacts-contract.ts';
-import { codeOf, look, outgoing, sendControl } from './contract-tools.ts';
+import { codeOf, changesRequest, outgoing, sendControl } from './contract-tools.ts';
 import { describeMail } from './mail-contract.ts';
 import { describeMailbox } from './mailbox-contract.ts';
 
-export { allChanges, codeOf, look, mimeOf, outgoing, sendControl } from './contract-tools.ts';
+export {
+  allChanges,
+  codeOf,
+  changesRequest as look,
+  mimeOf,
+  outgoing,
+  sendControl,
+} from './contract-tools.ts';
 
 /** What a connector's spec provides to run the contract tests. */
 export interface ConnectorUnderTest {
@@ -52,7 +59,7 @@ export function describeConnectorContract(
         const calls = [
           connector.verify(one),
           connector.mail?.send(one, outgoing(one, ['a@elsewhere.test']), sendControl()),
-          connector.mail?.listChanges(one, look(null, 10)),
+          connector.mail?.listChanges(one, changesRequest(null, 10)),
           connector.mailbox?.createFolder(one, 'Contract'),
           connector.calendar?.listCalendars(one),
         ];

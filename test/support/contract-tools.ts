@@ -47,7 +47,7 @@ export function sendControl(signal: AbortSignal = new AbortController().signal) 
 }
 
 /** A request for changes from a caller that has no messages yet and wants all of them. */
-export function look(cursor: string | null, limit: number): SyncPassRequest {
+export function changesRequest(cursor: string | null, limit: number): SyncPassRequest {
   return { cursor, limit, since: null, known: () => Promise.resolve([]) };
 }
 
@@ -71,7 +71,7 @@ export async function allChanges(
   const messages: RemoteMessage[] = [];
   let folders: readonly RemoteFolder[] = [];
   for (let pages = 1; ; pages++) {
-    const changes: MailChanges = await mail.listChanges(account, look(cursor, limit));
+    const changes: MailChanges = await mail.listChanges(account, changesRequest(cursor, limit));
     messages.push(...changes.messages);
     folders = changes.folders ?? folders;
     cursor = changes.cursor;

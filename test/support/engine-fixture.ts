@@ -97,7 +97,7 @@ export interface QueueRow {
 }
 
 /** The columns of an account's rate gate that tests compare. */
-export interface GateRow {
+export interface RateGateRow {
   failures: number;
   /** Seconds until the circuit breaker closes again, or `null` if the rate gate admits rows now. */
   closedFor: number | null;
@@ -116,9 +116,9 @@ export interface EngineFixture {
   begin(dispatcher: ProbeDispatcher, environment?: Record<string, string>): Promise<Engine>;
   stop(engine: Engine): Promise<void>;
   /** Inserts queue rows of one account. @returns their ids */
-  put(count: number, account?: string, dueInMs?: number): Promise<string[]>;
+  insertRows(count: number, account?: string, dueInMs?: number): Promise<string[]>;
   rows(): Promise<QueueRow[]>;
-  gate(account: string): Promise<GateRow | undefined>;
+  gate(account: string): Promise<RateGateRow | undefined>;
   /** Waits until the queue is empty. */
   empty(): Promise<unknown>;
   close(): Promise<void>;
@@ -158,7 +158,7 @@ export async function startEngineFixture(): Promise<EngineFixture> {
     stop,
     rows,
     async gate(account) {
-      const [row] = await sql.query<GateRow>(
+      const [row] = await sql.query<RateGateRow>(
         `select failures, extract(epoch from closed_until - now())::float8 as "closedFor", close_reason as reason
          from account_gate where account_id = $1`,
         [account],
@@ -171,7 +171,7 @@ export async function startEngineFixture(): Promise<EngineFixture> {
       await engine.onApplicationBootstrap();
       return engine;
     },
-    async put(count, account = newId(), dueInMs = 0) {
+    async insertRows(count, account = newId(), dueInMs = 0) {
       const ids = Array.from({ length: count }, newId);
       await sql.query(
         `insert into send_job (id, account_id, run_at, due_at, retry_limit_at)

@@ -139,6 +139,6 @@ export async function expectPromiseKept(
       stored: new Set(accepted).size,
     },
   );
-  expect(world.invariants.looks).toBeGreaterThan(0);
+  expect(world.invariants.checks).toBeGreaterThan(0);
   return count;
 }

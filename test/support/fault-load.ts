@@ -11,7 +11,7 @@ export interface TestMessage {
 }
 
 /** A response of the server. */
-export interface Answer {
+export interface CallResponse {
   status: number;
   body: { job_status_id?: string; [key: string]: unknown };
 }
@@ -26,7 +26,7 @@ export async function call(
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   { body, headers = {} }: { body?: object; headers?: Record<string, string> } = {},
-): Promise<Answer | null> {
+): Promise<CallResponse | null> {
   try {
     const response = await fetch(`${server.url}${path}`, {
       method,
@@ -34,7 +34,7 @@ export async function call(
       body: body ? JSON.stringify(body) : null,
       signal: AbortSignal.timeout(20_000),
     });
-    return { status: response.status, body: (await response.json()) as Answer['body'] };
+    return { status: response.status, body: (await response.json()) as CallResponse['body'] };
   } catch {
     return null; // the server has just been killed, or cannot be reached
   }
@@ -54,7 +54,7 @@ export interface LoadOptions {
   /** Default: one recipient each; every tenth message has three, and every tenth has 100 kB. */
   message?: (n: number) => TestMessage;
   /** Called with every response. */
-  onAnswer?: (answer: Answer) => void;
+  onAnswer?: (answer: CallResponse) => void;
   /** Called before message `n` is posted. The message waits for the promise. */
   pace?: (n: number) => Promise<unknown>;
 }

@@ -63,7 +63,7 @@ export class Invariants {
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> | null = null;
   /** Number of checks that got a result. */
-  looks = 0;
+  checks = 0;
 
   constructor(private readonly sql: SqlPool) {}
 
@@ -95,7 +95,7 @@ export class Invariants {
       return;
     }
     if (!result) return;
-    this.looks += 1;
+    this.checks += 1;
     for (const violation of result.violations) this.#found.add(violation);
     if (result.alive === 0) this.#mendedAt = now;
     const since = new Map<string, number>();

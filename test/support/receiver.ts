@@ -13,7 +13,7 @@ export interface ReceivedRequest {
 }
 
 /** A scripted response. */
-export interface ReceiverAnswer {
+export interface ReceiverResponse {
   status: number;
   headers?: Record<string, string>;
 }
@@ -37,7 +37,7 @@ export class Receiver {
   /** How the server responds. Tests may change it at any time. */
   behave: ReceiverBehaviour = agreeable;
   /** Responses to the next requests, in order. After the last one, `behave` decides. */
-  readonly answers: ReceiverAnswer[] = [];
+  readonly answers: ReceiverResponse[] = [];
   /** Called when a request has been received completely. The response waits for the promise. */
   onRequest: (request: ReceivedRequest) => Promise<unknown> = () => Promise.resolve();
   readonly #sockets = new Set<Socket>();

@@ -5,7 +5,7 @@
  */
 
 /** An event as one answered request left it. */
-export interface Told {
+export interface EventState {
   /** When the request was sent, and when its response arrived. */
   from: number;
   until: number;
@@ -18,7 +18,7 @@ export interface Told {
 }
 
 /** A reminder that has arrived. */
-export interface Fire {
+export interface ArrivedReminder {
   event: number;
   /** For example `email 0`, `sms 3` or `webhook 1`. */
   slot: string;
@@ -95,7 +95,7 @@ interface Run {
   end: { from: number; until: number } | null;
 }
 
-function runsOf(history: readonly Told[], slot: string): Run[] {
+function runsOf(history: readonly EventState[], slot: string): Run[] {
   const runs: Run[] = [];
   let open: Run | null = null;
   for (const { from, until, due, lastStays } of history) {
@@ -115,8 +115,8 @@ export function percentile(sorted: readonly number[], share: number): number {
 
 /** Compares the reminders that should have arrived with those that did. */
 export function countStorm(
-  histories: readonly (readonly Told[])[],
-  fires: readonly Fire[],
+  histories: readonly (readonly EventState[])[],
+  fires: readonly ArrivedReminder[],
 ): StormCount {
   const count: StormCount = {
     wanted: 0, fired: 0, missing: [], doubled: [], forbidden: [], stale: [], onTheirWay: 0, onTheirWayMs: 0,
@@ -141,8 +141,8 @@ function countRun(
   count: StormCount,
   name: string,
   { due, since, end }: Run,
-  history: readonly Told[],
-  fires: readonly Fire[],
+  history: readonly EventState[],
+  fires: readonly ArrivedReminder[],
 ): void {
   const ready = Math.max(due, since);
   if (!end || end.from >= ready + RECOVERY_MS) {

@@ -5,7 +5,7 @@ import type { TestAccount } from './factories.ts';
 import { call } from './fault-load.ts';
 import type { FaultWorld } from './fault-world.ts';
 import type { Fleet } from './fleet.ts';
-import { type Fire, HOOKS, PEOPLE, type Told } from './reminder-record.ts';
+import { type ArrivedReminder, HOOKS, PEOPLE, type EventState } from './reminder-record.ts';
 
 /** Minutes between a reminder and its event. This is longer than any recovery takes. */
 const LEAD_MINUTES = 15;
@@ -30,7 +30,7 @@ interface StormEvent {
   id: string;
   account: TestAccount;
   calendarId: string;
-  history: Told[];
+  history: EventState[];
   busy: boolean;
 }
 
@@ -56,7 +56,7 @@ const CHANGES: readonly Change[] = [
 export class ReminderStorm {
   readonly #events: StormEvent[] = [];
   readonly #calendars = new Map<string, string>();
-  readonly fires: Fire[] = [];
+  readonly fires: ArrivedReminder[] = [];
   /**
    * Due time of the first reminder, and the time after which none is due, in milliseconds since
    * 1970. Set by `seed`.
@@ -88,7 +88,7 @@ export class ReminderStorm {
     };
   }
 
-  get histories(): Told[][] {
+  get histories(): EventState[][] {
     return this.#events.map(({ history }) => history);
   }
 
@@ -178,7 +178,7 @@ export class ReminderStorm {
         : Math.random() * events;
     const n = Math.max(0, Math.min(events - 1, Math.floor(at)));
     const event = this.#events[n] as StormEvent;
-    const last = event.history.at(-1) as Told;
+    const last = event.history.at(-1) as EventState;
     if (event.busy || last.due === null) return;
     const kind = CHANGES[Math.floor(Math.random() * CHANGES.length)] as Change;
     const room = dueUntil - Date.now() - MOVE_AHEAD_MS;
@@ -199,7 +199,7 @@ export class ReminderStorm {
   async #apply(
     n: number,
     event: StormEvent,
-    last: Told,
+    last: EventState,
     kind: Change,
     moveTo: number,
   ): Promise<void> {
@@ -207,7 +207,7 @@ export class ReminderStorm {
     // Reminders are told apart by their due time, so an event must not return to an earlier one.
     if (kind === 'move' && history.some(({ due }) => due === moveTo)) return;
     const from = Date.now();
-    const state: Told = { ...last, from, until: 0 };
+    const state: EventState = { ...last, from, until: 0 };
     if (kind === 'cancel') {
       state.due = null;
       await this.#ask(account, 'DELETE', `/events/${id}`);

@@ -74,15 +74,15 @@ export class ScriptedServer {
 /** The route through a relay. A test decides whether the account has one. */
 export class ScriptedRelay extends RelayRoutes {
   readonly server = new ScriptedServer();
-  there = false;
+  exists = false;
   /** Error that is thrown when the route is asked for. */
-  trouble: Error | null = null;
+  error: Error | null = null;
   asked = 0;
 
   async find(): Promise<RelayRoute | null> {
     this.asked += 1;
-    if (this.trouble) throw this.trouble;
-    if (!this.there) return null;
+    if (this.error) throw this.error;
+    if (!this.exists) return null;
     return {
       kind: 'smtp',
       send: (message, control) => this.server.send(message, control),
@@ -91,7 +91,7 @@ export class ScriptedRelay extends RelayRoutes {
   }
 
   async isOpen(): Promise<boolean> {
-    return this.there;
+    return this.exists;
   }
 }
 

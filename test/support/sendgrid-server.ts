@@ -29,14 +29,14 @@ interface Sender {
 }
 
 /** A request as it arrived. */
-export interface Asked {
+export interface SendGridRequest {
   method: string;
   url: string;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-type Behaviour = (response: ServerResponse, asked: Asked, socket: Socket) => void;
+type Behaviour = (response: ServerResponse, asked: SendGridRequest, socket: Socket) => void;
 
 const errors = (...messages: string[]) => ({
   errors: messages.map((message) => ({ message, field: null, help: null })),
@@ -59,7 +59,7 @@ export class SendGridServer {
   /** True if the account has the Email Activity add-on. */
   hasActivity = false;
   readonly mails: TakenMail[] = [];
-  readonly asked: Asked[] = [];
+  readonly asked: SendGridRequest[] = [];
   /**
    * Answers the next requests whose path starts with `path`, instead of the API. Removed after
    * `times` requests.
@@ -135,7 +135,12 @@ export class SendGridServer {
     await once(this.#server, 'close');
   }
 
-  #answer({ method, url, headers, body }: Asked): [number, unknown?, Record<string, string>?] {
+  #answer({
+    method,
+    url,
+    headers,
+    body,
+  }: SendGridRequest): [number, unknown?, Record<string, string>?] {
     if (headers.authorization !== `Bearer ${this.key}`) return [401, errors(BAD_KEY)];
     const { pathname, searchParams } = new URL(url, this.origin);
     switch (`${method} ${pathname.replace(/\/\d+$/, '/:id')}`) {

@@ -54,7 +54,7 @@ export function at({ port }: { port: number }, more: Partial<SmtpServer> = {}): 
 }
 
 /** A small message. */
-export function letter(
+export function smallMessage(
   recipients: readonly string[] = ['to@there.test'],
   { body = 'Good day.', from = 'me@here.test' } = {},
 ): OutgoingMessage {

@@ -74,12 +74,12 @@ export class TcpProxy {
    * Blocks all traffic until `light`, without a sign to either end, as when a cable is pulled.
    * @param which selects conversations by the client's first bytes; default: all
    */
-  dark(which: (first: Buffer) => boolean = () => true): void {
+  block(which: (first: Buffer) => boolean = () => true): void {
     this.#isDark = which;
   }
 
   /** Ends the outage. The blocked pieces arrive late, as when TCP repeats them. */
-  light(): void {
+  unblock(): void {
     this.#isDark = null;
     for (const { client, server, held } of this.#pairs) {
       for (const { to, bytes } of held.splice(0)) to.write(bytes);

@@ -42,7 +42,7 @@ export async function createWebhook(
  * Records an event in the application, as every module does.
  * @returns true if deliveries were queued
  */
-export function happen(
+export function recordEvent(
   app: INestApplicationContext,
   application: TestApplication,
   trigger: Trigger = 'job.failed',

@@ -18,7 +18,7 @@ export interface ZoomMeeting {
 }
 
 /** A request as it arrived. */
-export interface Asked {
+export interface ZoomRequest {
   method: string;
   path: string;
   authorization: string;
@@ -33,7 +33,7 @@ type Behaviour = (response: ServerResponse, socket: Socket) => void;
  */
 export class ZoomServer {
   readonly meetings = new Map<number, ZoomMeeting>();
-  readonly asked: Asked[] = [];
+  readonly asked: ZoomRequest[] = [];
   secret = 'zoom-secret';
   #tokens = 0;
   #next = 85_000_000_000;
@@ -104,7 +104,7 @@ export class ZoomServer {
   }
 
   /** Makes the next request that begins with `what` take effect, but lose its response. */
-  loseAnswer(what: string): void {
+  loseResponse(what: string): void {
     this.#faults.push({ what, behave: (_response, socket) => socket.destroy(), after: true });
   }
 
@@ -124,7 +124,7 @@ export class ZoomServer {
     await once(this.#server, 'close');
   }
 
-  #answer({ method, path, authorization, body }: Asked): [number, unknown?] {
+  #answer({ method, path, authorization, body }: ZoomRequest): [number, unknown?] {
     if (path === '/oauth/token') return this.#token(authorization, new URLSearchParams(body));
     if (authorization !== `Bearer token-${this.#tokens}`)
       return [401, { code: 124, message: 'Invalid access token.' }];

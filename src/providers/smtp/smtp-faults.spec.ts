@@ -1,6 +1,6 @@
 import type { SmtpAnswer, SmtpScript, SmtpStep } from '../../../test/support/scripted-smtp.ts';
 import {
-  ALL_PHASES, at, controlOf, failureOf, letter, SHORT, SmtpFixture,
+  ALL_PHASES, at, controlOf, failureOf, smallMessage, SHORT, SmtpFixture,
 } from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
 import { until } from '../../../test/support/until.ts';
 import type { SendPhase } from '../../platform/base/errors/provider-error.ts';
@@ -46,7 +46,7 @@ describe.each(EXTENSIONS)(
           const server = await fixture.serve(failingAt(step, end, { extensions }));
           const call = fixture
             .sender(SHORT)
-            .send('k', at(server, { login }), letter(), controlOf().control);
+            .send('k', at(server, { login }), smallMessage(), controlOf().control);
           const { code, phase: reached, message } = await failureOf(call);
           await until(
             'the connection is gone',
@@ -76,7 +76,7 @@ describe('SmtpSender: connection lost in the content', () => {
       const server = await fixture.serve(failingAt('block', end));
       const call = fixture
         .sender({ contentMs: 1_500 })
-        .send('k', at(server), letter(undefined, LARGE), controlOf().control);
+        .send('k', at(server), smallMessage(undefined, LARGE), controlOf().control);
       const error = await failureOf(call);
       expect([error.code, error.phase, server.messages]).toEqual(['temporary', 'content', []]);
     },
@@ -86,7 +86,9 @@ describe('SmtpSender: connection lost in the content', () => {
     const server = await fixture.serve();
     const { control, phases } = controlOf();
     const smtp = fixture.sender({ contentMs: 1 });
-    const error = await failureOf(smtp.send('k', at(server), letter(undefined, LARGE), control));
+    const error = await failureOf(
+      smtp.send('k', at(server), smallMessage(undefined, LARGE), control),
+    );
     expect([error.code, error.phase, server.messages]).toEqual(['temporary', 'content', []]);
     expect(phases).toEqual(['connect', 'login', 'envelope', 'content']);
   });
@@ -100,7 +102,9 @@ describe('SmtpSender: connection lost after the final dot', () => {
   it.each(ends)('reports an unknown outcome after %j', async (end) => {
     const server = await fixture.serve(failingAt('message', end));
     const { control, phases } = controlOf();
-    const error = await failureOf(fixture.sender(SHORT).send('k', at(server), letter(), control));
+    const error = await failureOf(
+      fixture.sender(SHORT).send('k', at(server), smallMessage(), control),
+    );
     expect([error.code, error.phase]).toEqual(['outcome-unknown', 'confirmation']);
     expect(error.message).toMatch(/^The content was sent, but the server did not confirm it: \S/);
     expect(phases).toEqual(ALL_PHASES);
@@ -109,7 +113,9 @@ describe('SmtpSender: connection lost after the final dot', () => {
   it('reports an unknown outcome after a large content', async () => {
     const server = await fixture.serve(failingAt('message', { end: 'reset' }));
     const error = await failureOf(
-      fixture.sender().send('k', at(server), letter(undefined, QUITE_LARGE), controlOf().control),
+      fixture
+        .sender()
+        .send('k', at(server), smallMessage(undefined, QUITE_LARGE), controlOf().control),
     );
     expect([error.code, error.phase]).toEqual(['outcome-unknown', 'confirmation']);
   });
@@ -123,7 +129,7 @@ describe('SmtpSender: connection lost after the final dot', () => {
         return argument.includes('later@') ? '450 4.2.0 later' : undefined;
       },
     });
-    const message = letter(['to@there.test', 'no@there.test', 'later@there.test']);
+    const message = smallMessage(['to@there.test', 'no@there.test', 'later@there.test']);
     const error = await failureOf(
       fixture.sender().send('k', at(server), message, controlOf().control),
     );
@@ -139,7 +145,7 @@ describe('SmtpSender: connection lost after the final dot', () => {
       failingAt('message', { say: '250 2.0.0 at last', afterMs: 2_000 }),
     );
     const smtp = fixture.sender({ commandMs: 1_500 });
-    const receipt = await smtp.send('k', at(server), letter(), controlOf().control);
+    const receipt = await smtp.send('k', at(server), smallMessage(), controlOf().control);
     expect(receipt.response).toBe('250 2.0.0 at last');
   });
 });
@@ -147,7 +153,9 @@ describe('SmtpSender: connection lost after the final dot', () => {
 describe('SmtpSender: slow servers and servers of other protocols', () => {
   it('waits for a slow greeting', async () => {
     const server = await fixture.serve(failingAt('connect', { say: '220 at last', afterMs: 400 }));
-    const receipt = await fixture.sender().send('k', at(server), letter(), controlOf().control);
+    const receipt = await fixture
+      .sender()
+      .send('k', at(server), smallMessage(), controlOf().control);
     expect(receipt.accepted).toEqual(['to@there.test']);
   });
 
@@ -156,7 +164,7 @@ describe('SmtpSender: slow servers and servers of other protocols', () => {
     async (greeting) => {
       const server = await fixture.serve(failingAt('connect', greeting));
       const error = await failureOf(
-        fixture.sender().send('k', at(server, { login }), letter(), controlOf().control),
+        fixture.sender().send('k', at(server, { login }), smallMessage(), controlOf().control),
       );
       expect([error.code, error.phase, server.commands]).toEqual(['temporary', 'connect', []]);
       expect(error.message.length).toBeLessThanOrEqual(300);
@@ -168,7 +176,7 @@ describe('SmtpSender: slow servers and servers of other protocols', () => {
     const { port } = server;
     await server.stop();
     const error = await failureOf(
-      fixture.sender().send('k', at({ port }), letter(), controlOf().control),
+      fixture.sender().send('k', at({ port }), smallMessage(), controlOf().control),
     );
     expect([error.code, error.phase]).toEqual(['temporary', 'connect']);
     expect(error.message).toContain('ECONNREFUSED');
@@ -187,13 +195,15 @@ describe('SmtpSender: SendControl', () => {
       const { control, phases } = controlOf((phase) => {
         if (phase === stopAt) throw stopped;
       });
-      await expect(smtp.send('k', at(server, { login }), letter(), control)).rejects.toBe(stopped);
+      await expect(smtp.send('k', at(server, { login }), smallMessage(), control)).rejects.toBe(
+        stopped,
+      );
       expect(phases).toEqual(ALL_PHASES.slice(0, ALL_PHASES.indexOf(stopAt) + 1));
       if (stopAt === 'content' || stopAt === 'confirmation')
         await until('the connection is cut', async () => server.sockets.size === 0);
       expect(server.messages).toEqual([]);
       expect(stopped.message).toBe('stopped');
-      await smtp.send('k', at(server, { login }), letter(), controlOf().control);
+      await smtp.send('k', at(server, { login }), smallMessage(), controlOf().control);
       expect(server.messages).toHaveLength(1);
     },
   );
@@ -203,13 +213,13 @@ describe('SmtpSender: SendControl', () => {
     async (stopAt) => {
       const server = await fixture.serve();
       const smtp = fixture.sender();
-      await smtp.send('k', at(server), letter(), controlOf().control);
+      await smtp.send('k', at(server), smallMessage(), controlOf().control);
       const stopped = new Error('stopped');
       const { control } = controlOf((phase) => {
         if (phase === stopAt) throw stopped;
       });
-      await expect(smtp.send('k', at(server), letter(), control)).rejects.toBe(stopped);
-      await smtp.send('k', at(server), letter(), controlOf().control);
+      await expect(smtp.send('k', at(server), smallMessage(), control)).rejects.toBe(stopped);
+      await smtp.send('k', at(server), smallMessage(), controlOf().control);
       expect(server.messages).toHaveLength(2);
       const cut = stopAt === 'content' || stopAt === 'confirmation';
       expect(server.connections).toBe(cut ? 2 : 1);
@@ -220,7 +230,7 @@ describe('SmtpSender: SendControl', () => {
     const server = await fixture.serve();
     const { control, phases, abort } = controlOf();
     abort();
-    const error = await failureOf(fixture.sender().send('k', at(server), letter(), control));
+    const error = await failureOf(fixture.sender().send('k', at(server), smallMessage(), control));
     expect([error.code, phases, server.connections]).toEqual(['temporary', [], 0]);
   });
 
@@ -237,7 +247,7 @@ describe('SmtpSender: SendControl', () => {
       });
       // With the default limits, so that no time limit ends the send.
       const error = await failureOf(
-        fixture.sender().send('k', at(server, { login }), letter(), control),
+        fixture.sender().send('k', at(server, { login }), smallMessage(), control),
       );
       expect([error.code, error.phase]).toEqual(['temporary', phase]);
       expect(error.message).toBe('The send was aborted before the content was sent');
@@ -250,7 +260,7 @@ describe('SmtpSender: SendControl', () => {
     const { control, phases } = controlOf((phase, abort) => {
       if (phase === 'content') abort();
     });
-    const error = await failureOf(fixture.sender().send('k', at(server), letter(), control));
+    const error = await failureOf(fixture.sender().send('k', at(server), smallMessage(), control));
     expect([error.code, phases.at(-1)]).toEqual(['temporary', 'content']);
     await until('the connection is cut', async () => server.sockets.size === 0);
     expect(server.messages).toEqual([]);
@@ -266,7 +276,7 @@ describe('SmtpSender: SendControl', () => {
     });
     const receipt = await fixture
       .sender()
-      .send('k', at(server), letter(undefined, QUITE_LARGE), control);
+      .send('k', at(server), smallMessage(undefined, QUITE_LARGE), control);
     expect(receipt.accepted).toEqual(['to@there.test']);
     expect(server.messages).toHaveLength(1);
   });
@@ -276,7 +286,7 @@ describe('SmtpSender: SendControl', () => {
     const { control } = controlOf((phase, abort) => {
       if (phase === 'confirmation') abort();
     });
-    const receipt = await fixture.sender().send('k', at(server), letter(), control);
+    const receipt = await fixture.sender().send('k', at(server), smallMessage(), control);
     expect(receipt.accepted).toEqual(['to@there.test']);
   });
 
@@ -289,7 +299,7 @@ describe('SmtpSender: SendControl', () => {
         return { say: '250 2.0.0 Ok', afterMs: 50 };
       },
     });
-    const receipt = await fixture.sender().send('k', at(server), letter(), control);
+    const receipt = await fixture.sender().send('k', at(server), smallMessage(), control);
     expect(receipt.accepted).toEqual(['to@there.test']);
   });
 });

@@ -5,7 +5,7 @@ import type {
   SmtpStep,
 } from '../../../test/support/scripted-smtp.ts';
 import {
-  ALL_PHASES, at, controlOf, failureOf, letter, SHORT, SmtpFixture,
+  ALL_PHASES, at, controlOf, failureOf, smallMessage, SHORT, SmtpFixture,
 } from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
 import { until } from '../../../test/support/until.ts';
 import type { SmtpSender } from './smtp-sender.ts';
@@ -15,7 +15,7 @@ const fixture = new SmtpFixture();
 afterEach(() => fixture.stop());
 
 const send = (smtp: SmtpSender, server: ScriptedSmtp, key = 'k', more: Partial<SmtpServer> = {}) =>
-  smtp.send(key, at(server, more), letter(), controlOf().control);
+  smtp.send(key, at(server, more), smallMessage(), controlOf().control);
 const quits = ({ commands }: ScriptedSmtp) => commands.filter((line) => line === 'QUIT').length;
 
 describe('SmtpSender: kept connections', () => {
@@ -196,7 +196,7 @@ describe('SmtpSender: a kept connection that is dead', () => {
         const smtp = fixture.sender();
         await send(smtp, server);
         const { control, phases } = controlOf();
-        const receipt = await smtp.send('k', at(server), letter(), control);
+        const receipt = await smtp.send('k', at(server), smallMessage(), control);
         expect(receipt.accepted).toEqual(['to@there.test']);
         expect(phases).toEqual(['connect', 'login', 'envelope', ...ALL_PHASES]);
         expect(server.messages.map(({ connection }) => connection)).toEqual([1, 2]);
@@ -258,7 +258,7 @@ describe('SmtpSender: a kept connection that is dead', () => {
     const { control } = controlOf((phase) => {
       if (phase === 'connect' && ++connects > 1) throw stopped;
     });
-    await expect(smtp.send('k', at(server), letter(), control)).rejects.toBe(stopped);
+    await expect(smtp.send('k', at(server), smallMessage(), control)).rejects.toBe(stopped);
     expect([server.connections, server.messages.length]).toEqual([1, 1]);
   });
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { SmtpScript } from '../../../test/support/scripted-smtp.ts';
 import {
-  at, controlOf, failureOf, letter, SHORT, SmtpFixture,
+  at, controlOf, failureOf, smallMessage, SHORT, SmtpFixture,
 } from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
 import { TEST_CERTIFICATE } from '../../../test/support/tls-certificate.ts';
 import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
@@ -57,7 +57,7 @@ describe('SmtpSender: egress guard', () => {
     for (const security of ['none', 'starttls', 'tls'] as const) {
       const server: SmtpServer = { host, port, security, login: null };
       const smtp = fixture.sender(SHORT, []);
-      const error = await failureOf(smtp.send('k', server, letter(), controlOf().control));
+      const error = await failureOf(smtp.send('k', server, smallMessage(), controlOf().control));
       expect([error.code, error.phase]).toEqual(['temporary', 'connect']);
       expect(error.message).not.toContain('127.0.0.1');
     }
@@ -74,7 +74,7 @@ describe('SmtpSender: egress guard', () => {
     const { port, connections, stop } = await trap();
     const smtp = fixture.sender(SHORT, ['10.0.0.0/8']);
     await failureOf(
-      smtp.send('k', at({ port }, { host: 'localhost' }), letter(), controlOf().control),
+      smtp.send('k', at({ port }, { host: 'localhost' }), smallMessage(), controlOf().control),
     );
     await stop();
     expect(connections()).toBe(0);
@@ -88,7 +88,7 @@ describe('SmtpSender: egress guard', () => {
     const server = await fixture.serve();
     await fixture
       .sender({}, allow)
-      .send('k', at(server, { host, login }), letter(), controlOf().control);
+      .send('k', at(server, { host, login }), smallMessage(), controlOf().control);
     expect(server.messages).toHaveLength(1);
   });
 });
@@ -108,7 +108,7 @@ describe('SmtpSender: credentials', () => {
     const server = await fixture.serve();
     const smtp = new SmtpSender(asIfPublic());
     const settings = at(server, { login });
-    const error = await failureOf(smtp.send('k', settings, letter(), controlOf().control));
+    const error = await failureOf(smtp.send('k', settings, smallMessage(), controlOf().control));
     expect([error.code, error.phase]).toEqual(['temporary', 'login']);
     expect((await failureOf(smtp.verify('k', settings))).code).toBe('unsupported');
     await smtp.close();
@@ -119,7 +119,7 @@ describe('SmtpSender: credentials', () => {
     const server = await fixture.serve({ extensions: ['PIPELINING'] });
     const smtp = fixture.sender();
     const error = await failureOf(
-      smtp.send('k', at(server, { login }), letter(), controlOf().control),
+      smtp.send('k', at(server, { login }), smallMessage(), controlOf().control),
     );
     expect([error.code, error.phase, said(server.commands)]).toEqual([
       'temporary',
@@ -160,7 +160,9 @@ describe('SmtpSender: credentials', () => {
   it('logs in with an access token', async () => {
     const server = await fixture.serve();
     const token = { user: 'me', accessToken: 'ya29.token' };
-    await fixture.sender().send('k', at(server, { login: token }), letter(), controlOf().control);
+    await fixture
+      .sender()
+      .send('k', at(server, { login: token }), smallMessage(), controlOf().control);
     expect(server.messages).toHaveLength(1);
     const [, sent = ''] = /^AUTH XOAUTH2 (.*)$/m.exec(server.commands.join('\n')) ?? [];
     expect(Buffer.from(sent, 'base64').toString()).toBe(
@@ -189,7 +191,12 @@ describe('SmtpSender: encryption', () => {
       const server = await fixture.serve({ tls: security === 'tls' ? 'implicit' : 'starttls' });
       const smtp = fixture.sender({ ca: TEST_CERTIFICATE });
       for (const host of ['localhost', '127.0.0.1'])
-        await smtp.send('k', at(server, { security, login, host }), letter(), controlOf().control);
+        await smtp.send(
+          'k',
+          at(server, { security, login, host }),
+          smallMessage(),
+          controlOf().control,
+        );
       expect(server.messages).toHaveLength(2);
       expect(server.plain.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);
     },
@@ -219,7 +226,7 @@ describe('SmtpSender: encryption', () => {
       const server = await fixture.serve(script);
       const smtp = fixture.sender({ ...SHORT, ...(ca ? { ca } : {}) });
       const settings = at(server, { security, login, host: script.host ?? '127.0.0.1' });
-      const error = await failureOf(smtp.send('k', settings, letter(), controlOf().control));
+      const error = await failureOf(smtp.send('k', settings, smallMessage(), controlOf().control));
       expect([error.code, error.phase]).toEqual(['temporary', 'connect']);
       expect(server.commands.filter((line) => !/^(EHLO|STARTTLS)/.test(line))).toEqual([]);
     },
@@ -250,7 +257,7 @@ describe('SmtpSender: encryption', () => {
     await smtp.send(
       'k',
       at(server, { security: 'starttls', login }),
-      letter(),
+      smallMessage(),
       controlOf().control,
     );
     expect(server.messages).toHaveLength(1);
@@ -259,7 +266,7 @@ describe('SmtpSender: encryption', () => {
 
   it('is skipped only if the settings say so', async () => {
     const server = await fixture.serve({ tls: 'starttls' });
-    await fixture.sender().send('k', at(server), letter(), controlOf().control);
+    await fixture.sender().send('k', at(server), smallMessage(), controlOf().control);
     expect(said(server.commands)).not.toContain('STARTTLS');
   });
 });
@@ -273,7 +280,7 @@ describe("SmtpSender: a server's reply text", () => {
           : undefined,
     });
     const error = await failureOf(
-      fixture.sender().send('k', at(server), letter(), controlOf().control),
+      fixture.sender().send('k', at(server), smallMessage(), controlOf().control),
     );
     expect(error.message).toMatch(/^550 5\.7\.1 first \[31mred second x+…$/);
     expect(error.message).toHaveLength(300);
@@ -285,7 +292,7 @@ describe("SmtpSender: a server's reply text", () => {
     });
     const many = Array.from({ length: 50 }, (_, n) => `to${n}@there.test`);
     const error = await failureOf(
-      fixture.sender().send('k', at(server), letter(many), controlOf().control),
+      fixture.sender().send('k', at(server), smallMessage(many), controlOf().control),
     );
     expect(error.refused).toHaveLength(50);
     expect(error.message.length).toBeLessThan(1_100);

@@ -1,5 +1,5 @@
 import {
-  ALL_PHASES, at, controlOf, failureOf, letter, SHORT, SmtpFixture,
+  ALL_PHASES, at, controlOf, failureOf, smallMessage, SHORT, SmtpFixture,
 } from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
 import type { SmtpStep } from '../../../test/support/scripted-smtp.ts';
 
@@ -18,7 +18,7 @@ describe('SmtpSender: messages', () => {
     async (_, extensions) => {
       const server = await fixture.serve(extensions ? { extensions } : {});
       const { control, phases } = controlOf();
-      const sent = letter(['a@there.test', 'b@there.test'], {
+      const sent = smallMessage(['a@there.test', 'b@there.test'], {
         body: '.dot\r\n..two\r\n.\r\n\r\n.end',
       });
       const receipt = await fixture.sender().send('k', at(server), sent, control);
@@ -44,14 +44,14 @@ describe('SmtpSender: messages', () => {
 
   it('sends a short message in one packet with its final dot', async () => {
     const server = await fixture.serve();
-    await fixture.sender().send('k', at(server), letter(), controlOf().control);
+    await fixture.sender().send('k', at(server), smallMessage(), controlOf().control);
     expect(server.messages).toMatchObject([{ pieces: 1 }]);
   });
 
   it('delivers a large message completely', async () => {
     const server = await fixture.serve({ extensions: ['PIPELINING'] });
     const line = '.'.repeat(60);
-    const sent = letter(undefined, {
+    const sent = smallMessage(undefined, {
       body: Array.from({ length: 50_000 }, (_, n) => `${line}${n}`).join('\r\n'),
     });
     await fixture.sender().send('k', at(server), sent, controlOf().control);
@@ -60,7 +60,7 @@ describe('SmtpSender: messages', () => {
 
   it('announces 8BITMIME for a message that needs it and delivers it unchanged', async () => {
     const server = await fixture.serve();
-    const sent = letter(undefined, { body: 'Grüße aus Köln' });
+    const sent = smallMessage(undefined, { body: 'Grüße aus Köln' });
     await fixture.sender().send('k', at(server), sent, controlOf().control);
     expect(mailOf(server.commands)[0]).toContain(' BODY=8BITMIME');
     expect(Buffer.from(server.messages[0]?.content ?? '', 'latin1').equals(sent.mime)).toBe(true);
@@ -71,7 +71,12 @@ describe('SmtpSender: messages', () => {
     const error = await failureOf(
       fixture
         .sender()
-        .send('k', at(server), letter(undefined, { body: 'x'.repeat(200) }), controlOf().control),
+        .send(
+          'k',
+          at(server),
+          smallMessage(undefined, { body: 'x'.repeat(200) }),
+          controlOf().control,
+        ),
     );
     expect([error.code, error.phase]).toEqual(['rejected', 'envelope']);
     expect(error.message).toContain('accepts at most 100');
@@ -83,7 +88,7 @@ describe('SmtpSender: messages', () => {
       answer: (step, line) =>
         step === 'ehlo' && line.startsWith('EHLO') ? '502 5.5.1 what?' : undefined,
     });
-    await fixture.sender().send('k', at(server), letter(), controlOf().control);
+    await fixture.sender().send('k', at(server), smallMessage(), controlOf().control);
     expect(server.messages).toHaveLength(1);
   });
 });
@@ -114,7 +119,7 @@ describe('SmtpSender: recipients', () => {
         .send(
           'k',
           at(server),
-          letter(['gone@there.test', 'a@there.test', 'later@there.test', 'quota@there.test']),
+          smallMessage(['gone@there.test', 'a@there.test', 'later@there.test', 'quota@there.test']),
           controlOf().control,
         );
       expect(receipt).toMatchObject({
@@ -150,7 +155,9 @@ describe('SmtpSender: recipients', () => {
         const server = await serve();
         const { control, phases } = controlOf();
         const smtp = fixture.sender();
-        const error = await failureOf(smtp.send('k', at(server), letter(recipients), control));
+        const error = await failureOf(
+          smtp.send('k', at(server), smallMessage(recipients), control),
+        );
         expect([error.code, error.phase, error.retryAfterSeconds]).toEqual([
           code,
           'envelope',
@@ -160,7 +167,7 @@ describe('SmtpSender: recipients', () => {
         expect(phases).toEqual(['connect', 'login', 'envelope']);
         expect(server.messages).toEqual([]);
         // The connection can be used for the next message.
-        await smtp.send('k', at(server), letter(), controlOf().control);
+        await smtp.send('k', at(server), smallMessage(), controlOf().control);
         expect(server.messages).toHaveLength(1);
       },
     );
@@ -173,7 +180,7 @@ describe('SmtpSender: recipients', () => {
         });
         const recipients = ['gone@there.test', 'a@there.test', 'later@there.test'];
         const error = await failureOf(
-          fixture.sender().send('k', at(server), letter(recipients), controlOf().control),
+          fixture.sender().send('k', at(server), smallMessage(recipients), controlOf().control),
         );
         expect(error.code).toBe(typeof end === 'string' ? 'rejected' : 'outcome-unknown');
         expect(error.refused).toEqual([gone]);
@@ -184,7 +191,7 @@ describe('SmtpSender: recipients', () => {
   it('rejects a message without recipients and sends no command', async () => {
     const server = await fixture.serve();
     const error = await failureOf(
-      fixture.sender().send('k', at(server), letter([]), controlOf().control),
+      fixture.sender().send('k', at(server), smallMessage([]), controlOf().control),
     );
     expect([error.code, mailOf(server.commands)]).toEqual(['rejected', []]);
   });
@@ -196,7 +203,7 @@ describe('SmtpSender: addresses', () => {
     const recipients = ['info@bücher.test', 'to@there.test'];
     const receipt = await fixture
       .sender()
-      .send('k', at(server), letter(recipients), controlOf().control);
+      .send('k', at(server), smallMessage(recipients), controlOf().control);
     expect(receipt.accepted).toEqual(recipients);
     expect(server.messages[0]?.to).toEqual(['info@xn--bcher-kva.test', 'to@there.test']);
   });
@@ -205,7 +212,12 @@ describe('SmtpSender: addresses', () => {
     const server = await fixture.serve();
     const receipt = await fixture
       .sender()
-      .send('k', at(server), letter(['jörg@there.test', 'to@there.test']), controlOf().control);
+      .send(
+        'k',
+        at(server),
+        smallMessage(['jörg@there.test', 'to@there.test']),
+        controlOf().control,
+      );
     expect(receipt.accepted).toEqual(['to@there.test']);
     expect(receipt.refused).toEqual([
       {
@@ -223,7 +235,7 @@ describe('SmtpSender: addresses', () => {
     'rejects a message if %s is not ASCII and the server lacks SMTPUTF8',
     async (_, { recipients, from }: { recipients?: string[]; from?: string }) => {
       const server = await fixture.serve();
-      const sent = letter(recipients, from ? { from } : {});
+      const sent = smallMessage(recipients, from ? { from } : {});
       const error = await failureOf(
         fixture.sender().send('k', at(server), sent, controlOf().control),
       );
@@ -234,7 +246,7 @@ describe('SmtpSender: addresses', () => {
 
   it('sends addresses that are not ASCII to servers with SMTPUTF8', async () => {
     const server = await fixture.serve({ extensions: ['PIPELINING', 'SMTPUTF8'] });
-    const sent = letter(['jörg@there.test'], { from: 'käthe@here.test' });
+    const sent = smallMessage(['jörg@there.test'], { from: 'käthe@here.test' });
     const receipt = await fixture.sender().send('k', at(server), sent, controlOf().control);
     expect(receipt.accepted).toEqual(['jörg@there.test']);
     expect(server.messages).toMatchObject([{ from: 'käthe@here.test', to: ['jörg@there.test'] }]);
@@ -250,7 +262,9 @@ describe('SmtpSender: addresses', () => {
   ])('never sends an address like %j to the server', async (email) => {
     const server = await fixture.serve();
     const error = await failureOf(
-      fixture.sender().send('k', at(server), letter(['to@there.test', email]), controlOf().control),
+      fixture
+        .sender()
+        .send('k', at(server), smallMessage(['to@there.test', email]), controlOf().control),
     );
     expect([error.code, mailOf(server.commands)]).toEqual(['rejected', []]);
   });
@@ -262,7 +276,7 @@ describe('SmtpSender: replies out of order', () => {
       answer: (step) =>
         step === 'block' ? { say: '250 done already\r\n', end: 'silence' } : undefined,
     });
-    const sent = letter(undefined, { body: `${'x'.repeat(70)}\r\n`.repeat(300_000) });
+    const sent = smallMessage(undefined, { body: `${'x'.repeat(70)}\r\n`.repeat(300_000) });
     const error = await failureOf(
       fixture.sender(SHORT).send('k', at(server), sent, controlOf().control),
     );
@@ -275,7 +289,7 @@ describe('SmtpSender: replies out of order', () => {
       answer: (step) =>
         step === 'block' ? { say: '552 too big after all\r\n', end: 'silence' } : undefined,
     });
-    const sent = letter(undefined, { body: `${'x'.repeat(70)}\r\n`.repeat(300_000) });
+    const sent = smallMessage(undefined, { body: `${'x'.repeat(70)}\r\n`.repeat(300_000) });
     const error = await failureOf(
       fixture.sender().send('k', at(server), sent, controlOf().control),
     );
@@ -288,7 +302,7 @@ describe('SmtpSender: replies out of order', () => {
       answer: (step) => (step === 'message' ? '354 go on' : undefined),
     });
     const error = await failureOf(
-      fixture.sender().send('k', at(server), letter(), controlOf().control),
+      fixture.sender().send('k', at(server), smallMessage(), controlOf().control),
     );
     expect([error.code, error.phase]).toEqual(['outcome-unknown', 'confirmation']);
   });
@@ -298,7 +312,8 @@ describe('SmtpSender: replies out of order', () => {
       answer: (step) => (step === 'message' ? '250 2.0.0 Ok\r\n250 2.0.0 Ok again' : undefined),
     });
     const smtp = fixture.sender();
-    for (let n = 0; n < 3; n++) await smtp.send('k', at(server), letter(), controlOf().control);
+    for (let n = 0; n < 3; n++)
+      await smtp.send('k', at(server), smallMessage(), controlOf().control);
     expect([server.messages.length, server.connections]).toEqual([3, 3]);
   });
 });

@@ -3,7 +3,7 @@ import {
   at,
   controlOf,
   failureOf,
-  letter,
+  smallMessage,
   SmtpFixture,
 } from '../../../test/support/smtp-fixture.ts';
 import type { ProviderErrorCode, SendPhase } from '../../platform/base/errors/provider-error.ts';
@@ -165,7 +165,7 @@ describe.each([
       });
       const login = { user: 'me', password: 'secret-1' };
       const error = await failureOf(
-        fixture.sender().send('k', at(server, { login }), letter(), controlOf().control),
+        fixture.sender().send('k', at(server, { login }), smallMessage(), controlOf().control),
       );
       expect([error.code, error.phase, error.retryAfterSeconds]).toEqual([
         code,

@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
-import { ended } from '../support/ended.ts';
+import { outcomeOf } from '../support/outcome-of.ts';
 import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
 
 describe('SendDispatcher: unknown outcomes', () => {
@@ -73,7 +73,7 @@ describe('SendDispatcher: unknown outcomes', () => {
       const id = await send.accept();
       for (let made = 0; made < 4; made += 1) await send.steps.attempt(id);
       send.clock.advance(86_400_000 + 61_000);
-      expect(ended(await send.steps.attempt(id)).next.kind).toBe('done');
+      expect(outcomeOf(await send.steps.attempt(id)).next.kind).toBe('done');
       expect(send.server.taken).toHaveLength(1);
       expect((await send.job(id)).reason).toMatch(
         /^the outcome is unknown: the retry limit passed/,
@@ -183,7 +183,7 @@ describe('SendDispatcher: unknown outcomes', () => {
   });
 
   it('sends again through the account when the mailing service of the unknown outcome was removed', async () => {
-    send.relay.there = true;
+    send.relay.exists = true;
     send.server.answers = [
       new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' }),
     ];
@@ -191,7 +191,7 @@ describe('SendDispatcher: unknown outcomes', () => {
     const id = await send.accept();
     await send.steps.attempt(id);
     await send.steps.attempt(id);
-    send.relay.there = false;
+    send.relay.exists = false;
     expect(await send.toTheEnd(id)).toEqual([0, 45, 165, 165]);
     expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
   });
@@ -210,7 +210,7 @@ describe('SendDispatcher: unknown outcomes', () => {
   });
 
   it('looks up at the mailing service that was given the message, whatever the status of the account', async () => {
-    send.relay.there = true;
+    send.relay.exists = true;
     send.server.answers = [
       new ProviderError('quota-exhausted', '550 5.4.5', { phase: 'envelope' }),
     ];
@@ -229,6 +229,6 @@ describe('SendDispatcher: unknown outcomes', () => {
   it('assumes an unknown outcome after an internal error if content may already have been sent', async () => {
     send.server.answers = [new TypeError('a bug')];
     const id = await send.accept();
-    expect(ended(await send.steps.attempt(id)).next).toMatchObject({ ambiguous: true });
+    expect(outcomeOf(await send.steps.attempt(id)).next).toMatchObject({ ambiguous: true });
   });
 });

@@ -40,7 +40,7 @@ describe('the circuit breaker of a rate gate', () => {
     );
 
   it('writes nothing while there are no failures', async () => {
-    await fixture.put(20, account);
+    await fixture.insertRows(20, account);
     const dispatcher = new ProbeDispatcher(8, async (job) => ({ ...done(job), gate: WELL }));
     // Each account has one row, so that pacing writes nothing either.
     await sql.query('update send_job set account_id = gen_random_uuid()');
@@ -50,7 +50,7 @@ describe('the circuit breaker of a rate gate', () => {
   });
 
   it('counts concurrent failures as one', async () => {
-    await fixture.put(8, account);
+    await fixture.insertRows(8, account);
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(8, async (job) => {
@@ -71,7 +71,7 @@ describe('the circuit breaker of a rate gate', () => {
     const dispatcher = new ProbeDispatcher(16, async (job) => failed(job, TROUBLE));
     const engine = await fixture.begin(dispatcher);
     for (let troubles = 1; troubles <= 5; troubles += 1) {
-      await fixture.put(1, account);
+      await fixture.insertRows(1, account);
       engine.wakeQueue('send');
       await until(
         'the failure to be counted',
@@ -83,7 +83,7 @@ describe('the circuit breaker of a rate gate', () => {
     expect(gate?.closedFor).toBeGreaterThan(25);
     expect(gate?.closedFor).toBeLessThanOrEqual(30);
 
-    const ids = await fixture.put(20, account);
+    const ids = await fixture.insertRows(20, account);
     engine.wakeQueue('send');
     await until('the rows to be deferred', async () =>
       (await fixture.rows())
@@ -111,7 +111,7 @@ describe('the circuit breaker of a rate gate', () => {
       [10, 900],
       [11, 900],
     ] as const) {
-      await fixture.put(1, account);
+      await fixture.insertRows(1, account);
       engine.wakeQueue('send');
       await until('the failure', async () => (await fixture.gate(account))?.failures === failures);
       const closedFor = (await fixture.gate(account))?.closedFor ?? 0;
@@ -123,8 +123,8 @@ describe('the circuit breaker of a rate gate', () => {
 
   it('admits one row at a time after the pause, until one succeeds', async () => {
     await close(-1, 5);
-    const [probe] = await fixture.put(1, account, -1000);
-    const others = await fixture.put(7, account);
+    const [probe] = await fixture.insertRows(1, account, -1000);
+    const others = await fixture.insertRows(7, account);
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(8, async (job) => {
@@ -148,7 +148,7 @@ describe('the circuit breaker of a rate gate', () => {
   });
 
   it('opens at once when the provider asks for a pause, even if another row succeeds during it', async () => {
-    const [asks, other] = await fixture.put(2, account);
+    const [asks, other] = await fixture.insertRows(2, account);
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(8, async (job) => {
@@ -178,7 +178,7 @@ describe('the circuit breaker of a rate gate', () => {
     'stores the reason that a server gave, without bytes that the database refuses ($kind)',
     async (signal) => {
       await sql.query('insert into account_gate (account_id, failures) values ($1, 4)', [account]);
-      const [id] = await fixture.put(1, account);
+      const [id] = await fixture.insertRows(1, account);
       const dispatcher = new ProbeDispatcher(8, async (job) => failed(job, signal));
       await fixture.begin(dispatcher);
       await until('the result to be stored', async () => dispatcher.recorded.length > 0);
@@ -193,7 +193,7 @@ describe('the circuit breaker of a rate gate', () => {
 
   it('admits a row at its deadline, and does not extend its pause when that attempt fails', async () => {
     await close(600, 5);
-    const [hasTime, hasNone, isNear] = await fixture.put(3, account);
+    const [hasTime, hasNone, isNear] = await fixture.insertRows(3, account);
     await sql.query(
       `update send_job set retry_limit_at = case when id = $1 then now() else now() + interval '2 s' end where id = any($2)`,
       [hasNone, [hasNone, isNear]],
@@ -213,7 +213,7 @@ describe('the circuit breaker of a rate gate', () => {
 
   it('reports each row that will be more than a minute late once, with the reason', async () => {
     await close(120);
-    const [late] = await fixture.put(1, account);
+    const [late] = await fixture.insertRows(1, account);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     const engine = await fixture.begin(dispatcher);
     await until('the late row', async () => dispatcher.late.length > 0);
@@ -221,7 +221,7 @@ describe('the circuit breaker of a rate gate', () => {
     // The row is deferred once more, and not reported again.
     await sql.query('update send_job set run_at = now()');
     await sql.query(`update account_gate set closed_until = now() + interval '10 s'`);
-    const [soon] = await fixture.put(1, account);
+    const [soon] = await fixture.insertRows(1, account);
     engine.wakeQueue('send');
     await until('both rows to be deferred', async () =>
       (await fixture.rows()).every(({ run_at }) => +run_at > Date.now() + 5_000),
@@ -234,7 +234,7 @@ describe('the circuit breaker of a rate gate', () => {
       `insert into account_gate (account_id, slot_ms, max_in_flight) values ($1, 30000, 1)`,
       [account],
     );
-    const ids = await fixture.put(5, account);
+    const ids = await fixture.insertRows(5, account);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     await fixture.begin(dispatcher);
     await until('the late rows', async () => dispatcher.late.length === 3);
@@ -244,7 +244,7 @@ describe('the circuit breaker of a rate gate', () => {
   });
 
   it("lets rows without a free slot return at the account's rate, and not later", async () => {
-    const ids = await fixture.put(12, account);
+    const ids = await fixture.insertRows(12, account);
     const end = Promise.withResolvers<void>();
     const dispatcher = new ProbeDispatcher(50, async (job) => {
       await end.promise;
@@ -264,7 +264,7 @@ describe('the circuit breaker of a rate gate', () => {
   });
 
   it('frees the slots of finished rows before their results are stored', async () => {
-    const first = await fixture.put(8, account);
+    const first = await fixture.insertRows(8, account);
     const written = Promise.withResolvers<void>();
     const dispatcher = new ProbeDispatcher(50, async (job) => done(job));
     const record = dispatcher.record.bind(dispatcher);
@@ -274,7 +274,7 @@ describe('the circuit breaker of a rate gate', () => {
     };
     const engine = await fixture.begin(dispatcher);
     await until('eight rows to have begun', async () => dispatcher.begun.length === 8);
-    const second = await fixture.put(8, account);
+    const second = await fixture.insertRows(8, account);
     engine.wakeQueue('send');
     await until('the other rows to have begun', async () => dispatcher.begun.length === 16);
     expect(dispatcher.recorded).toEqual([]);
@@ -289,7 +289,7 @@ describe('the circuit breaker of a rate gate', () => {
       `insert into account_gate (account_id, failures, closed_until) values ($1, 5, now() - interval '1 s')`,
       [account],
     );
-    const [tried, next] = await fixture.put(2, account);
+    const [tried, next] = await fixture.insertRows(2, account);
     await sql.query('update send_job set state = 1, fence = 1 where id = $1', [tried]);
     const taken = await sql.query<{ id: string | null }>(claim, [8, 1, '-infinity', 8, 8, [tried]]);
     expect(taken).toMatchObject([{ id: null, summary: { seen: 1, parked: 1 } }]);
@@ -301,7 +301,7 @@ describe('the circuit breaker of a rate gate', () => {
   });
 
   it('reads more rows when the first ones belong to an account without free slots', async () => {
-    await Promise.all(Array.from({ length: 20 }, () => fixture.put(1)));
+    await Promise.all(Array.from({ length: 20 }, () => fixture.insertRows(1)));
     const asked = jest.spyOn(SqlPool.prototype, 'query');
     const windows = () =>
       asked.mock.calls.flatMap(([text, values]) =>
@@ -319,8 +319,8 @@ describe('the circuit breaker of a rate gate', () => {
     expect(windows().length).toBeGreaterThan(0);
     for (const [free, window] of windows()) expect(window).toBe(free);
     asked.mockClear();
-    await fixture.put(60, account);
-    const [other] = await fixture.put(1);
+    await fixture.insertRows(60, account);
+    const [other] = await fixture.insertRows(1);
     engine.wakeQueue('send');
     await until('the row behind them', async () => dispatcher.recorded.includes(other ?? ''));
     expect(windows().some(([free, window]) => window > free)).toBe(true);
