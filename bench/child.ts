@@ -46,7 +46,7 @@ const PROGRAM_FLAGS = ['--max-semi-space-size=32'];
 export class BenchProcess {
   readonly #name: string;
   readonly #child: ChildProcess;
-  readonly #gone: Promise<void>;
+  readonly #exited: Promise<void>;
   readonly #waiting = new Map<number, (answer: Answer) => void>();
   readonly #ready: Promise<unknown>;
   #lastWords = '';
@@ -79,7 +79,7 @@ export class BenchProcess {
       this.#lastWords = (this.#lastWords + chunk.toString()).slice(-KEPT_OUTPUT);
     });
     this.#child.on('message', (answer: Answer) => this.#waiting.get(answer.number)?.(answer));
-    this.#gone = new Promise((resolve) => {
+    this.#exited = new Promise((resolve) => {
       this.#child.once('close', (code, signal) => {
         const error = `${this.#name} ended (${signal ?? code}): ${this.#lastWords.trim()}`;
         for (const [number, answer] of this.#waiting) answer({ number, error });
@@ -116,14 +116,14 @@ export class BenchProcess {
     if (this.#child.exitCode === null && this.#child.signalCode === null)
       this.#child.kill('SIGTERM');
     const limit = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT_MS);
-    await this.#gone;
+    await this.#exited;
     clearTimeout(limit);
   }
 
   /** Kills the process. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
-    await this.#gone;
+    await this.#exited;
   }
 
   #wait<T>(number: number, what: string, limitMs: number): Promise<T> {

@@ -50,7 +50,7 @@ async function main(): Promise<number> {
     await perform({ report, server, receiver, api: new ApiClient(server, report) });
     report.step('Carillon stops');
     const code = await server.stop();
-    report.verify('in order', code === 0, code);
+    report.verify('with exit code 0', code === 0, code);
     const seconds = Math.round((performance.now() - began) / 1000);
     process.stdout.write(
       `\nAll ${report.verified} checks of ${report.steps} steps are true, in ${seconds} s.\n\n` +

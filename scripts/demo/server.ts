@@ -104,11 +104,11 @@ export class DemoServer {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null)
       return child?.exitCode ?? null;
-    const gone = new Promise<number | null>((resolve) =>
+    const exited = new Promise<number | null>((resolve) =>
       child.once('exit', (code) => resolve(code)),
     );
     child.kill('SIGTERM');
-    return gone;
+    return exited;
   }
 
   /** The last output of the server, for error messages. */

@@ -1,7 +1,7 @@
 import { basic, bearer, field, items, only, text } from './api-client.ts';
 import type { Cast, DemoAccount, DemoApplication, DemoContext } from './context.ts';
 
-const nobody = { name: 'nobody yet' };
+const anonymous = { name: 'an anonymous caller' };
 
 async function startServer({ report, server, api }: DemoContext): Promise<void> {
   report.step('Carillon starts with its own PostgreSQL');
@@ -9,7 +9,7 @@ async function startServer({ report, server, api }: DemoContext): Promise<void> 
   await server.start();
   report.note(`${server.url}, data in ${server.dataDir} (removed at the end)`);
   report.note(`process ${server.pid}: kill -9 it at any time; it starts again and continues`);
-  const { status, body } = await api.call(nobody, 'GET', '/health/ready', {
+  const { status, body } = await api.call(anonymous, 'GET', '/health/ready', {
     show: (all) => ({
       status: field(all, 'status'),
       checks: items(field(all, 'checks')).map((check) => field(check, 'name')),
@@ -93,7 +93,7 @@ async function connectAccount(
 ): Promise<DemoAccount> {
   const { report, api } = context;
   const { clientId, clientSecret } = application;
-  const authorized = await api.call(nobody, 'POST', '/connect/authorize', {
+  const authorized = await api.call(anonymous, 'POST', '/connect/authorize', {
     body: {
       client_id: clientId,
       name,
@@ -106,7 +106,7 @@ async function connectAccount(
       return all;
     },
   });
-  const connected = await api.call(nobody, 'POST', '/connect/token', {
+  const connected = await api.call(anonymous, 'POST', '/connect/token', {
     body: { client_id: clientId, client_secret: clientSecret, code: text(authorized.body, 'code') },
     show: (all) => {
       report.hide(text(all, 'access_token'));

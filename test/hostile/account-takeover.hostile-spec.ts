@@ -341,10 +341,10 @@ describe("an attempt to take over another user's account", () => {
         .get(`/delta?cursor=${start.cursor}`)
         .set(bearer(again))
         .expect(200);
-      const gone = (deltas.deltas as { object: string; event: string }[]).filter(
+      const deleted = (deltas.deltas as { object: string; event: string }[]).filter(
         ({ event }) => event === 'delete',
       );
-      expect(gone.map(({ object }) => object)).toEqual(
+      expect(deleted.map(({ object }) => object)).toEqual(
         expect.arrayContaining(['message', 'thread', 'folder']),
       );
       const { body: job } = await request(server.url)

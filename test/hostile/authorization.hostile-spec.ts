@@ -120,7 +120,7 @@ describe('the authorization matrix', () => {
 
   it('refuses every caller without valid credentials on every protected route, and stores nothing', async () => {
     const { clientId, clientSecret } = world.own.application;
-    const nobody: Record<string, [Headers, number]> = {
+    const invalidCredentials: Record<string, [Headers, number]> = {
       'no credential': [{}, 401],
       'a wrong token': [{ authorization: `Bearer ${'x'.repeat(50)}` }, 401],
       'a bearer of two words': [{ authorization: `Bearer a b` }, 401],
@@ -129,13 +129,13 @@ describe('the authorization matrix', () => {
       'another scheme': [{ authorization: `Digest ${world.own.account.token}` }, 401],
     };
     await unchanged(async () => {
-      expect(await wrongCells(guarded(), nobody)).toEqual([]);
-      const tokens: typeof nobody = {
+      expect(await wrongCells(guarded(), invalidCredentials)).toEqual([]);
+      const tokens: typeof invalidCredentials = {
         'a client id and secret': [world.own.application.basic, 401],
         'a client secret': [world.own.application.secretBasic, 401],
       };
       expect(await wrongCells(ofAccounts(), tokens)).toEqual([]);
-      const others: typeof nobody = {
+      const others: typeof invalidCredentials = {
         'an access token': [world.own.account.bearer, 401],
         'an access token as user name': [basic(`${world.own.account.token}:`), 401],
         'a secret of another application': [world.stranger.application.secretBasic, 401],

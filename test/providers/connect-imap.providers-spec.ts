@@ -423,9 +423,9 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       async (name) => {
         const id = await connect();
         const before = await stored(id);
-        let heard = '';
+        let received = '';
         const port = await strange((socket) =>
-          socket.on('data', (chunk) => (heard += chunk.toString())),
+          socket.on('data', (chunk) => (received += chunk.toString())),
         );
         const refused = await patch(id, {
           [name]: '127.0.0.1',
@@ -433,7 +433,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
           [name.replace('host', 'security')]: 'none',
         });
         expect(refused.status).toBe(400);
-        expect(heard).toBe('');
+        expect(received).toBe('');
         expect(await stored(id)).toEqual(before);
       },
     );

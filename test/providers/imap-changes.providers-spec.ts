@@ -526,14 +526,14 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       expect([section, await codeOf(read(section))]).toEqual([section, 'not-found']);
     }
     const [path, validity] = id.split(';');
-    for (const gone of [
+    for (const deleted of [
       `${path};${validity};99`,
       `${path};1;1`,
       `Nowhere;${validity};1`,
       'nonsense',
     ]) {
-      expect([gone, await codeOf(one.changes.fetchRaw(one.account, gone))]).toEqual([
-        gone,
+      expect([deleted, await codeOf(one.changes.fetchRaw(one.account, deleted))]).toEqual([
+        deleted,
         'not-found',
       ]);
     }
