@@ -198,7 +198,7 @@ async function knowledgeOf(
   const own = [...new Set(added.flatMap(({ messageIdHeader }) => messageIdHeader ?? []))];
   const nameless = added.some(({ messageIdHeader }) => messageIdHeader === null);
   const comparable = nameless && (hasVanished || changes.removed.length > 0);
-  const strays = await lockUnplaced(sql, accountId, changes.removed, own, comparable);
+  const unplaced = await lockUnplaced(sql, accountId, changes.removed, own, comparable);
   const related = [...new Set(added.flatMap(headersOf))];
   const questions = added.flatMap((message) => {
     const key = subjectToFind(message);
@@ -210,8 +210,8 @@ async function knowledgeOf(
       ? []
       : [{ providerId, key, date, participants }];
   });
-  const writes = known.size + strays.length > 0 ? await openWrites(sql, accountId) : new Map();
-  const ids = [...known.values(), ...strays].map(({ id }) => id);
+  const writes = known.size + unplaced.length > 0 ? await openWrites(sql, accountId) : new Map();
+  const ids = [...known.values(), ...unplaced].map(({ id }) => id);
   const ended = await objectsOfEndedJobs(
     sql,
     accountId,
@@ -232,7 +232,7 @@ async function knowledgeOf(
   const drafts = await versionsOfDrafts(sql, accountId, unknownDrafts, requestedAt);
   return {
     known,
-    unplaced: strays,
+    unplaced,
     writes,
     draftVersions: drafts.draftVersions,
     outdated: ended.length > 0 || drafts.outdated,

@@ -8,12 +8,12 @@ import type { Step } from './sign-in-visits.ts';
  * to a form may redirect elsewhere. Browsers apply `form-action` to such redirects, so these pages
  * allow other targets; they contain no secrets.
  */
-function policyOf({ pictures, mayLeaveSite: leaves }: Page): string {
+function policyOf({ pictures, mayLeaveSite }: Page): string {
   return [
     "default-src 'none'",
     "style-src 'self'",
     `img-src ${["'self'", ...pictures].join(' ')}`,
-    `form-action ${leaves ? "'self' https: http:" : "'self'"}`,
+    `form-action ${mayLeaveSite ? "'self' https: http:" : "'self'"}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join('; ');

@@ -57,12 +57,12 @@ export class SignInCredentials {
     body: Readonly<Record<string, unknown>>,
     client: string,
   ): Promise<Step> {
-    const { request, requestingApplication: asking, key, browser } = visit;
+    const { request, requestingApplication, key, browser } = visit;
     const offer = visit.offers.find(({ id, oauth }) => id === body['provider'] && !oauth);
     if (!offer) return { redirect: stepPath('', key.link) };
     const typed = typedIn(body);
     const again = (form: CredentialsForm, status?: number): Step => ({
-      page: credentialsPage(asking, key, form, status),
+      page: credentialsPage(requestingApplication, key, form, status),
     });
     const flaws = flawsOf(typed, offer.provider, await this.#expectedEmail(visit));
     if (Object.keys(flaws).length > 0) return again(sameCredentials(visit, offer, typed, flaws));

@@ -69,25 +69,27 @@ export class SignIn {
    * @param again whether the user wants to use another account
    */
   async view(visit: Visit, chosen: string | undefined, again: boolean): Promise<Step> {
-    const { request, requestingApplication: asking, key, offers, browser } = visit;
+    const { request, requestingApplication, key, offers, browser } = visit;
     const named = offers.find(({ id }) => id === chosen);
     // Choosing a provider starts a new sign-in there, even after an earlier sign-in.
     const verified = again || named ? undefined : this.requests.authenticatedIn(request, browser);
     if (verified) {
       const scopes = await this.#asked(visit, verified);
-      return { page: consentPage(asking, key, verified, scopes) };
+      return { page: consentPage(requestingApplication, key, verified, scopes) };
     }
     const [only] = offers;
     const offer = named ?? (offers.length === 1 ? only : undefined);
-    if (!offer) return { page: choosePage(asking, key, offers.map(offered)) };
-    if (offer.oauth) return { page: oauthPage(asking, key, offered(offer), {}) };
+    if (!offer) return { page: choosePage(requestingApplication, key, offers.map(offered)) };
+    if (offer.oauth) return { page: oauthPage(requestingApplication, key, offered(offer), {}) };
     const given = this.requests.settingsOf(request);
-    return { page: credentialsPage(asking, key, firstCredentials(visit, offer, given)) };
+    return {
+      page: credentialsPage(requestingApplication, key, firstCredentials(visit, offer, given)),
+    };
   }
 
   /** Asks the user to confirm leaving. */
-  confirmCancel({ requestingApplication: asking, key }: Visit): Step {
-    return { page: cancelPage(asking, key) };
+  confirmCancel({ requestingApplication, key }: Visit): Step {
+    return { page: cancelPage(requestingApplication, key) };
   }
 
   /**

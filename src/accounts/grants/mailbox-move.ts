@@ -45,10 +45,10 @@ export async function emptyForMailbox(
   moves.push(...(await listeners.endWork(sql, accountId, 'moved')));
   for (let from = 0; from < moves.length; from += JOB_BATCH)
     await transitionJobs(sql, moves.slice(from, from + JOB_BATCH), at);
-  for (const { visibleObjects: shown = [] } of listeners.all())
-    for (const text of shown) await recordDeleted(sql, account, text);
-  for (const { mirrorDeletions: mirrored = [] } of listeners.all())
-    for (const text of mirrored) await sql.query(text, [accountId]);
+  for (const { visibleObjects = [] } of listeners.all())
+    for (const text of visibleObjects) await recordDeleted(sql, account, text);
+  for (const { mirrorDeletions = [] } of listeners.all())
+    for (const text of mirrorDeletions) await sql.query(text, [accountId]);
   await moveGrants(sql, [{ accountId, syncState: 'downloading', reason: null }], at);
   await resetBreaker(sql, accountId);
   wakeAfterCommit(sql, 'sync');

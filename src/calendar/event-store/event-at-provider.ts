@@ -54,7 +54,7 @@ const FIND_AT_PROVIDER = `
     s.when_value ->> 'object' in ('date', 'datespan') as "seriesAllDay",
     ${openWritesUntil('s.id')} as "seriesBusyUntil",
     (select coalesce(array_agg(i.provider_id order by i.id), '{}') from event i
-     where i.master_event_id = e.id and i.released and i.provider_id is not null) as over
+     where i.master_event_id = e.id and i.released and i.provider_id is not null) as "releasedProviderIds"
   from event e join calendar c on c.id = e.calendar_id
     left join event s on s.id = e.master_event_id and s.account_id = e.account_id
   where e.id = $1 and e.account_id = $2`;
@@ -88,12 +88,13 @@ const STORE_OVER = `
   update event set provider_id = null, provider_version = version
   where master_event_id = $1 and account_id = $2 and released and provider_id = any($3::text[])`;
 
-/** Stores that the provider no longer has the released instances in `over`. */
+/** Stores that the provider no longer has the released instances in `releasedProviderIds`. */
 export async function clearReleasedIds(
   sql: Sql,
-  { id, accountId, releasedProviderIds: over }: EventAtProvider,
+  { id, accountId, releasedProviderIds }: EventAtProvider,
 ): Promise<void> {
-  if (over.length > 0) await sql.query(STORE_OVER, [id, accountId, over]);
+  if (releasedProviderIds.length > 0)
+    await sql.query(STORE_OVER, [id, accountId, releasedProviderIds]);
 }
 
 const STORE_SEEN = `

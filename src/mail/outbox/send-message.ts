@@ -263,13 +263,13 @@ export class MessageSender {
     const { rest, ...recipients } = afterReceipt(attempt.message, envelope.recipients, receipt);
     const detail = receiptText(receipt);
     if (rest.length > 0) {
-      const taken = receipt.accepted.length > 0;
+      const acceptedBySome = receipt.accepted.length > 0;
       return this.#failed(attempt, {
         code: 'temporary',
         phase: 'confirmation',
         detail,
         recipients,
-        acceptedBySome: taken,
+        acceptedBySome,
       });
     }
     const first = attempt.message.accepted.length === 0 && recipients.refused.length === 0;

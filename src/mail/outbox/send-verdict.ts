@@ -186,17 +186,17 @@ export function concluded(
   };
 }
 
-function outcomeOf({ acceptedBySome: taken, code }: AttemptEnd): AttemptRecord['outcome'] {
-  if (taken) return 'sent';
+function outcomeOf({ acceptedBySome, code }: AttemptEnd): AttemptRecord['outcome'] {
+  if (acceptedBySome) return 'sent';
   return code === 'outcome-unknown' ? 'unknown' : 'not-sent';
 }
 
 /** The route is reported as soon as one recipient has accepted the message. */
 function acceptedRoute(
   { route }: Attempt,
-  { acceptedBySome: taken }: AttemptEnd,
+  { acceptedBySome }: AttemptEnd,
 ): { route?: Attempt['route'] } {
-  return taken ? { route } : {};
+  return acceptedBySome ? { route } : {};
 }
 
 function nextOf(decision: Decision, now: Date): Date | null {
@@ -214,8 +214,8 @@ function progressOf({ job, route, failures }: Attempt, { code }: AttemptEnd, dec
   return { route, failures, lookUps, resendAttempt };
 }
 
-function putOffOf({ job }: Attempt, { code, deferred: putOff }: AttemptEnd, { kind }: Decision) {
-  const emails = putOff ?? deferredBefore(job);
+function putOffOf({ job }: Attempt, { code, deferred }: AttemptEnd, { kind }: Decision) {
+  const emails = deferred ?? deferredBefore(job);
   if (code !== 'outcome-unknown' || kind !== 'retry' || emails.length === 0) return null;
   return { attempt: job.attempt, emails };
 }

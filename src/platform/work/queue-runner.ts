@@ -259,20 +259,16 @@ export class QueueRunner {
   #free(): number {
     const unwritten = Math.min(this.#ended, MOST_UNWRITTEN);
     const slots = this.dispatcher.slots - (this.#runs.size - unwritten);
-    const { mostBeforeHandOff: mostUnbegun } = this.dispatcher;
-    if (mostUnbegun === undefined) return slots;
+    const { mostBeforeHandOff } = this.dispatcher;
+    if (mostBeforeHandOff === undefined) return slots;
     const unbegun = [...this.#runs].filter(({ handedOff }) => !handedOff).length;
-    return Math.min(slots, mostUnbegun - unbegun);
+    return Math.min(slots, mostBeforeHandOff - unbegun);
   }
 
   /** Whether the last claim is too recent. If so, a timer for the next one is set. */
   #tooSoon(free: number): boolean {
-    const {
-      slots,
-      mostBeforeHandOff: mostUnbegun = slots,
-      claimEveryMs = CLAIM_EVERY_MS,
-    } = this.dispatcher;
-    const few = free < Math.min(slots / 2, mostUnbegun / 2, MOST_PER_CLAIM);
+    const { slots, mostBeforeHandOff = slots, claimEveryMs = CLAIM_EVERY_MS } = this.dispatcher;
+    const few = free < Math.min(slots / 2, mostBeforeHandOff / 2, MOST_PER_CLAIM);
     const leftMs =
       this.#claimedAt + Math.max(claimEveryMs, few ? REFILL_EVERY_MS : 0) - monotonicMs();
     if (leftMs <= 0) return false;

@@ -28,7 +28,7 @@ export interface Content {
   status?: number;
   title: string;
   asking?: RequestingApplication;
-  leaves?: boolean;
+  mayLeaveSite?: boolean;
   body: Html;
 }
 
@@ -62,7 +62,7 @@ export function mark({ name, iconUrl }: RequestingApplication): Html {
 }
 
 /** Renders a page with the common frame. */
-export function layout({ status = 200, title, asking, leaves = false, body }: Content): Page {
+export function layout({ status = 200, title, asking, mayLeaveSite = false, body }: Content): Page {
   const page = html`<!doctype html>
     <html lang="en">
       <head>
@@ -83,6 +83,6 @@ export function layout({ status = 200, title, asking, leaves = false, body }: Co
     status,
     html: page.text,
     pictures: asking?.iconUrl ? [new URL(asking.iconUrl).origin] : [],
-    mayLeaveSite: leaves,
+    mayLeaveSite,
   };
 }

@@ -54,7 +54,7 @@ export function choosePage(
   return layout({
     title,
     asking,
-    leaves: true,
+    mayLeaveSite: true,
     body: html`${head(asking, heading(asking.name), lead)}
     ${
       providers.length === 0
@@ -78,7 +78,7 @@ export function oauthPage(
   return layout({
     title,
     asking,
-    leaves: true,
+    mayLeaveSite: true,
     status: Object.keys(errors).length > 0 ? 422 : 200,
     body: html`${head(asking, heading(provider.title), lead(asking.name, provider.title))}
     ${summary(errors)}
@@ -246,7 +246,7 @@ export function consentPage(
   return layout({
     title,
     asking,
-    leaves: true,
+    mayLeaveSite: true,
     body: html`${head(asking, heading(asking.name), lead)}
       <p class="account">
         <span class="account-mark" aria-hidden="true">@</span><strong>${account.email}</strong>
@@ -271,7 +271,7 @@ export function cancelPage(asking: RequestingApplication, key: FormKey): Page {
   return layout({
     title,
     asking,
-    leaves: true,
+    mayLeaveSite: true,
     body: html`${head(asking, heading, lead(asking.name))}
       ${form('cancel', key, html`<button class="button" type="submit">${confirm(asking.name)}</button>`)}
       <p class="aside"><a href="${stepPath('', key.link)}">${back}</a></p>`,
