@@ -444,7 +444,7 @@ describe('hosted sign-in', () => {
         () => browser.post(consent.action.replace('consent', 'cancel'), consent.fields),
       ]) {
         expect((await again()).status).toBe(410);
-        expect(browser.page.text).toContain('already been used');
+        expect(browser.page.text).toContain('already used');
       }
       expect(await grants()).toHaveLength(1);
     });
