@@ -142,7 +142,7 @@ describe('planBatch', () => {
       { ...NOTHING, known: new Map([['1', known('1')]]) },
       FOLDERS,
     );
-    expect(plan).toEqual({ added: [], changed: [], merged: [], named: [], said: [] });
+    expect(plan).toEqual({ added: [], changed: [], merged: [], named: [], reported: [] });
   });
 
   it.each<[Partial<RemoteMessage>, boolean, boolean]>([
@@ -236,7 +236,7 @@ describe('planBatch', () => {
       changed: [
         { remote: { unread: true, starred: true, folderIds: ['inbox'] }, foldersChanged: false },
       ],
-      said: [{ id: 'id-1', remote: said }],
+      reported: [{ id: 'id-1', remote: said }],
     });
     expect(of({ unread: true, starred: true, folders: true }).changed).toEqual([]);
   });

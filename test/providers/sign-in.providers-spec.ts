@@ -188,7 +188,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     await page.getByRole('button', { name: 'Do not allow' }).click();
     await returned();
     expect((await page.goto(link))?.status()).toBe(410);
-    await page.getByRole('heading', { name: 'already been used' }).waitFor();
+    await page.getByRole('heading', { name: 'already used' }).waitFor();
     await picture('used');
     const late = await linkFor();
     await rowsOf(

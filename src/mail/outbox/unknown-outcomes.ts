@@ -115,7 +115,7 @@ export class UnknownOutcomes {
       phase: end.phase,
       detail: `${FOUND}; deferred: ${putOff.join(', ')}`,
       recipients: { accepted, refused: message.refused },
-      taken: true,
+      acceptedBySome: true,
     };
     return concluded(attempt, now, rest, decision);
   }
