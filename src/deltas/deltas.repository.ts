@@ -8,8 +8,8 @@ import { lowestWriter } from '../platform/changes/writer-keys.ts';
 /** State of the change log of an account. */
 export interface LogState {
   /**
-   * Number of the last readable change: no open transaction will add one at or before it. 0 if
-   * there is none.
+   * Number of the last readable change: no open transaction will add a change with this number or a
+   * lower one. 0 if there is none.
    */
   end: number;
   /**
@@ -28,8 +28,9 @@ export interface LogPage {
   end: Position | null;
 }
 
-// The statement's snapshot is older than its view of the writers. So a writer that it does not see
-// draws numbers above `newest`.
+// The snapshot of this statement is older than its list of writers. A writer that the list misses
+// has either committed, and then the next statement sees its changes, or it will draw numbers above
+// `newest`.
 const STATE = `
   select
     (select max(c.seq) from change c where c.account_id = $1) as newest,

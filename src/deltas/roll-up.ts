@@ -12,8 +12,9 @@ export interface LoggedChange {
 /** All changes of one object within a page, as one change. */
 export interface RolledChange extends Pick<LoggedChange, 'object' | 'objectId' | 'event'> {
   /**
-   * The change up to which everything is read by a client that has this change and all before it;
-   * `null` if no change of the page is.
+   * A client that has this change and all before it has read every logged change up to and
+   * including this one, and may continue after it. `null` if the client must continue at the
+   * beginning of the page.
    */
   readTo: LoggedChange | null;
 }
@@ -35,7 +36,8 @@ export function rollUp(page: readonly LoggedChange[]): RolledChange[] {
   }
   const inOrder = [...histories.values()].toSorted((a, b) => (a.at(-1) ?? 0) - (b.at(-1) ?? 0));
   const rolled: RolledChange[] = [];
-  // From the end: every change before the first change of all later objects has been read.
+  // The loop goes from the last object to the first. `unread` is the position of the first logged
+  // change of any later object.
   let unread = page.length;
   for (const history of inOrder.toReversed()) {
     const lastIndex = history.at(-1) ?? 0;

@@ -53,8 +53,8 @@ export interface StoredBatch {
   hasVanished: boolean;
   /**
    * True if one of our own provider writes ended after the batch was requested. The batch may show
-   * those messages as they were before the write, so their changes were left out. The cursor stays
-   * where it was: run another sync pass.
+   * the objects of these writes as they were before, so their changes were left out. The cursor was
+   * set back to the start of the batch: run another sync pass, which reads the batch again.
    */
   outdated: boolean;
 }
@@ -63,15 +63,19 @@ export interface StoredBatch {
 const ALL_WRITTEN = { unread: true, starred: true, folders: true };
 
 /**
- * Normally a provider reports both halves of a move in one batch, so vanished messages are removed
- * at once. While more batches follow, they are kept in two cases: 50 or more messages vanish in one
- * batch (for example because a folder was recreated), or the recent changes are not complete yet.
- * Messages with an open provider write are always kept for a while.
+ * A message that disappears from its folder is normally deleted here at once, because a provider
+ * reports both halves of a move in one batch. In these cases it is marked as vanished instead, and
+ * keeps its id if it reappears:
+ * - It has an open provider write, or one that has just ended.
+ * - More batches follow, and the recent changes are not complete yet.
+ * - More batches follow, and at least this many messages disappear in one batch, for example
+ *   because a folder was recreated.
  */
 const MANY_GONE = 50;
 /**
- * How long to wait for a vanished message to reappear. The longer limit applies while the message
- * is being changed through the API.
+ * When a vanished message is deleted. While more batches follow it is kept for `WAIT_MS`; the last
+ * batch deletes it. A message with an open provider write is kept until the write ends, but for
+ * `LONGEST_WAIT_MS` at most.
  */
 const WAIT_MS = 5 * 60_000;
 const LONGEST_WAIT_MS = 60 * 60_000;
@@ -128,7 +132,7 @@ export class BatchStore {
 
   /**
    * Removes our tracking pixel and links from messages we sent. Otherwise a user who opens the sent
-   * copy would count as a reader.
+   * copy would be counted as a reader.
    */
   #withoutMarks({ added }: MirrorPlan, { sent }: Knowledge): void {
     for (const message of added) {
@@ -220,8 +224,8 @@ async function knowledgeOf(
     ids,
   );
   const stays = new Set([...known.values()].map(({ id }) => id));
-  // The message is missing at its old position, so another client has moved it since. Take the new
-  // folders.
+  // A message that `known` does not contain is missing under its old provider id: another client
+  // has moved it since. It gets the provider's folders, unless one of our own moves is still open.
   for (const id of ended)
     writes.set(id, { ...ALL_WRITTEN, folders: stays.has(id) || writes.get(id)?.folders === true });
   const unknownDrafts = incoming.flatMap(({ remote: { providerId, folderIds }, parsed }) =>

@@ -131,8 +131,8 @@ export class CalendarSync {
       try {
         await this.events.run(account, port, calendar, claim);
       } catch (error) {
-        // The next listing notices a deleted calendar. Trouble with one calendar does not keep the
-        // others from being read.
+        // An error of one calendar does not stop the others, unless it concerns the whole account.
+        // A deleted calendar is noticed by the next listing.
         if (!(error instanceof ProviderError)) throw error;
         if (error.code !== 'not-found') failure ??= error;
         if (error.code === 'auth-invalid' || error.code === 'rate-limited') break;

@@ -64,9 +64,8 @@ export class ContactSync {
   /**
    * Runs one sync pass over the address book. Called in every sync pass of the account; does
    * nothing if the previous contact pass is too recent. The changes of the first complete read are
-   * history: they go into the change log, but send no webhooks. A contact with a provider write of
-   * ours under way is skipped. The cursor then stays, so that the next sync pass reads the contact
-   * again.
+   * history: they go into the change log, but send no webhooks. A contact with an open provider
+   * write is skipped. The cursor then stays, so that the next sync pass reads the contact again.
    * @param goOn called between pages; `false` stops the pass early
    * @throws {ProviderError}
    * @throws {ClaimLostError}

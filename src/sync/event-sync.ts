@@ -70,8 +70,8 @@ export class EventSync {
 
   /**
    * Runs one sync pass over a calendar. The changes of the first complete read are history: they go
-   * into the change log, but send no webhooks. An event with a provider write of ours under way is
-   * skipped. The cursor then stays, so that the next sync pass reads the event again.
+   * into the change log, but send no webhooks. An event with an open provider write is skipped. The
+   * cursor then stays, so that the next sync pass reads the event again.
    * @throws {ProviderError} `not-found` if the provider has deleted the calendar
    * @throws {ClaimLostError}
    */
@@ -160,8 +160,8 @@ export class EventSync {
         alive.filter((row) => !busy(row)),
       )),
     ];
-    // A deleted exception leaves its date to the recurrence rule again, unless an event of its
-    // series still has a provider write under way.
+    // The provider no longer lists a changed instance: its series applies to that date again. This
+    // waits while an event of the series has an open provider write.
     const pending = new Set(rows.filter(busy).map(groupOf));
     const over = gone.filter((row) => !pending.has(groupOf(row)));
     await mirror.releaseInstances(sql, idsOf(over));
@@ -169,8 +169,8 @@ export class EventSync {
     const logged = new Set(log.map(({ objectId }) => objectId));
     for (const id of tied) {
       if (logged.has(id)) continue;
-      // The event itself has not changed, only its link to the series: log the change, but send no
-      // webhook.
+      // The event itself has not changed, only the series that it belongs to: log the change, but
+      // send no webhook.
       log.push(
         eventChange({ ...account, at: batch.at }, { id, calendarId: calendar.id }, 'updated', null),
       );
@@ -262,7 +262,7 @@ export class EventSync {
     try {
       return port.asStored?.(account, content) ?? content;
     } catch (error) {
-      // The provider cannot store our content at all, so compare with the content as it is: every
+      // The provider cannot store our content at all, so the content is compared as it is: every
       // field differs.
       this.#log.debug(error);
       return content;

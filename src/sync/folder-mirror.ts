@@ -33,8 +33,8 @@ export interface StandardFolders {
 export interface FollowedFolders {
   standard: StandardFolders;
   /**
-   * True if messages were set aside because their folder or position was lost. They reappear
-   * elsewhere or count as deleted later.
+   * True if messages were marked as vanished, because their folder was deleted or another message
+   * already has their new provider id.
    */
   setAside: boolean;
   /**
@@ -95,8 +95,8 @@ export class FolderMirror {
 }
 
 /**
- * @returns true if messages were set aside because another message already has their new provider
- *   id
+ * @returns true if messages were marked as vanished, because another message already has their
+ *   new provider id
  */
 async function rename(
   sql: Sql,

@@ -46,7 +46,7 @@ export function planFolders(
     const id = known?.id ?? newId();
     kept.add(id);
     if (!known) plan.createdIds.add(id);
-    // While a rename is under way, show the name that the client requested.
+    // While the folder has an open provider write, show the name that the client requested.
     const displayName = known && underWay.has(id) ? known.displayName : folder.displayName;
     const { providerId, name } = folder;
     const same =

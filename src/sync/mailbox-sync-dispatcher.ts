@@ -64,9 +64,9 @@ const TIME_SLICE_MS = 20_000;
 const DAY_MS = 86_400_000;
 
 /**
- * The queue `sync`, with one permanent row per account. A run first reads the current mailbox and
- * then its history. Afterwards the row waits for the next poll, for a change that the provider
- * reports (`SyncWaker`, `MailboxWatches`), or for the end of a backoff.
+ * Dispatcher of the queue `sync`, which has one permanent row per account. A run first reads the
+ * recent changes and then the history. Afterwards the row waits for the next poll, for a change
+ * that the provider reports (`SyncWaker`, `MailboxWatches`), or for the end of a backoff.
  */
 @Injectable()
 export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult> {

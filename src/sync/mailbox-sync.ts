@@ -29,7 +29,10 @@ export interface RunControl {
   since: Date | null;
   /** Called between batches; `false` stops the run early. */
   goOn(): boolean;
-  /** Called after each stored batch. `present` is true once the mailbox is usable. */
+  /**
+   * Called after each stored batch. `present` is true once all recent changes are stored; only
+   * history may be missing.
+   */
   onStored(present: boolean): Promise<void>;
 }
 
@@ -68,7 +71,8 @@ export class MailboxSync {
    * Reads all changes from the stored cursor to the current state, and then the history. Each batch
    * is stored in one transaction with its cursor, so an interrupted run continues where it stopped.
    * The next batch is fetched while the current one is read and stored.
-   * @returns true if everything the provider has is stored
+   * @returns true if everything the provider has is stored; false if the run stopped early or a
+   *   batch was outdated
    * @throws {ProviderError}
    * @throws {ClaimLostError}
    */
@@ -161,8 +165,8 @@ export class MailboxSync {
     if (changes.cursor === cursor && !hasChanges && !mayTurnUp)
       return { hasVanished: false, outdated: false };
     const { incoming, failures } = await this.#read(run, changes.messages);
-    // Servers report times in whole seconds. A message that arrives in the second of the connection
-    // counts as new.
+    // Servers report times in whole seconds. A message that arrives in the same second in which the
+    // account was connected counts as new.
     const newsSince = state.wasCurrent ? null : fromUnixSeconds(toUnixSeconds(state.connectedAt));
     return this.batches.store(account, claim, {
       changes,
@@ -191,7 +195,8 @@ export class MailboxSync {
   }
 
   /**
-   * Reads new messages. If one cannot be read, the pass goes on and keeps what is known about it.
+   * Reads the messages of a batch. A message that cannot be parsed is stored with as much as could
+   * be read, and recorded as a failure.
    */
   async #read(run: Run, messages: readonly RemoteMessage[]): Promise<ReadBatch> {
     const { accountId } = run.account;

@@ -50,8 +50,8 @@ interface LeasedWatch {
 
 /**
  * Keeps the connections on which providers report mailbox changes. Each account has one watch, in
- * one process of all workers. If a worker dies, the other workers take over its watches within
- * about twelve seconds.
+ * one worker process. If that worker dies, the other workers take over its watches within about
+ * twelve seconds.
  */
 @Injectable()
 export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {

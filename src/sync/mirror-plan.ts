@@ -143,8 +143,8 @@ export function planBatch(
 }
 
 /**
- * Unplaced messages: they vanished from their old position and may reappear as messages of this
- * batch. Each is matched at most once.
+ * Unplaced messages, to be matched with the new messages of the batch. Each is matched at most
+ * once.
  */
 class UnplacedMessages {
   readonly #byHeader: Map<string | null, UnplacedMessage[]>;

@@ -66,7 +66,10 @@ export async function writePlan(
   return { threads, fileIds, ...merged };
 }
 
-/** Threads whose summary changes; some of them no longer exist. */
+/**
+ * Ids of the threads to refresh. They may contain threads that were merged into others and no
+ * longer exist.
+ */
 function threadsOf({ added, changed }: MirrorPlan, rethreaded: Written['rethreaded']): string[] {
   const visible = changed.flatMap((change) => (change.visible ? change.known.threadId : []));
   return [...[...added, ...rethreaded].map(({ threadId }) => threadId), ...visible];

@@ -17,12 +17,16 @@ export interface MirrorClaim {
 
 /** State at the start of a run. */
 export interface MirrorState {
+  /**
+   * Position in the provider's changes; `null` before the first batch, and after the account was
+   * moved to another mailbox.
+   */
   cursor: string | null;
   failures: number;
   wellSince: Date | null;
   /** True if the mirror has shown the whole mailbox before. */
   wasCurrent: boolean;
-  /** Time of the connection. Messages received earlier are history. */
+  /** When the account was connected. Messages received earlier are history. */
   connectedAt: Date;
   syncState: SyncState;
   /** Number of workers that crashed while they had claimed this mailbox. */
@@ -79,7 +83,11 @@ export class MirrorRepository {
     return (await this.database.query<MirrorState>(BEGIN, [id, fence]))[0];
   }
 
-  /** Sets the cursor back to `cursor`, in a transaction that has checked the claim. */
+  /**
+   * Sets the cursor back to the start of a batch, so that the next sync pass reads the batch again.
+   * This happens if the batch is outdated (`StoredBatch.outdated`). Call it in a transaction of
+   * `withClaim`.
+   */
   async resetCursor(sql: Sql, { id }: MirrorClaim, cursor: string | null): Promise<void> {
     await sql.query('update sync_job set cursor = $2 where id = $1', [id, cursor]);
   }
@@ -103,8 +111,8 @@ export class MirrorRepository {
   }
 
   /**
-   * Records which message is about to be read. If this worker crashes, the next worker skips the
-   * message.
+   * Records which message is about to be parsed. If this worker crashes, the next worker does not
+   * parse the message.
    */
   async noteReading({ id, fence }: MirrorClaim, providerId: string): Promise<void> {
     await this.database.query(READING, [id, fence, providerId]);

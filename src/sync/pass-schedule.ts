@@ -9,8 +9,8 @@ const PASS_INTERVAL_SECONDS = 55;
 /** Shortest time after a sync pass that failed. */
 const AFTER_FAILURE_SECONDS = 300;
 
-// The next time is set when the pass begins. A change reported during the pass only waits for that
-// next pass, which is soon.
+// The time of the next pass is set when this one begins. A change reported during this pass waits
+// for the next one.
 const BEGIN_CALENDARS = `
   update sync_job j set calendars_at = $4 from sync_job before
   where j.id = $1 and j.fence = $2 and j.state = 1 and (j.calendars_at is null or j.calendars_at <= $3)
@@ -93,7 +93,8 @@ export async function postponePass(
 
 /**
  * Stores the cursor of the address book.
- * @param completeAt time of the first complete read; `null` if the read is not complete yet
+ * @param completeAt when the address book was read to its end; `null` if it was not. The first
+ *   such time is kept.
  */
 export async function storeContactCursor(
   sql: Sql,

@@ -17,8 +17,8 @@ const SyncFailureSchema = defineEntity({
 });
 
 /**
- * A message that could not be read. The mirror keeps what is known of it and continues with the
- * next message. Shown to operators.
+ * A message that could not be parsed completely. The mirror stores as much of it as could be read
+ * and continues with the next message. Shown to operators.
  */
 export class SyncFailure extends SyncFailureSchema.class {}
 SyncFailureSchema.setClass(SyncFailure);

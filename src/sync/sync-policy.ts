@@ -7,7 +7,10 @@ import { backoff, spread } from '../platform/work/backoff.ts';
 export const INVALID_WAIT_SECONDS = 3_600;
 /** In seconds. The first wait is short: the failure may have been a server restart. */
 const BACKOFF_SECONDS = { first: 15, longest: 3_600 };
-/** Failures in a row after which the account is shown as failing. */
+/**
+ * Failures since the mailbox was last stable (`STABLE_SECONDS`) after which the account is shown as
+ * failing.
+ */
 export const FAILURES_UNTIL_SHOWN = 5;
 /**
  * Seconds without a failure after which earlier failures are forgotten. A mailbox that fails now
@@ -40,7 +43,7 @@ export function nextAttempt(
   return new Date(now.getTime() + seconds * 1000);
 }
 
-/** Upper limit of the wait in seconds; `random` shortens it to no less than half. */
+/** Upper limit of the wait in seconds. `random` shortens the wait by up to half. */
 const WATCH_BACKOFF_SECONDS = { first: 10, longest: 900 };
 
 /**

@@ -12,7 +12,10 @@ export interface WatchLease {
 export interface EndedWatch {
   accountId: string;
   waitSeconds: number;
-  /** True if the watch was established long enough for earlier ends to be forgotten. */
+  /**
+   * True if the watch was established for at least `STABLE_SECONDS`, so that its earlier ends are
+   * forgotten.
+   */
   wasStable: boolean;
 }
 

@@ -14,7 +14,7 @@ const DraftFileSchema = defineEntity({
     /** Counts from 0. */
     position: p.integer().primary(),
     /**
-     * Id that `file_ids` named. The draft keeps the attachment even if the message it came from is
+     * Id from `file_ids`. The draft keeps the attachment even if the message it came from is
      * deleted.
      */
     fileId: p.uuid(),
@@ -29,6 +29,6 @@ const DraftFileSchema = defineEntity({
   },
 });
 
-/** A file of a draft that was written here. */
+/** A file of a draft that was written through the API. */
 export class DraftFile extends DraftFileSchema.class {}
 DraftFileSchema.setClass(DraftFile);

@@ -30,8 +30,9 @@ const COLLECTED = `
   update draft_file set data_id = $3, size = $4 where message_id = $1 and file_id = $2 and data_id is null`;
 
 /**
- * Files of drafts. A draft that is written here lists its files itself, with their bytes. Uploads
- * share their bytes. The job that stores the draft fetches bytes that only the provider has.
+ * Files of drafts. A draft that is written through the API lists its files itself, with their
+ * bytes. Uploads share their bytes. The job that stores the draft fetches bytes that only the
+ * provider has.
  */
 @Injectable()
 export class DraftFiles {
@@ -91,8 +92,8 @@ export class DraftFiles {
 
   /**
    * Writes the files of a draft, in the caller's transaction.
-   * @returns `gone`: ids of attachments that were deleted; `moved`: ids of files whose number of
-   *   drafts has changed
+   * @returns `gone`: ids of attachments that were deleted; `moved`: ids of files that were added
+   *   to the draft or removed from it
    */
   async write(
     sql: Sql,
@@ -138,7 +139,7 @@ export class DraftFiles {
     before: string | null,
   ) {
     const providerId = source.messageId === draftId ? before : source.messageProviderId;
-    // The file belongs to another draft that is still being stored at the provider.
+    // The file belongs to another draft that is not stored at the provider yet.
     if (providerId === null)
       throw new ProviderError(
         'temporary',
@@ -155,12 +156,12 @@ export class DraftFiles {
       });
       const [dataId = ''] = data;
       await this.database.transaction(async (sql) => {
-        // The same order in which `write` locks the rows.
+        // Lock the rows in the same order as `write`.
         await sql.query(COLLECTED, [draftId, source.id, dataId, size]);
         await storeAttachmentBytes(sql, { messageId: draftId, fileId: source.id, dataId, size });
       });
     } finally {
-      // Bytes of a draft that no longer has the file, or of a stream that broke off.
+      // Deletes the bytes if the transfer failed, or if the draft no longer has the file.
       await this.stored.discard(account.accountId, data);
     }
   }

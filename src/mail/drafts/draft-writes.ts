@@ -47,8 +47,9 @@ export class DraftWrites implements OnModuleInit {
   }
 
   /**
-   * Stores the current version in place of the previous one. A version that the provider does not
-   * store stays here: its author may have the text nowhere else.
+   * Stores the current version of a draft in place of the previous one. If the draft is edited
+   * meanwhile, the job of the edit replaces the version stored here. If the provider refuses a
+   * version, it stays in the mirror: its author may have the text nowhere else.
    */
   readonly #save: ProviderWriteHandler<MailboxPort> = async (port, account, write) => {
     const draft = await this.repository.find(account.accountId, write.objectId);
@@ -159,6 +160,7 @@ async function store(
     providerId,
     messageIdHeader,
   );
+  // The draft was edited meanwhile: the job of the edit has to replace this version.
   if (!stored) await handOn(sql, { objectId: id, jobId }, providerId);
 }
 
@@ -176,7 +178,11 @@ function handOn(
   return amendNextWrite(sql, write, ['save_draft', 'delete_draft'], { replaces });
 }
 
-/** The provider keeps the previous version. The next provider write has to replace that one. */
+/**
+ * A failed save leaves the previous version at the provider. The next provider write of the draft
+ * has to replace that version. If there is none, the draft gets the provider id of that version
+ * back.
+ */
 async function keepReplaced(
   sql: Sql,
   { jobId, objectId, accountId, payload }: FailedWrite,

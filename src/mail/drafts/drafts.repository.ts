@@ -19,12 +19,13 @@ const COLUMNS = `
   coalesce((select b.body from message_body b where b.message_id = m.id), '') as body`;
 const FIND = `select ${COLUMNS} from message m where m.account_id = $1 and m.id = $2 and m.draft`;
 
-// Whichever of these versions was tried last was the current one then. A few are enough.
+// Each attempt stores the version that is current at that time, so earlier attempts may have stored
+// any of these versions. More than 20 are not searched for.
 const EARLIER = `
   select payload ->> 'messageIdHeader' as header from provider_job
   where account_id = $1 and object_id = $2 and action = 'save_draft' and payload ->> 'messageIdHeader' <> $3
   order by id limit 20`;
-/** SQL of drafts. Every statement names the account. */
+/** SQL of drafts. Every statement is limited to one account. */
 @Injectable()
 export class DraftsRepository {
   constructor(private readonly database: Database) {}

@@ -45,7 +45,8 @@ export interface WrittenDraft {
 /** Payload of the jobs of drafts. */
 export interface DraftPayload {
   /**
-   * The provider's id of the previous version; `null` if it has none, or an earlier job knows it.
+   * The provider's id of the version to replace. `null` if the previous version is not at the
+   * provider yet. An earlier job of the draft fills it in when it has stored a version.
    */
   replaces: string | null;
   /** Message-ID of the version the job was opened for. */

@@ -20,7 +20,8 @@ export function fileTooLarge(filename: string): DomainError {
 }
 
 /**
- * Bytes that a small upload counts as. This minimum also limits the number of an account's uploads.
+ * A smaller upload counts as this many bytes. So the limit in bytes also limits the number of an
+ * account's uploads.
  */
 export const LEAST_COUNTED_BYTES = 64 * 1024;
 

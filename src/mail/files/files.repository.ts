@@ -105,8 +105,8 @@ export class FilesRepository {
   ): Promise<Listing<FileRecord>> {
     const conditions = new Conditions();
     const account = conditions.value(accountId);
-    // Of all messages only drafts can be in deletion, and drafts are few. The subquery finds them
-    // once instead of once per file.
+    // Only drafts can be hidden for deletion, and drafts are few. The subquery finds them once
+    // instead of once per file.
     conditions.add(
       `f.account_id = ${account} and (f.message_id is null or f.message_id not in (
          select m.id from message m where m.account_id = ${account} and m.draft and m.deleting))`,

@@ -42,7 +42,8 @@ export function labelsAfter(
   const kept =
     location || added.some(({ name }) => name === 'inbox') ? without('trash', 'spam') : [...wanted];
   if (kept.some(isLocation)) return kept;
-  // A message that is taken out of its location without a new one gets the label for all mail.
+  // Without a location the message keeps its current one, or gets the label for all mail if inbox
+  // was added.
   const before =
     location || added.some(({ name }) => name === 'inbox') ? undefined : current.find(isLocation);
   const target = before ?? all;

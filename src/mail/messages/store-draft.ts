@@ -26,8 +26,8 @@ export interface DraftVersionRow {
   hasAttachments: boolean;
 }
 
-// The stored provider id belongs to the previous version. It is set to null here, because the
-// provider write has been given it.
+// The stored provider id belongs to the previous version, which the provider write will replace. It
+// is set to null here.
 const WRITE = `
   insert into message (id, account_id, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses,
     cc_addresses, bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft,

@@ -15,8 +15,7 @@ const VANISH = `
 
 const UNVANISH = `delete from vanished_message where account_id = $1 and message_id = any($2::uuid[])`;
 
-// A message with an open write is not deleted while a user changes it through the API, at most
-// until $3.
+// A message with an open provider write is left out, unless it vanished at or before $3.
 const EXPIRED = `
   select v.message_id as id from vanished_message v
   where v.account_id = $1 and v.vanished_at <= $2
@@ -61,7 +60,8 @@ const SET_DISPLACED_ASIDE = `
   on conflict (message_id) do nothing
   returning 1`;
 // The removal of a deleted folder's messages is stored in a later transaction. If that one fails,
-// no later sync pass asks for the folder again. Messages marked as vanished expire all the same.
+// no later sync pass asks for the folder again. Messages marked as vanished are still deleted in
+// time.
 const SET_CONTENTS_ASIDE = `
   insert into vanished_message (message_id, account_id, vanished_at)
   select distinct mf.message_id, $1::uuid, $3::timestamptz

@@ -40,7 +40,8 @@ export interface DirectResult {
   /**
    * - `pending`: the send is running.
    * - `successful`: at least one recipient has the message.
-   * - `failed`: no recipient has it, or, with the code `outcome-unknown`, this stayed unknown.
+   * - `failed`: no recipient has the message. With the code `outcome-unknown` that is not
+   *   certain.
    * - `delayed`: the outcome is unknown and being looked up.
    */
   status: JobState;
@@ -92,7 +93,7 @@ const FIND = `
     left join lateral (select code, phase from job_attempt where job_id = s.id order by id desc limit 1) a on true
   where s.id = $1 and s.account_id = $2 and s.action = 'send_message'`;
 
-/** Tries to record the result of a send. */
+/** Maximum number of tries to record the result of a send. */
 const MOST_TRIES = 5;
 const PAUSE_MS = 500;
 

@@ -10,8 +10,8 @@ const MOST_MESSAGES = 100;
 /** MIME bytes of one statement. A larger message is stored alone. */
 const MOST_BYTES = 4 * 1024 * 1024;
 /**
- * While the database is unreachable, a message that has waited this long fails, just as a request
- * fails that waits this long for a connection.
+ * While the database is unreachable, a message fails after this wait, like a request that waits
+ * this long for a connection.
  */
 const PATIENCE_MS = 5_000;
 
@@ -60,7 +60,7 @@ export class OutboxIntake {
 
   /**
    * Stores a message that needs no other rows, and resolves once it is committed. A message that
-   * cannot be stored fails without the others.
+   * cannot be stored does not make the others of its batch fail.
    * @throws the driver's error. The message was not stored then, unless the connection was lost:
    *   then it may be stored.
    */

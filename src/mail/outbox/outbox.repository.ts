@@ -112,7 +112,7 @@ export interface WaitingSchedule {
  */
 const MOST_OF_ONE = 2;
 
-/** SQL of the outbox. Every statement names the account. */
+/** SQL of the outbox. Every statement is limited to one account. */
 @Injectable()
 export class OutboxRepository {
   readonly #limit = new KeyedLimit(MOST_OF_ONE);

@@ -13,9 +13,9 @@ export const RETRY_RULES = [
   'provider-asked', // retry at the later time that the provider asked for
   'last-attempt', // retry at the deadline, for the last time
   'daily-limit-to-relay', // the account may send no more today: the mailing service takes over
-  'five-attempts-to-relay', // five attempts over the account have failed: it takes over, too
+  'five-attempts-to-relay', // five failed attempts over the account: the mailing service takes over
   'look-up', // the message may have been sent: look it up before sending again
-  'resend', // the outcome stayed unknown: send again, perhaps twice
+  'resend', // the outcome stayed unknown: send again, perhaps a second copy
   'unknown', // the outcome stayed unknown: give up
   'deadline', // the deadline has passed
   'auth-invalid', // the account's credentials were refused: give up
@@ -82,9 +82,7 @@ export function backoffSeconds(failures: number): number {
   return backoff(BACKOFF_SECONDS, failures);
 }
 
-/**
- * The rule by which the mailing service should take over, if there is one; `null` if it should not.
- */
+/** The rule by which the mailing service should take over; `null` if it should not. */
 function relayRule(input: Omit<RetryInput, 'relayAvailable' | 'random'>) {
   const { code, route, failures, now, retryLimitAt } = input;
   if (route === 'relay' || code === 'outcome-unknown' || now >= retryLimitAt || isFinal(input))

@@ -120,14 +120,17 @@ export interface AttemptEnd {
   /** Text of the provider's response, or our own reason. */
   detail: string;
   retryAfterSeconds?: number | null;
-  /** Recipients that were refused, if the server rejected the whole message. */
+  /** Recipients that were refused. Set if the server rejected the whole message. */
   refused?: readonly RefusedRecipient[];
   /**
    * New state of the recipients. Set if the provider accepted the message and deferred some
    * recipients, or refused some before the outcome became unknown.
    */
   recipients?: RecipientProgress;
-  /** Set with an unknown outcome: recipients the provider had deferred by then. */
+  /**
+   * Only with an unknown outcome: recipients that the server deferred before the outcome became
+   * unknown. They have not received the message.
+   */
   deferred?: readonly string[];
   /** Whether at least one recipient accepted the message in this attempt. */
   acceptedBySome?: boolean;

@@ -331,7 +331,7 @@ function endOf(error: unknown, reached: SendPhase | null, message: StoredMessage
   const { refused, deferred } = error;
   if (end.code === 'rejected') return { ...end, refused };
   if (end.code !== 'outcome-unknown') return end;
-  // Only the outcome for the other recipients is unknown.
+  // The outcome is unknown only for recipients that were neither refused nor deferred.
   const putOff = deferred.map(({ email }) => email);
   return {
     ...end,

@@ -33,8 +33,8 @@ export function needsLookUp(job: SendJobRow): boolean {
 }
 
 /**
- * Whether this attempt sends a second copy on purpose, because the outcome of an earlier attempt
- * stayed unknown.
+ * Whether this attempt may send a second copy on purpose. It may if all look-ups of an unknown
+ * outcome proved nothing and `on_unknown` is `resend` (`decideUnproven`).
  */
 export function isResent({ ambiguous, resendAttempt, attempt }: SendJobRow): boolean {
   return ambiguous && resendAttempt === attempt;
@@ -45,8 +45,8 @@ export function isResent({ ambiguous, resendAttempt, attempt }: SendJobRow): boo
  * finds did not go to them.
  */
 export function deferredBefore({ putOff, attempt }: SendJobRow): readonly string[] {
-  // A worker may have died in a later attempt, in which the server may have accepted these
-  // recipients.
+  // Out of date after any further attempt: the server may have accepted these recipients in it,
+  // although its worker died.
   return putOff?.attempt === attempt - 1 ? putOff.emails : [];
 }
 

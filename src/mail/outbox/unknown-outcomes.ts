@@ -44,8 +44,8 @@ export class UnknownOutcomes {
       return this.#failed(attempt, error);
     }
     const { job, message, startedAt } = attempt;
-    // All attempts use one Message-ID: the copy that was found may be that of recipients who
-    // accepted the message before.
+    // All attempts use one Message-ID. If some recipients accepted the message in an earlier
+    // attempt, the copy that was found may be theirs.
     if (looked.found && message.accepted.length === 0)
       return this.#found({ ...attempt, handedOff: true });
     if (looked.found || !looked.conclusive) return this.#unproven(attempt);

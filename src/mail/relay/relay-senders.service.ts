@@ -41,11 +41,11 @@ export class RelaySenders {
 
   /**
    * Removes the account from the service. Its messages no longer use the service, until the account
-   * is connected again or the service is set up anew. Repeating the call is harmless. The service
+   * is connected again or the service is set up again. Repeating the call is harmless. The service
    * is not asked about an unproven address, which may belong to another customer of the service.
    * @param email must be the account's own address
    * @throws {InvalidInputError} for another address
-   * @throws {DomainError} if the service cannot be asked; our own record is removed all the same
+   * @throws {DomainError} if the service cannot be asked; our own record is removed in any case
    */
   async remove(account: SenderAccount, email: string): Promise<void> {
     if (email.toLowerCase() !== account.email) {

@@ -40,8 +40,8 @@ const JOINS =
   'join thread_summary s on s.thread_id = t.id left join thread_folders tf on tf.id = t.id';
 
 /**
- * How threads are read, per view. Long parts are the people of a message to thousands, and long
- * threads.
+ * How threads are read, per view. `bytes` estimates the parts that can be long: people and message
+ * ids, and in the expanded view the messages.
  */
 const PLAIN = {
   columns: columns(`'[]'::json`),
@@ -59,8 +59,9 @@ const WITH_MESSAGES = {
 };
 
 /**
- * A search for several people reads through all threads, newest first, if they are in many threads:
- * in `FREQUENT` threads, and in `FREQUENT_FOR_EACH` for each thread up to the end of the page.
+ * A group of people is frequent if it appears in at least `FREQUENT` threads, and in
+ * `FREQUENT_FOR_EACH` threads for each thread up to the end of the page. A list filtered by a
+ * frequent group reads through all threads, newest first.
  */
 const FREQUENT = 2_000;
 const FREQUENT_FOR_EACH = 20;
@@ -96,7 +97,7 @@ export class ThreadsRepository {
     });
   }
 
-  /** Groups of several people who are in very many threads. */
+  /** Groups of several people that appear in very many threads. */
   async #frequent(
     accountId: string,
     people: readonly string[][],

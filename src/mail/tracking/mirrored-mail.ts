@@ -34,16 +34,16 @@ export type FindSent = (
 
 /**
  * Messages that were received longer ago send no notification. Sent notifications are remembered
- * for at least as long, so a mailbox that is mirrored anew sends none of them twice.
+ * for at least as long, so none is sent twice when a mailbox is mirrored again.
  */
 const NEWS_MS = 7 * 86_400_000;
-/** Of a long chain of references, the nearest ones are enough. */
+/** The nearest references of a long chain are enough. */
 const MOST_NAMED = 20;
 
 /**
  * Notifications about messages that have just come into a mirror: replies to tracked messages, and
  * bounces of the account's messages. Call it in the transaction that stores the messages, after
- * they are stored. It makes no query for a kind of which there are no messages.
+ * they are stored. Makes no query for replies, or for bounces, if there are none.
  */
 export async function notificationsOf(
   sql: Sql,
@@ -63,7 +63,7 @@ export async function notificationsOf(
   ];
 }
 
-// The nearest message that it replies to, else the last tracked message sent in its conversation.
+// The nearest message that it replies to, or else the last tracked message sent in its thread.
 const ANSWERED = `
   select distinct on (x.id) x.id, t.message_id as "messageId", t.payload, a.client_id as "clientId"
   from jsonb_to_recordset($2::jsonb) x(id uuid, thread_id uuid, header text, named text[], received_at timestamptz)
@@ -184,7 +184,10 @@ async function bouncesOf(
   });
 }
 
-/** The first recipient with a hard failure represents all recipients, else the first one. */
+/**
+ * Details of a bounce. `type`, `code` and `bounce_reason` are those of the first recipient with a
+ * hard failure, or of the first recipient if none has one.
+ */
 function failuresOf({ failed }: DeliveryReport): Record<string, unknown> {
   const worst = failed.find(({ type }) => type === 'hard') ?? failed[0];
   return {
@@ -198,7 +201,7 @@ function failuresOf({ failed }: DeliveryReport): Record<string, unknown> {
   };
 }
 
-/** A name that is the same for every copy of a message, however often it is mirrored. */
+/** A key that is the same for every copy of a message, however often it is mirrored. */
 function nameOf({ messageIdHeader, id }: ArrivedMessage): string {
   return messageIdHeader === null
     ? id

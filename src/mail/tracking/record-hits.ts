@@ -51,9 +51,9 @@ const COUNT = `
   where t.message_id = x.message_id`;
 
 /**
- * Counts hits in the order they arrived, in the caller's transaction. The first opening of a
- * message is notified, and each click. Hits that the sender did not ask for, or outside the
- * tracking period, are not counted.
+ * Counts hits in the order they arrived, in the caller's transaction. Subscribers are notified of
+ * the first opening of a message and of each click. Not counted are hits of a kind that the sender
+ * did not ask for, and hits outside the tracking period.
  */
 export async function recordHits(sql: Sql, hits: readonly Hit[]): Promise<void> {
   const ids = [...new Set(hits.map(({ messageId }) => messageId))];

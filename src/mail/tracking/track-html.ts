@@ -108,7 +108,7 @@ export async function markHtml(
   return { html: replaced(html, pieces) + whole.slice(html.length), urls: found.urls };
 }
 
-/** Finds the positions of marks. Worker threads call this too; Node loads this file as it is. */
+/** Finds the positions of marks. Worker threads call it as well; Node loads this file directly. */
 export async function findMarks({
   html,
   pixel,
@@ -119,7 +119,8 @@ export async function findMarks({
   await parse(html, pixel, {
     startTag: (tag) => {
       const { from, to } = offsetsOf(tag);
-      // A tag without an end has swallowed the image behind it. It is no tag and stays unchanged.
+      // A tag without an end at the end of the text includes the image behind it. It is not a
+      // complete tag, so it stays unchanged.
       if (from < html.length && to > html.length) return;
       if (isWanted && LINK_TAGS.includes(tag.tagName)) links.add(tag);
       position.startTag(tag.tagName, from, to);
@@ -200,7 +201,7 @@ class Links {
   }
 }
 
-/** The address of a link to the web, or `null` if it is none or too long. */
+/** The address of a link to the web. `null` if the value is no such address, or too long. */
 function trackableUrl(value: string): string | null {
   // Browsers remove the same characters (WHATWG URL).
   const url = value.replace(/[\t\n\r]/g, '').trim();
@@ -273,7 +274,7 @@ class PixelPosition {
     const [plain] = this.#plain;
     if (plain) return plain.from;
     if (this.#seen) return this.length;
-    // A comment or a tag has no end, so all text behind it belongs to it.
+    // The text ends with a comment or tag that has no end. The image goes in front of it.
     return Math.max(this.#lastComment ?? 0, this.#lastTag);
   }
 }

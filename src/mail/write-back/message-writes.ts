@@ -28,7 +28,8 @@ import { retryAfterSync } from './retry-after-sync.ts';
 
 const READ = `select provider_id as "providerId" from message where id = $1 and account_id = $2`;
 
-// For a folder that is still being created: the time until which its provider write may need.
+// `busyUntil`: earliest time at which the open provider writes of a folder may have ended, for a
+// folder that is still being created.
 const FOLDERS = `
   select f.id, f.provider_id as "providerId",
     ${openWritesUntil('f.id')} as "busyUntil"
@@ -91,8 +92,8 @@ export class MessageWrites implements OnModuleInit {
   }
 
   /**
-   * Provider ids of the folders; or a time until which one of them may not exist at the provider
-   * yet.
+   * @returns provider ids of the folders, or the earliest time at which all of them may exist at
+   *   the provider
    */
   async #targets(
     { accountId }: ConnectedAccount,

@@ -13,8 +13,8 @@ const LEAST_SIDE = 16;
 /** Maximum number of images read per page; scans have one. */
 const MOST_IMAGES = 4;
 /**
- * A page with at least this many letters has a text layer. A page with fewer is a scan with a page
- * number.
+ * A page with at least this many letters has a text layer. A page with fewer is taken for a scan,
+ * perhaps with a page number.
  */
 const LEAST_LETTERS = 20;
 const LANGUAGE = 'eng';
