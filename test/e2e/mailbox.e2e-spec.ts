@@ -61,7 +61,7 @@ describe('a mailbox, from connection to reply', () => {
     expect(await messages(quiet)).toEqual([]);
   });
 
-  it('shows sent messages with the announced ids, shows received messages, and keeps the thread', async () => {
+  it('shows sent messages with the ids that their jobs report, shows received messages, and keeps the thread', async () => {
     const [bo, cy] = [
       await connect('bo@sandbox.test', { sample_messages: false }),
       await connect('cy@sandbox.test', { sample_messages: false }),

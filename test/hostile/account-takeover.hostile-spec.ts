@@ -321,7 +321,7 @@ describe("an attempt to take over another user's account", () => {
     const move = (id: string, { settings }: Servers) =>
       request(server.url).patch(`/connect/grants/${id}`).set(application.basic).send({ settings });
 
-    it('revokes the tokens, empties the mirror, records the deletions in deltas and holds waiting messages back', async () => {
+    it('revokes the tokens, empties the mirror, records the deletions in deltas, and puts waiting messages on hold', async () => {
       const ada = await nativeSignIn(hers);
       await untilMirrored(ada, SECRET);
       await prove(ada.id);
@@ -357,7 +357,7 @@ describe("an attempt to take over another user's account", () => {
       });
     });
 
-    it('sends a message that was held back only after it gets a new send time', async () => {
+    it('sends a message on hold only after it gets a new send time', async () => {
       const ada = await nativeSignIn(hers);
       const soon = await messageLater(ada, Math.floor(Date.now() / 1000) + 2);
       const released = await messageLater(ada, Math.floor(Date.now() / 1000) + 2);

@@ -17,7 +17,7 @@ describe('the fake servers of the hostile tests', () => {
     await dav.stop();
   });
 
-  it('can be connected as an account whose mail, events and contacts are mirrored while a watch measures', async () => {
+  it('can be connected as an account whose mail, events and contacts are mirrored while response times are measured', async () => {
     const stop = server.watch();
     const { imap, smtp, settings } = await server.mailbox();
     imap.deliver({ raw: 'From: eve@evil.test\r\nSubject: Before\r\n\r\nHello\r\n' });
@@ -59,7 +59,7 @@ describe('the fake servers of the hostile tests', () => {
     expect(watched.highestRssMb).toBeLessThan(HIGHEST_RSS_MB);
   });
 
-  it('are measured by a watch that notices a late response', async () => {
+  it('are observed by a separate thread, which notices a late response', async () => {
     const stop = server.watch();
     await until('a first answer', async () => server.process.output() !== '');
     server.process.pause();

@@ -129,7 +129,7 @@ describe('the change log', () => {
     }
   });
 
-  it('never gives a reader changes after those of a transaction that is still open', async () => {
+  it('never returns changes that come after those of an open transaction', async () => {
     const by = account();
     const [before, slow, quick, late] = [newId(), newId(), newId(), newId()];
     await write(database, change(by, before));

@@ -27,7 +27,7 @@ describe('Engine, under faults', () => {
     await fixture.close();
   });
 
-  it('runs a row that it has claimed when the response to the claim was lost', async () => {
+  it('runs a row that it has claimed even if the response to the claim was lost', async () => {
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     await fixture.begin(dispatcher);
     const [id] = await fixture.insertRows(1, newId(), 3_600_000);

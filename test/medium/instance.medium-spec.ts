@@ -159,7 +159,7 @@ describe('InstanceGuard', () => {
     }
   });
 
-  it('stops all workers when the database lacks what a live worker wrote', async () => {
+  it('stops all workers when the database lacks data that a live worker has written', async () => {
     const watcher = guard();
     await watcher.admits(sql);
     expect(await watcher.registered(sql, 7)).toBe(true);

@@ -208,7 +208,7 @@ describe('the mirror', () => {
       expect(await database.query('select 1 from vanished_message')).toEqual([]);
     });
 
-    it('is recognised by its content when it has no Message-ID, one for one', async () => {
+    it('is matched one to one by its content when it has no Message-ID', async () => {
       const nameless = { kind: 'mime' as const, mime: mime({ Subject: 'same' }) };
       await syncPass({
         messages: [

@@ -159,7 +159,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(second?.runAt.getTime()).toBeGreaterThan(first?.runAt.getTime() ?? NaN);
   });
 
-  it('writes a change to the provider that is made during the creation', async () => {
+  it('writes a change that is made while the object is being created', async () => {
     const calendar = await calendarAtProvider();
     const event = await api('post', '/events', { calendar_id: calendar, when: WHEN, title: 'old' });
     const { opened, open } = barrier();
@@ -217,7 +217,7 @@ describe('ProviderWriteDispatcher', () => {
       expect(await jobOf(removal.job)).toMatchObject({ status: 'successful' });
     });
 
-    it('removes the object of a creation that is in progress', async () => {
+    it('removes an object that is still being created', async () => {
       const object = await create();
       const job = await queue.claim(object.job);
       const outcome = await run(job);

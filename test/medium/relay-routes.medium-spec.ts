@@ -106,7 +106,7 @@ describe('RelayRoutes', () => {
   const stored = () =>
     sql.query('select * from relay_sender where account_id = $1', [account.accountId]);
 
-  it("is implemented by the application's module", () => {
+  it('is provided by the application as RelayRoutesService', () => {
     expect(server.app.get(RelayRoutes, { strict: false })).toBeInstanceOf(RelayRoutesService);
   });
 

@@ -258,7 +258,7 @@ describe('SendDispatcher: recipients', () => {
     });
   });
 
-  it('treats a look-up as proof of nothing when some recipients already have the message', async () => {
+  it('draws no conclusion from a look-up when some recipients already have the message', async () => {
     const lost = new ProviderError('outcome-unknown', 'lost', { phase: 'confirmation' });
     send.server.answers = [{ accepted: [A, B], deferred: [DEFERRED] }, lost];
     send.server.lookUp = { found: true, conclusive: true };

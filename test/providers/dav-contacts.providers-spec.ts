@@ -106,7 +106,7 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
     return { account, api, syncNow, outcome, written, notified, other: otherClient(remote), path };
   }
 
-  it('brings a contact created through the API to the server, and its change and deletion', async () => {
+  it('writes a contact created through the API to the server, and later its change and its deletion', async () => {
     const { account, api, syncNow, outcome, notified, other, path } = await connect();
     const { clientId, clientSecret } = application;
     Nylas.config({ clientId, clientSecret, apiServer: server.url });

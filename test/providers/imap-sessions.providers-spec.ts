@@ -268,7 +268,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(error).toMatchObject({ code: 'temporary', setting: 'imap_port' });
     });
 
-    it('end the work when they are reset, whatever it is doing', async () => {
+    it('fail the current work with a temporary error when they are reset, and are replaced', async () => {
       const proxy = await proxyTo();
       const sessions = sessionsOf();
       const account = accountOf({ imap_port: proxy.port });
