@@ -16,9 +16,8 @@ import { limitServer } from '../platform/http/server-limits.ts';
 import { servedPaths } from '../platform/http/surface.ts';
 
 /**
- * Builds the whole application for a configuration. The caller then calls `listen`. Tests use the
- * same function.
- * @throws {ConfigError} never, because the configuration is already valid
+ * Builds the whole application for a configuration, which must be valid. The caller then calls
+ * `listen`. Tests use the same function.
  */
 export async function createApp(
   config: AppConfig,

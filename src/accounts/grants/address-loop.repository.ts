@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/sql.ts';
 import { CODE_IN_SUBJECT } from './address-loop-mail.ts';
 
-/** Most mails that one address gets in 24 hours, for all accounts and applications together. */
+/**
+ * Maximum number of mails to one address in 24 hours, for all accounts and applications together.
+ */
 export const MOST_PER_ADDRESS = 3;
-/** Most mails in 24 hours for the accounts of one application. */
+/** Maximum number of mails in 24 hours for the accounts of one application. */
 export const MOST_PER_APPLICATION = 500;
 
 /** An account whose address a mail may prove. */
@@ -16,8 +18,8 @@ export interface LoopAccount {
 }
 
 /**
- * An account whose mail has come back: the mail with the right code is in the mailbox of the
- * account it was sent for.
+ * An account whose mail has arrived: the mail with the right code is in the mailbox of the account
+ * it was sent for.
  */
 export interface ReturnedMail {
   accountId: string;

@@ -40,11 +40,11 @@ export class AddressProofs {
   ) {}
 
   /**
-   * The proof that is known at sign-in. The address's domain is asked only if the integration
+   * The proof that is known at sign-in. The address's domain is queried only if the integration
    * requires a proof.
    * @returns `null` if nothing has proved the address so far
-   * @throws {AddressUnprovenError} if the integration requires a proof and there can be none, not
-   *   even by a mail
+   * @throws {AddressUnprovenError} if the integration requires a proof and no proof is possible,
+   *   not even by a mail
    */
   async atSignIn(connector: Connector, account: AcceptedAccount): Promise<AddressProof | null> {
     const integration = await this.#integration(connector, account);
@@ -57,7 +57,7 @@ export class AddressProofs {
   }
 
   /**
-   * The proof for an account that had none at sign-in. Also asks the address's domain.
+   * The proof for an account that had none at sign-in. Also queries the address's domain.
    * @returns `null` if nothing proves the address so far
    */
   async later(connector: Connector, account: AcceptedAccount): Promise<AddressProof | null> {

@@ -31,7 +31,7 @@ interface LockedGrant extends GrantState {
   settingsSealed: string;
 }
 
-// Everything locks grants in the order of their ids, so that two workers with the same accounts do
+// All code locks grants in the order of their ids, so that two workers with the same accounts do
 // not deadlock. Grants that already have the wanted state are not locked.
 const LOCK = `
   select g.id as "accountId", g.application_id as "applicationId", g.status, g.status_reason as "statusReason",
@@ -62,9 +62,13 @@ const TRIGGERS: Readonly<Partial<Record<SyncState, Extract<Trigger, `account.${s
 
 /**
  * The only function that changes `status` and `sync_state` of grants. It follows the tables of
- * `grant-transitions.ts`, and stores the reason and the `account.*` notifications in the caller's
- * transaction. Grants are locked in the order of their ids; several changes of one grant apply in
- * the order given. Updates that change nothing send no notification. Deleted grants are skipped.
+ * `grant-transitions.ts`, and stores the reason in the caller's transaction. Grants are locked in
+ * the order of their ids; several changes of one grant apply in the order given. Deleted grants are
+ * skipped.
+ *
+ * The application's webhooks are notified of a changed state. `account.invalid` is sent when the
+ * grant's status becomes `invalid`, otherwise the trigger of the new sync state (`TRIGGERS`).
+ * Updates that change nothing send no notification.
  */
 export async function moveGrants(
   sql: Sql,

@@ -24,8 +24,8 @@ const JOB_BATCH = 500;
  * - Revokes every access token.
  * - Deletes messages, threads, folders, files, calendars, events and mirrored contacts, and
  *   records each deletion in the change log. The mirror starts from the beginning.
- * - Cancels pending provider writes, and delays open messages until they get a new time.
- * - Resets the circuit breaker, so that the mailing service is asked again.
+ * - Cancels pending provider writes, and puts open messages on hold until they get a new time.
+ * - Resets the circuit breaker, because its state describes the old server.
  */
 export async function emptyForMailbox(
   sql: Sql,

@@ -11,8 +11,8 @@ export type CredentialsRefusal = Pick<GrantStateChange, 'accountId' | 'settingsS
 
 /**
  * Makes grants `invalid` until their users authenticate again, because the provider refused the
- * credentials permanently. Runs in the caller's transaction. Grants that are already invalid do not
- * change.
+ * credentials permanently. Subscribers get `account.invalid`. Grants that are already invalid, or
+ * whose user has authenticated again since, do not change. Runs in the caller's transaction.
  */
 export function markGrantsInvalid(
   sql: Sql,

@@ -129,7 +129,7 @@ export class TokenStore {
         if (!databaseTrouble(error) || monotonicMs() - begunMs > STORE_MS) throw error;
         this.#log.warn(`new tokens of account ${accountId} could not be stored; trying again`);
         await delay(STORE_PAUSE_MS);
-        // The statement may have succeeded although its answer was lost.
+        // The statement may have succeeded although its response was lost.
         const stored = await this.#storedMeanwhile(accountId, version, tokens);
         if (stored) return stored;
       }

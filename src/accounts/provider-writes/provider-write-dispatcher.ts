@@ -76,8 +76,9 @@ const WAIT_MS = 500;
 /*
  * Finds writes of the same object that must end first: earlier open ones, and later ones that are
  * already calling the provider. Ids are created on several machines, so their order is total but
- * not exact. Every run commits its hand-off marker before this query. So of two writes of one
- * object at most one continues: the other one, or both for a short time, sees the marker and waits.
+ * may differ from the order in time. Every run commits its hand-off marker before this query. So at
+ * most one of two writes of an object continues: the other one sees the marker and waits. For a
+ * short time both may wait.
  */
 const ORDER = `
   select j.payload,

@@ -17,7 +17,7 @@ import { pruneWebhookEvidence } from '../../platform/webhooks/prune-webhook-evid
 /** Deletes expired rows, a limited number per call. Returns how many it deleted. */
 export type MaintenanceTask = (sql: Sql, now: Date) => Promise<number>;
 
-/** The maintenance tasks by name of what they delete. */
+/** The maintenance tasks, by the name of the rows that they delete. */
 export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'authorization codes': pruneAuthorizationCodes,
   'login requests': pruneLoginRequests,
@@ -37,7 +37,10 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
 const LOCK = 727_003;
 const MOST_ROUNDS = 100;
 
-/** Deletes expired records in small batches, in one process at a time. */
+/**
+ * Deletes expired records in small batches, in one process at a time. `RECURRING_WORK` runs it
+ * every ten minutes.
+ */
 @Injectable()
 export class Maintenance {
   readonly #log = new Logger(Maintenance.name);

@@ -41,10 +41,11 @@ const calls =
 
 /**
  * All recurring work of the application, with its interval and the role of its processes. Workers
- * share the work of a task through its tables. Timers that belong to an open resource are not
- * listed here. There are three: the engine's heartbeat while it stops, connections that wait for
- * mailbox changes (`sync/mailbox-watches.ts`), and clients that wait for changes
- * (`deltas/change-watch.ts`).
+ * divide the work of a task among themselves through its tables.
+ *
+ * Timers that belong to an open resource are not listed here. There are three: the engine's
+ * heartbeat while it stops, connections that wait for mailbox changes (`sync/mailbox-watches.ts`),
+ * and clients that wait for changes (`deltas/change-watch.ts`).
  */
 const RECURRING_WORK: readonly RecurringTask[] = [
   { name: 'engine', everySeconds: 1, role: 'worker', run: calls(Engine, (engine) => engine.tick()) },
@@ -60,7 +61,10 @@ const RECURRING_WORK: readonly RecurringTask[] = [
   { name: 'maintenance', everySeconds: 600, firstAfterSeconds: 60, role: 'worker', run: calls(Maintenance, (maintenance, stop) => maintenance.runAll(stop)) },
 ]; // prettier-ignore
 
-/** Work that is cut off after this time is done by another process, or after the next start. */
+/**
+ * How long a stopping process waits for running tasks. Work that is cut off is done by another
+ * process, or after the next start.
+ */
 const MOST_STOPPING_MS = 5_000;
 
 /**

@@ -6,7 +6,7 @@ export interface AccessRule {
   anyScope?: readonly Scope[];
   /**
    * True if the handler changes something at the provider. Refused with 403 while the account's
-   * credentials are out of date.
+   * grant is `invalid`.
    */
   write?: boolean;
   /**

@@ -91,7 +91,7 @@ describe('largeResponse', () => {
 });
 
 describe('mayBeLarge', () => {
-  it('is false only in requests whose responses have to stay small', () => {
+  it('mayBeLarge is false only in requests whose responses have to stay small', () => {
     const [small, other] = [new PassThrough(), new PassThrough()];
     keepSmall(small);
     const seen: boolean[] = [mayBeLarge()];

@@ -28,7 +28,7 @@ describe("the configuration of the operator's mail server", () => {
     expect(load('smtp+plain://[::1]:25')?.smtp).toMatchObject({ host: '::1', security: 'none' });
   });
 
-  it('is null if both variables are absent, and refuses one without the other', () => {
+  it('returns null if both variables are absent, and refuses one without the other', () => {
     expect(load('', '')).toBeNull();
     expect(() => load('smtp://mail.operator.test', '')).toThrow('OPERATOR_MAIL_FROM: is required');
     expect(() => load('')).toThrow('OPERATOR_SMTP_URL: is required');

@@ -55,13 +55,13 @@ const schema = z.object(quotaVariables);
 export function quotaConfig(env: z.output<typeof schema>) {
   return {
     /**
-     * Texts handed to the SMS gateway in a day: for one account, and for all accounts of one
-     * application together.
+     * SMS handed to the gateway in a day: for one account, and for all accounts of one application
+     * together.
      */
     sms: { account: env.QUOTA_ACCOUNT_SMS, application: env.QUOTA_APPLICATION_SMS },
     /**
-     * Reminders of every type sent in a day, for one account and for one application. A text counts
-     * here too.
+     * Reminders of every type sent in a day, for one account and for one application. An SMS
+     * reminder counts here too.
      */
     reminders: {
       account: env.QUOTA_ACCOUNT_REMINDERS,
@@ -73,11 +73,11 @@ export function quotaConfig(env: z.output<typeof schema>) {
      */
     meetings: { account: env.QUOTA_ACCOUNT_MEETINGS, application: env.QUOTA_APPLICATION_MEETINGS },
     /**
-     * Maximum number of reminders of one event (notifications × participants), and of texts among
+     * Maximum number of reminders of one event (notifications × participants), and of SMS among
      * them.
      */
     event: { reminders: env.QUOTA_EVENT_REMINDERS, texts: env.QUOTA_EVENT_SMS },
-    /** ISO codes of the countries whose numbers may get texts; empty = all countries. */
+    /** ISO codes of the countries whose numbers may get SMS; empty = all countries. */
     smsCountries: env.SMS_COUNTRIES as readonly string[],
   };
 }

@@ -10,20 +10,19 @@ const RESERVED_HEADERS = [
   'connection',
 ];
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/i;
-// Printable ASCII. The HTTP client would refuse any other value when the first text is sent.
+// Printable ASCII. The HTTP client would refuse any other value when the first SMS is sent.
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 
 export type JsonValue =
   string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 /**
- * The gateway that delivers texts, and how to reach it. Its secrets appear in no log and no
- * response.
+ * The gateway that delivers SMS, and how to reach it. Its secrets appear in no log and no response.
  */
 export type SmsConfig =
-  /** Every text is refused. */
+  /** Every SMS is refused. */
   | { gateway: 'none' }
-  /** Texts are written to the table `sms_message` and not sent. */
+  /** SMS are written to the table `sms_message` and not sent. */
   | { gateway: 'recording' }
   | TwilioConfig
   | HttpSmsConfig;
@@ -46,7 +45,7 @@ export interface TwilioConfig {
   sender: string;
 }
 
-/** Any gateway that accepts a text as JSON over HTTP. */
+/** Any gateway that accepts an SMS as JSON over HTTP. */
 export interface HttpSmsConfig {
   gateway: 'http';
   url: string;

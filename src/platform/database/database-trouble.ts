@@ -1,6 +1,6 @@
 /**
- * `away`: the database cannot be reached, is starting or stopping, or has no capacity. `busy`:
- * another transaction was in the way, or a time limit was reached. Both are temporary.
+ * `away`: the database cannot be reached, is starting or stopping, or has no capacity. `busy`: the
+ * statement conflicted with another transaction, or a time limit was reached. Both are temporary.
  */
 export type DatabaseTrouble = 'away' | 'busy';
 

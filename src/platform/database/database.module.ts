@@ -19,7 +19,7 @@ import { returnLostConnections } from './lost-connections.ts';
 import { RequestContexts } from './request-contexts.ts';
 import { transactionCommitted, connectionLimits, Database, types } from './sql.ts';
 
-/** Longest time that a statement of a request may run. */
+/** Maximum time that a statement of a request may run. */
 const REQUEST_STATEMENT_MS = 15_000;
 
 /**

@@ -26,8 +26,8 @@ export class EmbeddedPostgresError extends Error {
 /** A running server. */
 export interface EmbeddedPostgres {
   /**
-   * postgres:// address of the database `carillon`, by way of a socket that only the user of this
-   * process can use.
+   * postgres:// address of the database `carillon`, for a socket that only the user of this process
+   * can use.
    */
   url: string;
   /** Stops the server. Resolves when it has ended. */

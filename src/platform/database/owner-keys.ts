@@ -1,6 +1,9 @@
 import { type EntityClass, p } from '@mikro-orm/core';
 
-/** A row of another module that owns rows: they are deleted with it. Only its key is known here. */
+/**
+ * A row of another module that owns rows of this one. The owned rows are deleted with it. Only the
+ * owner's key is known here.
+ */
 export interface OwnerRow {
   id: string;
 }

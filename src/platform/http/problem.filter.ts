@@ -52,7 +52,7 @@ function fromDatabase(error: { code?: unknown }): Problem | undefined {
   const code = typeof error.code === 'string' ? error.code : '';
   if (code === '22021' || code === '22P05')
     return problem(400, 'Text must not contain the NUL character');
-  // Requests check what they refer to before they write. It was deleted after that check.
+  // A row that this request refers to was deleted after the request had checked that it exists.
   if (code === '23503')
     return problem(409, 'An object that this request refers to was deleted at the same time');
   if (!databaseTrouble(error)) return undefined;

@@ -5,7 +5,10 @@ import { Clock } from '../base/time/clock.ts';
 import { KeyedLimit } from '../base/concurrency/keyed-limit.ts';
 import { Database, type Sql } from '../database/sql.ts';
 
-/** How long a key stands for its first request. After that it is free again. */
+/**
+ * How long a key stands for its first request. After that it is free again, even before the
+ * maintenance task deletes its row.
+ */
 const RETENTION_MS = 24 * 3_600_000;
 
 /** A request with an `Idempotency-Key`. */
@@ -224,8 +227,8 @@ const PRUNE = `
   returning 1`;
 
 /**
- * Removes expired idempotency keys, at most 1000.
- * @returns the number of removed keys
+ * Deletes expired idempotency keys, at most 1000. `Maintenance` calls it every ten minutes.
+ * @returns the number of deleted keys
  */
 export async function pruneIdempotencyKeys(sql: Sql, now: Date): Promise<number> {
   return (await sql.query(PRUNE, [new Date(now.getTime() - RETENTION_MS)])).length;

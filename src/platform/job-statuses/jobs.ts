@@ -247,7 +247,8 @@ export async function pruneJobAttempts(sql: Sql, now: Date): Promise<number> {
   return (await sql.query(PRUNE, [before])).length;
 }
 
-// Limited by id, which grows with time: a job that was created long ago hardly ever ends now.
+// Ids grow with time, so a lower limit on the id skips old jobs. A job that was created long ago
+// almost never ends now.
 const ENDED = `
   select object_id as "objectId" from job_status
   where account_id = $1 and id >= $2 and updated_at >= $3 and status in ('successful', 'failed', 'cancelled')

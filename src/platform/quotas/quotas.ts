@@ -256,7 +256,7 @@ function admit(use: Use, locked: ReadonlyMap<string, LockedCount>, at: Date): Us
   return null;
 }
 
-/** Longer than the counts are of interest. */
+/** How long counts are kept, for the operator's reports. */
 const RETENTION_MS = 31 * 86_400_000;
 
 const PRUNE = `

@@ -55,7 +55,7 @@ interface Call {
 /**
  * Threads in which the process reads all untrusted input: only a few, with limits of time and
  * memory. Calls with the same key share a part of the threads. Keys whose input was slow share one
- * thread, so that other keys can go on.
+ * thread, so that they do not delay other keys.
  */
 @Injectable()
 export class WorkThreads implements OnApplicationShutdown {

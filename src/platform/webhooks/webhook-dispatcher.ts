@@ -127,7 +127,7 @@ export class WebhookDispatcher implements Dispatcher<
         start,
         'an internal error of Carillon repeated until the time for retries was over',
       );
-    // An error of ours, which must not count against the webhook.
+    // An error in our own code, which must not count against the webhook.
     const at = new Date(start.at.getTime() + SURPRISE_PAUSE_MS);
     return {
       next: { kind: 'again', at, ambiguous: false },

@@ -11,10 +11,11 @@ const AccountGateSchema = defineEntity({
     slotMs: p.integer().default(50),
     maxInFlight: p.smallint().default(8),
     /**
-     * No row is let through until then. Afterwards one row at a time is, until one reports `well`.
+     * Until this time the gate lets no row through. After it, one row at a time may run until one
+     * reports `well`. `null` if the gate is open.
      */
     closedUntil: p.datetime().columnType('timestamptz').nullable(),
-    /** Consecutive troubles. */
+    /** Number of consecutive troubles (`RateGateSignal`). */
     failures: p.smallint().default(0),
     /** Why the gate is closed, in words for the user. */
     closeReason: p.text().nullable(),

@@ -13,8 +13,8 @@ export interface BatcherOptions {
 }
 
 /**
- * After a call with at least this many items, the next items wait their full time: a call costs
- * much, and one more item hardly anything.
+ * After a call with at least this many items, the next items wait their full time. A call is
+ * expensive, and one more item in it costs almost nothing.
  */
 const MANY = 10;
 
@@ -48,7 +48,7 @@ export class Batcher<T> {
     else this.#timer = setTimeout(() => this.#flush(), delayMs);
   }
 
-  /** Handles the waiting items, and resolves when no call runs any more. */
+  /** Handles the waiting items, and resolves when no call is running. */
   async drain(): Promise<void> {
     this.#flush();
     while (this.#running.size > 0) {

@@ -9,6 +9,12 @@ import type { QueueTable } from './dispatcher.ts';
  * as the gate's concurrency and circuit breaker allow. It moves each surplus row once, to a later
  * slot of its own (pacing by GCRA). So one account with very many rows delays no other account.
  *
+ * A claim takes fewer rows than there are free slots in these cases:
+ *
+ * - Fewer rows are due, or another transaction has locked some of them.
+ * - The claim reads only a limited number of candidates, and rate gates let too few of them in.
+ * - Some candidates are suspects that have to wait.
+ *
  * `materialized` is required: without it the planner may run the LIMIT subquery twice and update
  * more rows than LIMIT.
  */
@@ -33,8 +39,8 @@ export interface ClaimSummary {
    */
   passedOver: boolean;
   /**
-   * Rows that this claim moved to more than a minute after their promised time; `null` if there are
-   * none.
+   * Rows that were not yet late and that this claim moved to more than a minute after their
+   * promised time; `null` if there are none.
    */
   late: { id: string; reason: string }[] | null;
 }
@@ -72,8 +78,8 @@ const LATE_SECONDS = 60;
  *
  * A join would be shorter, but the statement is often planned while its queue is empty. To the
  * planner the queue then has one row, so the join begins there and reads the whole queue for every
- * claim of a burst. With a join and `id = any(…)` together, the planner goes through all ids for
- * each of them (ADR 0054).
+ * claim of a burst. With a join and `id = any(…)` together, the plan goes through the whole list of
+ * ids once for each id (ADR 0054).
  */
 const ids = (rows: string) => `array(select id from ${rows})`;
 const among = (rows: string) => `j.id = any(${ids(rows)})`;
@@ -81,13 +87,13 @@ const its = (column: string, rows: string) =>
   `(array(select ${column} from ${rows}))[array_position(${ids(rows)}, j.id)]`;
 
 /**
- * A row that was claimed during this many deaths of its worker is quarantined. After fewer deaths
- * it is a suspect.
+ * A row with this many deaths of its worker fails without another run (`onPoison`). A row with
+ * fewer deaths, but at least one, is a suspect.
  */
 export const MOST_CRASHES = 3;
 /**
- * How many suspects with one death run at a time in a process. A suspect with two deaths runs
- * alone: no other such row runs in any process.
+ * How many suspects with one death run at a time in a process. A suspect with two deaths is in
+ * quarantine: no other such row runs in any process.
  */
 export const FIRST_SUSPECTS = 8;
 
@@ -128,8 +134,8 @@ function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
 }
 
 /**
- * `fits`: the rate gate lets the row in; the circuit breaker does not delay a row at its own
- * deadline. `cleared`: the row is no suspect, or it may run now.
+ * `fits`: the rate gate lets the row in. The circuit breaker does not delay a row that has reached
+ * its own deadline. `cleared`: the row is no suspect, or it is a suspect that may run now.
  */
 function ranking({ table }: QueueTable): string {
   const second = `(select exists (select 1 from ${table} b where b.state = 1 and b.crashes = ${MOST_CRASHES - 1}))`;

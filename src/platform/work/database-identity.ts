@@ -32,8 +32,8 @@ export interface DatabaseIdentity {
   /** Name of the installation, `INSTANCE_NAME`. */
   name: string;
   /**
-   * Why a running worker took the database for an older state of itself. Only set in the recorded
-   * identity.
+   * Why a running worker concluded that the database was restored to an older state. Only set in
+   * the recorded identity.
    */
   doubt?: string;
 }
@@ -84,7 +84,7 @@ export function describeDifferences(differences: readonly IdentityDifference[]):
 
 /**
  * Returns the address of the configured database, without user and password. A folder is named with
- * its inode number, because a copy in its position has another inode.
+ * its inode number, because a copy at the same path has another inode.
  */
 export function databaseAddress({
   database,
@@ -152,8 +152,8 @@ const ADOPT = `
 export async function adoptIdentity(sql: Sql, here: DatabaseIdentity): Promise<RecordedIdentity> {
   const known = await recordedIdentity(sql);
   if (known) return known;
-  // Another process may adopt it at the same time, with another identity. What the database has
-  // recorded then counts.
+  // Another process may adopt the database at the same time, with another identity. The identity
+  // that the database has recorded then counts.
   await sql.query(ADOPT, [JSON.stringify(here)]);
   const [adopted] = await sql.query<RecordedIdentity>(READ);
   if (!adopted) throw new Error('the table instance has no row although one was just inserted');
@@ -172,8 +172,8 @@ export async function confirmIdentity(sql: Sql, here: DatabaseIdentity): Promise
 const DOUBT = `update instance set place = place || jsonb_build_object('doubt', $1::text) where id = 1`;
 
 /**
- * Marks the database as gone back in time. No installation works on it until the operator confirms
- * it.
+ * Records that the database was restored to an older state. No installation works on it until the
+ * operator confirms it.
  * @param reason for operators
  */
 export async function markRestored(sql: Sql, reason: string): Promise<void> {

@@ -30,8 +30,8 @@ export interface ClaimedRow {
   /** When the row was promised to run. */
   dueAt: Date;
   /**
-   * Consecutive troubles of its rate gate when the row was claimed, at least 1 if the gate had been
-   * closed; 0 if the gate was well.
+   * Consecutive troubles of its rate gate when the row was claimed. At least 1 if the gate has been
+   * closed and no row has reported `well` since; 0 if the gate was well.
    */
   gateFailures: number;
 }
@@ -40,7 +40,7 @@ export interface ClaimedRow {
 export interface Lease {
   /**
    * Commits the hand-off marker: from here on the outside may see an effect. Call it once, right
-   * before that effect.
+   * before that effect. If the worker dies afterwards, the row's next attempt is `ambiguous`.
    * @returns false if the row no longer belongs to this worker: stop without any effect
    */
   handOff(): Promise<boolean>;
@@ -68,23 +68,26 @@ export interface Lease {
 export type Next = { kind: 'done' } | { kind: 'again'; at: Date; ambiguous: boolean };
 
 /**
- * What a run reports about its rate gate (the account or the webhook) as a whole. The engine's
- * circuit breaker adds up the reports of all workers.
+ * What a run reports about its rate gate (the account or the webhook) as a whole. A dispatcher
+ * returns it in `Outcome.gate`, and the engine's circuit breaker combines the reports of all
+ * workers. Only queues with `QueueTable.breaker` report signals, at present only `send`.
  *
- * Five troubles in a row close the gate for 30 s; each further one closes it for twice as long, up
- * to 15 minutes. Then one row at a time is let through until one reports `well`. A trouble counts
- * only if no other trouble was counted since its row was claimed. Rows that wait at a closed gate
- * make no attempts. Only a row that has reached its own deadline is let through.
+ * A *trouble* is a run that could not reach the account at all. Five troubles in a row close the
+ * gate for 30 s; each further one closes it for twice as long, up to 15 minutes. Then one row at a
+ * time is let through until one reports `well`. A trouble counts only if no other trouble was
+ * counted since its row was claimed.
  *
- * Only queues with `QueueTable.breaker` report signals.
+ * Rows that wait at a closed gate make no attempts. Only a row that has reached its own deadline is
+ * let through.
  */
 export type RateGateSignal =
   /**
-   * The account or webhook was reached, or is not needed any more. Resets the count of troubles. A
-   * closing that was requested with `close` still lasts its full time.
+   * The account or webhook was reached, or the account's rows no longer need it, because a relay
+   * sends them. Resets the count of troubles. A closing that was requested with `close` still lasts
+   * its full time.
    */
   | { kind: 'well' }
-  /** The account or webhook could not be reached at all, whatever the row was about. */
+  /** The account or webhook could not be reached at all. The cause was not the row itself. */
   | { kind: 'trouble'; reason: string }
   /**
    * The account or webhook asked for a pause. Closes the gate at once, for `seconds`. `reason` is

@@ -6,9 +6,9 @@ import { MOST_PER_CLAIM } from './claim-statement.ts';
 import type { QueueStatements } from './queue-statements.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
-/** A marker delays the effect that follows it, so it waits for others only briefly. */
+/** The effect of a run waits for its marker, so a marker waits only briefly for others. */
 const HANDOFF_BATCH: BatcherOptions = { most: 400, parallel: 2, delayMs: 5 };
-/** The rows of a claim ask at the same time. */
+/** All rows of a claim ask to be loaded at the same time, so a short wait is enough. */
 const LOAD_BATCH: BatcherOptions = { most: MOST_PER_CLAIM, parallel: 2, delayMs: 1 };
 
 /** The part of a run that concerns its hand-off. */
@@ -28,7 +28,7 @@ export interface HandedRun {
 export interface HandOffRules<R> {
   /** Whether the claim certainly still belongs to this worker. */
   isOurs(run: R): boolean;
-  /** Whether a hand-off may be asked for. False in a process that is stopping. */
+  /** Whether a hand-off may be requested. False in a process that is stopping. */
   mayBegin(run: R): boolean;
 }
 
@@ -71,7 +71,7 @@ export class HandOffs<R extends HandedRun> {
 
   /**
    * Loads what a row needs to run, together with the other rows of its claim; see `RowLoading`.
-   * @returns undefined if there is nothing to load, or nothing any more
+   * @returns undefined if nothing was found, for example because the row's object was deleted
    * @throws if the database cannot be reached
    */
   load(run: R): Promise<object | undefined> {

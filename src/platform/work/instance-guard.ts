@@ -19,14 +19,17 @@ export interface HeartbeatResult {
    */
   before: number | null;
   seen: number | null;
-  /** Why a worker took the database for an older state of itself; `null` if none did. */
+  /**
+   * Why a worker concluded that the database was restored to an older state; `null` if no worker
+   * did.
+   */
   doubt: string | null;
 }
 
 /**
- * How much a database may lose without counting as restored. A promoted standby may lack the last
- * seconds of its primary; a restored backup lacks more. Also the age up to which this worker's row
- * may be missing on such a standby.
+ * Number of seconds of written data that a database may lose without counting as restored. A
+ * promoted standby may lack the last seconds of its primary; a restored backup lacks more. For the
+ * same reason, this worker's row may be missing on a standby if the row is younger than this.
  */
 const LOST_AT_MOST_S = 60;
 
@@ -85,7 +88,8 @@ export class InstanceGuard {
 
   /**
    * Notes that this process has a new row in `worker`.
-   * @returns false if the database numbers its workers backwards: the row must not be used
+   * @returns false if the new id is not higher than the previous one, because an older state was
+   *   restored: the row must not be used
    */
   async registered(sql: Sql, id: number): Promise<boolean> {
     const worked = (this.#seen ?? 0) - (this.#since ?? 0);
@@ -128,7 +132,7 @@ export class InstanceGuard {
   }
 
   /**
-   * Forgets what was seen of the database: it says nothing about the state that an operator
+   * Forgets earlier observations of the database. They say nothing about the state that an operator
    * confirms.
    */
   #forget(): void {

@@ -24,8 +24,8 @@ const FULL_SCAN_EVERY_MS = 10_000;
 /** How far the scan floor lies below the earliest candidate of the last claim. */
 const FLOOR_SLACK_MS = 30_000;
 /**
- * A row that becomes due sooner than this gets a timer of its own. A later tick sees the other
- * rows.
+ * A row that becomes due sooner than this gets a timer of its own. Later rows are found by a later
+ * tick.
  */
 export const LOOK_AHEAD_MS = 1_500;
 /**
@@ -45,8 +45,8 @@ const PAUSE_MS = { first: 10, longest: 1_000 };
 /** Ended runs whose results are not written yet take no slot, up to this number. */
 const MOST_UNWRITTEN = 400;
 /**
- * A rate gate with at most this many claimed rows can claim more anyway (the default limit is 8),
- * so its ended runs need no special treatment.
+ * If a rate gate has at most this many claimed rows, more rows fit anyway (the default limit is 8).
+ * Its ended runs then need no special treatment.
  */
 const FEW_PER_GATE = 4;
 /**
@@ -167,7 +167,7 @@ export class QueueRunner {
     );
   }
 
-  /** Aborts all runs, because their claims are void: nothing of them may leave any more. */
+  /** Aborts all runs, because their claims are void. No run may have a further effect. */
   abandon(): void {
     for (const run of this.#runs) run.abort.abort();
     this.#claimsUncertain = true;
@@ -317,8 +317,8 @@ export class QueueRunner {
   }
 
   /**
-   * Ids of claimed rows whose runs have ended, for those rate gates whose ended rows could keep
-   * other rows out.
+   * Ids of claimed rows whose runs have ended. Only rate gates with more than a few claimed rows
+   * are included, because only there could an ended run keep another row from being claimed.
    */
   #unwritten(): string[] {
     const claimed = new Map<string, number>();
@@ -328,7 +328,7 @@ export class QueueRunner {
     );
   }
 
-  /** A courtesy to the user: if it fails, the rows still run. */
+  /** Reports late rows to the dispatcher. If that fails, the rows still run. */
   async #reportLate(late: readonly LateRow[]): Promise<void> {
     try {
       await this.sql.transaction(

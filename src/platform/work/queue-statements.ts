@@ -28,8 +28,8 @@ export interface QueueStatements {
   release: string;
   /**
    * Gives back rows that the database shows as claimed by this worker, but that have no run in its
-   * process. $1 worker, $2 ids and $3 fences of its runs, $4 ids of rows to blame. The worker
-   * lives, so no other row is blamed.
+   * process. $1 worker, $2 ids and $3 fences of its runs, $4 ids of rows for which a death is
+   * counted. No death is counted for other rows, because the worker is alive.
    */
   reclaim: string;
   /**
@@ -47,9 +47,9 @@ const dueInMs = (table: string) =>
 
 /*
  * Claimed rows are found by their ids. The statements are often planned while the queue is empty.
- * To the planner the queue then has one row, so it may as well read the whole queue, and a burst
- * would read it for each batch. So no statement joins the queue: the values of a row are found by
- * the position of its id (ADR 0054).
+ * To the planner the queue then has one row, so a plan that reads the whole queue looks cheap, and
+ * a burst would read it for each batch. So no statement joins the queue: the values of a row are
+ * found by the position of its id (ADR 0054).
  *
  * `state <> 0` means the same as `state = 1` here. With `= 1` the planner would read the whole
  * partial index of claimed rows, with all its dead entries, instead of the few ids.
@@ -97,9 +97,9 @@ export function queueStatements(queue: QueueTable, reportsLate = false): QueueSt
 }
 
 /**
- * One statement, so that the loaded values are those at the time of the hand-off. It also loads
- * rows that no longer belong to this worker: a dispatcher ends a row that loads nothing, and such a
- * row has not ended.
+ * Builds one statement, so that the loaded values are those at the time of the hand-off. It also
+ * loads rows that no longer belong to this worker. Otherwise they would load nothing, and a
+ * dispatcher ends a row that loads nothing.
  */
 function loadStatement(table: string, { columns, joins, ready }: RowLoading): string {
   return `
@@ -123,18 +123,22 @@ export const DEAD_AFTER_SECONDS = 8;
 const AMBIGUOUS_WAIT_SECONDS = 15;
 
 /**
- * How long a row waits after the second death of its worker, up to twice as long at random, so that
- * it runs apart from other rows.
+ * Minimum wait of a row after the second death of its worker; a random part makes the wait up to
+ * twice as long. The row then runs apart from other rows.
  */
 const SUSPECT_WAIT_SECONDS = 10;
 
-/** A worker without a heartbeat for this long has probably died too. */
+/**
+ * A worker without a heartbeat for this long is probably dead. `BLAME` uses this time to find
+ * workers that died together.
+ */
 const SILENT_SECONDS = 2.5;
 
 /**
  * How the death of a worker changes a row that it had claimed. The third death counts only if no
- * other worker fell silent at about the same time; otherwise this row is not the cause. A row with
- * two deaths runs alone in all processes, so a death that it causes is a single one.
+ * other worker fell silent at about the same time. A row with two deaths runs alone in all
+ * processes, so it can kill only one worker; if several died together, the cause was something
+ * else.
  */
 const BLAME = {
   crashes: `case
@@ -145,9 +149,11 @@ const BLAME = {
 };
 
 /**
- * Builds a statement that gives claimed rows back. An attempt without an effect does not count.
- * Rows that another transaction is settling are skipped: their worker is alive after all, or the
- * next sweep finds them.
+ * Builds a statement that gives claimed rows back, for example after the death of their worker. If
+ * a row has no hand-off marker, its attempt does not count. A row with a marker becomes
+ * `ambiguous`: it waits at least 15 s, and its next attempt must first find out whether the earlier
+ * one took effect. Rows that another transaction is settling are skipped: either their worker is
+ * alive after all, or the next sweep finds them.
  */
 function giveBack(
   table: string,
@@ -178,8 +184,8 @@ const DISCONNECTED = `
     select w.id from worker w where w.id <> $1 and pg_try_advisory_xact_lock_shared(${WORKER_LOCKS}, w.id))`;
 
 /**
- * Rows that disconnected workers have claimed but not handed off. Rows that have already seen a
- * death are left to the sweep, which knows how many workers died at the same time.
+ * Rows that disconnected workers have claimed but not handed off. Rows with an earlier death are
+ * left to the sweep, which knows how many workers died at the same time.
  */
 const UNBEGUN = 'j.worker_id in (select id from adrift) and j.handoff_at is null and j.crashes < 1';
 
@@ -187,8 +193,8 @@ const inert = (tables: readonly QueueTable[]) =>
   tables.filter(({ inertUntilHandOff }) => inertUntilHandOff);
 
 /**
- * A claim whose worker has no row any more: a dying worker still had it locked when it was declared
- * dead.
+ * A claimed row whose worker is no longer listed in `worker`. A sweep skipped the row, because a
+ * transaction of the dying worker still had it locked.
  */
 const ORPHANED = 'not exists (select 1 from worker w where w.id = j.worker_id)';
 
@@ -197,8 +203,8 @@ const ORPHANED = 'not exists (select 1 from worker w where w.id = j.worker_id)';
  * processes may run it.
  */
 export function sweepStatement(tables: readonly QueueTable[]): string {
-  // Compares with the ids just deleted, and not with the time: a worker that has just come back
-  // keeps its claims.
+  // Compares with the ids that were just deleted, and not with the time: a worker that has just
+  // sent a heartbeat again keeps its claims.
   const dead = `(j.worker_id in (select id from dead) or ${ORPHANED})`;
   const parts = tables.map(({ table }, index) => `q${index} as (${giveBack(table, dead, BLAME)})`);
   return `with dead as (delete from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning id),
@@ -225,10 +231,10 @@ export function rescueStatement(tables: readonly QueueTable[]): string | null {
 }
 
 /**
- * Builds the heartbeat statement ($1 worker). In the same round trip it reads `alive`, the fields
- * of `Pulse`, `stale`, `adrift`, and milliseconds until the next due row of each queue. `stale`
- * means that there is something to sweep, and `adrift` that there are rows of disconnected workers
- * to give back.
+ * Builds the heartbeat statement ($1 worker). In one round trip it also reads `alive`, the fields
+ * of `HeartbeatResult`, `stale`, `adrift`, and milliseconds until the next due row of each queue.
+ * `stale` means that there is something to sweep, and `adrift` that there are rows of disconnected
+ * workers to give back.
  */
 export function beatStatement(tables: readonly QueueTable[]): string {
   const next = tables.map(({ queue, table }) => `${dueInMs(table)} as "${queue}"`);

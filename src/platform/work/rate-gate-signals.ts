@@ -2,9 +2,9 @@ import { storable } from '../base/text/storable.ts';
 import type { ClaimedRow, RateGateSignal } from './dispatcher.ts';
 import type { Sql } from '../database/sql.ts';
 
-/** Consecutive troubles that close a rate gate. */
+/** Number of consecutive troubles that closes a rate gate. */
 export const TROUBLES_UNTIL_CLOSED = 5;
-/** How long the gate is closed then. Each further trouble doubles the time. */
+/** How long the gate is closed after that. Each further trouble doubles the time. */
 const FIRST_CLOSING_SECONDS = 30;
 const LONGEST_CLOSING_SECONDS = 15 * 60;
 const MOST_CHARACTERS = 500;
@@ -18,12 +18,13 @@ export interface RateGateReport {
 /** What one batch reports about one rate gate. */
 interface GateUpdate {
   well: boolean;
-  /** `seen`: the number of troubles when the run was claimed. */
+  /** `seen`: the number of troubles when the run's row was claimed. */
   trouble: { seen: number; reason: string } | null;
   close: { seconds: number; reason: string } | null;
 }
 
-// A requested closing that is still in force stays, even if a single row got through.
+// A closing that was requested with `close` stays until its end, even if a row got through in the
+// meantime.
 const WELL = `
   update account_gate set failures = 0,
     closed_until = case when failures >= ${TROUBLES_UNTIL_CLOSED} or closed_until <= now() then null else closed_until end,
@@ -33,8 +34,8 @@ const WELL = `
     where account_id = any($1::uuid[]) and (failures > 0 or closed_until <= now())
     order by account_id for update)`;
 
-// Rows that were in flight together are one trouble: it counts only if no other was counted since
-// the claim.
+// Several rows in flight that fail together count as one trouble: a trouble counts only if no other
+// trouble was counted since its row was claimed.
 const ILL = `
   insert into account_gate as g (account_id, failures, closed_until, close_reason)
   select gate, case when seen is null then 0 else 1 end, now() + seconds * interval '1 s', close_reason

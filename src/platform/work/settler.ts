@@ -19,8 +19,8 @@ export interface Ending {
 }
 
 /**
- * A batch that cannot be written is repeated while the database is unavailable. Three batches at a
- * time keep the others moving.
+ * Batches for writing results. While the database is unavailable, a batch is repeated and occupies
+ * one of the three parallel writes.
  */
 export const SETTLE_BATCH: BatcherOptions = { most: 400, parallel: 3, delayMs: 40 };
 /**
@@ -105,8 +105,9 @@ export class Settler {
   }
 
   /**
-   * Repeats without limit while the database is unavailable, else a few times: a lock, or a row
-   * that was removed meanwhile, does not make the results wrong.
+   * Repeats a write. While the database is unavailable it repeats without limit, until `giveUp` is
+   * called. After other errors it tries up to four times, because the results stay correct: the
+   * cause may be a lock or a row that was deleted in the meantime.
    */
   async #repeat(write: () => Promise<unknown>): Promise<boolean> {
     let refusals = 0;

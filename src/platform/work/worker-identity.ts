@@ -4,8 +4,8 @@ import type { Sql } from '../database/sql.ts';
 import { DEAD_AFTER_SECONDS, WORKER_LOCKS } from './queue-statements.ts';
 
 /**
- * After a pause of this length other workers may soon declare this one dead. Nothing may leave
- * until a heartbeat is answered.
+ * After a pause of this length other workers may soon declare this one dead. Its runs must have no
+ * effect until a heartbeat is answered.
  */
 const TRUST_MS = 2_500;
 
@@ -22,8 +22,8 @@ const REGISTER = `
 
 /**
  * This process as other workers see it: a row in `worker` with a heartbeat each second. A worker
- * without a heartbeat for 8 s is dead, and its claims are given back. A worker that was merely
- * paused notices that here, before it does harm.
+ * without a heartbeat for 8 s is dead, and its claims are given back. A worker that was only paused
+ * learns from `trusted` that it must not use its claims until its next heartbeat.
  */
 export class WorkerIdentity {
   #id = 0;
@@ -91,12 +91,13 @@ export class WorkerIdentity {
   }
 
   /**
-   * Whether this worker may declare others dead. After a pause of its own, the database or the
-   * whole machine may have been unavailable. Then the others get as long to come back as it takes
-   * to be declared dead.
+   * Whether this worker may declare others dead. If this worker had no contact with the database
+   * for a while, the others may have had none either. So it then waits another 8 s, in which living
+   * workers send a heartbeat.
    *
-   * So the claims of a dead worker are given back within ten seconds while another worker lives. If
-   * all workers have died, they are given back within four seconds of the start of the next one.
+   * The claims of a dead worker are therefore given back within ten seconds while another worker
+   * lives. If all workers have died, they are given back within four seconds of the start of the
+   * next one.
    */
   mayDeclareDead(): boolean {
     return monotonicMs() >= this.#judgesFrom;

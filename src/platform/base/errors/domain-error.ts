@@ -33,8 +33,8 @@ export interface ErrorDetails {
   /** Error type on the main address, if it differs from the kind's default. */
   type?: 'api_error' | 'provider_error';
   /**
-   * Error type on the beta address, if it differs from the kind's default (`api.not_found_error`
-   * …).
+   * Error type on the integrations address, if it differs from the kind's default
+   * (`api.not_found_error` …).
    */
   betaType?: string;
   cause?: unknown;

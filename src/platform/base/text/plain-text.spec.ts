@@ -30,11 +30,11 @@ describe('untrusted text', () => {
     expect(escapedJson(JSON.stringify(scripts))).toBe(JSON.stringify(scripts));
   });
 
-  it('becomes one line for table cells', () => {
+  it('puts text on one line for table cells', () => {
     expect(onOneLine(` one\n\n\ttwo${OSC_52}\u2028three `)).toBe('one two]52;c;cm0gLXJmIH4= three');
   });
 
-  it('keeps the layout of JSON', () => {
+  it('escapes control characters in JSON and keeps its layout', () => {
     expect(escapedJson(JSON.stringify({ a: ['\u009b'] }, null, '\t'))).toBe(
       '{\n\t"a": [\n\t\t"\\u009b"\n\t]\n}',
     );

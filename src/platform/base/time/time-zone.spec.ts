@@ -61,7 +61,7 @@ describe('startOfDay', () => {
     expect(start('2011-12-31', 'Pacific/Apia')).toBe('2011-12-30T10:00:00.000Z');
   });
 
-  it('works at both ends of the accepted range', () => {
+  it('returns the first instant of a day at both ends of the accepted range', () => {
     expect(start('1000-01-01', 'UTC')).toBe('1000-01-01T00:00:00.000Z');
     expect(start('9999-12-31', 'UTC')).toBe('9999-12-31T00:00:00.000Z');
   });

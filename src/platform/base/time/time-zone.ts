@@ -1,6 +1,6 @@
 /*
- * IANA time zones by way of Intl, whose data comes with Node. (Temporal would need one line, but
- * Node 24 does not have it yet.)
+ * IANA time zones with Intl, whose data comes with Node. (Temporal would need one line, but Node 24
+ * does not have it yet.)
  */
 
 const DAY_MS = 86_400_000;
