@@ -6,10 +6,8 @@ import {
 } from '../platform/changes/object-change.ts';
 
 /**
- * Builds the change-log record of a change to a contact. Subscribers are notified unless `dedupe`
- * is `null`.
- * @param dedupe key that prevents a second notification of the same change; `null` if no webhook
- *   is to be sent
+ * Builds the change-log record of a change to a contact.
+ * @param dedupe key that prevents a second webhook for the same change; `null` sends no webhook
  */
 export function contactChange(
   owner: ChangeOwner,

@@ -116,7 +116,8 @@ export class ContactSync {
         mayStore &&= result.whole;
         if (mayStore) await storeContactCursor(sql, claim, changes.cursor, complete ? at : null);
       });
-      // Contacts with an open provider write wait for the next sync pass.
+      // Contacts with an open provider write, and the pages after them, are read again by the next
+      // sync pass.
       if (complete || (!mayStore && !goOn())) return false;
       if (!goOn()) return true;
       ({ cursor } = changes);

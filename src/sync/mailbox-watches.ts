@@ -17,9 +17,12 @@ import { STABLE_SECONDS, watchWaitSeconds } from './sync-policy.ts';
 import { SyncWaker } from './sync-waker.ts';
 import { type EndedWatch, type WatchLease, WatchLeases } from './watch-leases.ts';
 
-/** Time between two checks of the leases while any mailbox is to be watched; one query each. */
+/**
+ * Time between two checks of the leases while any mailbox should be watched. Each check is one
+ * query.
+ */
 const TICK_MS = 2_000;
-/** Time between two checks while no mailbox is to be watched. */
+/** Time between two checks while no mailbox should be watched. */
 const IDLE_TICK_MS = 10_000;
 /** Time between two comparisons of this process's watches with the leases in the database. */
 const COMPARE_MS = 10_000;
@@ -129,7 +132,7 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
     );
   }
 
-  /** Checks the leases once. @returns true if any mailbox is to be watched, by any worker */
+  /** Checks the leases once. @returns true if any mailbox should be watched, by any worker */
   async tick(): Promise<boolean> {
     const { id } = this.worker;
     if (id !== this.#workerId) {

@@ -37,7 +37,7 @@ export interface MirrorState {
   reading: string | null;
   /** True if messages have vanished that may still reappear elsewhere. */
   hasVanished: boolean;
-  /** `watchable`: the mailbox is to be watched. `watched`: a watch is established now. */
+  /** `watchable`: the mailbox should be watched. `watched`: a watch is established now. */
   watchable: boolean;
   watched: boolean;
 }

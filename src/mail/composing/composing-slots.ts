@@ -10,8 +10,8 @@ const SMALL_BYTES = 512 * 1024;
  */
 const MOST_BYTES = 48 * 1024 * 1024;
 /**
- * Large messages of one account at a time. A message that waits for files of its provider then
- * delays other accounts only briefly.
+ * Large messages of one account at a time. The limit keeps an account whose messages wait for files
+ * of its provider from delaying the others for long.
  */
 const MOST_OF_ONE = 1;
 

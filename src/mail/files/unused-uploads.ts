@@ -1,7 +1,7 @@
 /**
- * SQL condition: no draft and no unsent outbox message uses the upload `f`. Use it in a separate
- * statement after the row has been locked: a transaction that adds an upload to a draft or message
- * locks the row first.
+ * SQL condition: no draft and no unsent outbox message uses the upload `f`. Lock the row first, and
+ * use the condition in a separate statement. A transaction that adds the upload to a draft or
+ * message holds the same lock, and the later statement sees its commit.
  */
 export const IS_UNUSED = `
   not exists (select 1 from draft_file d where d.file_id = f.id)

@@ -9,8 +9,8 @@ import type { Sql } from '../../platform/database/sql.ts';
 export const LEASE_SECONDS = 60;
 const EXTEND_EVERY_MS = 15_000;
 /**
- * The process stops trusting its lease this long after the last extension: well before a worker can
- * claim the row, with a margin far above clock drift.
+ * The process trusts its lease for this long after the last extension. A worker can claim the row
+ * only later, with a margin far above clock drift.
  */
 const TRUSTED_MS = 45_000;
 
@@ -68,8 +68,8 @@ export class DirectLease implements Lease {
       if (rows.length > 0) this.#extendedMs = begun;
       else this.#abort.abort();
     } catch {
-      // The database is unreachable. Unless it is back in time, `trusted` returns false and nothing
-      // more leaves.
+      // The database is unreachable. If it stays so, `trusted` returns false and nothing more
+      // leaves.
     }
   }
 }

@@ -138,7 +138,7 @@ export class OutboxRepository {
 
   /**
    * Stores messages together. Leaves out messages whose account is removed or being removed, so
-   * that the others need not wait.
+   * that the others do not wait.
    * @returns ids of the messages that were stored
    */
   async insertTogether(messages: readonly NewOutboxMessage[]): Promise<ReadonlySet<string>> {

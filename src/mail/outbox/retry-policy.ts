@@ -92,8 +92,8 @@ function relayRule(input: Omit<RetryInput, 'relayAvailable' | 'random'>) {
 }
 
 /**
- * Whether the decision depends on the mailing service. If not, the caller need not ask whether
- * there is one.
+ * Whether the decision depends on the mailing service. If false, the caller can skip the question
+ * whether there is one.
  */
 export function wantsRelay(input: Omit<RetryInput, 'relayAvailable' | 'random'>): boolean {
   return relayRule(input) !== null;
@@ -152,8 +152,8 @@ function lookUpSeconds(times: number): number {
 }
 
 /**
- * Decides what follows a failed look-up: the next one, later each time, until a day after the
- * deadline.
+ * Decides what follows a look-up that failed: another one after a growing wait, until a day after
+ * the deadline.
  * @param looked look-ups so far, including this one
  */
 export function decideLookUp(looked: number, now: Date, retryLimitAt: Date): Retry | Stop {

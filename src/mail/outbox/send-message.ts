@@ -71,7 +71,7 @@ export class MessageSender {
   /**
    * Makes one attempt.
    * @returns `null` if nothing was done, because the lease was lost or the account has new
-   *   credentials; the row is then released as if it had never been claimed
+   *   credentials. The row is then released as if it had never been claimed.
    * @throws any error before the hand-off that is not a `ProviderError`
    */
   async send(
@@ -148,8 +148,8 @@ export class MessageSender {
   }
 
   /**
-   * Ends the message if the user has to authenticate again. Its signal reopens the rate gate, so
-   * that the account's other messages end now instead of waiting.
+   * Ends the message if the user has to authenticate again. Its signal resets the circuit breaker,
+   * so that the account's other messages end now instead of waiting.
    */
   #outdated(attempt: LoadedAttempt): Outcome<SendResult> | null {
     if (attempt.message.account.grantStatus !== 'invalid') return null;

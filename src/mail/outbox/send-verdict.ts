@@ -9,8 +9,8 @@ import {
 } from './send-attempt.ts'; // prettier-ignore
 
 /*
- * Pure functions that turn the end of an attempt into its result: the next state and its reason,
- * the line in the timeline, and what the queue row keeps. They neither query nor write.
+ * Pure functions that turn the end of an attempt into its result. The result contains the next
+ * state and its reason, the line in the timeline, and what the queue row keeps.
  */
 
 /** A decision of any part of the policy. */

@@ -62,10 +62,10 @@ const FIND = `
   where r.application_id = $1`;
 
 /*
- * Rows about a sender belong to one version of the settings. The relay's row is share-locked and
- * its settings are compared. A concurrent replacement therefore either sees the row and deletes it,
- * or makes this statement write nothing. Encryption uses a nonce, so equal encrypted texts are the
- * same version.
+ * The answers of a service belong to one version of its settings, so a statement with this text
+ * writes nothing if the settings were replaced. A replacement that runs at the same time waits for
+ * the share lock, and then deletes the new row. Encryption uses a nonce, so equal encrypted texts
+ * are the same version.
  */
 const ofThisVersion = (condition: string): string => `
   from relay r join "grant" g on g.application_id = r.application_id and g.id = $2

@@ -36,9 +36,9 @@ export const RANKED_OF_CHECKED = 100;
 /** Number of newest messages that are sampled for the words first. */
 export const PROBED = 200;
 /**
- * Number of messages that are read from the newest back instead of using the index. This is done if
- * the sample promises enough matches in half of them: the index would return all matches of the
- * account, but only the newest are needed (ADR 0053).
+ * Number of messages that are read from the newest back instead of using the index, if the sample
+ * promises enough matches in half of them. The index would return all matches of the account, but
+ * only the newest are needed (ADR 0053).
  */
 export const READ_BACK = 4_000;
 /**

@@ -59,9 +59,9 @@ const WITH_MESSAGES = {
 };
 
 /**
- * A group of people is frequent if it appears in at least `FREQUENT` threads, and in
- * `FREQUENT_FOR_EACH` threads for each thread up to the end of the page. A list filtered by a
- * frequent group reads through all threads, newest first.
+ * A group of people is frequent if it appears in at least `FREQUENT` threads. For late pages the
+ * limit is higher: `FREQUENT_FOR_EACH` times the number of threads up to the end of the page. A
+ * list filtered by a frequent group reads through all threads, newest first.
  */
 const FREQUENT = 2_000;
 const FREQUENT_FOR_EACH = 20;

@@ -25,9 +25,7 @@ export interface MirrorAccount {
   email: string;
 }
 
-/**
- * Finds messages that the outbox has sent, by Message-ID, also those that are not in the mirror.
- */
+/** Finds messages that the outbox has sent, by Message-ID, even if they are not in the mirror. */
 export type FindSent = (
   headers: readonly string[],
 ) => Promise<ReadonlyMap<string, { messageId: string; threadId: string }>>;

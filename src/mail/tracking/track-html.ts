@@ -219,8 +219,8 @@ function escaped(address: string): string {
 }
 
 /**
- * Finds a position where an image is shown: before the end of the body, else at the end of the
- * text, else as near to the end as possible.
+ * Finds a position where an image is shown: before the end of the body, or at the end of the text.
+ * If neither is possible, as near to the end as possible.
  */
 class PixelPosition {
   #body: number | null = null;

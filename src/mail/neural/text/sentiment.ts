@@ -31,8 +31,8 @@ const ENGLISH_WORDS = new Set(ENGLISH.split(' '));
 const OTHER_WORDS = new Set(OTHERS.split(' ').filter((word) => !SHARED.has(word)));
 
 /**
- * True if a text may be English: at most half of its words are in another script, and it has no
- * more small words of other languages than of English.
+ * True if a text may be English: at most half of its words are in another script, and it has at
+ * least as many common English words as common words of other languages.
  */
 export function maybeEnglish(text: string): boolean {
   const words = wordsIn(text);
