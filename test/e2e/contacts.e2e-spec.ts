@@ -338,7 +338,7 @@ describe('/contacts', () => {
     expect((await call('get', `/contacts/${kept.id}`, by)).status).toBe(200);
   }); // prettier-ignore
 
-  it('applies concurrent changes in one order everywhere, and deletes a contact that is still being created', async () => {
+  it('ends in the same state here and at the provider after concurrent changes, and deletes a contact that is still being created', async () => {
     const by = await connect();
     const contact = await ok('post', '/contacts', by, { surname: 'v0' });
     const all = await Promise.all(

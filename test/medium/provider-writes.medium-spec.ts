@@ -150,7 +150,7 @@ describe('ProviderWriteDispatcher', () => {
     expect(await jobOf(update.job)).toMatchObject({ status: 'pending' });
   });
 
-  it('waits as long as the write before it', async () => {
+  it('waits until the retry of the provider write before it', async () => {
     const calendar = await createCalendar({ name: '[sandbox:temporary+1]' });
     const update = await api('put', `/calendars/${calendar.id}`, { description: 'x' });
     expect(await step(calendar.job)).toBe('delayed');

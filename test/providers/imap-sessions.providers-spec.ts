@@ -312,7 +312,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
   });
 
   describe('with work that takes too long', () => {
-    it('are cut', async () => {
+    it('are closed', async () => {
       const sessions = sessionsOf();
       const never = () => new Promise<never>(() => undefined);
       const error = await failureOf(sessions.use(accountOf(), never, { limitMs: 50 }));
@@ -320,7 +320,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       expect(sessions.size).toBe(0);
     });
 
-    it('are cut when the caller has stopped waiting', async () => {
+    it('are closed when the caller has stopped waiting', async () => {
       const sessions = sessionsOf();
       const abort = new AbortController();
       const use = sessions.use(accountOf(), async (client) => {
