@@ -35,7 +35,7 @@ export interface MeetingRequest extends Pick<Wanted, 'calendars'> {
   tentativeBusy?: boolean | undefined;
   /** Busy times of people without an account on this server. */
   outsiders: readonly { email: string; busy: readonly Span[] }[];
-  /** Hours at which people can be met. A person whom no entry names can be met at any time. */
+  /** Hours at which people can be met. A person without an entry can be met at any time. */
   openHours: readonly (OpenHours & { emails: readonly string[] })[];
 }
 

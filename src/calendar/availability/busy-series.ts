@@ -5,7 +5,7 @@ import { boundsOf } from '../event-store/when.ts';
 import type { BusySeries } from './busy.repository.ts';
 import type { Span } from './spans.ts';
 
-/** One occurrence of a series. */
+/** One instance of a series. */
 export interface BusyInstance extends Span {
   /** Start according to the rules, as in `Occurrence`; `null` for the series as a whole. */
   startMs: number | null;
@@ -56,9 +56,9 @@ function open(when: When, recurrence: Recurrence): Series | null {
 }
 
 /**
- * The occurrences of a series that reach into `range`, without occurrences that were changed
- * individually. If the rules cannot be parsed, only the first occurrence is known. If there are too
- * many occurrences, all time from the first start counts as busy.
+ * The instances of a series that reach into `range`, without changed instances. If the rules cannot
+ * be parsed, only the first instance is known. If there are too many instances, all time from the
+ * first start counts as busy.
  */
 export function busyInstances(event: BusySeries, range: Span): BusyInstance[] {
   const { zone, replaced } = event;

@@ -61,10 +61,7 @@ export interface BusySeries {
   recurrence: string;
   /** Time zone for all-day events. */
   zone: string;
-  /**
-   * Original starts of individually changed occurrences, in Unix milliseconds; `null` if there are
-   * none.
-   */
+  /** Original starts of the changed instances, in Unix milliseconds; `null` if there are none. */
   replaced: number[] | null;
 }
 
@@ -164,7 +161,7 @@ const SERIES_COLUMNS = `
      and i.original_start < $4::timestamptz + interval '2 days'
      and i.original_start > $3::timestamptz - (e.ends_at - e.starts_at) - interval '2 days') as replaced`;
 
-/** Occurrences of a series may begin up to a day away from their UTC date. */
+/** Instances of a series may begin up to a day away from their UTC date. */
 const SERIES = `
   with ${ASKED}
   select ${SERIES_COLUMNS} from asked a join event e on e.calendar_id = a.calendar_id
@@ -202,7 +199,10 @@ export class BusyRepository {
     return this.database.query<KnownCalendar>(CALENDARS, [applicationId, emails, accountIds]);
   }
 
-  /** Single events that overlap the range. @throws {TooManyEventsError} */
+  /**
+   * Single events that overlap the range.
+   * @throws {TooManyEventsError}
+   */
   async listSingles(query: BusyQuery): Promise<{ times: BusyTimes; groups: BusyGroup[] }> {
     const [row] = await this.database.query<BusyTimes & { groups: BusyGroup[] }>(
       SINGLES,
@@ -215,8 +215,8 @@ export class BusyRepository {
   }
 
   /**
-   * Series that begin before the range ends and do not end long before the range begins. @throws
-   * {TooManyEventsError}
+   * Series that begin before the range ends and do not end long before the range begins.
+   * @throws {TooManyEventsError}
    */
   async listSeries(query: BusyQuery): Promise<BusySeries[]> {
     const series = await this.database.query<BusySeries>(SERIES, valuesOf(query));

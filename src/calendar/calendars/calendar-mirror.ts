@@ -87,8 +87,7 @@ export function calendarsAtProvider(sql: Sql, accountId: string): Promise<Mirror
 
 /**
  * Locks a calendar against changes and deletion until the transaction ends.
- * @returns `undefined` if
- * the calendar was deleted
+ * @returns `undefined` if the calendar was deleted
  */
 export async function lockCalendarForShare(
   sql: Sql,
@@ -133,7 +132,10 @@ export function missingCalendars(
   return sql.query(MISSING, [accountId, listed]);
 }
 
-/** Locks a calendar against every other change. @returns `undefined` if the calendar was deleted */
+/**
+ * Locks a calendar against every other change.
+ * @returns `undefined` if the calendar was deleted
+ */
 export async function lockCalendar(
   sql: Sql,
   accountId: string,

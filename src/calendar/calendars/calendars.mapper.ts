@@ -3,8 +3,7 @@ import type { CalendarView } from './calendars.schema.ts';
 
 /**
  * A calendar as the API shows it.
- * @param jobStatusId after a write: the job that carries the change
- * to the provider
+ * @param jobStatusId after a write: the job that carries the change to the provider
  */
 export function toCalendarView(calendar: CalendarRecord, jobStatusId?: string): CalendarView {
   return {

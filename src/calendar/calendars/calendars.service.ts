@@ -81,8 +81,7 @@ export class CalendarsService {
 
   /**
    * Creates a calendar.
-   * @throws {UnsupportedProviderError} if the account's provider has no
-   * calendars
+   * @throws {UnsupportedProviderError} if the account's provider has no calendars
    */
   async create(
     account: AccountPrincipal,

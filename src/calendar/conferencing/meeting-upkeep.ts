@@ -17,8 +17,8 @@ const BACKOFF_MS = { first: 30_000, longest: 6 * 3_600_000 };
 const PAST_DAYS = 30;
 
 /**
- * Deletes meetings whose events were deleted, and updates meetings whose events were changed
- * elsewhere. Works from the tables alone, so nothing is lost if a worker dies: `run` handles the
+ * Deletes meetings whose events were deleted, and updates meetings whose events were changed at the
+ * provider. Works from the tables alone, so nothing is lost if a worker dies: `run` handles the
  * meetings that are due, and `reconcile` finds the others. A failed request is retried after 30 s,
  * doubling up to 6 hours, at most 20 times.
  */

@@ -203,8 +203,8 @@ export class MeetingsRepository {
   }
 
   /**
-   * Marks meetings as due that are no longer wanted or whose events were changed elsewhere. Forgets
-   * meetings of events that ended before `past`.
+   * Marks meetings as due that no event wants any more, or whose events were changed at the
+   * provider. Forgets meetings of events that ended before `past`.
    */
   async reconcile(now: Date, past: Date): Promise<void> {
     await this.database.transaction(async (sql) => {

@@ -65,7 +65,7 @@ export class Meetings {
   }
 
   /**
-   * Updates the meeting of an event that was changed elsewhere.
+   * Updates the meeting of an event that was changed at the provider, not through the API.
    * @throws {ProviderError}
    */
   async catchUp(account: Account, eventId: string, meeting: StoredMeeting): Promise<void> {

@@ -57,7 +57,7 @@ export function createInstance(
   });
 }
 
-/** A changed instance that was cancelled together with its series or by a change of it. */
+/** A changed instance that was cancelled because its series was deleted or changed. */
 export interface EndedInstance {
   id: string;
   metadata: Record<string, string>;
@@ -92,8 +92,10 @@ export function endInstances(
 
 /**
  * Adjusts the changed instances of a series after its times have changed. An instance is cancelled
- * if its original start is no longer a time of the series. A deleted instance comes back if the
- * change removed its EXDATE. All other instances stay as they are.
+ * if its original start is no longer a start of the series. If the whole series moves to another
+ * time, this cancels every changed instance except those whose original start the moved series
+ * still has. A deleted instance comes back if the change removed its EXDATE. All other instances
+ * stay as they are.
  * @returns the cancelled instances
  * @throws {InvalidInputError} if the rules take too long to expand
  */
@@ -111,7 +113,8 @@ export async function refitInstances(
   if (rows.length === 0) return [];
   const starts = rows.map(({ startMs }) => startMs);
   const old = openedSeries(before);
-  // An original start that is a day never equals one that is a time, so no instance is kept.
+  // A date never equals a time. If the series changed between all-day and timed, no instance is
+  // kept.
   const same = isAllDay(before.when) === isAllDay(after.when);
   const kept = same ? startsAmong(openedSeries(after), starts) : new Set<number>();
   const [back, ended]: [string[], string[]] = [[], []];

@@ -24,8 +24,8 @@ export interface EventAtProvider extends EventRecord {
     busyUntil: Date | null;
   } | null;
   /**
-   * True for a changed instance whose row no longer counts: the series decides again what takes
-   * place at that time.
+   * True for a changed instance whose row no longer counts: the rules of its series decide again
+   * whether an instance takes place at that time.
    */
   released: boolean;
   /** For a series: `providerId`s of released instances that the provider still has. */
@@ -44,8 +44,9 @@ interface EventAtProviderRow extends Omit<EventAtProvider, 'series'> {
   seriesBusyUntil: Date | null;
 }
 
-// One statement reads the calendar's id and its open writes. So a calendar with neither of them has
-// failed for good; two statements could miss a write that finishes in between.
+// One statement reads both the provider id of the calendar and its open writes, because two
+// statements could miss a write that finishes in between. If a calendar has neither, its creation
+// has failed permanently.
 const FIND_AT_PROVIDER = `
   select ${selected(RECORD_FIELDS)}, e.provider_id as "providerId", e.provider_content as "providerContent", e.version, e.sequence, e.released,
     c.provider_id as "calendarProviderId",
@@ -77,8 +78,8 @@ const BRING_BACK = `
   where id = $1 and account_id = $2 and master_event_id is not null and provider_id is null and status = 'cancelled'`;
 
 /**
- * Releases a cancelled instance that the provider does not have: its series decides again what
- * takes place at that time.
+ * Releases a cancelled instance that the provider does not have: its row no longer counts, and the
+ * rules of its series decide again whether an instance takes place at that time.
  */
 export async function releaseInstance(sql: Sql, accountId: string, id: string): Promise<void> {
   await sql.query(BRING_BACK, [id, accountId]);

@@ -19,8 +19,8 @@ export interface MirrorEvent extends EventRecord {
   providerContent: EventContent | null;
   version: number;
   /**
-   * True for a changed instance whose row no longer counts: the series decides again what takes
-   * place at that time.
+   * True for a changed instance whose row no longer counts: the rules of its series decide again
+   * whether an instance takes place at that time.
    */
   released: boolean;
   /** True if the event or its series has an open provider write. */
@@ -240,8 +240,8 @@ export async function cancelMirrored(sql: Sql, ids: readonly string[], at: Date)
 }
 
 /**
- * Releases cancelled instances that the provider does not list: the series decides again what takes
- * place at that time. Other events in `ids` stay as they are.
+ * Releases cancelled instances that the provider does not list: their rows no longer count, and the
+ * rules of their series decide again. Other events in `ids` stay as they are.
  */
 export async function releaseInstances(sql: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await sql.query(RELEASE, [ids]);

@@ -76,8 +76,8 @@ const EventSchema = defineEntity({
     /** When a changed instance would have begun without the change. */
     originalStart: p.datetime().columnType('timestamptz').nullable(),
     /**
-     * True for a changed instance whose row no longer counts: the series decides again whether an
-     * instance takes place at that time (ADR 0042).
+     * True for a changed instance whose row no longer counts: the rules of its series decide again
+     * whether an instance takes place at that time (ADR 0042).
      */
     released: p.boolean().default(false),
     /**
@@ -92,8 +92,8 @@ const EventSchema = defineEntity({
     description: p.text(),
     location: p.text(),
     /**
-     * As the caller gave it, after normalisation: equal ends are collapsed, and numbers are
-     * converted.
+     * The value that the caller gave, normalised by `readWhen`: a timespan or datespan with equal
+     * ends is a time or date.
      */
     when: p.json<When>().fieldName('when_value'),
     /**

@@ -143,8 +143,7 @@ export class EventsRepository {
 
   /**
    * Returns those of the given events that the account has, in no particular order.
-   * @throws
-   * {PageTooLargeError}
+   * @throws {PageTooLargeError}
    */
   async findMany(accountId: string, ids: readonly string[]): Promise<EventRecord[]> {
     const conditions = new Conditions();

@@ -32,8 +32,8 @@ export interface ChangeToFollowUp {
   /** Instances that were cancelled because of the change. */
   ended?: readonly EndedInstance[];
   /**
-   * True if reminders may already be planned although the event no longer has notifications. They
-   * are cancelled then.
+   * True if the event may have reminders from before, although it no longer has notifications.
+   * Those reminders are then cancelled.
    */
   reminding?: boolean;
   /** The event before the change; absent for a new event. */

@@ -63,7 +63,10 @@ export class EventIcsService {
     return this.#file(account, row, instances, { ...options, uid }, series);
   }
 
-  /** The file of an event that is not stored. @throws {InvalidInputError} */
+  /**
+   * The file of an event that is not stored.
+   * @throws {InvalidInputError}
+   */
   async ofFields(
     account: AccountPrincipal,
     input: NewEvent,

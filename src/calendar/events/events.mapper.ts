@@ -20,8 +20,7 @@ export interface WriteEffects {
 
 /**
  * Converts the query of a list of events.
- * @throws {InvalidInputError} if a `metadata_pair` is
- * malformed
+ * @throws {InvalidInputError} if a `metadata_pair` is malformed
  */
 export function toEventQuery(query: ListEventsQuery): EventQuery {
   const { title, description, location, busy, limit, offset, view } = query;
@@ -78,7 +77,8 @@ export function toEventView(event: EventRecord, facts?: WriteEffects): EventView
     original_start_time: toUnixSecondsOrNull(event.originalStart),
     conferencing: conferencingOf(event),
     reminders: event.reminders,
-    // The client would send an empty list back with its next change, where it means "remove all".
+    // The client would send an empty list back with its next change, and an empty list there means
+    // "remove all".
     ...(event.notifications.length > 0 ? { notifications: toNotificationViews(event, facts) } : {}),
     metadata: event.metadata,
     event_collection_id: event.eventCollectionId,

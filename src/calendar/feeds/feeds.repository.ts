@@ -25,9 +25,7 @@ export interface FeedPosition {
   id: string;
 }
 
-/**
- * Events of a calendar ordered by start, with the individually changed occurrences of each series.
- */
+/** Events of a calendar ordered by start, with the changed instances of each series. */
 export interface FeedPage {
   events: IcsRow[];
   instances: Map<string, IcsRow[]>;

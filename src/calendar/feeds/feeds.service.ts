@@ -154,7 +154,7 @@ export class Feeds {
       const events = icsEventsOf(isPrivate ? asBusy(row) : row, shown, { uid, people: NO_PEOPLE });
       return events.map((event) => writer.add(event)).join('');
     } catch (error) {
-      // The event came from elsewhere and has recurrence rules that cannot be parsed.
+      // Another calendar program wrote this event, and its recurrence rules cannot be parsed.
       if (!(error instanceof UnwritableEventError)) throw error;
       this.#log.debug(
         `event ${row.id} cannot be written as iCalendar and is left out of the feed: ${error.message}`,

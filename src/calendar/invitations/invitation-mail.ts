@@ -31,7 +31,7 @@ const MOST_DESCRIPTION = 4_000;
 /**
  * The text of a mail about an event, in English.
  * @param zone time zone for times that have none of their own
- * @param isInstance true if the event is a single occurrence of a series
+ * @param isInstance true if the event is an instance of a series
  */
 export function invitationText(
   kind: InvitationKind,

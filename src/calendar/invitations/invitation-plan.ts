@@ -53,9 +53,11 @@ function isRevised({ before, after }: EventChange): boolean {
 }
 
 /**
- * Decides which participants are notified of a change. New participants get an invitation, removed
- * ones a cancellation. The others get an update if a field that they see has changed. The account
- * itself is never notified.
+ * Decides which participants are notified of a change by mail. If the event was cancelled or
+ * deleted, all its participants get a cancellation. Otherwise new participants get an invitation
+ * and removed ones a cancellation; the others get an update if a field that they see has changed.
+ * The account itself is never notified. Call it only if the caller asked for notifications
+ * (`notify_participants`).
  * @param own address of the account
  */
 export function planInvitations(change: EventChange, own: string): PlannedInvitations[] {
@@ -75,9 +77,8 @@ export function planInvitations(change: EventChange, own: string): PlannedInvita
 }
 
 /**
- * The participants after a change of the event's time. Their earlier responses are reset, because
- * these were given for another time. Responses set by the change itself stay, and so does the
- * account's own.
+ * The participants after a change of the event's time. Responses to the earlier time are reset.
+ * Responses set by the change itself stay, and so does the account's own.
  * @param own address of the account
  */
 export function resetResponses(before: Known, after: Known, own: string): Participant[] {

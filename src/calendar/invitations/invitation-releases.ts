@@ -41,7 +41,11 @@ interface Release {
 /**
  * Makes the mails about a change of an event and adds them to the outbox, after the change has
  * reached the provider. Runs as a provider write of the event, so that the changes of an event are
- * handled in order. If the change fails permanently, no mail is sent.
+ * handled in order.
+ *
+ * No mail is sent if the change failed permanently. If the event was deleted before the change was
+ * written, only cancellations are sent. A recipient gets no cancellation if earlier messages to
+ * that recipient were planned and none was sent.
  */
 @Injectable()
 export class InvitationReleases implements OnModuleInit {
@@ -100,8 +104,8 @@ export class InvitationReleases implements OnModuleInit {
           `No participant was notified, because the change of the event failed${why}`,
         );
       case 'cancelled':
-        // The event was deleted before the change was written. Participants whom the change removed
-        // must still get their cancellation.
+        // The event was deleted before the change was written. Participants who were removed by the
+        // change must still get their cancellation.
         if (kind === 'cancel') return null;
         return {
           kind: 'superseded',
@@ -120,13 +124,13 @@ export class InvitationReleases implements OnModuleInit {
     const { accountId } = account;
     const [stored] = await findIcsRows(this.database, accountId, [invitation.eventId]);
     if (!stored?.icalUid) return undefined;
-    // A conference may have been created for the event since.
+    // A conference may have been created since the change was stored.
     const conferencing = content.event.conferencing ?? stored.conferencing;
     const row = { ...stored, ...content.event, conferencing, sequence: invitation.sequence };
     const { icalUid: uid, masterEventId } = stored;
     const [[series], instances] = await Promise.all([
       masterEventId ? findIcsRows(this.database, accountId, [masterEventId]) : [],
-      // The cancellation of a whole series does not list its changed occurrences.
+      // The cancellation of a whole series does not list its changed instances.
       row.recurrence && invitation.kind !== 'cancel'
         ? findIcsInstances(this.database, accountId, [row.id])
         : [],

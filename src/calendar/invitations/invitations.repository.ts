@@ -38,7 +38,7 @@ export interface WaitingInvitation {
   /** Status of the change's provider write; `null` if its job status was deleted. */
   writeStatus: JobState | null;
   writeReason: string | null;
-  /** Recipients that had earlier messages about the event of which none was sent. */
+  /** Recipients for whom earlier messages about the event were stored, none of which was sent. */
   untold: string[];
 }
 

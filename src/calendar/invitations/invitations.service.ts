@@ -70,9 +70,9 @@ export class Invitations {
   }
 
   /**
-   * The participants of an event after a change, with their responses. If participants are notified
-   * of another time, their earlier responses are reset. Call it before the event gets its new
-   * values.
+   * The participants of an event after a change, with their responses. If the time changes and
+   * participants are notified, their earlier responses are reset. Call it before the event gets its
+   * new values.
    */
   participantsAfter(
     account: AccountPrincipal,

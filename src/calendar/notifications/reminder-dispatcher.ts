@@ -180,8 +180,10 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
   }
 
   /**
-   * Handles a reminder that is no longer wanted. An earlier worker may have sent it before it died;
-   * in that case the reminder becomes `sent`.
+   * Handles a reminder that is no longer wanted, although an earlier attempt may have sent it. The
+   * reminder becomes `sent` if the look-up finds it. It keeps its status (`cancelled`, for example)
+   * if the look-up finds nothing, if the sender has no look-up (webhooks), or if the account's
+   * credentials are invalid.
    */
   async #settleUnwanted(
     job: ClaimedRow,
@@ -216,8 +218,8 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
 }
 
 /**
- * Late only because of downtime: `skipped`. Late after failed attempts: `failed`, with the reason
- * of the last attempt.
+ * The result of a reminder whose event has begun: `skipped` if no attempt failed before, so that
+ * only downtime made it late; otherwise `failed`, with the reason of the last attempt.
  */
 function expired({ lastFailure }: DueReminder): ReminderResult {
   if (!lastFailure) return { kind: 'skipped', reason: 'the event has already begun' };

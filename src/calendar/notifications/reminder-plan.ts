@@ -1,6 +1,6 @@
 import type { ReminderStatus, ReminderType } from './reminder-status.ts';
 
-/** A notification of an event. Its id ties its reminders to it. */
+/** A notification of an event. Reminders refer to it by its id. */
 export type ReminderNotification = { id: string; minutes_before_event: number } & (
   | { type: 'email'; subject: string; body: string }
   | { type: 'sms'; message: string }
@@ -54,7 +54,7 @@ export interface DesiredReminder {
   expiresAt: Date;
   /** Why it must not be sent; `null` if it may be sent. */
   skip: string | null;
-  /** Why it is too late for a reminder that was not planned before; `null` if there is time. */
+  /** Why it is too late to plan this reminder for the first time; `null` if there is time. */
   tooLate: string | null;
 }
 
@@ -210,13 +210,13 @@ function outcomeOf(
 
 /**
  * Compares existing reminders with desired ones. Pure function.
- *
  * - A row with the same notification, participant and due time stays unchanged if it is sent or
  *   failed. Otherwise it is kept, scheduled again or skipped.
  * - If there is no row for the due time, an untouched row of another time is changed to it, else
  *   a new row is inserted. A row with an attempt is never changed: the attempt may be sending it
  *   for the old time.
- * - Scheduled rows that are no longer desired are cancelled.
+ * - Scheduled rows that are no longer desired are cancelled, even if an attempt may already have
+ *   sent them. The dispatcher then looks up whether it did.
  */
 export function planChanges(
   event: ReminderEvent,

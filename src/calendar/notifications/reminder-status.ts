@@ -6,8 +6,9 @@ export type ReminderStatus = (typeof REMINDER_STATUSES)[number];
 
 /**
  * A `skipped` or `cancelled` reminder can become `scheduled` again: a participant accepts after
- * all, or an event is moved back. It can also become `sent`, if it was being sent when the event
- * changed.
+ * all, or an event is moved back. It becomes `sent` if it turns out that an attempt from before the
+ * change has sent it. A reminder with an unknown outcome stays `cancelled` if that cannot be found
+ * out (see `ReminderDispatcher`).
  */
 export const REMINDER_TRANSITIONS = {
   scheduled: ['sent', 'failed', 'skipped', 'cancelled'],

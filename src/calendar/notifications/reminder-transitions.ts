@@ -29,11 +29,11 @@ const SOURCES = Object.fromEntries(
   ]),
 ) as Record<ReminderStatus, string>;
 
-// SKIP LOCKED skips a queue row that the engine is claiming: its run then finds that the reminder
-// is not scheduled. An ambiguous queue row also stays: its run looks up whether the reminder was
-// sent. So a transaction that has locked reminders never waits for the engine, which locks in the
-// other order. A reminder that is scheduled again while its old run is being settled keeps that
-// queue row (see `requeueDropped`).
+// A transaction that has locked reminders must never wait for the engine, which locks in the other
+// order. SKIP LOCKED therefore skips a queue row that the engine is claiming; its run then finds
+// that the reminder is not scheduled. A queue row with an unknown outcome (`ambiguous`) also stays:
+// its run looks up whether the reminder was sent. A reminder that is scheduled again while its old
+// run is being settled keeps that queue row (see `requeueDropped`).
 const MOVE = `
   with asked as (
     select * from unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::text[])

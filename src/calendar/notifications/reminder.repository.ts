@@ -127,8 +127,9 @@ export class ReminderRepository {
   }
 
   /**
-   * Checks, after the call, whether the reminder is still to be sent, and counts it for its quotas.
-   * A reminder is counted once, however often this is called and whatever its outcome.
+   * Checks whether the reminder is still to be sent, with data read after this call began, and
+   * counts it for its quotas. A reminder is counted only once, even if it is admitted again or
+   * cannot be sent.
    */
   async admit(id: string, accountId: string): Promise<Admission> {
     return (await this.#admissions.get(keyOf(id, accountId))) ?? { kind: 'dropped' };

@@ -60,8 +60,10 @@ export class MailedInvitations {
   /**
    * Applies the invitations in a batch of mails. Call it after the mails are stored, in the same
    * transaction. Sends no statement if no mail in the batch is about a meeting. Drafts, sent mail,
-   * spam and trash are ignored. An error in applying an invitation is logged, the changes of the
-   * whole batch are undone, and the mails are stored all the same.
+   * spam and trash are ignored.
+   *
+   * If an invitation cannot be applied, the error is logged and all changes of events by this batch
+   * are undone. The mails stay stored.
    * @param added mails, oldest first
    * @returns change log records for what has changed
    * @throws the driver's error if the database is unavailable or overloaded

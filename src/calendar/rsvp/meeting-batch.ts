@@ -199,7 +199,8 @@ export class MeetingBatch {
 }
 
 /**
- * Clears the message of an event if it was deleted, so that another copy of the mail can be linked.
+ * Clears `messageId` if that message was deleted, so that the event can be linked to another copy
+ * of the mail.
  */
 function mailedEvent(event: StoredEvent): MailedEvent {
   const { id, fields, messageId, messageKept, masterEventId, originalStart } = event;

@@ -201,7 +201,10 @@ function applyFields({ meeting, mail }: MailUpdate, part: MeetingPart, received:
   mark(part, before?.status !== 'cancelled' && fields.status === 'cancelled' ? 'cancelled' : 'updated');
 } // prettier-ignore
 
-/** Records a change of the event, unless the same batch has already recorded a greater one. */
+/**
+ * Records a change of the event. In one batch `created` is never replaced, and `linked` replaces
+ * only `none`.
+ */
 function mark(part: MeetingPart, change: MeetingPart['change']): void {
   if (part.change !== 'created' && (change !== 'linked' || part.change === 'none'))
     part.change = change;
@@ -222,7 +225,7 @@ function cancel(part: MeetingPart, { elsewhere }: Meeting): void {
   mark(part, 'cancelled');
 }
 
-/** Whether the series now has other instances. */
+/** Whether the start or the rules of the series have changed. */
 function changesTimes(before: ProviderFields, after: ProviderFields): boolean {
   return (
     before.startsAt.getTime() !== after.startsAt.getTime() ||
@@ -230,7 +233,10 @@ function changesTimes(before: ProviderFields, after: ProviderFields): boolean {
   );
 }
 
-/** Drops a changed instance that belongs to the earlier times of its series. */
+/**
+ * Drops a changed instance after mail has changed the times of its series. An instance stays if the
+ * same mail contains it, or if its last revision is not older than the mail's.
+ */
 function dropOutdated({ followed }: MailUpdate, part: MeetingPart, series: Revision): void {
   if (part.instance === '' || followed.has(part.instance) || !part.state || !part.event) return;
   if ((part.state.stamp ?? 0) < (series.stamp ?? 0))
@@ -256,7 +262,10 @@ function linkInstances(meeting: Meeting, mail: InvitingMail): void {
 
 const STAMP = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})Z)?$/;
 
-/** A cancelled instance of which only the start is known. */
+/**
+ * A cancelled instance, for a cancellation that arrived without the instance's other fields: they
+ * are taken from the series.
+ */
 function cancelledInstance(
   series: MailedEvent,
   part: MeetingPart,
@@ -280,7 +289,7 @@ function cancelledInstance(
   };
 }
 
-/** The same length at another start. */
+/** The same `when` with the same length, moved to another start. */
 function movedTo(when: When, startMs: number): When {
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const seconds = startMs / 1000;

@@ -12,15 +12,14 @@ export interface Reply {
   attendee: Participant;
   title: string;
   when: When;
-  /** For an instance of a series: when it would have begun without a change. */
+  /** For an instance of a series: its start according to the rules. */
   originalStart: Date | null;
   at: Date;
 }
 
 /**
  * Writes the iTIP message (RFC 5546 3.2.3). It names only the participant who answers.
- * @throws
- * {UnwritableEventError}
+ * @throws {UnwritableEventError}
  */
 export function replyFile({ uid, sequence, organizer, attendee, title, when, originalStart, at }: Reply): string {
   const event: ShownEvent = {

@@ -158,7 +158,10 @@ export class RsvpService {
     return { ...series, ...event, notifications: [], metadata: {} };
   } // prettier-ignore
 
-  /** Checks the answer. @returns `null` if there is nothing to do */
+  /**
+   * Checks the answer.
+   * @returns `null` if there is nothing to do
+   */
   async #prepareAnswer(
     sql: Sql,
     account: AccountPrincipal,

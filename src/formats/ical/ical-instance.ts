@@ -46,7 +46,8 @@ function timeLike(property: ICAL.Property, seconds: number, root: ICAL.Component
 }
 
 /**
- * The start of an instance, in the notation of the start of its series. @throws {OtherTimesError}
+ * The start of an instance, in the notation of the start of its series.
+ * @throws {OtherTimesError}
  */
 function startLike(
   series: ICAL.Component,
@@ -118,14 +119,17 @@ export function isExcluded(series: ICAL.Component, key: string, root: ICAL.Compo
 const daysEqual = (a: ICAL.Time, b: ICAL.Time) =>
   a.year === b.year && a.month === b.month && a.day === b.day;
 
-/** Excludes an instance from a series. @throws {OtherTimesError} */
+/**
+ * Excludes an instance from a series.
+ * @throws {OtherTimesError}
+ */
 export function exclude(series: ICAL.Component, key: string, root: ICAL.Component): void {
   series.addProperty(startLike(series, key, root, 'exdate'));
 }
 
 /**
- * Removes a changed instance from a file, with its older revisions. @returns `true` if there was
- * one
+ * Removes a changed instance from a file, with its older revisions.
+ * @returns `true` if there was one
  */
 export function removeInstance(root: ICAL.Component, key: string): boolean {
   const events = root

@@ -29,7 +29,10 @@ export function newCalendar(): ICAL.Component {
   ]);
 }
 
-/** A file with one event. @param sequence its SEQUENCE */
+/**
+ * A file with one event.
+ * @param sequence its SEQUENCE
+ */
 export function newEvent(
   uid: string,
   fields: IcalFields,

@@ -26,7 +26,10 @@ const MOST_CHANGES = 16;
  * years.
  */
 const results = new WeakMap<FileZone, Map<number, string | undefined>>();
-/** Most years that are searched for one zone. A file with more is trying to waste our time. */
+/**
+ * Most years that are searched for one zone. A file with more years would only waste processor
+ * time.
+ */
 const MOST_SEARCHES = 4;
 
 /**
@@ -55,7 +58,7 @@ function search(own: FileZone, year: number): string | undefined {
   if (!samples) return undefined;
   const first = samples[0]?.offsetMs ?? 0;
   if (samples.every((sample) => sample.offsetMs === first)) return fixedZone(first);
-  // Two days of the year are enough to tell most zones apart.
+  // Two samples, half a year apart, rule out most zones.
   const seasons = samples.filter((_, index) => index === 0 || index === 6);
   const isCandidate = (zone: string) =>
     seasons.every((sample) => offsetMs(zone, sample.wallMs - sample.offsetMs) === sample.offsetMs);

@@ -117,12 +117,12 @@ export function hasChanged(state: FolderState, status: FolderStatus | null): boo
 }
 
 /**
- * Finds the changes in a folder: notes new messages, and returns removals and flag changes as far
- * as the batch has capacity. Later changes are found by the next sync pass, because nothing beyond
- * the status at opening is recorded as seen.
+ * Finds the changes in a folder. New messages are only noted in the returned state; removals and
+ * flag changes go to `result` as far as the batch has capacity. Nothing beyond the status at
+ * opening is recorded as seen, so the next sync pass finds later changes.
  * @param status the folder's STATUS response
- * @returns `null` if the server refuses to open it, or its UIDVALIDITY changed since the folders
- *   were listed
+ * @returns `null` if the server refuses to open the folder, or if its UIDVALIDITY changed since
+ *   the folders were listed
  */
 export async function inspectFolder(
   client: ImapFlow,
@@ -137,8 +137,8 @@ export async function inspectFolder(
   const came =
     folder.uidNext > state.next ? await countOf(client, state.next, folder.uidNext - 1) : 0;
   const seen = await giveFlags(client, state, folder, result);
-  // Servers do not report messages that arrived and were removed in between. The mirror may know
-  // such a message all the same, if Carillon stored it.
+  // Servers do not report messages that arrived and were removed between two sync passes. The
+  // mirror may still know such a message, if Carillon stored it.
   const isShort = came < Math.max(folder.uidNext - state.next, 0);
   if (isShort || (!seen.vanishedReported && folder.messages - came !== state.count))
     await giveRemovals(client, state, folder, result);
@@ -203,8 +203,9 @@ function knownModseq({ modseq }: FolderState, present: string): string | null {
 }
 
 /**
- * Starts with one command for everything, or for a part of a very large folder. If the batch has no
- * capacity for all changes, the rest is read in pieces.
+ * Returns the messages whose flags changed, newest first. The first request covers up to about
+ * 50,000 messages. A scan that continues from the previous sync pass, or has no MODSEQ to start
+ * from, begins with smaller parts.
  * @returns the UID to continue below, or `null` if all changes were returned
  */
 async function giveScan(

@@ -33,10 +33,10 @@ const NAMES: Readonly<Record<string, string>> = {
 const VIEWS = ['\\All', '\\Flagged', '\\Important'];
 
 /**
- * All folders that can hold messages, with their STATUS. This takes one round trip if the server
- * has LIST-STATUS (RFC 5819). Not included are names without a mailbox, other users' mailboxes, and
- * views of messages in other folders. Views are recognised on Gmail (X-GM-EXT-1) and wherever a
- * folder is flagged as one.
+ * Lists all folders that can hold messages, with their STATUS. This takes one round trip if the
+ * server has LIST-STATUS (RFC 5819). The list excludes names without a mailbox, other users'
+ * mailboxes, and views of messages in other folders. Views are recognised on Gmail (X-GM-EXT-1) and
+ * on every server that flags a folder as a view.
  */
 export async function listFolders(client: ImapFlow): Promise<ListedFolder[]> {
   const counts = client.enabled.has('CONDSTORE');
@@ -142,10 +142,10 @@ export const renamedAs = ({ from, to }: Renaming) => ({
 });
 
 /**
- * Finds renamed folders. A renaming pairs a folder that disappeared (or has another UIDVALIDITY)
- * with a new one that has the old UIDVALIDITY and a UIDNEXT at least as high. Ambiguous pairs are
- * dropped, because messages could be mistaken for others. The result is ordered so that no new name
- * is in use when it is applied.
+ * Finds renamed folders. A folder that disappeared, or got another UIDVALIDITY, is paired with a
+ * new folder that has its old UIDVALIDITY and at least its UIDNEXT. Ambiguous pairs are dropped,
+ * because messages could be mistaken for others. The renamings are ordered so that each new name is
+ * free when its renaming is applied.
  */
 export function findRenamings(
   states: readonly FolderState[],

@@ -3,7 +3,7 @@ export type UidRange = readonly [lo: number, hi: number];
 
 /** Sync progress of one folder. */
 export interface FolderState {
-  /** As named by the server. */
+  /** Path of the folder, as named by the server. */
   path: string;
   uidValidity: string;
   /** Every message below this UID has been returned, or is in `fresh` or `old`. */

@@ -9,7 +9,7 @@ import type { Renaming } from './imap-changes-folders.ts';
 import { renamedAs } from './imap-changes-folders.ts';
 import type { MessageContent, MessageMeta } from './imap-fetch.ts';
 
-/** Content bytes of one sync pass. */
+/** Bytes of content after which a sync pass returns no further messages. */
 const BATCH_BYTES = 16 * 1024 * 1024;
 
 /** The changes that a sync pass has found so far, and its remaining capacity. */

@@ -33,7 +33,7 @@ const MOST_FRESH = 500;
  */
 const FIRST_PORTION = 25;
 const PORTION = 250;
-/** Ranges of UIDs that one sync pass searches without finding a message. */
+/** Most ranges of UIDs that one sync pass searches without finding a message. */
 const MOST_WINDOWS = 10;
 /**
  * Number of folders whose first batch must be fetched before the mailbox is usable: the inbox and
@@ -101,9 +101,10 @@ export class MailboxSyncPass {
   }
 
   /**
-   * Whether removed messages have been searched for in every folder they may have been moved to.
-   * Folders are processed one after the other. A message moved meanwhile, or in a folder renamed
-   * meanwhile, looks removed here and has not been seen there yet.
+   * Whether the removals of this sync pass are final. Folders are inspected one after another, so a
+   * message that is moved during the pass may look removed before it is seen in its new folder.
+   * After a removal the folders are therefore listed again, and none may have changed since its
+   * inspection.
    */
   async #isSettled(): Promise<boolean> {
     if (this.#changedMeanwhile || !this.#result.hasRemoved) return !this.#changedMeanwhile;
@@ -191,7 +192,11 @@ export class MailboxSyncPass {
     }
   }
 
-  /** @returns `null` if nothing is known about the folder; the next sync pass tries again */
+  /**
+   * Finds the changes of a listed folder. If its UIDVALIDITY has changed, no known UID is valid any
+   * more: all known messages are removed, and the folder is read like a new one.
+   * @returns `null` if the server refused to open the folder; the next sync pass tries again
+   */
   async #inspect(
     { providerId: path, status }: ListedFolder,
     known: FolderState | undefined,
@@ -230,8 +235,8 @@ export class MailboxSyncPass {
   }
 
   /**
-   * Fetches contents: recent messages first, folder by folder; then history, from the folder whose
-   * next message is the newest.
+   * Fetches contents: first the recent messages, folder by folder; then history, starting with the
+   * folder whose next message is the newest.
    */
   async #giveContents(): Promise<void> {
     for (let windows = 0; windows < MOST_WINDOWS && this.#result.room > 0;) {

@@ -14,10 +14,16 @@ export type * from './mailbox-port.ts';
 export type * from './provider-account.ts';
 
 /*
- * The interface every provider implements. Arguments are plain values; results are plain values or
- * `ProviderError`: no entities, no ORM. Connectors keep no state of accounts: the account is an
- * argument. Every method may throw `ProviderError`. Any other error is a bug and is treated as
- * `temporary`.
+ * The interface that every provider implements. Required are `name`, `settingsSchema` and `verify`;
+ * a mail provider also needs `mail`. Without `contacts`, contacts are stored only in Carillon. A
+ * request that needs another absent port is refused with `UnsupportedProviderError`.
+ *
+ * Arguments and results are plain values: no entities, no ORM. The account is an argument of every
+ * call; a connector keeps only connections and caches between calls.
+ *
+ * Unless its comment says otherwise, every method that uses the network may throw a `ProviderError`
+ * with any code. `@throws` lists the codes that have a special meaning there. Any other error is a
+ * bug and is treated as `temporary`.
  */
 
 /** What the provider reports about an account after it accepted the credentials. */

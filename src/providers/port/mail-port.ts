@@ -6,11 +6,11 @@ import type {
   SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
 
-/* Reading and sending mail: the interface of a mailbox provider (`Connector.mail`). */
+/* Reading and sending mail (`Connector.mail`). Changes of a mailbox are in `mailbox-port.ts`. */
 
 /** A message ready to be sent. It is composed once and is identical in every attempt. */
 export interface OutgoingMessage {
-  /** With angle brackets. The same value stands in `mime`. */
+  /** With angle brackets. It is also the Message-ID in `mime`. */
   messageIdHeader: string;
   /** Complete MIME text without a Bcc header. */
   mime: Buffer;
@@ -152,8 +152,8 @@ export interface SyncPassRequest {
    */
   since: Date | null;
   /**
-   * `providerId`s of the messages that the mirror has in a folder. For providers that do not report
-   * deleted messages.
+   * Returns the `providerId`s of the messages that the mirror has in a folder. A provider that does
+   * not report deleted messages compares them with the folder.
    */
   known(folderId: string): Promise<readonly string[]>;
 }
@@ -195,7 +195,7 @@ export interface MailWatch {
 
 /** Receives the notifications of a watched mailbox. */
 export interface MailWatcher {
-  /** The mailbox has changed and needs a sync pass. May be called without a reason. */
+  /** The mailbox may have changed and needs a sync pass. */
   onChange(): void;
   /**
    * The watch has ended by itself and must be started again. `null` if the provider ended it
@@ -216,14 +216,15 @@ export interface DraftContent {
 export interface MailPort {
   /**
    * Sends the message once. Connectors must not retry; the caller decides about retries.
-   * @throws {ProviderError} `outcome-unknown` if the content was sent and no reply arrived
+   * @throws {ProviderError} `outcome-unknown` if the content was sent and no reply arrived. Every
+   *   other code means that the message was not sent
    */
   send(
     account: ProviderAccount,
     message: OutgoingMessage,
     control: SendControl,
   ): Promise<SendReceipt>;
-  /** Look-up: searches the sent messages for one that Carillon sent. */
+  /** Look-up: searches the provider's sent messages for one that Carillon sent. */
   findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup>;
   /**
    * Files a copy of a sent message, for providers whose sending does not do so by itself. Does
@@ -257,7 +258,7 @@ export interface MailPort {
   /**
    * Keeps a connection open that reports changes of this mailbox. The mailbox is polled instead if
    * this method is absent or throws `unsupported`.
-   * @throws {ProviderError}
+   * @throws {ProviderError} `unsupported` if this mailbox cannot be watched
    */
   watch?(account: ProviderAccount, watcher: MailWatcher): Promise<MailWatch>;
 }

@@ -20,9 +20,9 @@ const KINDS: Readonly<Record<Exclude<ProviderErrorCode, 'unsupported'>, ErrorKin
 };
 
 /**
- * The API error for a request that had to wait for a provider and failed there.
- * @param what the failed action as it completes "The provider could not …", for example "give the
- *   message"
+ * The API error for a request that waited for a provider and failed there.
+ * @param what the failed action, in words that complete "The provider could not …", for example
+ *   "give the message"
  */
 export function providerFailure(error: ProviderError, what: string): DomainError {
   if (error.code === 'unsupported') return new NotImplementedError(error.message);

@@ -3,9 +3,9 @@ import type { OutgoingMessage, SendControl, SendReceipt, SentLookup } from './co
 import { ProviderError, type SendPhase } from '../../platform/base/errors/provider-error.ts';
 
 /*
- * The interface of third-party mailing services (docs/relay.md). As for connectors, arguments are
- * plain values and results are plain values or `ProviderError`. A transport keeps no state except
- * connections.
+ * The interface of third-party mailing services (docs/relay.md). As for connectors, arguments and
+ * results are plain values, and failures are thrown as `ProviderError`. A transport keeps no state
+ * except connections.
  */
 
 /** Kinds of mailing services that an application can configure. */

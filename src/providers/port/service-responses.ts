@@ -4,11 +4,11 @@ import type { EgressClient } from '../../platform/egress/egress-client.ts';
 
 /* Helpers shared by the clients of JSON APIs (SendGrid, Zoom). */
 
-/** Longest excerpt of a service's message that is repeated, in UTF-16 units. */
+/** Longest part of a service's message that is shown, in UTF-16 units. */
 const MOST_WORDS = 500;
 
 /**
- * A service's message made fit to be shown: one line of at most 500 characters, without control
+ * A service's message as it may be shown: one line of at most 500 characters, without control
  * characters.
  */
 export function shownText(words: string): string {

@@ -24,8 +24,8 @@ export function parseReply(response: string): SmtpReply | null {
 }
 
 /**
- * A server's text made fit to be shown and logged: one line, at most 300 characters, without
- * control characters. Secrets are replaced by `***`, because some servers repeat them.
+ * A server's text as it may be shown and logged: one line, at most 300 characters, without control
+ * characters. Secrets are replaced by `***`, because some servers repeat them.
  */
 export function wordsOf(response: string, secrets: readonly string[]): string {
   const reply = parseReply(response);

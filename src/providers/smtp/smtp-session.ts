@@ -286,8 +286,8 @@ export class SmtpSession {
           exchange.stopped = { error };
           throw error;
         }
-        // The stream may get here before the promise has reported that the wait is over. Content
-        // sent now would have no one to report its result to.
+        // The stream may ask for content before the promise has reported that the wait is over. No
+        // caller would get the result of content that is sent now.
         if (wait.over) throw new SmtpTroubleError('the exchange has ended');
         exchange.phase = phase;
       };
@@ -326,8 +326,8 @@ export class SmtpSession {
   }
 
   /**
-   * Joins everything written before the next event-loop iteration into one packet. A short message
-   * is then sent together with its final dot.
+   * Combines everything written before the next event-loop iteration into one packet. A short
+   * message is then sent together with its final dot.
    */
   #gather(): void {
     const socket = this.#connection._socket;

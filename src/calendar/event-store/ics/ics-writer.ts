@@ -119,7 +119,10 @@ export class IcsWriter {
   }
 }
 
-/** A complete file with a few events. @throws {UnwritableEventError} */
+/**
+ * A complete file with a few events.
+ * @throws {UnwritableEventError}
+ */
 export function icsOf(options: IcsOptions, events: readonly IcsEvent[]): string {
   const writer = new IcsWriter(options);
   return [writer.begin(), ...events.map((event) => writer.add(event)), writer.end()].join('');

@@ -4,7 +4,7 @@ import type { Recurrence } from '../event-values.ts';
 import { boundsOf, isAllDay } from '../when.ts';
 import type { Occurrence, Series } from './series.ts';
 
-/** A recurring event with what its instances need. */
+/** A recurring event, with the zone that its instances need. */
 export interface SeriesEvent extends EventRecord {
   recurrence: Recurrence;
   /** Zone of all-day events. */
@@ -14,7 +14,7 @@ export interface SeriesEvent extends EventRecord {
 /** The series and the start that an instance's id names. */
 export interface InstanceName {
   masterId: string;
-  /** When the instance begins by the rules, as `Occurrence.startMs`. */
+  /** Start of the instance according to the rules, as `Occurrence.startMs`. */
   startMs: number;
 }
 

@@ -27,7 +27,7 @@ export interface SeriesSource {
 
 /** Most occurrences of a series in one call. */
 const MOST_OCCURRENCES = 20_000;
-/** Limits on the steps of rrule-temporal. A rule that can never match ends here. */
+/** Limits on the steps of rrule-temporal. They stop a rule that can never match. */
 const LIMITS = { maxIterations: 2_500, maxCandidateEvaluations: 20_000 } as const;
 /**
  * Most times of day that BYHOUR, BYMINUTE and BYSECOND may name together: one every five minutes.
@@ -35,12 +35,13 @@ const LIMITS = { maxIterations: 2_500, maxCandidateEvaluations: 20_000 } as cons
 const MOST_TIMES_OF_DAY = 288;
 const DAY_MS = 86_400_000;
 /**
- * Most occurrences that COUNT of all unusual rules of a series may add up to. Such rules are
- * counted from their start for every response.
+ * Highest sum of the COUNTs of all unusual rules of a series. Such rules are expanded from their
+ * start for every response.
  */
 const MOST_COUNTED = 2_000;
 /**
- * Frequencies of rules that need an end, because they would match every second or minute for ever.
+ * Rules with these frequencies need an end (COUNT or UNTIL), because they would match every second
+ * or minute for ever.
  */
 const RESTLESS = ['SECONDLY', 'MINUTELY'];
 const TOO_LONG = 'it takes too long to expand';
@@ -80,7 +81,7 @@ export class Series {
     });
   }
 
-  /** Whether all rules can be expanded by arithmetic, which takes microseconds. */
+  /** Whether all rules are usual: they can be expanded by arithmetic, which takes microseconds. */
   get isUsual(): boolean {
     return this.#rules.every(({ usual }) => usual);
   }
@@ -97,9 +98,9 @@ export class Series {
   }
 
   /**
-   * Checks that the costly rules can be expanded to their end: unusual rules with COUNT, and rules
-   * that match every second or minute. A list would show none of their occurrences if that took too
-   * long.
+   * Checks that the costly rules can be expanded to their end. These are unusual rules with COUNT,
+   * and rules that match every second or minute. If their expansion takes too long, lists leave out
+   * the whole series.
    * @throws {TooManyOccurrencesError}
    */
   assertExpandable(): void {
@@ -152,8 +153,8 @@ export class Series {
   }
 
   /**
-   * The occurrence that begins at exactly `startMs`; `undefined` if there is none, or if a list
-   * would leave out the series as too costly.
+   * The occurrence that begins at exactly `startMs`; `undefined` if there is none, or if the series
+   * is so costly that lists leave it out.
    */
   at(startMs: number): Occurrence | undefined {
     try {

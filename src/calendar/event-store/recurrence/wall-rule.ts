@@ -287,7 +287,10 @@ class MonthRule implements WallRule {
     });
   }
 
-  /** Days of a month that match. @param weekday weekday of the first of the month */
+  /**
+   * Days of a month that match.
+   * @param weekday weekday of the first of the month
+   */
   #daysOf(weekday: number, length: number): number[] {
     const { days, monthDays, positions } = this.#parts;
     const all = days

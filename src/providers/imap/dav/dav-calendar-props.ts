@@ -64,7 +64,7 @@ export function readCalendar(path: string, props: DavProps): Omit<RemoteCalendar
 // oxlint-disable-next-line no-control-regex -- they are what it is about
 const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 
-/** Text made fit for an XML request. */
+/** The text without characters that XML does not allow. */
 export const xmlText = (text: string): string => text.replaceAll(NO_XML, '').toWellFormed();
 
 /** The properties that a server may refuse, each for a separate request. */

@@ -42,7 +42,7 @@ const cursorSchema = z.discriminatedUnion('by', [
 ]);
 type Cursor = z.infer<typeof cursorSchema>;
 
-/** An unreadable cursor starts from the beginning. */
+/** Reads a stored cursor. An unreadable one starts from the beginning. */
 function parseCursor(text: string | null): Cursor {
   const start: Cursor = { by: 'sync', since: null, page: null };
   if (text === null) return start;
@@ -91,8 +91,9 @@ export async function collectionChanges(
   const cursor = parseCursor(cursorText);
   if (cursor.by === 'etags') {
     const changes = await byEtags(session, collection, kind, cursor, limit);
-    // Without known objects this is not a new start: the collection may be empty, on a server
-    // without a version of the whole.
+    // There is a cursor, so this is no first listing, although `byEtags` may take it for one: on a
+    // server without getctag, the cursor of an empty collection has neither a tag nor known
+    // objects.
     return { ...changes, present: null };
   }
   const listing = await tryListing(session, collection, cursor.since);

@@ -56,7 +56,7 @@ export interface WantedEvent {
   sequence: number;
 }
 
-/** A wanted event in the terms of calendar files. */
+/** A wanted event as fields of a calendar file. */
 interface FileChange {
   ours: IcalFields;
   before: IcalFields | null;
@@ -71,7 +71,8 @@ export class DavEvents {
   constructor(private readonly clock: Clock) {}
 
   /**
-   * The key determines path and UID. A repeated creation finds the existing event and updates it.
+   * Creates an event. The key determines path and UID, so a repeated creation finds the existing
+   * event and updates it.
    */
   async create(
     session: DavSession,
@@ -98,8 +99,8 @@ export class DavEvents {
   }
 
   /**
-   * Three-way merge: fields that the change does not concern keep their current value
-   * (`mergeFields`).
+   * Updates an event by a three-way merge: fields that the change does not concern keep their
+   * current value (`mergeFields`).
    */
   async update(
     session: DavSession,
