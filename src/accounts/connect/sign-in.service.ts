@@ -176,8 +176,8 @@ export class SignIn {
   }
 
   /**
-   * The scopes that will apply: those of the request, else of the grant, else of the integration,
-   * limited to those that the application lets a sign-in grant. `null` for all.
+   * The scopes that will apply: the scopes of the request, else of the grant, else of the
+   * integration, limited to the scopes that the application lets a sign-in grant. `null` for all.
    */
   async #asked(
     { request, application }: Visit,

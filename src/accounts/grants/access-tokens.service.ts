@@ -89,8 +89,8 @@ const REVOKE_ALL = `
     and t.revoked_at is null`;
 
 /**
- * The scopes that together limit a token: those of the grant or its integration, those the user
- * agreed to, and its own.
+ * The three lists of scopes that together limit a token: `asked` by the grant or its integration,
+ * `agreed` to by the user, and the token's `own`.
  */
 interface ScopeColumns {
   asked: Scope[] | null;

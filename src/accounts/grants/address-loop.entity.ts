@@ -25,7 +25,7 @@ const AddressLoopSchema = defineEntity({
     codeHash: p.blob(),
     /** Time just before the mail was sent. */
     sentAt: p.datetime().columnType('timestamptz'),
-    /** True if the mail was certainly not sent; then it does not count towards the limits. */
+    /** True if the mail was certainly not sent. Such a mail does not count towards the limits. */
     failed: p.boolean().default(false),
   },
 });

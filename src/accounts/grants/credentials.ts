@@ -11,7 +11,7 @@ export interface AccountCredentials {
   name: string;
   settings: Readonly<Record<string, unknown>>;
   /**
-   * Tokens of an account that has just signed in by OAuth. Its servers are those of its
+   * Tokens of an account that has just signed in by OAuth. The account uses the servers of its
    * integration.
    */
   tokens?: OauthTokens;

@@ -9,8 +9,8 @@ export const GRANT_TRANSITIONS = {
 
 /**
  * Every allowed change of a sync state. `initializing` is the state before the first sync pass.
- * `stopped` is the state of cancelled accounts and `invalid` that of grants that are not valid;
- * sync results change neither.
+ * Cancelled accounts are `stopped`, and grants that are not valid are `invalid`; the result of a
+ * sync pass changes neither state.
  */
 export const SYNC_TRANSITIONS = {
   initializing: ['downloading', 'running', 'partial', 'sync-error', 'invalid', 'stopped'],

@@ -40,8 +40,8 @@ const GrantSchema = defineEntity({
     proof: p.enum(ADDRESS_PROOFS).nullable(),
     provenAt: p.datetime().columnType('timestamptz').nullable(),
     /**
-     * When the server next looks for a proof; `null` if there is one, or if the server has stopped
-     * looking.
+     * When the server next looks for a proof; `null` if the grant has a proof, or if the server no
+     * longer looks for one.
      */
     proveAt: p.datetime().columnType('timestamptz').nullable(),
     /** Number of checks that found no proof. */

@@ -4,8 +4,8 @@ import type { Connector } from '../../providers/port/connector.ts';
 
 /**
  * The scopes to store for an account that requests `asked`. If the provider supports only some
- * scopes, its accounts always get scopes of their own, because those of an integration could exceed
- * the supported ones.
+ * scopes, its accounts always get scopes of their own, because the integration's scopes could
+ * exceed the supported ones.
  * @param asked `undefined` keeps the current scopes; `null` requests no scopes of the account's
  *   own
  * @throws {InvalidInputError} for a scope that the provider does not support

@@ -90,7 +90,10 @@ const ORDER = `
 
 interface WriteOrder {
   payload: Record<string, unknown>;
-  /** Earliest time at which the writes that go first may have ended; `null` if there are none. */
+  /**
+   * The writes that must end first cannot all have ended before this time; `null` if there are
+   * none.
+   */
   behind: Date | null;
 }
 

@@ -35,7 +35,9 @@ export interface ProviderWrite {
   attempt: number;
 }
 
-/** A write that has failed permanently. The module corrects what it already shows. */
+/**
+ * A write that has failed permanently. The module then corrects the state that clients already see.
+ */
 export type FailedWrite = Pick<ProviderWrite, 'jobId' | 'objectId' | 'payload'> & {
   accountId: string;
   /** True if the provider reported that the object does not exist. */

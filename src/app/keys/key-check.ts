@@ -4,9 +4,11 @@ import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 
 /** Problems of ENCRYPTION_KEYS for this database. */
 export interface KeyProblems {
-  /** Ids of keys that secrets are encrypted with and the key ring does not have. */
+  /** Ids of keys that are missing in the key ring although secrets are encrypted with them. */
   missing: string[];
-  /** Ids of keys whose bytes differ from those the secrets were encrypted with. */
+  /**
+   * Ids of keys whose bytes are wrong: secrets were encrypted with other bytes under the same id.
+   */
   wrong: string[];
 }
 

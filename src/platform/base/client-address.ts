@@ -13,8 +13,9 @@ export interface FromClient {
 const MAPPED = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
 /**
- * Returns the address of a request's client: the one that a proxy in `TRUST_PROXY` reports, or else
- * the one of the connection. IPv4 addresses are written as such, even if the socket uses IPv6.
+ * Returns the address of a request's client: the address that a proxy in `TRUST_PROXY` reports, or
+ * else the address of the connection. IPv4 addresses are written as such, even if the socket uses
+ * IPv6.
  * @returns the empty string if the connection is already closed
  */
 export function clientAddress({ ip, socket }: FromClient): string {

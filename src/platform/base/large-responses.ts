@@ -15,8 +15,8 @@ const MOST_BYTES = 64 * 1024 * 1024;
 const MOST_MS = 120_000;
 
 /**
- * The HTTP response of the current request. There is one store for all users of it, because each
- * store slows down every request.
+ * The HTTP response of the current request. All code shares this one store, because each store
+ * slows down every request.
  */
 const answers = new AsyncLocalStorage<Writable>();
 const budget = new ByteBudget(MOST_BYTES);

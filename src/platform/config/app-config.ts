@@ -254,7 +254,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     ispdbUrl: env.ISPDB_URL ?? null,
     /**
      * IP addresses of outgoing requests, as `GET /a/{client_id}/ip_addresses` lists them; empty =
-     * those of the machine.
+     * the machine's own addresses.
      */
     publicIpAddresses: env.PUBLIC_IP_ADDRESSES,
     /**

@@ -23,8 +23,8 @@ function parse(value: string): TrustedProxies | undefined {
 }
 
 /**
- * The variable `TRUST_PROXY`. Default: no proxy is trusted, and the client's address is that of its
- * connection.
+ * The variable `TRUST_PROXY`. Default: no proxy is trusted, and the address of the connection
+ * counts as the client's address.
  */
 export const trustedProxies = z
   .string()

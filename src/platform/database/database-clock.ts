@@ -10,12 +10,12 @@ const RESYNC_MS = 60_000;
 const SUSPENDED_MS = 5_000;
 
 /**
- * The database server's clock. It is read at start and about once a minute, and this machine's
- * monotonic clock counts on from there. So all processes agree on "now" even if their own clocks
+ * The database server's clock. It is read at start and about once a minute, and in between this
+ * machine's monotonic clock counts on. So all processes agree on "now" even if their own clocks
  * differ.
  *
  * The monotonic clock does not count the time in which a machine is suspended. After such a pause
- * the wall clock fills the gap until the database has been read again, which starts at once.
+ * the database is read again at once. Until it answers, the wall clock supplies the missing time.
  */
 @Injectable()
 export class DatabaseClock extends Clock implements OnModuleInit {

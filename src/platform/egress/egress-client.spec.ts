@@ -107,7 +107,7 @@ describe('EgressClient, guard', () => {
     },
   );
 
-  it('does not follow redirects, neither to the metadata service nor to another host', async () => {
+  it('follows no redirect, whether to the metadata service or to another host', async () => {
     const { port, connections } = await trap();
     const url = await serve((request, response) =>
       response

@@ -39,7 +39,7 @@ export function servedPaths({
 
 /**
  * The region of the integrations address that a request was sent to.
- * @returns `undefined` if both regions share one host, or if the host is neither of theirs
+ * @returns `undefined` if both regions share one host, or if the host belongs to no region
  */
 export function addressedRegion(
   host: string | undefined,

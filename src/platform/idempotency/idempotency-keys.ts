@@ -6,8 +6,8 @@ import { KeyedLimit } from '../base/concurrency/keyed-limit.ts';
 import { Database, type Sql } from '../database/sql.ts';
 
 /**
- * How long a key stands for its first request. After that it is free again, even before the
- * maintenance task deletes its row.
+ * How long repetitions get the response of the first request with the key. After that the key is
+ * free again, even before the maintenance task deletes its row.
  */
 const RETENTION_MS = 24 * 3_600_000;
 

@@ -10,7 +10,7 @@ const QuotaUseSchema = defineEntity({
   properties: {
     ...idColumn,
     quota: p.enum(QUOTAS),
-    /** Whether the limit is that of an account or of an application. */
+    /** Whether the limit applies to an account or to an application. */
     per: p.enum(QUOTA_OWNERS),
     /**
      * Id of the account or application. Without a foreign key: what an account has used stays

@@ -13,8 +13,8 @@ export interface WebhookEventRecord {
   /** Key that prevents storing the same event twice; unique across all events. */
   dedupe: string;
   /**
-   * The event is sent only if the account has one of these scopes; `null` = whatever its scopes
-   * are.
+   * The event is sent only if the account has one of these scopes; `null` = the account needs no
+   * scope.
    */
   scopes: readonly string[] | null;
 }

@@ -14,7 +14,7 @@ import { deliveryHeaders } from './signature.ts';
 import { SigningSecrets } from './signing-secrets.ts';
 import type { WebhookState } from './webhook-state.ts';
 
-/** A claimed row of `hook_job`: one webhook delivery. The rate gate is that of the webhook. */
+/** A claimed row of `hook_job`: one webhook delivery. Its rate gate belongs to the webhook. */
 export interface WebhookDeliveryRow extends ClaimedRow {
   eventId: string;
   giveUpAt: Date;

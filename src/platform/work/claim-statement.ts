@@ -22,8 +22,9 @@ import type { QueueTable } from './dispatcher.ts';
 /** What `claim` reports besides the rows that it took. */
 export interface ClaimSummary {
   /**
-   * Number of candidates of this claim, how many of them it moved to later slots (parked), and the
-   * due time of the earliest candidate in milliseconds since 1970 (`null` if there was none).
+   * `seen`: number of candidates of this claim. `parked`: how many of them it moved to later slots.
+   * `lowestMs`: due time of the earliest candidate in milliseconds since 1970, `null` if there was
+   * none.
    */
   seen: number;
   parked: number;

@@ -1,6 +1,6 @@
 /**
- * The id of this process as a worker, for modules with leases of their own that end with its
- * heartbeat. The engine provides it.
+ * The id of this process as a worker. Other modules store it with their own leases, which end when
+ * the worker's heartbeat ends. The engine provides the id.
  */
 export class CurrentWorker {
   #read: () => number = () => 0;

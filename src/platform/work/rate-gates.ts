@@ -51,7 +51,7 @@ export async function forgetRateGate(sql: Sql, gateId: string): Promise<void> {
 
 /** What currently delays the work of an account. */
 export interface RateGateDelay {
-  /** When the circuit breaker lets rows through again; `null` if it does now. */
+  /** When the circuit breaker lets rows through again; `null` if it is not closed now. */
   closedUntil: Date | null;
   closeReason: string | null;
   /** When the last row that waits for its slot will start; `null` if no row waits for a slot. */

@@ -19,7 +19,7 @@ describe('WorkerIdentity', () => {
     expect(identity.trusted()).toBe(true);
   });
 
-  it('does not trust its claims after the machine was suspended, when the monotonic clock stood still', () => {
+  it('does not trust its claims after the machine was suspended, although the monotonic clock stood still', () => {
     wallMs += 60_000;
     expect(identity.trusted()).toBe(false);
   });

@@ -9,8 +9,8 @@ const WorkerSchema = defineEntity({
     pid: p.integer(),
     startedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
     /**
-     * Last heartbeat; there is one each second. A worker without one for 8 s is dead, and its
-     * claims are given back.
+     * Time of the last heartbeat. Heartbeats are sent each second. A worker without a heartbeat for
+     * 8 s is dead, and its claims are given back.
      */
     seenAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },

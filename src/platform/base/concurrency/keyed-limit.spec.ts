@@ -23,7 +23,7 @@ describe('KeyedLimit', () => {
     expect(begun).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('does not delay other keys, and starts anew once a key is done', async () => {
+  it('does not delay other keys, and starts from zero once a key is done', async () => {
     const limit = new KeyedLimit(1);
     const gate = Promise.withResolvers<string>();
     const slow = limit.run('a', () => gate.promise);

@@ -1,6 +1,6 @@
 /**
- * Why a provider did not do what it was asked to do. The list is closed, and callers decide by the
- * code alone.
+ * Why a provider did not carry out a request. The list is closed, and callers decide by the code
+ * alone.
  *
  * - `auth-invalid`: credentials refused for good; the user has to authenticate again
  * - `quota-exhausted`: the account's daily sending limit is reached, until the provider resets it

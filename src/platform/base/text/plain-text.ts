@@ -20,7 +20,8 @@ export function forTerminal(text: string): string {
 }
 
 /**
- * Returns such text on one line, for table cells and names. A run of white space becomes one space.
+ * Returns untrusted text on one line, for table cells and names. A run of white space becomes one
+ * space.
  */
 export function onOneLine(text: string): string {
   return text.replaceAll(/\s+/gu, ' ').replaceAll(CONTROLS, '').trim();
