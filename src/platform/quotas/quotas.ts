@@ -256,7 +256,7 @@ function admit(use: Use, locked: ReadonlyMap<string, LockedCount>, at: Date): Us
   return null;
 }
 
-/** How long counts are kept, for the operator's reports. */
+/** How long counts are kept. Carillon itself uses only the counts of the current day. */
 const RETENTION_MS = 31 * 86_400_000;
 
 const PRUNE = `
