@@ -7,7 +7,7 @@ const EVERY_S = 600;
 const THREADS_AT_ONCE = 5_000;
 
 /** Names of folders or labels: the standard ones first, then a user's own. */
-export const PLACES = [
+export const FOLDER_NAMES = [
   'inbox', 'sent', 'drafts', 'trash', 'spam', 'archive',
   ...Array.from({ length: 14 }, (_, number) => `Project ${number}`),
 ] as const; // prettier-ignore
@@ -97,8 +97,8 @@ export async function seedLists(
   count: number,
   labels: boolean,
 ): Promise<void> {
-  const folders = PLACES.map(() => newId());
-  await sql.query(FOLDERS, [accountId, folders, PLACES]);
+  const folders = FOLDER_NAMES.map(() => newId());
+  await sql.query(FOLDERS, [accountId, folders, FOLDER_NAMES]);
   await sql.query(MESSAGES, [accountId, count, folders, labels]);
   // Without current statistics the next statements would be planned for empty tables.
   await sql.query('analyze message, message_folder, thread, folder');

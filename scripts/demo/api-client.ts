@@ -46,7 +46,7 @@ export function field(value: Json, ...names: readonly (string | number)[]): Json
 export function text(value: Json, ...names: readonly (string | number)[]): string {
   const found = field(value, ...names);
   if (typeof found !== 'string' || found === '')
-    throw new DemoFailure(`${names.join('../demo')} is missing in ${JSON.stringify(value)}`);
+    throw new DemoFailure(`${names.join('.')} is missing in ${JSON.stringify(value)}`);
   return found;
 }
 
