@@ -48,7 +48,7 @@ export interface BusyGroup extends Span {
   capacity: number;
 }
 
-/** A recurring event that may have occurrences in the requested range. */
+/** A recurring event that may have instances in the requested range. */
 export interface BusySeries {
   /** As in `BusyTimes.places`. */
   place: number;

@@ -5,7 +5,7 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 const MOST_MS = 2_000;
 /** Longest time in milliseconds before other requests run. */
 const SLICE_MS = 20;
-/** Most occurrences of recurring events in one response. */
+/** Most instances of recurring events in one response. */
 const MOST_TIMES = 200_000;
 
 /**
@@ -26,7 +26,7 @@ export class WorkBudget {
 
   /**
    * Call it after each series.
-   * @param times number of occurrences found
+   * @param times number of instances found
    * @returns a promise to await before continuing, or `undefined` to continue at once
    * @throws {InvalidInputError} if the budget is used up
    */

@@ -60,7 +60,10 @@ const FIND_AT_PROVIDER = `
     left join event s on s.id = e.master_event_id and s.account_id = e.account_id
   where e.id = $1 and e.account_id = $2`;
 
-/** Finds an event of an account with what a provider write needs; `undefined` if it was deleted. */
+/**
+ * Finds an event of an account with all data that a provider write needs; `undefined` if it was
+ * deleted.
+ */
 export async function findEventAtProvider(
   sql: Sql,
   accountId: string,

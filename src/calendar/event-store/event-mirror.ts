@@ -113,7 +113,7 @@ export interface NewMirrorEvent {
   fields: ProviderFields;
 }
 
-/** An event of the mirror, with what a sync pass read at its provider. */
+/** An event of the mirror, with the content that a sync pass read at its provider. */
 export interface SeenEvent {
   id: string;
   remote: RemoteEvent;
@@ -202,8 +202,8 @@ export async function updateMirrored(
 }
 
 /**
- * Stores what was read at the provider, and that the provider has the current version. Call it
- * after `updateMirrored`.
+ * Stores the content that a sync pass read at the provider, and marks the current version as the
+ * provider's. Call it after `updateMirrored`.
  */
 export async function storeSeenEvents(
   sql: Sql,

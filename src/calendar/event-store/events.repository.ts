@@ -69,8 +69,8 @@ class TooManySeriesError extends InvalidInputError {
 }
 
 /**
- * What a new application sees of an account's events. There is nothing to delete here: events are
- * deleted with their calendars.
+ * When an account moves to another mailbox, the change log records these events as deleted. Their
+ * rows are deleted together with their calendars.
  */
 export const EVENTS_OF_ACCOUNT: AccountListener = {
   visibleObjects: [

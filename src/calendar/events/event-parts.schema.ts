@@ -51,7 +51,7 @@ export const participantInput = z
   });
 export type ParticipantInput = z.infer<typeof participantInput>;
 
-/** More participants than providers accept. */
+/** Most participants of an event. Providers accept fewer. */
 const MOST_PARTICIPANTS = 500;
 
 export const participantsInput = z

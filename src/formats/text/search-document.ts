@@ -99,9 +99,9 @@ interface Positions {
 }
 
 class SearchDocument {
-  /** By word, for searches in all fields: by far the most frequent. */
+  /** Positions by word, for searches in all fields. Such searches are by far the most frequent. */
   readonly #anywhere = new Map<string, Positions>();
-  /** By field letter and word. */
+  /** Positions by field letter and word, for searches in one field. */
   readonly #apart = new Map<string, Positions>();
   #position = 1;
   #bytes = 0;

@@ -17,7 +17,7 @@ export interface FolderStatus {
   modseq: string | null;
 }
 
-/** Enough for some ten thousand folders with their status. */
+/** Largest list of folders, in bytes: enough for ten thousand folders with their status. */
 const LIST_BYTES = 4 * 1024 * 1024;
 
 const NAMES: Readonly<Record<string, string>> = {

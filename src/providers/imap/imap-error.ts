@@ -31,7 +31,7 @@ interface LibraryError {
   reason?: string;
 }
 
-/** What is known about a failure. */
+/** The circumstances of a failure. */
 export interface ImapFailureContext {
   stage: ImapStage;
   /** Texts that must never be shown. */

@@ -40,8 +40,8 @@ export class Suspects {
   }
 
   /**
-   * Runs `fetch` and records which messages it requests. Without messages: records a command that a
-   * long-kept connection may not survive.
+   * Runs `fetch` and records which messages it requests. An empty list stands for a command that a
+   * connection may not survive after a long time without use.
    */
   async watch<T>(messages: readonly string[], fetch: () => Promise<T>): Promise<T> {
     this.#asked = { messages, since: performance.now() };

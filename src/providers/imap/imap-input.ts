@@ -58,8 +58,8 @@ interface Response {
 type ResponseStream = Transform & { maxLiteralSize: number; maxResponseSize: number };
 
 /**
- * Literals of one response. Beyond this number the time the library needs to take them from an
- * array grows with the square.
+ * Most literals of one response. With more, the library would need too long: its time grows with
+ * the square of their number.
  */
 const MOST_LITERALS = 20_000;
 /** A list of numbers is parsed in pieces of this size, so that other work can run in between. */
@@ -80,11 +80,14 @@ const MOST_SLOW_SIGNS = 64;
  */
 const TAIL_BYTES = 64;
 /**
- * Vanished messages that a server may report in reply to one command. The library creates an event
- * for each.
+ * Most vanished messages that a server may report in reply to one command. The library creates an
+ * event for each.
  */
 const MOST_VANISHED = 200_000;
-/** Messages that an ESEARCH response may name. For some searches the library stores each number. */
+/**
+ * Most messages that an ESEARCH response may name. For some searches the library stores each
+ * number.
+ */
 const MOST_FOUND = 2_000_000;
 
 /** Responses are parsed for this long before other work of the process can run. Milliseconds. */
@@ -272,7 +275,10 @@ export class ImapInput {
     return true;
   }
 
-  /** If a server without the extension sends ESEARCH, the library would expand its sets. */
+  /**
+   * Whether the server may send ESEARCH. If a server without the extension sends it, the response
+   * is dropped, because the library would expand its sets.
+   */
   get #expectsEsearch(): boolean {
     const { capabilities } = this.client;
     return capabilities.has('ESEARCH') || capabilities.has('IMAP4REV2');

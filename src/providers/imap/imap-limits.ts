@@ -41,7 +41,7 @@ export interface ImapLimits {
   ca?: string;
 }
 
-/** Defaults. */
+/** The default limits. */
 export const IMAP_LIMITS: ImapLimits = {
   connectMs: 15_000,
   silenceMs: 60_000,

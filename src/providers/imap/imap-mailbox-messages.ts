@@ -25,7 +25,7 @@ export async function openForWriting(
 
 interface Marks {
   messageIdHeader: string | null;
-  /** Absent: not compared. */
+  /** Size in bytes. Absent if the size is not compared. */
   size?: number;
   receivedAt?: number;
 }
@@ -91,7 +91,10 @@ export async function moveMessage(
   return findMoved(client, target, marks);
 }
 
-/** Some servers report that a message could not be copied without giving the reason. */
+/**
+ * Checks that the folder exists, because some servers do not report why a message could not be
+ * copied.
+ */
 async function requireFolder(client: ImapFlow, path: string): Promise<void> {
   const [folder] = (await client.list({ listOnly: true })).filter((one) => one.path === path);
   if (!folder || folder.flags.has('\\Noselect') || folder.flags.has('\\NonExistent'))
@@ -99,8 +102,8 @@ async function requireFolder(client: ImapFlow, path: string): Promise<void> {
 }
 
 /**
- * For servers without MOVE (RFC 6851). An existing copy is used, because an earlier attempt may
- * have been interrupted before the deletion.
+ * Moves a message on servers without MOVE (RFC 6851). An existing copy is used, because an earlier
+ * attempt may have been interrupted before the deletion.
  */
 async function copyAndDelete(
   client: ImapFlow,

@@ -44,7 +44,10 @@ export class ImapMailbox implements MailboxPort {
     });
   }
 
-  /** A message that was already moved is not found: its UID belonged to the previous folder. */
+  /**
+   * Moves the message. A repeated call throws `not-found`, because the UID is only valid in the
+   * previous folder.
+   */
   async setFolders(account: ProviderAccount, providerId: string, folderIds: readonly string[]) {
     const [target, ...others] = folderIds;
     if (target === undefined || others.length > 0)
@@ -64,7 +67,9 @@ export class ImapMailbox implements MailboxPort {
     }));
   }
 
-  /** The folders inside it are renamed too; `listChanges` reports those. */
+  /**
+   * Renames a folder and all folders inside it. `listChanges` reports the renamed folders inside.
+   */
   async renameFolder(account: ProviderAccount, providerId: string, displayName: string) {
     return this.sessions.use(account, async (client) => {
       const wanted = pathOf(client, displayName);
@@ -87,7 +92,7 @@ export class ImapMailbox implements MailboxPort {
     });
   }
 
-  /** Folders inside it are kept. */
+  /** Deletes a folder. Folders inside it are kept. */
   async deleteFolder(account: ProviderAccount, providerId: string) {
     if (isInbox(providerId)) throw new ProviderError('rejected', 'The inbox cannot be deleted');
     await this.sessions.use(account, async (client) => {

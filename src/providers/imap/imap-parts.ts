@@ -1,9 +1,9 @@
 import type { MessageStructureObject } from 'imapflow';
 import type { RemoteFile, StoredText } from '../port/connector.ts';
 
-/** Further files are not listed. */
+/** Most files that are listed. */
 const MOST_FILES = 1_000;
-/** Further texts are not read. */
+/** Most texts that are read. */
 const MOST_TEXTS = 8;
 const MOST_CALENDARS = 3;
 /** A longer calendar file is treated as an ordinary file. Bytes, as it is stored. */

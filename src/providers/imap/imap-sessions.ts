@@ -139,7 +139,7 @@ export class ImapSessions {
         'A limit of one connection per account leaves none for watching',
       );
     const want = wantOf(account, account.accountId, true);
-    // Watches stay open, so waiting for another one to end would be in vain.
+    // Watches stay open, so it is useless to wait for another one to end.
     if (this.#slots.isWatched(want.account) || this.#slots.isHostFull(want))
       throw new ProviderError('rate-limited', 'Too many connections are already watching', {
         retryAfterSeconds: WATCH_RETRY_SECONDS,

@@ -3,7 +3,7 @@ import type { ProviderErrorCode } from '../../platform/base/errors/provider-erro
 /** What was refused: the greeting, the login, or a later command. */
 export type ImapStage = 'connect' | 'login' | 'command';
 
-/** A refusal (NO, BAD, BYE) as the server worded it. */
+/** A refusal (NO, BAD, BYE) with the server's own text. */
 export interface ImapReply {
   /** BYE ends the connection; it can also be the greeting. */
   status: 'NO' | 'BAD' | 'BYE';

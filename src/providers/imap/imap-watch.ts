@@ -10,8 +10,8 @@ const SHORTEST_IDLE_MS = 1_000;
 const MOST_SHORT_IDLES = 5;
 
 /**
- * Watches the inbox of an account with IDLE (RFC 2177), over a connection of its own. IDLE is
- * renewed before servers end it, and the connection is probed now and then. Changes in other
+ * Watches the inbox of an account with IDLE (RFC 2177), over a separate connection. IDLE is renewed
+ * before servers end it, and a connection that was silent for long is probed. Changes in other
  * folders are not reported.
  *
  * `onChange` is also called once at the beginning, because the mailbox may have changed between the

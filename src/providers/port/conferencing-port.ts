@@ -2,8 +2,8 @@ import type { ZodType } from 'zod';
 
 /*
  * The interface of services that create online meetings (`conferencing.autocreate`,
- * docs/conferencing.md). As for connectors, arguments are plain values and results are plain values
- * or `ProviderError`. A driver keeps no state except tokens.
+ * docs/conferencing.md). As for connectors, arguments and results are plain values, and failures
+ * are thrown as `ProviderError`. A driver keeps no state except tokens.
  */
 
 /** Values of `conferencing.provider` in the API. */
@@ -22,8 +22,8 @@ export type ConferencingSettings = Readonly<Record<string, unknown>>;
 export interface MeetingContent {
   title: string;
   /**
-   * Unix seconds. `null` for all-day and recurring events: their meeting has no start time and one
-   * address for every occurrence.
+   * Unix seconds. `null` for all-day and recurring events: their meeting has no start time, and all
+   * instances share one address.
    */
   startsAt: number | null;
   /** At least 1. `null` if `startsAt` is `null`. */

@@ -11,7 +11,7 @@ import { jsonOf } from '../port/service-responses.ts';
 import { toProviderError } from './sendgrid.errors.ts';
 import type { SendGridSettings } from './sendgrid.settings.ts';
 
-/** Enough for a list of a hundred senders or domains. */
+/** Largest response, in bytes: enough for a list of a hundred senders or domains. */
 const MOST_BYTES = 1024 * 1024;
 const PAGE = 100;
 /** SendGrid itself allows fewer senders than these pages hold. */

@@ -61,7 +61,7 @@ export class StaleSessionError extends Error {
   override name = 'StaleSessionError';
 }
 
-/** What is known about a failure. */
+/** The circumstances of a failure. */
 export interface FailureContext {
   phase: SendPhase;
   stage: SmtpStage;

@@ -61,7 +61,7 @@ export interface SmtpLimits {
   ca?: string;
 }
 
-/** Defaults. */
+/** The default limits. */
 export const SMTP_LIMITS: SmtpLimits = {
   connectMs: 15_000,
   commandMs: 60_000,

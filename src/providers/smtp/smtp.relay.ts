@@ -47,7 +47,10 @@ export class SmtpRelay implements RelayTransport {
     return { found: false, conclusive: false };
   }
 
-  /** SMTP has no procedure to start: each server has its own ways to allow a sender. */
+  /**
+   * SMTP has no procedure to start a verification: each server has its own rules for allowing a
+   * sender.
+   */
   enrol(settings: RelaySettings, sender: { email: string; name: string }) {
     return this.senderStatus(settings, sender.email);
   }

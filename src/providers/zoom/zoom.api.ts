@@ -12,7 +12,7 @@ import { jsonOf } from '../port/service-responses.ts';
 import { toProviderError, toTokenError } from './zoom.errors.ts';
 import type { ZoomSettings } from './zoom.settings.ts';
 
-/** Enough for a page of 300 meetings. */
+/** Largest response, in bytes: enough for a page of 300 meetings. */
 const MOST_BYTES = 2 * 1024 * 1024;
 const TIMEOUT_MS = 15_000;
 /** A token is replaced this long before it expires. */

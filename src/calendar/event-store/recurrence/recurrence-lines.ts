@@ -25,7 +25,7 @@ export interface RecurrenceLines {
   rules: readonly RuleLine[];
   /** Wall times that are left out. */
   excludedMs: ReadonlySet<number>;
-  /** Midnights of days on which every occurrence is left out. */
+  /** Midnights of days on which all occurrences are left out. */
   excludedDaysMs: ReadonlySet<number>;
 }
 

@@ -5,7 +5,7 @@ import {
   type ProviderErrorCode,
 } from '../../../platform/base/errors/provider-error.ts';
 
-/** What is known about a request that a server refused. */
+/** A request that a server refused, and its response. */
 export interface DavRefusal {
   status: number;
   /** `calendars` or `address books`, for the error text. */

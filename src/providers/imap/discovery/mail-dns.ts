@@ -20,8 +20,8 @@ export interface MailDns {
    */
   services(name: string): Promise<readonly SrvTarget[]>;
   /**
-   * Whether a host has an address. Call it before connecting: look-ups by the operating system of
-   * names that do not exist delay all others.
+   * Whether a host has an address. Call it before connecting: if the operating system has to
+   * resolve names that do not exist, all its other DNS queries are delayed.
    */
   exists(host: string): Promise<boolean>;
   /** The `path` of a TXT record (RFC 6764 section 4), or `null` if there is none. */
@@ -29,7 +29,7 @@ export interface MailDns {
 }
 
 const TIMEOUT_MS = 2_000;
-/** Further records of an answer are ignored, because it may be hostile. */
+/** Most records that are read from one DNS response; a hostile one could have any number. */
 const MOST_RECORDS = 20;
 
 const plainName = (name: string): string => name.toLowerCase().replace(/\.$/, '');
@@ -76,8 +76,8 @@ export class SystemMailDns implements MailDns {
 }
 
 /**
- * Most domains have none of these records, which the resolver reports as an error, like its own
- * failures. Both give an empty result.
+ * The records that a query returned. Most domains have none of these records. The resolver reports
+ * that as an error, like its own failures; the result is empty in both cases.
  */
 async function answered<T>(question: Promise<T[]>): Promise<T[]> {
   try {
