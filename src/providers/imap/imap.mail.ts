@@ -26,9 +26,10 @@ export class ImapMail implements MailPort {
   }
 
   /**
-   * Searches the Sent folder, the folder of all messages, and the inbox. A message that is missing
-   * was certainly not sent only if the server itself files sent messages. Otherwise `fileSent`
-   * files the copy, and only after the send is known to have succeeded.
+   * Searches the Sent folder, the folder of all messages, and the inbox. If nothing is found, the
+   * result is conclusive only if the server files sent messages itself and the account has one of
+   * the first two folders. Otherwise `fileSent` files the copy, and only after the send is known to
+   * have succeeded.
    */
   async findSent(account: ProviderAccount, messageIdHeader: string) {
     const found = await this.sessions.use(account, (client) =>

@@ -267,8 +267,8 @@ function ownPath(session: DavSession, path: string, what: string): string {
 }
 
 /**
- * The calendar with a usual name of a first calendar; otherwise the first that Carillon did not
- * create; otherwise the first.
+ * Chooses the primary calendar: the one with a usual name of a first calendar; otherwise the first
+ * that Carillon did not create; otherwise the first.
  */
 function primaryOf(paths: readonly string[]): string | undefined {
   const name = (path: string) => decodeURIComponent(path.split('/').at(-2) ?? '').toLowerCase();

@@ -46,7 +46,8 @@ function parseCursor(text: string | null): Cursors | null {
 
 /**
  * The address books of an account on a CardDAV server (RFC 6352), treated as one. A `providerId` is
- * a path on the server. Accounts without a CardDAV URL have no address book: `unsupported`.
+ * a path on the server. For an account without a CardDAV URL, every method that uses the server
+ * throws `unsupported`.
  */
 export class DavContacts implements ContactsPort {
   readonly #accounts: DavAccounts;

@@ -34,7 +34,7 @@ export function newCard(uid: string): ICAL.Component {
   );
 }
 
-/** One component of a structured value. A component with several values gives one text. */
+/** The text of one component of a structured value, even if the component has several values. */
 function part(value: unknown, index: number): string | null {
   const one: unknown = Array.isArray(value)
     ? (value as unknown[])[index]
@@ -69,7 +69,7 @@ function text(card: ICAL.Component, name: string): string | null {
   return scalar(Array.isArray(value) ? value.join(' ') : value) || null;
 }
 
-/** Values of TYPE that describe how, not what. */
+/** Values of TYPE that are no kind of number or address, such as `pref`. */
 const NO_TYPES = ['pref', 'internet', 'voice', 'x400'];
 
 function typeOf(property: ICAL.Property): string | null {
