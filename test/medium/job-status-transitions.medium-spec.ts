@@ -1,11 +1,12 @@
 import { canTransition } from '../../src/platform/base/state/transitions.ts';
-import { newId } from '../../src/platform/base/ids/ids.ts';
+import { firstIdAt, newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import {
   JOB_STATES,
   JOB_TRANSITIONS,
   STATES_WITH_REASON,
 } from '../../src/platform/job-statuses/job-status.ts';
+import { objectsOfEndedJobs } from '../../src/platform/job-statuses/jobs.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -51,6 +52,21 @@ describe('transitions of job statuses in the database', () => {
       expect(row?.status === to).toBe(from === to || canTransition(JOB_TRANSITIONS, from, to));
     },
   );
+
+  it('finds the objects of jobs that end now, even if the provider refused them for half a day', async () => {
+    const now = Date.now();
+    const [id, objectId] = [firstIdAt(new Date(now - 14 * 3_600_000)), newId()];
+    await database.query(
+      `insert into job_status (id, account_id, action, object, status, object_id)
+       values ($1, $2, 'save_draft', 'draft', 'pending', $3)`,
+      [id, ada.id, objectId],
+    );
+    const ended = () =>
+      objectsOfEndedJobs(database, ada.id, ['save_draft'], new Date(now - 60_000));
+    expect(await ended()).toEqual([]);
+    await database.query(`update job_status set status = 'successful' where id = $1`, [id]);
+    expect(await ended()).toEqual([objectId]);
+  });
 
   it.each(JOB_STATES)('requires a reason for %s exactly if the table says so', async (status) => {
     const id = newId();

@@ -247,14 +247,16 @@ export async function pruneJobAttempts(sql: Sql, now: Date): Promise<number> {
   return (await sql.query(PRUNE, [before])).length;
 }
 
-// Ids grow with time, so a lower limit on the id skips old jobs. A job that was created long ago
-// almost never ends now.
+// Ids grow with time, so a lower limit on the id skips old jobs, which have ended before.
 const ENDED = `
   select object_id as "objectId" from job_status
   where account_id = $1 and id >= $2 and updated_at >= $3 and status in ('successful', 'failed', 'cancelled')
     and action = any($4::text[]) and ($5::uuid[] is null or object_id = any($5::uuid[]))`;
-/** Jobs that were open for longer than this are not found. */
-const LONGEST_JOB_MS = 60 * 60_000;
+/**
+ * Jobs that were open for longer than this are not found. It is longer than the attempts of a
+ * provider write can take (provider-write-policy.ts).
+ */
+const LONGEST_JOB_MS = 24 * 60 * 60_000;
 /** Maximum difference between the clocks of two processes. */
 const CLOCK_SLACK_MS = 1_000;
 

@@ -1,0 +1,23 @@
+import fs from 'node:fs';
+import { compatibilityTables } from './support/compatibility-table.ts';
+import { readRecording } from './support/recorded-client.ts';
+
+const PAGE = new URL('../../docs/compatibility.md', import.meta.url);
+const RECORDED = new URL('recorded', import.meta.url);
+const [START, END] = ['<!-- tables: start -->\n\n', '\n<!-- tables: end -->'];
+
+describe('docs/compatibility.md', () => {
+  it('has the tables of the calls that the suites make (UPDATE_COMPATIBILITY=1 writes them)', () => {
+    const clients = fs
+      .readdirSync(RECORDED)
+      .filter((file) => file.endsWith('.json'))
+      .toSorted()
+      .map((file) => readRecording(file.replace(/\.json$/, '')));
+    const page = fs.readFileSync(PAGE, 'utf8');
+    const [before = '', rest = ''] = page.split(START);
+    const [, after = ''] = rest.split(END);
+    const wanted = `${before}${START}${compatibilityTables(clients)}${END}${after}`;
+    if (process.env['UPDATE_COMPATIBILITY'] === '1') fs.writeFileSync(PAGE, wanted);
+    expect(fs.readFileSync(PAGE, 'utf8')).toBe(wanted);
+  });
+});
