@@ -1,7 +1,7 @@
 import { runChecks, type Summary } from './lib/checks.ts';
 import { ensureBuilt } from './lib/build.ts';
 import { runJest, runJestTwice } from './lib/jest-run.ts';
-import { writeTestGroups } from './lib/test-groups.ts';
+import { specFilesOfLongTests, writeTestGroups } from './lib/test-groups.ts';
 
 /**
  * Most tests wait most of the time, so more groups run at a time than a small machine has
@@ -18,7 +18,8 @@ const LONG = ['--selectProjects', 'long', '--maxWorkers=2', '--workerIdleMemoryL
 /*
  * `npm test` runs the checks and every usual test; each check counts as one test. `npm test --
  * test/e2e/outbox` runs the checks and the named tests. `npm run test:long` runs the long tests.
- * `npm test -- --all` runs everything, as CI does. Each prints one closing line.
+ * `npm test -- --all` runs everything, as CI does; what the long tests run at full size is not run at
+ * its usual size before. Each prints one closing line.
  */
 const named = process.argv.slice(2);
 const [scope] = named;
@@ -29,12 +30,14 @@ if (scope !== '--long') parts.push(await runChecks());
 // Some tests kill real processes, which run the built program.
 await ensureBuilt().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
 if (scope === undefined || scope === '--all') {
-  writeTestGroups();
+  const later = scope === '--all' ? specFilesOfLongTests() : [];
+  writeTestGroups(later);
   const groups = await runJestTwice(GROUPS, ['--maxWorkers=1']);
   unstable.push(...groups.unstable);
   // Fault tests prove that nothing is lost or doubled, so a single failure counts and is not
   // repeated.
-  parts.push(groups, await runJest(FAULTS));
+  const faults = later.flatMap((file) => ['--testPathIgnorePatterns', file]);
+  parts.push(groups, await runJest([...FAULTS, ...faults]));
 }
 if (scope === '--long' || scope === '--all') parts.push(await runJest(LONG));
 else if (scope !== undefined) parts.push(await runJest(named));

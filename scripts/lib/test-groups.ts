@@ -29,14 +29,19 @@ const TIERS = [
  * Writes the groups: files that import several spec files each. Jest loads all modules anew for
  * every file, and loading the program takes longer than most files' tests. With groups, a full run
  * loads the program once for each group. Every spec file belongs to exactly one group.
+ * @param without spec files that belong to no group
  */
-export function writeTestGroups(): void {
+export function writeTestGroups(without: readonly string[] = []): void {
   fs.rmSync(FOLDER, { recursive: true, force: true });
   fs.mkdirSync(FOLDER, { recursive: true });
-  const groups: [name: string, files: string[]][] = LONGEST.map((file) => ['longest', [file]]);
+  const isWanted = (file: string) => !without.includes(file);
+  const groups: [name: string, files: string[]][] = LONGEST.filter(isWanted).map((file) => [
+    'longest',
+    [file],
+  ]);
   const tiers = TIERS.map((tier) => ({
     name: tier.name,
-    hands: dealt(filesOf(tier.folder, tier.ending), tier.groups),
+    hands: dealt(filesOf(tier.folder, tier.ending).filter(isWanted), tier.groups),
   }));
   for (let round = 0; round < Math.max(...tiers.map(({ hands }) => hands.length)); round += 1) {
     for (const { name, hands } of tiers) {
@@ -49,6 +54,16 @@ export function writeTestGroups(): void {
     const number = String(index + 1).padStart(2, '0');
     fs.writeFileSync(path.join(FOLDER, `${number}-${name}.spec.ts`), lines.join(''));
   }
+}
+
+/** Returns the spec files that the long tests run at their full size, relative to the project. */
+export function specFilesOfLongTests(): string[] {
+  const folder = path.join(ROOT, 'test/long');
+  return fs.readdirSync(folder).flatMap((file) => {
+    const text = fs.readFileSync(path.join(folder, file), 'utf8');
+    const imported = text.matchAll(/^import '\.\.\/(.+-spec\.ts)';$/gm);
+    return [...imported].map(([, name = '']) => `test/${name}`);
+  });
 }
 
 /**
