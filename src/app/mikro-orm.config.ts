@@ -54,7 +54,7 @@ import { MeetingState } from '../calendar/rsvp/meeting-state.entity.ts';
 import { AccountGate } from '../platform/work/account-gate.entity.ts';
 import { Instance } from '../platform/work/instance.entity.ts';
 import { Worker } from '../platform/work/worker.entity.ts';
-import { MessageSearch, SearchBacklog } from '../mail/search/message-search.entity.ts';
+import { MessageSearch, TextBacklog } from '../mail/search/message-search.entity.ts';
 import { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import { MailboxWatch } from '../sync/mailbox-watch.entity.ts';
 import { SyncFailure } from '../sync/sync-failure.entity.ts';
@@ -75,7 +75,7 @@ export const entities = [
   JobStatus, JobAttempt, ProviderJob, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
   Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
-  MessageSearch, SearchBacklog, NeuralFeedback,
+  MessageSearch, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse,
   Worker, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,

@@ -3,7 +3,10 @@ import request from 'supertest';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
-import { SearchBacklogRunner } from '../../src/mail/search/search-backlog.ts';
+import type { Searchable } from '../../src/formats/text/search-document.ts';
+import { lockVersions } from '../../src/mail/messages/store-snippets.ts';
+import { storeDocuments } from '../../src/mail/search/store-document.ts';
+import { TextBacklogRunner } from '../../src/mail/search/text-backlog.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { sendControl } from '../support/contract-tools.ts';
 import {
@@ -121,6 +124,26 @@ describe('GET /messages/search and /threads/search', () => {
       );
     }
     return account;
+  }
+
+  /** Stores the texts that the account's messages had when every tag separated words. */
+  async function storeOldTexts(account: TestAccount): Promise<void> {
+    const messages = await query<Searchable & { id: string }>(
+      `select m.id, m.subject, '[]'::jsonb as "from", '[]'::jsonb as "to", '[]'::jsonb as cc, '[]'::jsonb as bcc,
+         regexp_replace(b.body, '<[^>]*>', ' ', 'g') as body, '[]'::jsonb as files
+       from message m join message_body b on b.message_id = m.id where m.account_id = $1`,
+      account.id,
+    );
+    await server.app.get(Database).transaction((sql) => storeDocuments(sql, account.id, messages));
+    const ids = messages.map(({ id }) => id);
+    const snippets = messages.map(({ body }) => body.replaceAll(/\s+/g, ' ').trim());
+    await query(
+      `with x as (select * from unnest($1::uuid[], $2::text[]) x(id, snippet)),
+       m as (update message m set snippet = x.snippet from x where m.id = x.id returning m.thread_id, x.snippet)
+       update thread_summary s set snippet = m.snippet from m where s.thread_id = m.thread_id`,
+      ids,
+      snippets,
+    );
   }
 
   /** The keys of the found messages, best match first. */
@@ -271,6 +294,20 @@ describe('GET /messages/search and /threads/search', () => {
     expect(await find('zeppelin', ada, { limit: 0 })).toEqual([]);
   });
 
+  it('takes text on both sides of an inline tag for one word, and separates blocks, lines and cells', async () => {
+    const account = await mailbox({
+      tags: {
+        subject: 'Tags',
+        text: '<table><tr><td>Dri<b>zz</b>le<td>fo<wbr>g</td></tr></table>sl<span>eet</span><br>gale<a href="x">s</a>',
+      },
+    });
+    expect(await find('drizzle fog sleet gales ', account)).toEqual(['tags']);
+    for (const part of ['zz', 'sl ', 'eet', 'sleetgales', 'drizzlefog'])
+      expect(await find(part, account)).toEqual([]);
+    const [message] = (await get('/messages', account)).body as { snippet: string }[];
+    expect(message?.snippet).toBe('Drizzle fog sleet gales');
+  });
+
   it('returns each matching thread once, in the same form as the list does', async () => {
     const threads = async (q: string, more: Record<string, unknown> = {}) =>
       (
@@ -348,15 +385,70 @@ describe('GET /messages/search and /threads/search', () => {
     });
     await query('delete from message_search where account_id = $1', account.id);
     expect(await find('balloon', account)).toEqual([]);
-    await query('insert into search_backlog (account_id) values ($1)', account.id);
-    const runner = server.app.get(SearchBacklogRunner);
+    await query('insert into text_backlog (account_id) values ($1)', account.id);
+    const runner = server.app.get(TextBacklogRunner);
     const stored = await Promise.all([runner.run(), runner.run()]);
     expect(stored.toSorted()).toEqual([0, 2]);
     expect(await find('balloon', account)).toEqual(['one', 'two']);
     expect(await find('filename:helium', account)).toEqual(['one']);
-    expect(await query('select 1 from search_backlog where account_id = $1', account.id)).toEqual(
-      [],
+    expect(await query('select 1 from text_backlog where account_id = $1', account.id)).toEqual([]);
+  });
+
+  it('replaces texts that an earlier version stored, newest first, in batches that continue after an interruption', async () => {
+    const account = await mailbox({
+      older: { subject: 'One', text: '<p>He<b>llo</b> there<br>friend</p>' },
+      newer: { subject: 'Two', text: '<p>He<i>llo</i> again</p>' },
+      same: { subject: 'Three', text: '<p>Nothing split</p>' },
+    });
+    const { body: file } = await request(server.url)
+      .post('/files')
+      .set(account.bearer)
+      .attach('file', Buffer.from('x'), 'helium.txt');
+    const draft = { subject: 'Four', body: 'He<u>llo</u> draft', file_ids: [file[0].id] };
+    await request(server.url).post('/drafts').set(account.bearer).send(draft).expect(200);
+    await storeOldTexts(account);
+    expect(await find('hello', account)).toEqual([]);
+    expect((await find('llo', account)).toSorted()).toEqual(['newer', 'older']);
+
+    const runner = server.app.get(TextBacklogRunner);
+    await query('insert into text_backlog (account_id) values ($1)', account.id);
+    // The draft is the newest message, then "same", then "newer".
+    expect(await runner.run(undefined, { batch: 3, batches: 1 })).toBe(3);
+    expect(await find('hello', account)).toEqual(['newer']);
+    expect(await find('llo', account)).toEqual(['older']);
+    expect(await find('filename:helium hello in:drafts', account)).toEqual(['Four']);
+
+    expect(await runner.run()).toBe(1);
+    expect((await find('hello', account)).toSorted()).toEqual(['newer', 'older']);
+    expect(await find('llo', account)).toEqual([]);
+    const shown = ['Hello draft', 'Hello again', 'Hello there friend', 'Nothing split'].toSorted();
+    const messages = (await get('/messages', account)).body as { snippet: string }[];
+    const drafts = (await get('/drafts', account)).body as { snippet: string }[];
+    expect([...messages, ...drafts].map(({ snippet }) => snippet).toSorted()).toEqual(shown);
+    const threads = (await get('/threads', account)).body as { snippet: string }[];
+    expect(threads.map(({ snippet }) => snippet)).toEqual(
+      expect.arrayContaining(['Hello again', 'Hello there friend', 'Nothing split']),
     );
+  });
+
+  it('leaves the texts of a draft alone that was changed after it was read for the rebuild', async () => {
+    const account = await mailbox({ one: { subject: 'One' } });
+    const { body: draft } = await request(server.url)
+      .post('/drafts')
+      .set(account.bearer)
+      .send({ body: 'first' });
+    const change = { version: draft.version, body: 'second' };
+    await request(server.url).put(`/drafts/${draft.id}`).set(account.bearer).send(change);
+    const locked = await server.app
+      .get(Database)
+      .transaction((sql) =>
+        Promise.all(
+          [draft.version, draft.version + 1].map((version) =>
+            lockVersions(sql, account.id, [{ id: draft.id, version }]),
+          ),
+        ),
+      );
+    expect(locked).toEqual([new Set(), new Set([draft.id])]);
   });
 
   it('never answers 500, whatever the query', async () => {

@@ -1,6 +1,6 @@
 import { EVERYWHERE, RARE, seedMailbox, wordOf } from '../../bench/search-sample.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { BACKLOG_MESSAGES } from '../../src/mail/search/search-backlog.ts';
+import { BACKLOG_MESSAGES } from '../../src/mail/search/text-backlog.ts';
 import { parseSearchQuery } from '../../src/mail/search/search-query.ts';
 import { type Found, RANKED, SearchRepository } from '../../src/mail/search/search.repository.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';

@@ -16,7 +16,7 @@ import { AddressLoops } from '../../accounts/grants/address-loops.ts';
 import { TokenUses } from '../../accounts/grants/token-uses.ts';
 import { MeetingUpkeep } from '../../calendar/conferencing/meeting-upkeep.ts';
 import { RelayEnrolment } from '../../mail/relay/relay-enrolment.ts';
-import { SearchBacklogRunner } from '../../mail/search/search-backlog.ts';
+import { TextBacklogRunner } from '../../mail/search/text-backlog.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Engine } from '../../platform/work/engine.ts';
 import { KeyGuard } from '../keys/key-guard.ts';
@@ -56,7 +56,7 @@ const RECURRING_WORK: readonly RecurringTask[] = [
   { name: 'relay enrolment', everySeconds: 10, role: 'worker', run: calls(RelayEnrolment, (relays) => relays.run()) },
   { name: 'meetings', everySeconds: 10, role: 'worker', run: calls(MeetingUpkeep, (meetings) => meetings.run()) },
   { name: 'meetings without events', everySeconds: 300, role: 'worker', run: calls(MeetingUpkeep, (meetings) => meetings.reconcile()) },
-  { name: 'search backlog', everySeconds: 60, role: 'worker', run: calls(SearchBacklogRunner, (backlog, stop) => backlog.runBriefly(stop)) },
+  { name: 'text backlog', everySeconds: 60, role: 'worker', run: calls(TextBacklogRunner, (backlog, stop) => backlog.runBriefly(stop)) },
   // Runs after a minute too, for processes that restart more often than every ten minutes.
   { name: 'maintenance', everySeconds: 600, firstAfterSeconds: 60, role: 'worker', run: calls(Maintenance, (maintenance, stop) => maintenance.runAll(stop)) },
 ]; // prettier-ignore

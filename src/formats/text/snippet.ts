@@ -1,3 +1,5 @@
+import { SEPARATING, SILENT } from './html-elements.ts';
+
 /** Longest snippet, in UTF-16 units. */
 export const SNIPPET_LENGTH = 191;
 
@@ -6,13 +8,13 @@ export const SNIPPET_LENGTH = 191;
  * markup too.
  */
 const MOST_HTML = 64 * 1024;
-/** Elements whose content is not text. */
-const SILENT = ['style', 'script', 'head', 'title', 'template'] as const;
+/** The name in a tag, cut after more characters than any name of `SEPARATING` has. */
+const TAG_NAME = /<\/?([a-z][^\s/>]{0,15})/y;
 
 const ENTITIES: Readonly<Record<string, string>> = {
   amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', ndash: '–', mdash: '—', hellip: '…',
-  lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', laquo: '«', raquo: '»', euro: '€', copy: '©', zwnj: '', zwj: '',
-  shy: '',
+  lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', laquo: '«', raquo: '»', euro: '€', copy: '©', zwnj: '\u200c',
+  zwj: '\u200d', shy: '\u00ad',
   szlig: 'ß', oslash: 'ø', Oslash: 'Ø', aelig: 'æ', AElig: 'Æ',
 }; // prettier-ignore
 /** Accents that entity names such as `eacute` stand for. */
@@ -52,9 +54,17 @@ function endOfTag(html: string, lower: string, at: number): number {
   return end;
 }
 
+/** Whether the tag at `at` separates the text before it from the text after it. */
+function separates(lower: string, at: number): boolean {
+  TAG_NAME.lastIndex = at;
+  const name = TAG_NAME.exec(lower)?.[1];
+  return name !== undefined && SEPARATING.has(name);
+}
+
 /**
- * The text of HTML: tags, styles and scripts removed, entities decoded, white space unchanged.
- * Takes time linear in the length.
+ * The text of HTML: tags, comments, styles and scripts removed, entities decoded, white space
+ * unchanged. A space replaces the tags that separate words (`SEPARATING`). Takes time linear in the
+ * length.
  * @param most most UTF-16 units of HTML to read
  * @param enough length of text after which reading stops; the result may be longer
  */
@@ -71,7 +81,7 @@ export function htmlText(html: string, most: number, enough: number): string {
     text += part.slice(at, end);
     if (isTag) {
       at = endOfTag(part, lower, tag);
-      text += ' ';
+      if (separates(lower, tag)) text += ' ';
     } else {
       at = end;
     }
@@ -79,10 +89,20 @@ export function htmlText(html: string, most: number, enough: number): string {
   return text.replace(/&(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,8});/gi, decodeEntity);
 }
 
+/** Invisible characters that newsletters use to fill the preview of a mail program. */
+const FILLING = /\u034f|[\u00ad\u200b\u2060\ufeff]/g;
+/** More joiners than one. Matched before `IDLE_JOINER`, which would be slow on long runs. */
+const MORE_JOINERS = /(?<=[\u200c\u200d])[\u200c\u200d]+/g;
+/** A joiner next to white space. Within words and emoji a joiner has a meaning. */
+const IDLE_JOINER = /(?<=^|\s)[\u200c\u200d]|[\u200c\u200d](?=\s|$)/g;
+
 /** The beginning of the text of an HTML body, with white space collapsed. */
 export function snippetOf(html: string): string {
   const collapsed = htmlText(html, MOST_HTML, MOST_HTML)
-    .replace(/(?:\s|\u200b|\u200c|\u200d|\ufeff|\u00ad|\u034f)+/g, ' ')
+    .replace(FILLING, '')
+    .replace(MORE_JOINERS, '')
+    .replace(IDLE_JOINER, '')
+    .replace(/\s+/g, ' ')
     .trim();
   // The cut may have left half of a surrogate pair.
   return collapsed.slice(0, SNIPPET_LENGTH).replace(/[\ud800-\udbff]$/, '');

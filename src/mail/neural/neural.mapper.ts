@@ -18,9 +18,9 @@ import type { Signature } from './text/signature.ts';
  * version grows with every change that can change results.
  */
 export const MODEL_VERSIONS = {
-  conversation: 'carillon-rules-1+planer-1.2',
-  signature: 'carillon-rules-1+email-reply-parser-2.3',
-  categorize: 'carillon-rules-1',
+  conversation: 'carillon-rules-2+planer-1.2',
+  signature: 'carillon-rules-2+email-reply-parser-2.3',
+  categorize: 'carillon-rules-2',
   byUser: 'user-feedback',
 } as const;
 

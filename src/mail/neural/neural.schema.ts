@@ -155,7 +155,7 @@ const categorizer = z
     example: {
       category: 'feed',
       categorized_at: 1_900_000_000,
-      model_version: 'carillon-rules-1',
+      model_version: 'carillon-rules-2',
       subcategories: ['newsletter'],
     },
   });
@@ -265,7 +265,7 @@ export const recategorizedView = z
       recategorized_from: {
         category: 'feed',
         categorized_at: 1_900_000_000,
-        model_version: 'carillon-rules-1',
+        model_version: 'carillon-rules-2',
         subcategories: ['newsletter'],
       },
       subcategories: [],

@@ -31,9 +31,9 @@ const MessageSearchSchema = defineEntity({
 export class MessageSearch extends MessageSearchSchema.class {}
 MessageSearchSchema.setClass(MessageSearch);
 
-const SearchBacklogSchema = defineEntity({
-  name: 'SearchBacklog',
-  tableName: 'search_backlog',
+const TextBacklogSchema = defineEntity({
+  name: 'TextBacklog',
+  tableName: 'text_backlog',
   properties: {
     account: () => p.manyToOne(Grant).ref().primary().deleteRule('cascade'),
     /** Messages from this date on have been processed; `null` if none have. */
@@ -42,6 +42,6 @@ const SearchBacklogSchema = defineEntity({
   },
 });
 
-/** An account with messages that were mirrored before search existed. */
-export class SearchBacklog extends SearchBacklogSchema.class {}
-SearchBacklogSchema.setClass(SearchBacklog);
+/** An account with messages whose snippets and search documents an earlier version made. */
+export class TextBacklog extends TextBacklogSchema.class {}
+TextBacklogSchema.setClass(TextBacklog);

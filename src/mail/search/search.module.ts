@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { MessagesModule } from '../messages/messages.module.ts';
 import { ThreadsModule } from '../threads/threads.module.ts';
 import { MessageSearchController } from './message-search.controller.ts';
-import { SearchBacklogRunner } from './search-backlog.ts';
+import { TextBacklogRunner } from './text-backlog.ts';
 import { SearchRepository } from './search.repository.ts';
 import { SearchService } from './search.service.ts';
 import { ThreadSearchController } from './thread-search.controller.ts';
@@ -14,6 +14,6 @@ import { ThreadSearchController } from './thread-search.controller.ts';
 @Module({
   imports: [MessagesModule, ThreadsModule],
   controllers: [MessageSearchController, ThreadSearchController],
-  providers: [SearchService, SearchRepository, SearchBacklogRunner],
+  providers: [SearchService, SearchRepository, TextBacklogRunner],
 })
 export class SearchModule {}

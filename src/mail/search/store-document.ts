@@ -49,3 +49,33 @@ export async function insertDocuments(
     messages.map(({ document }) => documentFor(accountId, document)),
   ]);
 }
+
+// Most documents stay the same. Their rows are not written.
+const REPLACE = `
+  with given as materialized (
+    select m.id, m.account_id, m.date, x.document::tsvector as document
+    from unnest($2::uuid[], $3::text[]) x(id, document) join message m on m.id = x.id and m.account_id = $1),
+  replaced as (
+    update message_search s set document = g.document from given g
+    where s.message_id = g.id and s.document <> g.document)
+  insert into message_search (message_id, account_id, date, document)
+  select id, account_id, date, document from given g
+  where not exists (select 1 from message_search s where s.message_id = g.id)
+  on conflict (message_id) do nothing`;
+
+/**
+ * Replaces search documents that differ, and adds missing ones. The caller has locked the messages.
+ * @param messages.document made by `searchDocument`
+ */
+export async function replaceDocuments(
+  sql: Sql,
+  accountId: string,
+  messages: readonly { id: string; document: string }[],
+): Promise<void> {
+  if (messages.length === 0) return;
+  await sql.query(REPLACE, [
+    accountId,
+    idsOf(messages),
+    messages.map(({ document }) => documentFor(accountId, document)),
+  ]);
+}

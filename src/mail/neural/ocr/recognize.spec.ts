@@ -5,8 +5,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import { NeuralThreads } from '../threads/neural-threads.ts';
 
-const NEURAL = fileURLToPath(new URL('..', import.meta.url));
-const PACKAGES = path.resolve(NEURAL, '../../../node_modules');
+const SOURCES = fileURLToPath(new URL('../../..', import.meta.url));
+const PACKAGES = path.resolve(SOURCES, '../node_modules');
+/** The source files that the worker thread loads. */
+const LOADED = ['formats/text', ...['ocr', 'text', 'threads'].map((name) => `mail/neural/${name}`)];
 /** Packages the worker thread needs besides the optional ones. */
 const INSTALLED = ['@mixmark-io', 'email-reply-parser', 'html-to-text', 'libphonenumber-js', 'planer', 'vader-sentiment']; // prettier-ignore
 const IMAGE = Buffer.from(`P5\n32 32\n255\n${'x'.repeat(32 * 32)}`);
@@ -22,11 +24,11 @@ describe('NeuralThreads without the optional packages', () => {
     for (const name of INSTALLED)
       await symlink(path.join(PACKAGES, name), path.join(folder, 'node_modules', name));
     await writeFile(path.join(folder, 'package.json'), '{ "type": "module" }');
-    for (const name of ['ocr', 'text', 'threads'])
-      await cp(path.join(NEURAL, name), path.join(folder, name), { recursive: true });
+    for (const name of LOADED)
+      await cp(path.join(SOURCES, name), path.join(folder, name), { recursive: true });
     threads = new NeuralThreads(
       pool,
-      pathToFileURL(path.join(folder, 'threads/neural-threads.ts')).href,
+      pathToFileURL(path.join(folder, 'mail/neural/threads/neural-threads.ts')).href,
     );
   });
 

@@ -1,4 +1,5 @@
 import { compile, type FormatCallback, type HtmlToTextOptions } from 'html-to-text';
+import { BLOCKS, SEPARATING } from '../../../formats/text/html-elements.ts';
 
 /** Options for converting HTML to text. */
 export interface TextOptions {
@@ -37,6 +38,18 @@ const QUOTATIONS = [
   '.gmail_quote', 'blockquote', '.moz-cite-prefix', '.yahoo_quoted', '#divRplyFwdMsg', '#OLK_SRC_BODY_SECTION',
 ]; // prettier-ignore
 
+/** Blocks that the library formats in a way of its own, and table cells, which stay on one line. */
+const FORMATTED: readonly string[] = [
+  'blockquote', 'body', 'br', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'html', 'ol', 'p', 'pre', 'table', 'td', 'th', 'ul',
+]; // prettier-ignore
+/** Blocks whose text stands on lines of its own. */
+const LINES = BLOCKS.filter((name) => !FORMATTED.includes(name));
+const LINE = { leadingLineBreaks: 1, trailingLineBreaks: 1 };
+/** Table cells, and elements that show something other than text. */
+const SPACED = [...SEPARATING].filter(
+  (name) => name === 'td' || name === 'th' || !(BLOCKS as readonly string[]).includes(name),
+);
+
 /** One element of the parsed HTML. */
 type Element = Parameters<FormatCallback>[0];
 
@@ -72,7 +85,13 @@ const signature: FormatCallback = (element, walk, builder) => {
   builder.closeBlock({ trailingLineBreaks: 1 });
 };
 
-const cell: FormatCallback = (element, walk, builder) => {
+/** Leaves an element out, but not the space that it takes. */
+const gap: FormatCallback = (_element, _walk, builder) => {
+  builder.addInline(' ');
+};
+
+const spaced: FormatCallback = (element, walk, builder) => {
+  builder.addInline(' ');
   walk(element.children, builder);
   builder.addInline(' ');
 };
@@ -88,7 +107,7 @@ function imageFormat(asMarkdown: boolean, files: readonly InlineFile[]): FormatC
     // Clients look up the file by the text after `cid:`, so the file's id is used there.
     const file = /^cid:/i.test(source) ? ids.get(source.slice('cid:'.length)) : undefined;
     const address = file === undefined ? shownAddress(source) : `cid:${file}`;
-    if (!address) return;
+    if (!address) return builder.addInline(' ');
     const alt = attribute(element, 'alt').replaceAll(/[[\]()'"<>\s]+/g, ' ').slice(0, 200).trim(); // prettier-ignore
     // The official client takes everything up to the last ' or ) of the line as the id.
     const mark = asMarkdown ? `![${alt}](${address})` : `<img alt="${alt}" src='${address}'>`;
@@ -110,7 +129,8 @@ function below(element: Element, names: readonly string[]): Element[] {
 
 function plainText(element: Element): string {
   if (element.type === 'text') return element.data ?? '';
-  return childrenOf(element).map(plainText).join(' ');
+  const text = childrenOf(element).map(plainText).join('');
+  return SEPARATING.has(element.name ?? '') ? ` ${text} ` : text;
 }
 
 /** Renders a data table as Markdown, and the rows of a layout table as lines. */
@@ -156,10 +176,11 @@ export function textOfHtml(
   files: readonly InlineFile[] = [],
   quotations: 'keep' | 'skip' = 'keep',
 ): string {
-  const skipped = ['title', 'hr', ...(quotations === 'skip' ? QUOTATIONS : [])];
-  const row = { leadingLineBreaks: 1, trailingLineBreaks: 1 };
+  const skipped = ['title', ...(quotations === 'skip' ? QUOTATIONS : [])];
   const settings: HtmlToTextOptions = {
     wordwrap: false,
+    // Without the zero-width space of the library's default, which is part of a word.
+    whitespaceCharacters: ' \t\r\n\f',
     limits: {
       maxInputLength: MOST_CHARACTERS,
       maxDepth: MOST_DEPTH,
@@ -169,20 +190,20 @@ export function textOfHtml(
     formatters: {
       link,
       signature,
-      cell,
+      gap,
+      spaced,
       table,
       image: imageFormat(options.imagesAsMarkdown, files),
     },
     selectors: [
+      ...SPACED.map((selector) => ({ selector, format: 'spaced' })),
+      ...LINES.map((selector) => ({ selector, format: 'block', options: LINE })),
       {
         selector: 'a',
         ...(options.ignoreLinks ? { options: { ignoreHref: true } } : { format: 'link' }),
       },
-      { selector: 'img', format: options.ignoreImages ? 'skip' : 'image' },
+      { selector: 'img', format: options.ignoreImages ? 'gap' : 'image' },
       { selector: 'table', format: options.ignoreTables ? 'block' : 'table' },
-      { selector: 'tr', format: 'block', options: row },
-      { selector: 'td', format: 'cell' },
-      { selector: 'th', format: 'cell' },
       { selector: 'ul', options: { itemPrefix: '- ' } },
       ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({
         selector,

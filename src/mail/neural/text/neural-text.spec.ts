@@ -2,6 +2,7 @@ import { measure } from '../../../../bench/neural/measure.ts';
 import { categorize } from './categorize.ts';
 import { cleanConversation, type CleanOptions, partsOf } from './clean-message.ts';
 import { contactsOf } from './signature-contacts.ts';
+import { textOfHtml } from './html-text.ts';
 import { signatureOf } from './signature.ts';
 import { sentimentOf } from './sentiment.ts';
 
@@ -53,6 +54,22 @@ describe('cleanConversation', () => {
     expect(cleanConversation(message(body), NONE)).toBe('a');
   });
 });
+
+describe('textOfHtml', () => {
+  const plain = { ...NONE, ignoreLinks: true, ignoreImages: true };
+  it.each([
+    ['He<b>llo</b> <i>w</i>o<wbr>rld', 'Hello world'],
+    ['<a href="https://x.example">li</a><span>nk</span><font>ed</font><o:p></o:p>', 'linked'],
+    ['one<hr>two<address>three</address>four<center>five</center>six', 'one\n\ntwo\nthree\nfour\nfive\nsix'],
+    ['one<dl><dt>two<dd>three</dl><fieldset><legend>four</legend>five</fieldset>', 'one\ntwo\nthree\nfour\nfive'],
+    ['left<img src="x.gif">right', 'left right'],
+    ['<table><tr><td>He<b>llo</b></td><td>1<br>2</td></tr><tr><td>a</td><td><p>b</p><p>c</p></td></tr></table>', '| Hello | 1 2 |\n| --- | --- |\n| a | b c |'],
+    ['<table><tr><td>He<b>llo</b></td></tr><tr><td>1</td></tr></table>', 'Hello\n1'],
+    ['zero\u200bwidth', 'zero\u200bwidth'],
+  ])('separates words only where the display does: %j', (html, text) => {
+    expect(textOfHtml(html, plain)).toBe(text);
+  });
+}); // prettier-ignore
 
 describe('contactsOf', () => {
   const from = { name: 'Ada Byron', email: 'ada@firma.example' };

@@ -1,0 +1,169 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { Injectable, Logger } from '@nestjs/common';
+import type { Address } from '../../platform/base/text/address.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { searchDocument } from '../../formats/text/search-document.ts';
+import { snippetOf } from '../../formats/text/snippet.ts';
+import { lockVersions, storeSnippets } from '../messages/store-snippets.ts';
+import { storeThreadSnippets } from '../threading/store-thread-snippets.ts';
+import { replaceDocuments } from './store-document.ts';
+
+/** Limits per transaction: number of messages, and bytes of their bodies. */
+const BATCH = 100;
+const BATCH_BYTES = 4 * 1024 * 1024;
+const MOST_MS = 50_000;
+
+const NEXT = `
+  select account_id as "accountId", done_date as "doneDate", done_id as "doneId" from text_backlog
+  order by account_id limit 1 for update skip locked`;
+
+// Drafts have an index of their own. The row comparison makes any plan start where the last batch
+// ended.
+const side = (which: string) => `(
+        select id, date from message
+        where account_id = $1 and ${which}
+          and (date, id) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+        order by date desc, id desc limit $4)`;
+
+/**
+ * The next messages of an account, newest first, because people search for those. Their rows are
+ * not locked. Parameters: account, date and id of the last processed message or null, maximum
+ * number of messages, maximum bytes of their bodies.
+ */
+export const BACKLOG_MESSAGES = `
+  with batch as materialized (
+    select m.id, m.date, coalesce((select octet_length(b.body) from message_body b where b.message_id = m.id), 0) as bytes
+    from (
+      ${side('not draft')}
+      union all
+      ${side('draft')}) m
+    order by m.date desc, m.id desc limit $4),
+  small as (
+    select id, date, row_number() over w as n, sum(bytes) over w as total from batch
+    window w as (order by date desc, id desc))
+  select m.id, m.date, m.version, m.subject, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
+    m.bcc_addresses as "bcc",
+    -- A snippet and a search document use no more than this.
+    (select left(b.body, 600000) from message_body b where b.message_id = m.id) as body,
+    (select coalesce(json_agg(json_build_object('filename', f.filename) order by f.place), '[]')
+     from (
+       select d.filename, d.position as place from draft_file d where d.message_id = m.id
+       union all
+       select a.filename, a.part from file a
+       where a.message_id = m.id and not exists (select 1 from draft_file d where d.message_id = m.id)) f) as files
+  from small join message m on m.id = small.id
+  where small.n = 1 or small.total <= $5
+  order by m.date desc, m.id desc`;
+
+const WENT_ON = `update text_backlog set done_date = $2, done_id = $3 where account_id = $1`;
+const DONE = `delete from text_backlog where account_id = $1`;
+
+interface BacklogMessage {
+  id: string;
+  date: Date;
+  version: number;
+  subject: string;
+  from: Address[];
+  to: Address[];
+  cc: Address[];
+  bcc: Address[];
+  body: string | null;
+  files: { filename: string }[];
+}
+
+/**
+ * Replaces snippets and search documents that an earlier version made: one account after the other,
+ * newest first, in small transactions that continue where the last one ended. The old texts stay in
+ * use until then. Several processes share the work. New messages get their texts when they are
+ * stored.
+ */
+@Injectable()
+export class TextBacklogRunner {
+  readonly #log = new Logger(TextBacklogRunner.name);
+
+  constructor(private readonly database: Database) {}
+
+  /** Runs for less than a minute, so that another process can continue. */
+  async runBriefly(stop: AbortSignal): Promise<void> {
+    const read = await this.run(AbortSignal.any([stop, AbortSignal.timeout(MOST_MS)]));
+    if (read > 0)
+      this.#log.log(`made snippets and search documents of ${read} stored messages again`);
+  }
+
+  /**
+   * Runs until no message is left or `until` is aborted.
+   * @param options.batch most messages per transaction
+   * @param options.batches most transactions; default: no limit
+   * @returns number of messages that were read
+   */
+  async run(until?: AbortSignal, { batch = BATCH, batches = Infinity } = {}): Promise<number> {
+    let read = 0;
+    for (let number = 0; number < batches; number += 1) {
+      const count = until?.aborted
+        ? null
+        : await this.database.transaction((sql) => step(sql, batch));
+      if (count === null) break;
+      read += count;
+    }
+    return read;
+  }
+}
+
+/** Processes one batch. @returns number of messages that were read; `null` if no account is left */
+async function step(sql: Sql, batch: number): Promise<number | null> {
+  const [next] = await sql.query<{
+    accountId: string;
+    doneDate: Date | null;
+    doneId: string | null;
+  }>(NEXT);
+  if (!next) return null;
+  const { accountId } = next;
+  const messages = await sql.query<BacklogMessage>(BACKLOG_MESSAGES, [
+    accountId,
+    next.doneDate,
+    next.doneId,
+    batch,
+    BATCH_BYTES,
+  ]);
+  const last = messages.at(-1);
+  if (!last) {
+    await sql.query(DONE, [accountId]);
+    return 0;
+  }
+  await store(sql, accountId, await textsOf(messages));
+  await sql.query(WENT_ON, [accountId, last.date, last.id]);
+  return messages.length;
+}
+
+interface MessageTexts {
+  id: string;
+  date: Date;
+  version: number;
+  snippet: string;
+  document: string;
+}
+
+/** A message without a stored body keeps the texts that it has. */
+async function textsOf(messages: readonly BacklogMessage[]): Promise<MessageTexts[]> {
+  const texts: MessageTexts[] = [];
+  for (const { id, date, version, body, ...message } of messages) {
+    if (body === null) continue;
+    const document = searchDocument({ ...message, body });
+    texts.push({ id, date, version, snippet: snippetOf(body), document });
+    // A large message takes some milliseconds; requests and sends must not wait for a whole batch.
+    await yieldToOthers();
+  }
+  return texts;
+}
+
+/**
+ * Stores the texts that differ. Locks messages before threads, each in the order of their ids, as
+ * sync passes do, and only after all texts are made.
+ */
+async function store(sql: Sql, accountId: string, texts: readonly MessageTexts[]): Promise<void> {
+  const unchanged = await lockVersions(sql, accountId, texts);
+  const current = texts.filter(({ id }) => unchanged.has(id));
+  const changed = await storeSnippets(sql, accountId, current);
+  await storeThreadSnippets(sql, accountId, changed);
+  await replaceDocuments(sql, accountId, current);
+}
