@@ -373,6 +373,18 @@ describe('the mailing service', () => {
       await remove(ada.email).expect(200);
     });
 
+    it('removes the account of the token if the request has no body, as the Java client sends it', async () => {
+      await set();
+      await enrolAll();
+      const answer = await request(server.url)
+        .delete('/v2/outbox/onboard/subuser')
+        .set(ada.bearer)
+        .expect(200);
+      expect(answer.text).toBe('');
+      expect(service.senders).toEqual([]);
+      expect((await senders())[0]?.removed_at).not.toBeNull();
+    });
+
     it('requests confirmation again if a removed account connects again', async () => {
       await registerSandbox(server, application);
       await set();

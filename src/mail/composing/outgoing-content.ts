@@ -1,6 +1,15 @@
 import type { Address } from '../../platform/base/text/address.ts';
 import type { TrackingWish } from '../tracking/tracker.ts';
 
+/** A file of an outgoing message. */
+export interface OutgoingFile {
+  id: string;
+  object: 'file';
+  filename: string;
+  content_type: string;
+  size: number;
+}
+
 /** Content of an outgoing message as it is stored, in the wire's names (`original_data`). */
 export interface OutgoingContent {
   from: Address[];
@@ -13,6 +22,8 @@ export interface OutgoingContent {
   body: string;
   reply_to_message_id?: string | null;
   file_ids?: string[];
+  /** The files of `file_ids`, as the official clients read them. */
+  files?: OutgoingFile[];
   metadata?: Record<string, string>;
   tracking?: TrackingWish;
   /** The draft the message was made from. */
@@ -29,6 +40,8 @@ export interface MessageFields extends Partial<
   subject?: string | null | undefined;
   /** HTML. */
   body?: string | null | undefined;
+  /** Conversation of the message; stored as the message that it replies to. */
+  thread_id?: string | null | undefined;
   reply_to_message_id?: string | null | undefined;
   file_ids?: string[] | null | undefined;
   metadata?: Record<string, string> | null | undefined;

@@ -9,7 +9,7 @@ import { type AttachmentSource, AttachmentSources } from '../files/attachment-so
 import { AttachmentsTooLargeError, MOST_FILE_BYTES } from '../files/file-limits.ts';
 import { Tracker, type TrackingRecord } from '../tracking/tracker.ts';
 import { compose, type ComposedAttachment, recipientsOf } from '../../formats/mime/compose.ts';
-import type { OutgoingContent } from './outgoing-content.ts';
+import type { OutgoingContent, OutgoingFile } from './outgoing-content.ts';
 import { referencesOf, type ReplyTarget, replySubject } from './reply-targets.ts';
 
 /** A message to be composed. */
@@ -96,7 +96,7 @@ export class OutgoingMessages {
       : { html, record: null };
     return {
       ...draft,
-      content,
+      content: files.length > 0 ? { ...content, files: files.map(toOutgoingFile) } : content,
       envelope: { from: from.email, recipients },
       html: marked.html,
       tracking: marked.record,
@@ -151,6 +151,10 @@ export class OutgoingMessages {
     if (uploads.length > 0) await this.attachments.lockUploads(sql, { accountId }, uploads);
     if (tracking) await this.tracker.store(sql, tracking);
   }
+}
+
+function toOutgoingFile({ id, filename, contentType, size }: AttachmentSource): OutgoingFile {
+  return { id, object: 'file', filename, content_type: contentType, size };
 }
 
 function withReplySubject(

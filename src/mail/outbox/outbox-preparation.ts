@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
@@ -15,6 +17,8 @@ import {
   OutgoingMessages,
 } from '../composing/outgoing-messages.ts';
 import { ReplyTargets } from '../composing/reply-targets.ts';
+import { recipientsOf } from '../../formats/mime/compose.ts';
+import type { OutboxChoices, OutboxTimes } from './outbox-content.ts';
 import type { EditedMessage, NewOutboxMessage, StoredItem } from './outbox.repository.ts';
 import {
   type RequestedChoices,
@@ -62,11 +66,16 @@ export class OutboxPreparation {
     const at = this.clock.now();
     const times = resolveTimes(request.times, at);
     const choices = resolveChoices(request.choices);
-    const content = toContent(request.fields, account);
-    const target = await this.replies.named(account, request.fields.reply_to_message_id);
+    const { thread_id: namedThread, reply_to_message_id: namedMessage } = request.fields;
+    const conversation = await this.replies.conversationOf(account, {
+      threadId: namedThread,
+      messageId: namedMessage,
+    });
+    const target = conversation?.message;
+    const content = toContent({ ...request.fields, reply_to_message_id: target?.id }, account);
     const [id, messageId] = [newId(), newId()];
     const messageIdHeader = this.outgoing.newMessageIdHeader(id);
-    const threadId = target?.threadId ?? newId();
+    const threadId = conversation?.threadId ?? newId();
     const { accountId } = account;
     const draft = {
       content,
@@ -87,22 +96,32 @@ export class OutboxPreparation {
    * unchanged.
    * @param current the message as it was read; the result is valid while the message has this
    *   version
+   * @returns `null` if the edit changes nothing
    * @throws as `check`
    */
   async checkEdit(
     account: AccountPrincipal,
     current: StoredItem,
     request: OutboxRequest,
-  ): Promise<CheckedOutbox<EditedMessage>> {
+  ): Promise<CheckedOutbox<EditedMessage> | null> {
     const at = this.clock.now();
     const times = resolveTimes(request.times, at, current);
     const choices = resolveChoices(request.choices, current);
-    const content = mergeContent(current.content, request.fields);
-    const { messageId, messageIdHeader } = current;
-    const named = await this.replies.named(account, request.fields.reply_to_message_id);
+    const conversation = await this.#newConversation(account, current, request.fields);
+    const replyTo = conversation
+      ? (conversation.message?.id ?? null)
+      : (current.content.reply_to_message_id ?? null);
+    const content = mergeContent(current.content, request.fields, replyTo);
+    if (!conversation && changesNothing(current, content, times, choices)) return null;
+    if (recipientsOf(content).length === 0)
+      throw new InvalidInputError(
+        'to: the edit would leave no recipient; name at least one in to, cc or bcc, or cancel the message',
+      );
     // The message that is replied to may have been deleted since.
-    const answered = content.reply_to_message_id;
-    const target = named ?? (answered ? await this.replies.find(account, answered) : undefined);
+    const target =
+      conversation?.message ??
+      (replyTo === null ? undefined : await this.replies.find(account, replyTo));
+    const { messageId, messageIdHeader } = current;
     const draft = {
       content,
       messageId,
@@ -111,10 +130,29 @@ export class OutboxPreparation {
       target,
       keepsUploads: true,
     };
+    const threadId = conversation?.threadId ?? target?.threadId ?? current.threadId;
     return {
-      row: { at, ...times, ...choices, threadId: target?.threadId ?? current.threadId },
+      row: { at, ...times, ...choices, threadId },
       message: await this.outgoing.check(account, draft),
     };
+  }
+
+  /**
+   * The conversation that an edit names.
+   * @returns `undefined` if it names none, or the one that the message is in already
+   * @throws {InvalidInputError}
+   */
+  async #newConversation(
+    account: AccountPrincipal,
+    { content, threadId }: StoredItem,
+    { thread_id: namedThread, reply_to_message_id: namedMessage }: MessageFields,
+  ) {
+    const isSame =
+      (!namedThread || namedThread.toLowerCase() === threadId) &&
+      (!namedMessage || namedMessage.toLowerCase() === content.reply_to_message_id?.toLowerCase());
+    return isSame
+      ? undefined
+      : this.replies.conversationOf(account, { threadId: namedThread, messageId: namedMessage });
   }
 
   /** As `OutgoingMessages.compose`. */
@@ -124,32 +162,47 @@ export class OutboxPreparation {
 }
 
 /**
- * Content after an edit: absent fields stay unchanged. The official clients send every address list
- * with each edit, empty if it was not set, and an empty `file_ids`. So if `to`, `cc` and `bcc` are
- * all empty, the address lists and the attachments stay unchanged.
+ * Content after an edit: absent fields stay unchanged, and an empty list removes its entries.
+ * @param replyTo what the message replies to after the edit; `null` if it replies to none
  */
-function mergeContent(current: OutgoingContent, body: MessageFields): OutgoingContent {
-  const lists = [body.to, body.cc, body.bcc];
-  const named = lists.some((list) => list && list.length > 0);
-  const isPadded = !named && lists.some((list) => list !== undefined);
-  const { file_ids: before, ...rest } = current;
-  const files = body.file_ids && (body.file_ids.length > 0 || !isPadded) ? body.file_ids : before;
-  const list = <K extends 'to' | 'cc' | 'bcc' | 'reply_to'>(key: K) => {
-    const given = body[key];
-    return given && (named || given.length > 0) ? given : current[key];
-  };
+function mergeContent(
+  current: OutgoingContent,
+  body: MessageFields,
+  replyTo: string | null,
+): OutgoingContent {
+  const metadata = body.metadata ?? current.metadata;
+  const tracking = body.tracking ?? current.tracking;
+  // No metadata and empty metadata are the same.
+  const hasMetadata = current.metadata !== undefined || Object.keys(metadata ?? {}).length > 0;
   return {
-    ...rest,
-    from: body.from?.length ? body.from : current.from,
-    to: list('to'),
-    cc: list('cc'),
-    bcc: list('bcc'),
-    reply_to: list('reply_to'),
+    from: body.from ?? current.from,
+    to: body.to ?? current.to,
+    cc: body.cc ?? current.cc,
+    bcc: body.bcc ?? current.bcc,
+    reply_to: body.reply_to ?? current.reply_to,
     subject: body.subject ?? current.subject,
     body: body.body ?? current.body,
-    ...(body.reply_to_message_id ? { reply_to_message_id: body.reply_to_message_id } : {}),
-    ...fileIds(files),
-    ...(body.metadata ? { metadata: body.metadata } : {}),
-    ...(body.tracking ? { tracking: body.tracking } : {}),
+    ...(replyTo === null ? {} : { reply_to_message_id: replyTo }),
+    ...fileIds(body.file_ids ?? current.file_ids),
+    ...(metadata && hasMetadata ? { metadata } : {}),
+    ...(tracking ? { tracking } : {}),
   };
+}
+
+/** Whether an edit leaves everything as it is stored. */
+function changesNothing(
+  current: StoredItem,
+  content: OutgoingContent,
+  { sendAt, retryLimitAt }: OutboxTimes,
+  { onMissed, maxLatenessSeconds, onUnknown }: OutboxChoices,
+): boolean {
+  const { files: _files, ...before } = current.content;
+  return (
+    isDeepStrictEqual(content, before) &&
+    sendAt.getTime() === current.sendAt.getTime() &&
+    retryLimitAt.getTime() === current.retryLimitAt.getTime() &&
+    onMissed === current.onMissed &&
+    maxLatenessSeconds === current.maxLatenessSeconds &&
+    onUnknown === current.onUnknown
+  );
 }

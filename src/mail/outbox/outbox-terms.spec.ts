@@ -52,6 +52,21 @@ describe('resolveTimes', () => {
     ).toEqual(at(second + 10 + 604_800));
   });
 
+  it('keeps the stored instants on an edit that repeats their seconds, even if they have passed', () => {
+    const current = {
+      sendAt: new Date((second - 3600) * 1000 + 400),
+      retryLimitAt: new Date((second - 60) * 1000 + 400),
+    };
+    const same = { sendAt: second - 3600, retryLimit: second - 60 };
+    expect(resolveTimes(same, now, current)).toEqual(current);
+    expect(() => resolveTimes({ ...same, sendAt: second - 3601 }, now, current)).toThrow(
+      'send_at: must not be in the past',
+    );
+    expect(() => resolveTimes({ ...same, retryLimit: second - 59 }, now, current)).toThrow(
+      'retry_limit_datetime: must not be in the past',
+    );
+  });
+
   it('keeps both times on an edit that names neither, and resets the retry limit with a new send time', () => {
     const current = { sendAt: at(second + 100), retryLimitAt: at(second + 200) };
     expect(resolveTimes(none, now, current)).toEqual(current);

@@ -28,8 +28,10 @@ export function resolveTimes(
   now: Date,
   current?: OutboxTimes,
 ): OutboxTimes {
+  const isSameTime = (seconds: number | undefined, before: Date | undefined) =>
+    before !== undefined && seconds === Math.floor(before.getTime() / 1000);
   const sendAt =
-    requested.sendAt === undefined && current
+    current && (requested.sendAt === undefined || isSameTime(requested.sendAt, current.sendAt))
       ? current.sendAt
       : resolveSendAt(requested.sendAt ?? 0, now);
   if (requested.retryLimit === undefined) {
@@ -40,6 +42,8 @@ export function resolveTimes(
     };
   }
   if (requested.retryLimit === 0) return { sendAt, retryLimitAt: sendAt };
+  if (current?.sendAt === sendAt && isSameTime(requested.retryLimit, current.retryLimitAt))
+    return { sendAt, retryLimitAt: current.retryLimitAt };
   const retryLimitAt = fromUnixSeconds(requested.retryLimit);
   // Times have whole seconds on the wire, so a limit in the same second as the send time is
   // allowed.

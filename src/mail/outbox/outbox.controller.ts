@@ -26,7 +26,7 @@ import {
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
 import { writeResponse, OutboxRequests } from './outbox-requests.ts';
-import { toOutboxRequest, toOutboxView } from './outbox.mapper.ts';
+import { toOutboxEdit, toOutboxView } from './outbox.mapper.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import {
   type CancelOutboxMessage,
@@ -49,7 +49,7 @@ import { entityTag, IfMatch, type VersionGuard } from './version-guard.ts';
 const CREATE_RULE =
   'Accepted messages are kept until they are sent, cancelled, or their retry limit is reached. With `dry_run=true` nothing is stored: the request is checked like a real one, and the 200 response describes what would happen.';
 const EDIT_RULE =
-  'The edit applies in full while no attempt to send has begun, even in the last five minutes before `send_at`. Afterwards the response is 409 and nothing is changed.';
+  'Absent fields keep their values, and an edit that changes nothing has no effect. If `to`, `cc` and `bcc` are all present and empty, the empty lists of the request keep their values, too; otherwise an empty list removes its entries. The edit applies in full while no attempt to send has begun, even in the last five minutes before `send_at`. Afterwards the response is 409 and nothing is changed.';
 const CANCEL_RULE =
   'The cancellation applies while the message is not being sent, also between two attempts. Otherwise the response is 409 and nothing is changed. If some recipients have already accepted the message, `reason` lists them.';
 const IF_MATCH = {
@@ -133,8 +133,10 @@ export class OutboxController {
     @IfMatch() ifMatch: VersionGuard['ifMatch'],
     @Res({ passthrough: true }) response: Response,
   ) {
-    const guard = guardOf(ifMatch, body);
-    return answer(await this.outbox.update(account, id, toOutboxRequest(body), guard), response);
+    // Versions of outbox messages begin at 1. The official clients send the version of the draft
+    // that an edit was made from, which begins at 0.
+    const guard = guardOf(ifMatch, { version: body.version || null });
+    return answer(await this.outbox.update(account, id, toOutboxEdit(body), guard), response);
   }
 
   @Put(':job_status_id')

@@ -3,7 +3,12 @@ import { STATES_WITH_REASON, type JobState } from '../../platform/job-statuses/j
 import type { OutboxItem } from './outbox-content.ts';
 import type { OutboxPlan } from './outbox-planner.ts';
 import type { OutboxRequest } from './outbox-preparation.ts';
-import type { CreateOutboxMessage, OutboxMessageView, OutboxPlanView } from './outbox.schema.ts';
+import type {
+  CreateOutboxMessage,
+  OutboxMessageView,
+  OutboxPlanView,
+  UpdateOutboxMessage,
+} from './outbox.schema.ts';
 
 /** Converts a request body to an outbox request. */
 export function toOutboxRequest(body: CreateOutboxMessage): OutboxRequest {
@@ -19,6 +24,25 @@ export function toOutboxRequest(body: CreateOutboxMessage): OutboxRequest {
       onUnknown: body.on_unknown ?? undefined,
     },
   };
+}
+
+const LISTS_OF_RECIPIENTS = ['to', 'cc', 'bcc'] as const;
+const OTHER_LISTS = ['from', 'reply_to', 'file_ids'] as const;
+
+/**
+ * Converts the body of an edit. Some official clients send every list of a message and its
+ * metadata with each edit, empty if they were not set. Such an edit has empty `to`, `cc` and `bcc`,
+ * and would leave no recipient, so its empty fields count as absent. In every other edit, an empty
+ * list removes its entries. An empty `from` always counts as absent, because a message needs a
+ * sender.
+ */
+export function toOutboxEdit(body: UpdateOutboxMessage): OutboxRequest {
+  const isPadded = LISTS_OF_RECIPIENTS.every((list) => body[list]?.length === 0);
+  const dropped = isPadded ? [...LISTS_OF_RECIPIENTS, ...OTHER_LISTS] : (['from'] as const);
+  const edit = { ...body };
+  for (const list of dropped) if (edit[list]?.length === 0) delete edit[list];
+  if (isPadded && edit.metadata && Object.keys(edit.metadata).length === 0) delete edit.metadata;
+  return toOutboxRequest(edit);
 }
 
 /**
@@ -42,7 +66,6 @@ export function toOutboxView(item: OutboxItem): OutboxMessageView {
   return {
     job_status_id: item.id,
     account_id: item.accountId,
-    object: 'message',
     action: 'new_outbox',
     status,
     ...(STATES_WITH_REASON.includes(status) ? { reason: item.reason ?? '' } : {}),

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Listing, type Page, runListing } from '../../platform/database/listing.ts';
+import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
@@ -161,7 +161,7 @@ export class OutboxRepository {
    * Lists messages that are still to be sent, oldest first.
    * @throws {PageTooLargeError}
    */
-  listOpen(accountId: string, page: Page): Promise<Listing<OutboxItem>> {
+  listOpen(accountId: string, page: PageOfView): Promise<Listing<OutboxItem>> {
     const conditions = new Conditions();
     conditions.add(`s.account_id = ${conditions.value(accountId)}`);
     conditions.add(`s.action = 'new_outbox' and s.status in ('pending', 'delayed')`);
@@ -175,6 +175,7 @@ export class OutboxRepository {
       orderBy: 's.id',
       conditions,
       page,
+      view: page.view,
     });
   }
 

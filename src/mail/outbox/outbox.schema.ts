@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import {
   addressView,
+  countView,
+  idsView,
   integerLike,
   queryBoolean,
   unixSeconds,
 } from '../../platform/wire/wire.schema.ts';
-import { pageQuery } from '../../platform/wire/pagination.schema.ts';
+import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import { JOB_STATES, SEND_ROUTES } from '../../platform/job-statuses/job-status.ts';
 import { messageFields, trackingInput } from '../composing/message-fields.schema.ts';
 import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-terms.ts';
@@ -13,6 +15,10 @@ import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
 
 const fields = {
   ...messageFields,
+  thread_id: z
+    .string()
+    .nullish()
+    .describe('Conversation of the message: it replies to the last message of this thread'),
   tracking: trackingInput.nullish(),
   send_at: unixSeconds().nullish().describe('Unix time; absent or 0: now'),
   retry_limit_datetime: unixSeconds()
@@ -41,7 +47,9 @@ const fields = {
 
 const expectedVersion = integerLike({ min: 0 })
   .nullish()
-  .describe('The expected version; 409 if the message has another version');
+  .describe(
+    'The expected version; 409 if the message has another version. 0, the version of a new draft, counts as absent',
+  );
 
 /** Body of POST /v2/outbox. */
 export const createOutboxMessage = z.object(fields).meta({
@@ -76,7 +84,8 @@ export const createOutboxQuery = z.object({
     .describe('true: check the request and return what would happen, without storing anything'),
 });
 
-export const listOutboxQuery = z.object(pageQuery);
+export const listOutboxQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
+export type ListOutboxQuery = z.infer<typeof listOutboxQuery>;
 
 /** Content of an outbox message. */
 export const originalData = z
@@ -93,6 +102,18 @@ export const originalData = z
     retry_limit_datetime: z.number().int().describe('0: a single attempt'),
     reply_to_message_id: z.string().nullish(),
     file_ids: z.array(z.string()).optional(),
+    files: z
+      .array(
+        z.object({
+          id: z.string(),
+          object: z.literal('file'),
+          filename: z.string(),
+          content_type: z.string(),
+          size: z.number().int(),
+        }),
+      )
+      .optional()
+      .describe('The files of `file_ids`'),
     metadata: z.record(z.string(), z.string()).optional(),
     tracking: trackingInput.optional(),
   })
@@ -103,7 +124,6 @@ export const outboxMessage = z
   .object({
     job_status_id: z.string(),
     account_id: z.string(),
-    object: z.literal('message'),
     action: z.literal('new_outbox'),
     status: z.enum(JOB_STATES),
     reason: z.string().optional().describe('Present if the status is delayed, failed or cancelled'),
@@ -132,7 +152,6 @@ export const outboxMessage = z
     example: {
       job_status_id: '019aa1b2-0000-7000-8000-000000000001',
       account_id: '019aa1b2-0000-7000-8000-000000000002',
-      object: 'message',
       action: 'new_outbox',
       status: 'pending',
       created_at: 1_899_990_000,
@@ -160,7 +179,10 @@ export const outboxMessage = z
     },
   });
 export type OutboxMessageView = z.infer<typeof outboxMessage>;
-export const outboxMessages = z.array(outboxMessage).meta({ id: 'OutboxMessages' });
+/** Outbox messages, or with `view` their ids or their number. */
+export const outboxMessages = z
+  .union([z.array(outboxMessage), idsView, countView])
+  .meta({ id: 'OutboxMessages' });
 
 /** What would happen to a message: the response with `dry_run=true`. */
 export const outboxPlan = z

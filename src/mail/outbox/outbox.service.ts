@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
-import type { Listing, Page } from '../../platform/database/listing.ts';
+import type { Listing, PageOfView } from '../../platform/database/listing.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { giveSlotBack } from '../../platform/work/rate-gates.ts';
 import type { Sql } from '../../platform/database/sql.ts';
@@ -118,12 +118,13 @@ export class OutboxService {
   }
 
   /** Lists messages that are still to be sent. */
-  list(account: AccountPrincipal, page: Page): Promise<Listing<OutboxItem>> {
+  list(account: AccountPrincipal, page: PageOfView): Promise<Listing<OutboxItem>> {
     return this.repository.listOpen(account.accountId, page);
   }
 
   /**
-   * Applies an edit in full or not at all. Possible until the first attempt has begun.
+   * Applies an edit in full or not at all. Possible until the first attempt has begun. An edit that
+   * changes nothing has no effect, and its message keeps its version.
    * @throws {OutboxMessageNotEditableError} @throws {NotFoundError} @throws {InvalidInputError}
    * @throws {DomainError} as `assertVersion`
    */
@@ -137,6 +138,7 @@ export class OutboxService {
       const seen = await this.#editable(account, id, guard);
       // Attachments may have to be fetched, so no lock is taken yet.
       const checked = await this.preparation.checkEdit(account, seen, request);
+      if (!checked) return seen;
       const item = await this.composingSlots.run(
         account.accountId,
         checked.message.bytes,

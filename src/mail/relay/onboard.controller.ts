@@ -1,8 +1,10 @@
-import { Body, Controller, Delete, Get } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
 import { AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { toVerifiedStatusView } from './relay.mapper.ts';
@@ -37,14 +39,22 @@ export class OnboardController {
   @Endpoint({
     summary: "Remove the account from the application's mailing service",
     description:
-      'Its messages no longer use the service, until the account is connected again or the service is set up anew.',
+      'Its messages no longer use the service, until the account is connected again or the service is set up anew. `email` may be left out only with the whole body.',
     response: emptyView,
   })
   async removeSubuser(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: removeSenderSchema }) { email }: RemoveSender,
+    @Req() { headers }: Request,
   ) {
-    await this.senders.remove(account, email);
+    // The Java client sends no body. The address of a request with a body is never guessed.
+    if (email === undefined && hasBody(headers))
+      throw new InvalidInputError('email is required', { missingFields: ['email'] });
+    await this.senders.remove(account, email ?? account.email);
     return '';
   }
+}
+
+function hasBody(headers: Request['headers']): boolean {
+  return Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
 }

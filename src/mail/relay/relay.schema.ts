@@ -64,7 +64,11 @@ export type VerifiedStatusView = z.infer<typeof verifiedStatusView>;
 
 /** `DELETE /v2/outbox/onboard/subuser`. */
 export const removeSenderSchema = z
-  .object({ email: emailAddress().describe("The account's own address") })
+  .object({
+    email: emailAddress()
+      .optional()
+      .describe("The account's own address. Required if there is a body"),
+  })
   .meta({ id: 'RemoveSender', example: { email: 'ada@example.com' } });
 export type RemoveSender = z.infer<typeof removeSenderSchema>;
 

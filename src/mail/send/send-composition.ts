@@ -22,7 +22,6 @@ import { type ReplyTarget, ReplyTargets } from '../composing/reply-targets.ts';
  * A request to send, in the wire's names: a message, or a stored draft (`draft_id` and `version`).
  */
 export interface SendRequest extends MessageFields {
-  thread_id?: string | null | undefined;
   draft_id?: string | null | undefined;
   version?: number | null | undefined;
 }
@@ -63,7 +62,8 @@ export class SendComposition {
     if (body.draft_id) return this.#checkDraft(account, body.draft_id, body);
     const { thread_id: threadId, reply_to_message_id: messageId } = body;
     const conversation = await this.replies.conversationOf(account, { threadId, messageId });
-    const content = toContent(body, account);
+    const replyTo = conversation?.message?.id;
+    const content = toContent({ ...body, reply_to_message_id: replyTo }, account);
     return this.#check(account, content, {
       threadId: conversation?.threadId ?? newId(),
       target: conversation?.message ?? null,

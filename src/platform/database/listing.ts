@@ -60,9 +60,10 @@ const LARGE_PAGE_BYTES = 8 * 1024 * 1024;
 
 /** The requested items are too long together. The client can request them in smaller pages. */
 export class PageTooLargeError extends InvalidInputError {
-  constructor() {
+  /** @param most maximum size of this page in bytes */
+  constructor(most: number) {
     super(
-      `The requested items are longer than ${MAX_PAGE_BYTES / 1024 / 1024} MB together: request fewer at a time`,
+      `The requested items are longer than ${most / 1024 / 1024} MB together: request fewer at a time`,
     );
   }
 }
@@ -99,7 +100,7 @@ export async function runListing<T extends object>(
   if (left > 0) {
     // A single item is never left out.
     rows = await admitPage(2, left, () => read(MAX_PAGE_BYTES));
-    if (leftOut(rows, MAX_PAGE_BYTES) > 0) throw new PageTooLargeError();
+    if (leftOut(rows, MAX_PAGE_BYTES) > 0) throw new PageTooLargeError(MAX_PAGE_BYTES);
   }
   return { view: 'items', items: rows[0]?.itemId === null ? [] : rows };
 }
@@ -115,8 +116,8 @@ export async function admitPage<T>(
   bytes: number,
   read: () => Promise<T>,
 ): Promise<T> {
-  if (items > 1 && bytes > (mayBeLarge() ? MAX_PAGE_BYTES : LARGE_PAGE_BYTES))
-    throw new PageTooLargeError();
+  const most = mayBeLarge() ? MAX_PAGE_BYTES : LARGE_PAGE_BYTES;
+  if (items > 1 && bytes > most) throw new PageTooLargeError(most);
   return bytes > LARGE_PAGE_BYTES ? largeResponse(bytes, read) : read();
 }
 
