@@ -145,6 +145,7 @@ describe('/events', () => {
           start_time: START,
           end_time: START + 3600,
           start_timezone: 'Europe/Berlin',
+          end_timezone: 'Europe/Berlin',
         },
         busy: true,
         status: 'confirmed',
@@ -184,18 +185,24 @@ describe('/events', () => {
     });
 
     it.each([
-      [{ time: String(START) }, { object: 'time', time: START }],
+      [{ time: String(START) }, { object: 'time', time: START, timezone: 'UTC' }],
       [
         { time: START, timezone: 'UTC' },
         { object: 'time', time: START, timezone: 'UTC' },
       ],
       [
         { start_time: START, end_time: START },
-        { object: 'time', time: START },
+        { object: 'time', time: START, timezone: 'UTC' },
       ],
       [
         { start_time: START, end_time: START + 1, end_timezone: '' },
-        { object: 'timespan', start_time: START, end_time: START + 1 },
+        {
+          object: 'timespan',
+          start_time: START,
+          end_time: START + 1,
+          start_timezone: 'UTC',
+          end_timezone: 'UTC',
+        },
       ],
       [{ date: '2030-02-28' }, { object: 'date', date: '2030-02-28' }],
       [{ date: '1000-01-01' }, { object: 'date', date: '1000-01-01' }],
@@ -213,6 +220,19 @@ describe('/events', () => {
       expect(event['when']).toEqual(expected);
       expect((await call('get', `/events/${event.id}`)).body.when).toEqual(expected);
     });
+
+    it('shows a zone for every time, and stores none if a client sends the shown zone back', async () => {
+      const zones = 'select when_value from event where id = $1';
+      const recurrence = { rrule: ['RRULE:FREQ=DAILY;COUNT=2'], timezone: 'Europe/Berlin' };
+      for (const [more, zone] of [[{}, 'UTC'], [{ recurrence }, 'Europe/Berlin']] as const) {
+        const event = await create({ when: { start_time: START, end_time: START + 60 }, ...more });
+        expect(event['when']).toMatchObject({ start_timezone: zone, end_timezone: zone });
+        const [before] = await query(zones, event.id);
+        const saved = await call('put', `/events/${event.id}`).send({ when: event['when'] });
+        expect(saved.body.when).toEqual(event['when']);
+        expect(await query(zones, event.id)).toEqual([before]);
+      }
+    }); // prettier-ignore
 
     it('stores all-day events in the time zone of the calendar', async () => {
       calendar = await createCalendar({ name: 'Berlin', timezone: 'Europe/Berlin' });
@@ -884,7 +904,7 @@ describe('/events', () => {
         ...before,
         id,
         title: 'new',
-        when: { object: 'time', time: START },
+        when: { object: 'time', time: START, timezone: 'UTC' },
         updated_at: expect.any(Number),
         job_status_id: expect.any(String),
       });

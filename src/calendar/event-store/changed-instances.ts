@@ -3,27 +3,9 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { type EventFields, type EventRecord, toEventContent } from './event-record.ts';
-import type { When } from './event-values.ts';
 import { Event } from './event.entity.ts';
 import { openSeries, type Series, TooManyOccurrencesError } from './recurrence/series.ts';
 import { isAllDay } from './when.ts';
-
-/**
- * Gives `after` the zone of `before` if `after` names no zone itself.
- * @param zone of the series; `undefined` if not known
- */
-export function inZoneOf(before: When, after: When, zone: string | undefined): When {
-  const own =
-    'timezone' in before
-      ? before.timezone
-      : 'start_timezone' in before
-        ? before.start_timezone
-        : zone;
-  if (own === undefined) return after;
-  if (after.object === 'time') return { ...after, timezone: after.timezone ?? own };
-  if (after.object === 'timespan') return { ...after, start_timezone: after.start_timezone ?? own };
-  return after;
-}
 
 /**
  * Creates the row of an instance that is changed on its own for the first time. `providerContent`

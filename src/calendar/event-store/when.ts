@@ -89,6 +89,46 @@ function readDatespan(start_date: string, end_date: string): WhenResult {
   return { when: { object: 'datespan', start_date, end_date } };
 }
 
+/**
+ * Gives `after` the zone of `before` if `after` names no zone itself.
+ * @param zone of the series; `undefined` if not known
+ */
+export function inZoneOf(before: When, after: When, zone: string | undefined): When {
+  const own =
+    'timezone' in before
+      ? before.timezone
+      : 'start_timezone' in before
+        ? before.start_timezone
+        : zone;
+  if (own === undefined) return after;
+  if (after.object === 'time') return { ...after, timezone: after.timezone ?? own };
+  if (after.object === 'timespan') return { ...after, start_timezone: after.start_timezone ?? own };
+  return after;
+}
+
+/**
+ * `when` with a zone for each time. Some clients cannot read a time without its zone.
+ * @param zone of a series; times that were stored without a zone and do not recur are in UTC
+ */
+export function withZones(when: When, zone = 'UTC'): When {
+  if (when.object === 'time') return { ...when, timezone: when.timezone ?? zone };
+  if (when.object !== 'timespan') return when;
+  const { start_timezone = zone, end_timezone = start_timezone } = when;
+  return { ...when, start_timezone, end_timezone };
+}
+
+/**
+ * Removes the zones that `withZones` has added from a `when` that a client has read and sends back.
+ * Only what the client changed is a change.
+ */
+export function withoutAddedZones(before: When, after: When, zone?: string): When {
+  const known: Partial<Record<string, unknown>> = before;
+  const shown: Partial<Record<string, unknown>> = withZones(before, zone);
+  const isAdded = ([key, value]: [string, unknown]) =>
+    key.endsWith('timezone') && known[key] === undefined && value === shown[key];
+  return Object.fromEntries(Object.entries(after).filter((entry) => !isAdded(entry))) as When;
+}
+
 const DATE = /^[1-9]\d{3}-\d{2}-\d{2}$/;
 const dayMs = (date: string): number => Date.parse(`${date}T00:00:00Z`);
 

@@ -12,7 +12,7 @@ import type {
 } from '../event-store/event-values.ts';
 import { InvalidRecurrenceError } from '../event-store/recurrence/recurrence-lines.ts';
 import { Series, TooManyOccurrencesError } from '../event-store/recurrence/series.ts';
-import { boundsOf } from '../event-store/when.ts';
+import { boundsOf, withoutAddedZones } from '../event-store/when.ts';
 
 /** Fields that are stored as they are given. */
 const PLAIN_FIELDS = [
@@ -78,7 +78,9 @@ const DEFAULT_METHOD = 'popup';
  */
 export function applyInput(before: EventFields, input: EventInput, zone: string): EventFields {
   const { notifications, participants, recurrence } = input;
-  const when = input.when ?? before.when;
+  const when = input.when
+    ? withoutAddedZones(before.when, input.when, before.recurrence?.timezone)
+    : before.when;
   const after: EventFields = {
     ...before,
     ...Object.fromEntries(

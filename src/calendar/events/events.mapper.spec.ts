@@ -5,6 +5,7 @@ import { eventView } from './events.schema.ts';
 import { boundsOf } from '../event-store/when.ts';
 
 const when = { object: 'timespan', start_time: 1_900_000_000, end_time: 1_900_003_600 } as const;
+const utc = { start_timezone: 'UTC', end_timezone: 'UTC' };
 const record = (overrides: Partial<EventRecord> = {}): EventRecord => ({
   ...NEW_EVENT,
   when,
@@ -30,7 +31,7 @@ describe('toEventView', () => {
     expect(view).toEqual({
       id: 'ev1', object: 'event', account_id: 'a1', calendar_id: 'c1', message_id: null, ical_uid: null, title: '',
       description: '', location: '', owner: 'Ada <ada@example.test>', organizer_email: 'ada@example.test',
-      organizer_name: 'Ada', participants: [], read_only: false, when, busy: true, status: 'confirmed',
+      organizer_name: 'Ada', participants: [], read_only: false, when: { ...when, ...utc }, busy: true, status: 'confirmed',
       visibility: null, hide_participants: false, recurrence: null, master_event_id: null, original_start_time: null,
       conferencing: null, reminders: null, metadata: {}, event_collection_id: null, capacity: null,
       round_robin_order: [], customer_event_id: null, updated_at: 1_800_000_000,

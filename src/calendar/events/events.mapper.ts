@@ -8,6 +8,7 @@ import type { NotificationView } from './event-parts.schema.ts';
 import type { EventRecord } from '../event-store/event-record.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { EventQuery } from '../event-store/event-query.ts';
+import { withZones } from '../event-store/when.ts';
 import type { EventView, ListEventsQuery } from './events.schema.ts';
 
 /** Results of a write besides the event itself. */
@@ -67,7 +68,7 @@ export function toEventView(event: EventRecord, facts?: WriteEffects): EventView
     organizer_name: event.organizerName,
     participants: event.participants,
     read_only: event.readOnly,
-    when: event.when,
+    when: withZones(event.when, event.recurrence?.timezone),
     busy: event.busy,
     status: event.status,
     visibility: event.visibility,

@@ -20,12 +20,7 @@ import {
   NEW_EVENT,
   type NewEvent,
 } from './apply-input.ts';
-import {
-  createInstance,
-  endInstances,
-  inZoneOf,
-  refitInstances,
-} from '../event-store/changed-instances.ts';
+import { createInstance, endInstances, refitInstances } from '../event-store/changed-instances.ts';
 import { eventFields } from '../event-store/event-record.ts';
 import { type ChangeToFollowUp, EventFollowUp, type EventWriteResult } from './event-follow-up.ts';
 import { Event } from '../event-store/event.entity.ts';
@@ -38,7 +33,7 @@ import {
   zoneOf,
 } from '../event-store/locked-events.ts';
 import { assertNotificationsAllowed, type NotificationRights } from './notification-rules.ts';
-import { boundsOf } from '../event-store/when.ts';
+import { boundsOf, inZoneOf } from '../event-store/when.ts';
 
 /** Options for a change of an event. */
 export interface WriteOptions {
@@ -198,8 +193,7 @@ export class EventsService {
   ): Promise<EventWriteResult> {
     assertInstanceInput(input);
     const zone = series.recurrence?.timezone;
-    const described = { ...instance, when: inZoneOf(instance.when, instance.when, zone) };
-    const before = eventFields(described);
+    const before = eventFields(instance);
     const after = applyInput(before, input, zoneOf(calendar));
     after.when = inZoneOf(before.when, after.when, zone);
     after.participants = this.invitations.participantsAfter(account, instance, {
@@ -212,7 +206,7 @@ export class EventsService {
       const { jobId } = await this.followUp.run(em, account, series, nothing, at);
       return { event: instance, jobId, planned: [] };
     }
-    const event = createInstance(em, series, described, { ...after, status: instance.status }, at);
+    const event = createInstance(em, series, instance, { ...after, status: instance.status }, at);
     const write: ChangeToFollowUp = { action: 'update_event', change: 'created', before, notify };
     return this.followUp.run(em, account, event, write, at);
   }

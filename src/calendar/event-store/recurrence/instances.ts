@@ -1,7 +1,7 @@
 import { isId } from '../../../platform/base/ids/ids.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Recurrence } from '../event-values.ts';
-import { boundsOf, isAllDay } from '../when.ts';
+import { boundsOf, inZoneOf, isAllDay } from '../when.ts';
 import type { Occurrence, Series } from './series.ts';
 
 /** A recurring event, with the zone that its instances need. */
@@ -58,7 +58,7 @@ export function instanceOf(master: SeriesEvent, { startMs, when }: Occurrence): 
   return {
     ...event,
     id: instanceId(master, startMs),
-    when,
+    when: inZoneOf(when, when, master.recurrence.timezone),
     ...boundsOf(when, master.zone),
     recurrence: null,
     // Notifications belong to the series.
