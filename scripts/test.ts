@@ -18,8 +18,8 @@ const LONG = ['--selectProjects', 'long', '--maxWorkers=2', '--workerIdleMemoryL
 /*
  * `npm test` runs the checks and every usual test; each check counts as one test. `npm test --
  * test/e2e/outbox` runs the checks and the named tests. `npm run test:long` runs the long tests.
- * `npm test -- --all` runs everything, as CI does; what the long tests run at full size is not run at
- * its usual size before. Each prints one closing line.
+ * `npm test -- --all` runs everything, as CI does; what the long tests run at full size is not run
+ * at its usual size before. Each prints one closing line.
  */
 const named = process.argv.slice(2);
 const [scope] = named;
