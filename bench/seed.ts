@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { hashToken } from '../src/platform/base/crypto/token-hash.ts';
 import { SecretBox } from '../src/platform/base/crypto/secret-box.ts';
-import { newId, randomBase36 } from '../src/platform/base/ids/ids.ts';
+import { newId, randomBase36, SECRET_LENGTH } from '../src/platform/base/ids/ids.ts';
 import { sealGrantSettings } from '../src/accounts/grants/grant-secrets.ts';
 import { createDeliveryRateGate } from '../src/platform/webhooks/delivery.repository.ts';
 import { sampleMime } from './sample.ts';
@@ -31,7 +31,7 @@ export interface BenchApplication {
 export async function seedApplication(sql: pg.Client, box: SecretBox): Promise<BenchApplication> {
   const applicationId = newId();
   const clientId = randomBase36(25);
-  const secret = randomBase36(50);
+  const secret = randomBase36(SECRET_LENGTH);
   await sql.query(
     `insert into application (id, client_id, name, secret_hash, secret_sealed, plan, features, region, redirect_uris,
                               created_at, updated_at)
@@ -62,7 +62,7 @@ export async function seedAccounts(
     id: newId(),
     applicationId,
     email: `${provider}-${index}@bench.test`,
-    token: randomBase36(50),
+    token: randomBase36(SECRET_LENGTH),
   }));
   await sql.query(
     `insert into "grant" (id, application_id, provider, email, name, status, sync_state, organization_unit,

@@ -126,7 +126,8 @@ describe('accounts', () => {
       };
       const response = await request(server.url).post('/oauth/revoke').set(basic);
       expect(response.status).toBe(200);
-      expect(response.body).toEqual({ success: 'true' });
+      expect(response.text).toBe('');
+      expect(response.headers['content-type']).toMatch(/^text\//);
       expect((await self()).status).toBe(401);
       expect((await request(server.url).post('/oauth/revoke').set(account.bearer)).status).toBe(
         401,
@@ -195,6 +196,17 @@ describe('accounts', () => {
       });
     });
 
+    it('shows metadata as text, also if the grant has booleans and numbers', async () => {
+      await request(server.url)
+        .patch(`/connect/grants/${account.id}`)
+        .set(application.basic)
+        .send({ metadata: { isAdmin: true, seats: 3, team: 'sales' } })
+        .expect(200);
+      const metadata = { isAdmin: 'true', seats: '3', team: 'sales' };
+      expect((await manage('get', `/${account.id}`)).body.metadata).toEqual(metadata);
+      expect((await manage('get', '?metadata_pair=seats:3')).body).toMatchObject([{ metadata }]);
+    });
+
     it.each([
       ['no metadata', {}],
       ['metadata that is a string', { metadata: 'x' }],
@@ -211,7 +223,11 @@ describe('accounts', () => {
     it('cancels an account and reactivates it', async () => {
       const down = await manage('post', `/${account.id}/downgrade`);
       expect(down.status).toBe(200);
-      expect(down.body).toEqual({ success: 'true' });
+      expect(down.body).toEqual({
+        success: 'true',
+        ...(await manage('get', `/${account.id}`)).body,
+      });
+      expect(down.body).toMatchObject({ account_id: account.id, billing_state: 'cancelled' });
       expect((await self()).status).toBe(403);
       expect((await self()).body.message).toBe('This account has been cancelled.');
       expect((await manage('get', `/${account.id}`)).body).toMatchObject({
@@ -221,9 +237,13 @@ describe('accounts', () => {
       expect(
         await rowsOf(server, `select 1 from sync_job where account_id = $1`, [account.id]),
       ).toEqual([]);
-      expect((await manage('post', `/${account.id}/downgrade`)).body).toEqual({ success: 'true' });
+      expect((await manage('post', `/${account.id}/downgrade`)).body).toEqual(down.body);
       const up = await manage('post', `/${account.id}/upgrade`);
-      expect(up.body).toEqual({ success: 'true' });
+      expect(up.body).toEqual({
+        success: 'true',
+        ...(await manage('get', `/${account.id}`)).body,
+      });
+      expect(up.body).toMatchObject({ account_id: account.id, billing_state: 'paid' });
       expect((await self()).body).toMatchObject({ billing_state: 'paid', sync_state: 'running' });
       expect(
         await rowsOf(server, `select 1 from sync_job where account_id = $1`, [account.id]),

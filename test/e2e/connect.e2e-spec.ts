@@ -62,7 +62,7 @@ describe('native authentication', () => {
       sync_state: 'running',
       linked_at: expect.any(Number),
       billing_state: 'paid',
-      access_token: expect.stringMatching(/^[0-9a-z]{50}$/),
+      access_token: expect.stringMatching(/^[0-9a-z]{40}$/),
     });
     const self = await request(server.url)
       .get('/account')
@@ -73,6 +73,25 @@ describe('native authentication', () => {
       .set(application.secretBasic)
       .send({ access_token: connected.body.access_token });
     expect(info.body.scopes).toBe('email.modify,calendar');
+  });
+
+  it('stores the user agent and the address of the client with the grant', async () => {
+    const authorized = await authorize().set('user-agent', 'signup/1.0');
+    const { id } = (await exchange(authorized.body.code).set('user-agent', 'backend/2.0')).body;
+    const grant = () =>
+      request(server.url).get(`/connect/grants/${id}`).set(application.basic).expect(200);
+    expect((await grant()).body.data).toMatchObject({
+      user_agent: 'signup/1.0',
+      ip: expect.stringContaining('127.0.0.1'),
+    });
+    const again = await authorize().set('user-agent', 'x'.repeat(600));
+    await exchange(again.body.code);
+    expect((await grant()).body.data.user_agent).toBe('x'.repeat(500));
+  });
+
+  it('accepts settings that are an empty list, as PHP encodes an empty map', async () => {
+    expect((await exchange(await codeFor({ settings: [] }))).status).toBe(200);
+    expect((await authorize({ settings: ['password'] })).status).toBe(400);
   });
 
   it('accepts `email`, a list of scopes, JSON sent as text/plain, and any Authorization header', async () => {

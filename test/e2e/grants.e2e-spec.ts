@@ -68,7 +68,7 @@ describe('/connect/grants', () => {
           state: 's-1',
           created_at: expect.any(Number),
           updated_at: expect.any(Number),
-          access_token: expect.stringMatching(/^[0-9a-z]{50}$/),
+          access_token: expect.stringMatching(/^[0-9a-z]{40}$/),
         },
       });
       const { id, access_token: token, ...rest } = response.body.data;
@@ -174,7 +174,15 @@ describe('/connect/grants', () => {
         settings: { refresh_token: 'x' },
       });
       expect(response.status).toBe(400);
-      expect(response.body.error.message).toContain('google');
+      expect(response.body.error).toEqual({
+        type: 'grant.provider_not_supported',
+        message: expect.stringContaining('this server cannot connect accounts of google'),
+      });
+    });
+
+    it('says how Zoom is set up instead', async () => {
+      const { body } = await call('post', '', { provider: 'zoom', settings: {} }).expect(400);
+      expect(body.error.message).toContain('PUT /a/{client_id}/conferencing');
     });
 
     it.each([
@@ -261,6 +269,33 @@ describe('/connect/grants', () => {
       expect((await call('get', '?limit=0')).body.data).toEqual([]);
       expect((await call('get', '?limit=ten')).status).toBe(400);
       expect((await call('get', `?provider=${'x'.repeat(256)}`)).status).toBe(400);
+    });
+
+    it('lists only grants with an address, a status or metadata', async () => {
+      const ada = await connect({ metadata: { team: 'sales', vip: true } });
+      const bo = await connect({
+        settings: { email: 'bo+x@sandbox.test' },
+        metadata: { team: 'support' },
+      });
+      const other = await createApplication(server.app);
+      await registerSandbox(server, other);
+      await call('post', '', { ...ADA, metadata: { team: 'sales' } }, other.basic);
+      await refuseCredentials(server, bo.id);
+      const found = async (query: string) =>
+        (await call('get', `?${query}`).expect(200)).body.data.map(({ id }: { id: string }) => id);
+      expect(await found('email=Ada@Sandbox.test')).toEqual([ada.id]);
+      expect(await found('email=bo+x@sandbox.test')).toEqual([bo.id]);
+      expect(await found('email=bo%2Bx@sandbox.test')).toEqual([bo.id]);
+      expect(await found('email=ada')).toEqual([]);
+      expect(await found('grant_status=invalid')).toEqual([bo.id]);
+      expect(await found('metadata_key=vip')).toEqual([ada.id]);
+      expect(await found('metadata_value=support')).toEqual([bo.id]);
+      expect(await found('metadata_value=true')).toEqual([ada.id]);
+      expect(await found('metadata_pair=team:sales')).toEqual([ada.id]);
+      expect(await found('metadata_key=vip&metadata_search=none')).toEqual([bo.id]);
+      expect(await found('metadata_key=team&email=bo%2Bx@sandbox.test')).toEqual([bo.id]);
+      for (const wrong of ['grant_status=good', 'metadata_pair=team', 'metadata_search=most'])
+        await call('get', `?${wrong}`).expect(400);
     });
   });
 

@@ -118,6 +118,8 @@ describe('/connect/integrations', () => {
     const page = await call('get', '?limit=1&offset=1&unknown=1');
     expect(page.body).toMatchObject({ limit: 1, offset: 1, data: [{ provider: 'imap' }] });
     expect((await call('get', '?limit=0')).body).toEqual({ data: [], limit: 0, offset: 0 });
+    const ofProvider = (await call('get', '?provider=imap')).body.data as { provider: string }[];
+    expect(ofProvider.map(({ provider }) => provider)).toEqual(['imap']);
     for (const query of ['limit=-1', 'limit=x', 'limit=1001', 'offset=-1', 'limit=1.5']) {
       const refused = await call('get', `?${query}`);
       expect(refused.status).toBe(400);
@@ -152,6 +154,7 @@ describe('/connect/integrations', () => {
     ['an empty name', { name: '  ' }, 'name'],
     ['no provider', { provider: undefined }, 'provider is required'],
     ['an unknown provider', { provider: 'zoom' }, 'sandbox, google, microsoft, imap'],
+    ['Zoom', { provider: 'zoom' }, 'PUT /a/{client_id}/conferencing'],
     ['virtual calendars', { provider: 'nylas' }, 'POST /connect/authorize'],
     ['no client id for google', { settings: { client_secret: 's' } }, 'settings.client_id'],
     [
@@ -231,6 +234,14 @@ describe('/connect/integrations', () => {
         settings: { smtp_port: '465', smtp_files_sent: true },
       });
       expect(changed.body.data.settings).toMatchObject({ smtp_port: 465, smtp_files_sent: true });
+    });
+
+    it('accepts settings as the Java client returns them, as text and with decimals', async () => {
+      await call('post', '', imap);
+      const settings = { imap_port: '993.0', smtp_files_sent: 'true' };
+      const { body } = await call('patch', '/imap', { settings }).expect(200);
+      expect(body.data.settings).toMatchObject({ imap_port: 993, smtp_files_sent: true });
+      await call('patch', '/imap', { settings: { imap_port: '993.5' } }).expect(400);
     });
 
     it('requires the secret again when the issuer or an endpoint changes, so that no other server receives it', async () => {

@@ -79,7 +79,7 @@ describe('/oauth', () => {
       expect(back.search).toBe('');
       const values = Object.fromEntries(new URLSearchParams(back.hash.slice(1)));
       expect(values).toEqual({
-        access_token: expect.stringMatching(/^[0-9a-z]{50}$/),
+        access_token: expect.stringMatching(/^[0-9a-z]{40}$/),
         token_type: 'bearer',
         account_id: expect.any(String),
         email_address: 'ada@sandbox.test',
@@ -189,6 +189,13 @@ describe('/oauth', () => {
       expect(browser.page.status).toBe(302);
     });
 
+    it('accepts names of providers in any case, and flags as PHP sends them', async () => {
+      expect((await authorize({ provider: 'iCloud' })).status).toBe(302);
+      const back = await authorize({ provider: 'nowhere', redirect_on_error: '1' });
+      expect(new URL(back.location ?? '').searchParams.get('error')).toBe('invalid_request');
+      expect((await authorize({ provider: 'nowhere', redirect_on_error: '0' })).status).toBe(400);
+    });
+
     it('refuses a redirect address that is registered for another provider', async () => {
       const other = 'https://app.example.test/other';
       await registerSandbox(server, application, { provider: 'imap', redirect_uris: [other] });
@@ -234,7 +241,7 @@ describe('/oauth', () => {
 
   describe('token', () => {
     const view = {
-      access_token: expect.stringMatching(/^[0-9a-z]{50}$/),
+      access_token: expect.stringMatching(/^[0-9a-z]{40}$/),
       account_id: expect.any(String),
       email_address: 'ada@sandbox.test',
       provider: 'sandbox',
@@ -246,6 +253,14 @@ describe('/oauth', () => {
       ['a query', (values: object) => client().get('/oauth/token').query(values)],
       ['a form', (values: object) => client().post('/oauth/token').type('form').send(values)],
       ['JSON', (values: object) => client().post('/oauth/token').send(values)],
+      [
+        'a form declared as JSON',
+        (values: object) =>
+          client()
+            .post('/oauth/token')
+            .type('application/json')
+            .send(new URLSearchParams(values as Record<string, string>).toString()),
+      ],
       [
         'JSON declared as a form',
         (values: object) => client().post('/oauth/token').type('form').send(JSON.stringify(values)),

@@ -73,6 +73,25 @@ describe('hosted sign-in', () => {
       });
     });
 
+    it('names the integrations if none of them can be used for a sign-in', async () => {
+      const other = await createApplication(server.app);
+      const message = async () =>
+        (
+          await request(server.url)
+            .post('/connect/auth')
+            .set(other.basic)
+            .send({ redirect_uri: REDIRECT })
+            .expect(400)
+        ).body.error.message as string;
+      expect(await message()).toContain('there is no integration for any provider');
+      const settings = { client_id: 'a', client_secret: 'b' };
+      await registerSandbox(server, other, { provider: 'google', settings });
+      await registerSandbox(server, other, { provider: 'microsoft', settings });
+      expect(await message()).toContain(
+        'this server cannot connect accounts of google or microsoft',
+      );
+    });
+
     it('lets the request set the lifetime of the link', async () => {
       const { body } = await ask({ expires_in: '61' }).expect(200);
       expect(body.data.expires_at).toBe(Math.floor(clock.now().getTime() / 1000) + 61);
@@ -107,6 +126,12 @@ describe('hosted sign-in', () => {
       ['a javascript: address', { redirect_uri: 'javascript:alert(1)' }, 'not registered'],
       ['an unknown provider', { provider: 'nowhere' }, 'provider: must be one of'],
       ['a provider without an integration', { provider: 'imap' }, 'no integration for imap'],
+      ['Zoom', { provider: 'zoom' }, 'PUT /a/{client_id}/conferencing (kind zoom)'],
+      [
+        'a provider without a connector',
+        { provider: 'google' },
+        'this server cannot connect accounts of google',
+      ],
       ['an unknown scope', { scope: ['everything'] }, 'unknown scope "everything"'],
       ['a state that is too long', { state: 's'.repeat(256) }, 'state: must not be longer'],
       ['a state with a line break', { state: 'a\r\nSet-Cookie: b=c' }, 'control characters'],

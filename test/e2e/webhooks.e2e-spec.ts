@@ -92,6 +92,13 @@ describe('webhooks', () => {
       expect(receiver.received[0]?.url).toMatch(/^\/h\?a=b%20c&challenge=\w+$/);
     });
 
+    it('accepts triggers under the names of the constants of the Java client', async () => {
+      const { body } = await create(
+        valid({ triggers: ['AccountSyncError', 'JobFailed', 'message.link_clicked'] }),
+      );
+      expect(body.triggers).toEqual(['account.sync_error', 'job.failed', 'message.link_clicked']);
+    });
+
     it('stores an inactive webhook without a challenge', async () => {
       const { body } = await create(valid({ state: 'inactive' }));
       expect(body.state).toBe('inactive');

@@ -99,6 +99,9 @@ describe('carillon', () => {
     const rotated = await json<Application>('application', 'rotate-secret', made.client_id);
     const credentials = new StoredCredentials(context.get(Database), { note: () => undefined });
     expect(rotated.client_secret).not.toBe(made.client_secret);
+    // Some clients encode `secret:` with a line break after 60 characters of Base64.
+    for (const { client_secret: secret } of [made, rotated])
+      expect(Buffer.from(`${secret}:`).toString('base64').length).toBeLessThanOrEqual(60);
     expect(
       await credentials.applicationBySecret(made.client_id, made.client_secret ?? ''),
     ).toBeUndefined();

@@ -3,7 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { Application } from '../../src/accounts/applications/application.entity.ts';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { hashToken } from '../../src/platform/base/crypto/token-hash.ts';
-import { newId, randomBase36 } from '../../src/platform/base/ids/ids.ts';
+import { newId, randomBase36, SECRET_LENGTH } from '../../src/platform/base/ids/ids.ts';
 import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { AccessToken } from '../../src/accounts/grants/access-token.entity.ts';
@@ -43,7 +43,7 @@ export async function createApplication(
   const em = app.get(EntityManager).fork();
   const id = newId();
   const clientId = randomBase36(25);
-  const clientSecret = secret('client secret', randomBase36(50));
+  const clientSecret = secret('client secret', randomBase36(SECRET_LENGTH));
   const now = new Date();
   em.create(Application, {
     id,
@@ -124,7 +124,7 @@ export async function createAccount(
     updatedAt: now,
     ...columns,
   });
-  const token = secret('access token', randomBase36(50));
+  const token = secret('access token', randomBase36(SECRET_LENGTH));
   em.create(AccessToken, {
     id: newId(),
     grant,

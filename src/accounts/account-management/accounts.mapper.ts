@@ -1,7 +1,12 @@
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { TokenInfo } from '../grants/access-tokens.service.ts';
 import type { Grant } from '../grants/grant.entity.ts';
-import type { AccountView, ApplicationAccountView, TokenInfoView } from './accounts.schema.ts';
+import type {
+  AccountView,
+  ApplicationAccountView,
+  ChangedAccountView,
+  TokenInfoView,
+} from './accounts.schema.ts';
 import type { ApplicationAccount } from './application-accounts.service.ts';
 
 /**
@@ -40,8 +45,15 @@ export function toApplicationAccountView(account: ApplicationAccount): Applicati
     billing_state: billingState,
     trial: false,
     authentication_type: OAUTH.includes(provider) ? 'oauth' : 'password',
-    metadata,
+    // Clients read a map of texts here, and fail on any other value.
+    metadata: Object.fromEntries(
+      Object.entries(metadata).map(([key, value]) => [key, String(value)]),
+    ),
   };
+}
+
+export function toChangedAccountView(account: ApplicationAccount): ChangedAccountView {
+  return { success: 'true', ...toApplicationAccountView(account) };
 }
 
 export function toTokenInfoView(info: TokenInfo): TokenInfoView {

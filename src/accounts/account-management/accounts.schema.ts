@@ -58,7 +58,9 @@ export const applicationAccountView = z
     billing_state: z.enum(BILLING_STATES),
     trial: z.literal(false),
     authentication_type: z.enum(['password', 'oauth']),
-    metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    metadata: z
+      .record(z.string(), z.string())
+      .describe('Booleans and numbers of the grant are shown as text'),
   })
   .meta({
     id: 'ApplicationAccount',
@@ -121,7 +123,16 @@ export const tokenInfoView = z
   });
 export type TokenInfoView = z.infer<typeof tokenInfoView>;
 
-/** `{"success": "true"}`: the response of account actions at the main address. */
-export const doneView = z
-  .object({ success: z.literal('true') })
-  .meta({ id: 'Done', example: { success: 'true' } });
+const done = { success: z.literal('true') };
+
+/** `{"success": "true"}`: the response after tokens of an account were revoked. */
+export const doneView = z.object(done).meta({ id: 'Done', example: { success: 'true' } });
+
+/**
+ * An account after it was cancelled or reactivated. Some clients read `success`, others read the
+ * account.
+ */
+export const changedAccountView = applicationAccountView
+  .extend(done)
+  .meta({ id: 'ChangedApplicationAccount' });
+export type ChangedAccountView = z.infer<typeof changedAccountView>;

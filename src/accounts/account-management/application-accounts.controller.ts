@@ -5,10 +5,15 @@ import { successView } from '../../platform/wire/wire.schema.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
-import { toApplicationAccountView, toTokenInfoView } from './accounts.mapper.ts';
+import {
+  toApplicationAccountView,
+  toChangedAccountView,
+  toTokenInfoView,
+} from './accounts.mapper.ts';
 import {
   applicationAccountsView,
   applicationAccountView,
+  changedAccountView,
   doneView,
   type ListAccounts,
   listAccountsSchema,
@@ -67,10 +72,9 @@ export class ApplicationAccountsController {
   }
 
   @Post(':id/upgrade')
-  @Endpoint({ summary: 'Reactivate a cancelled account', response: doneView })
+  @Endpoint({ summary: 'Reactivate a cancelled account', response: changedAccountView })
   async upgrade(@ApplicationId() applicationId: string, @Param('id') id: string) {
-    await this.accounts.upgrade(applicationId, id);
-    return { success: 'true' };
+    return toChangedAccountView(await this.accounts.upgrade(applicationId, id));
   }
 
   @Post(':id/downgrade')
@@ -78,11 +82,10 @@ export class ApplicationAccountsController {
     summary: 'Cancel an account',
     description:
       'Its data stays. Its tokens are refused with 403 until the account is upgraded again.',
-    response: doneView,
+    response: changedAccountView,
   })
   async downgrade(@ApplicationId() applicationId: string, @Param('id') id: string) {
-    await this.accounts.downgrade(applicationId, id);
-    return { success: 'true' };
+    return toChangedAccountView(await this.accounts.downgrade(applicationId, id));
   }
 
   @Post(':id/revoke-all')

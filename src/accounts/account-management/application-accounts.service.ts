@@ -79,8 +79,8 @@ export class ApplicationAccountsService {
   }
 
   /** Reactivates a cancelled account. Does nothing if the account is not cancelled. */
-  async upgrade(applicationId: string, accountId: string): Promise<void> {
-    await this.#changeBilling(applicationId, accountId, 'paid', async (sql, { provider }) => {
+  async upgrade(applicationId: string, accountId: string): Promise<ApplicationAccount> {
+    return this.#changeBilling(applicationId, accountId, 'paid', async (sql, { provider }) => {
       if (this.connectors.require(provider).mail) await scheduleSync(sql, accountId);
       return { syncState: 'running', reason: null };
     });
@@ -90,8 +90,8 @@ export class ApplicationAccountsService {
    * Cancels an account. Its data stays, its mailbox is no longer synced, and its tokens are refused
    * with 403 until it is upgraded.
    */
-  async downgrade(applicationId: string, accountId: string): Promise<void> {
-    await this.#changeBilling(applicationId, accountId, 'cancelled', async (sql) => {
+  async downgrade(applicationId: string, accountId: string): Promise<ApplicationAccount> {
+    return this.#changeBilling(applicationId, accountId, 'cancelled', async (sql) => {
       await unscheduleSync(sql, accountId);
       return { syncState: 'stopped', reason: CANCELLED };
     });
@@ -122,18 +122,19 @@ export class ApplicationAccountsService {
       sql: Sql,
       account: ApplicationAccount,
     ) => Promise<Pick<GrantStateChange, 'syncState' | 'reason'>>,
-  ): Promise<void> {
-    await this.em.transactional(async (em) => {
+  ): Promise<ApplicationAccount> {
+    return this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       await lockApplication(sql, applicationId);
       const account = await find(sql, applicationId, accountId);
-      if (account.billingState === billingState) return;
+      if (account.billingState === billingState) return account;
       // Lock the queue row before the grant. Code that stores the result of a sync pass locks in
       // the same order.
       const move = await change(sql, account);
       const now = this.clock.now();
       await setBilling(sql, accountId, billingState, now);
       await moveGrants(sql, [{ accountId, ...move }], now);
+      return find(sql, applicationId, accountId);
     });
   }
 }

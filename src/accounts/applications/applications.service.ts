@@ -4,7 +4,7 @@ import type { Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
-import { newId, randomBase36 } from '../../platform/base/ids/ids.ts';
+import { newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { Region } from '../../platform/config/app-config.ts';
 import { sealApplicationSecret } from './application-secrets.ts';
@@ -46,7 +46,6 @@ export interface ApplicationWithSecret {
 }
 
 const CLIENT_ID_LENGTH = 25;
-const CLIENT_SECRET_LENGTH = 50;
 
 /** Applications. The operator creates them and sets their rules; their owners describe them. */
 @Injectable()
@@ -61,7 +60,7 @@ export class ApplicationsService {
   create(input: NewApplication): Promise<ApplicationWithSecret> {
     return this.em.transactional(async (em) => {
       const id = newId();
-      const clientSecret = randomBase36(CLIENT_SECRET_LENGTH);
+      const clientSecret = randomBase36(SECRET_LENGTH);
       const now = this.clock.now();
       const application = em.create(Application, {
         id,
@@ -93,7 +92,7 @@ export class ApplicationsService {
   rotateSecret(clientId: string): Promise<ApplicationWithSecret> {
     return this.em.transactional(async (em) => {
       const application = await this.#byClientId(em, clientId);
-      const clientSecret = randomBase36(CLIENT_SECRET_LENGTH);
+      const clientSecret = randomBase36(SECRET_LENGTH);
       application.secretHash = hashToken(clientSecret);
       application.secretSealed = sealApplicationSecret(
         this.secretBox,

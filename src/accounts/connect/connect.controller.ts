@@ -1,4 +1,4 @@
-import { Body, Controller, Post } from '@nestjs/common';
+import { Body, Controller, Headers, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Public } from '../../platform/auth/access.decorators.ts';
 import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
@@ -37,9 +37,10 @@ export class ConnectController {
   })
   async authorize(
     @Body({ schema: authorizeSchema }) body: Authorize,
+    @Headers('user-agent') userAgent: string | undefined,
     @ClientAddress() client: string,
   ) {
-    return { code: await this.connect.authorize(toNativeRequest(body, client)) };
+    return { code: await this.connect.authorize(toNativeRequest(body, { client, userAgent })) };
   }
 
   @Post('token')

@@ -24,8 +24,9 @@ export const authorizeSchema = z
     email_address: emailAddress().optional(),
     email: emailAddress().optional().describe('Other name of `email_address`'),
     provider: z.string().min(1).max(50),
+    // An empty map of PHP is an empty array in JSON.
     settings: z
-      .record(z.string(), z.unknown())
+      .union([z.record(z.string(), z.unknown()), z.array(z.never()).transform(() => ({}))])
       .nullish()
       .describe('Credentials that the provider needs'),
     scopes: scopeList()
@@ -100,7 +101,7 @@ export const tokenView = z
   .meta({
     id: 'Token',
     example: {
-      access_token: 'k2p0a8k3n1m7q9w4e6r2t8yx5f2p0a8k3n1m7q9w4e6r2t8yx5f',
+      access_token: 'k2p0a8k3n1m7q9w4e6r2t8yx5f2p0a8k3n1m7q9w',
       account_id: '019aa1b2-0000-7000-8000-000000000001',
       email_address: 'ada@example.test',
       provider: 'imap',
@@ -154,10 +155,13 @@ export const detectedProviderView = z
 export type DetectedProviderView = z.infer<typeof detectedProviderView>;
 
 /**
- * @param client IP address of the client
+ * @param from IP address and user agent of the client
  * @throws {InvalidInputError} if neither `email_address` nor `email` is given
  */
-export function toNativeRequest(body: Authorize, client: string): NativeRequest {
+export function toNativeRequest(
+  body: Authorize,
+  { client, userAgent }: { client: string; userAgent: string | undefined },
+): NativeRequest {
   const email = body.email_address ?? body.email;
   if (!email)
     throw new InvalidInputError('email_address is required', { missingFields: ['email_address'] });
@@ -165,6 +169,7 @@ export function toNativeRequest(body: Authorize, client: string): NativeRequest 
     caller: { clientId: body.client_id, clientSecret: body.client_secret ?? null, client },
     credentials: { provider: body.provider, email, name: body.name, settings: body.settings ?? {} },
     scope: body.scopes,
+    userAgent,
     reauthAccountId: body.reauth_account_id ?? undefined,
   };
 }

@@ -37,6 +37,8 @@ export interface NativeRequest {
   credentials: AccountCredentials;
   /** If absent, an existing grant keeps its scopes and a new one has none of its own. */
   scope?: Scope[] | null;
+  /** Stored with the grant, as the IP address of the caller is. */
+  userAgent?: string | undefined;
   reauthAccountId?: string;
 }
 
@@ -69,7 +71,8 @@ export class ConnectService {
    * @throws {InvalidInputError} for scopes that the provider does not have
    * @throws errors of `CredentialCheck.verify`
    */
-  async authorize({ caller, scope, reauthAccountId, ...request }: NativeRequest): Promise<string> {
+  async authorize(native: NativeRequest): Promise<string> {
+    const { caller, scope, reauthAccountId, userAgent, ...request } = native;
     const { id: applicationId, allowedScopes } = await this.#applicationOf(caller);
     const isProven = caller.clientSecret !== null;
     const { provider, settings } = request.credentials;
@@ -78,13 +81,7 @@ export class ConnectService {
       ...toNativeAccount(provider, settings),
       ...(isProven ? {} : { clientAddress: caller.client }),
     };
-    this.connectors.assertTurnedOn(credentials.provider);
-    const supported = this.connectors.connectable().map(({ name }) => name as string);
-    if (!supported.includes(credentials.provider))
-      throw new NativeProviderError(provider, [
-        ...supported,
-        ...(supported.includes('imap') ? NATIVE_NAMES : []),
-      ]);
+    this.#assertConnectable(credentials.provider, provider);
     offeredScopes(this.connectors.require(credentials.provider), scope);
     assertAllowedScopes(allowedScopes, scope);
     if (reauthAccountId !== undefined)
@@ -100,7 +97,13 @@ export class ConnectService {
           : this.servers.withoutDetails(error, { applicationId, ...credentials });
       });
     return this.em.transactional((em) =>
-      this.codes.issue(em, applicationId, { credentials: verified, scope, reauthAccountId }),
+      this.codes.issue(em, applicationId, {
+        credentials: verified,
+        scope,
+        reauthAccountId,
+        userAgent,
+        ip: caller.client,
+      }),
     );
   }
 
@@ -153,6 +156,20 @@ export class ConnectService {
     if (application) return application;
     await this.failures.countWrongSecret(client);
     throw new ClientCredentialsError();
+  }
+
+  /**
+   * @param named the name in the request
+   * @throws {TurnedOffProviderError} {NativeProviderError}
+   */
+  #assertConnectable(provider: string, named: string): void {
+    this.connectors.assertTurnedOn(provider);
+    const supported = this.connectors.connectable().map(({ name }) => name as string);
+    if (!supported.includes(provider))
+      throw new NativeProviderError(named, [
+        ...supported,
+        ...(supported.includes('imap') ? NATIVE_NAMES : []),
+      ]);
   }
 
   /**

@@ -108,11 +108,13 @@ export function toHostedRequest(body: HostedAuth): HostedRequest {
   };
 }
 
-/** `true` or `false`. Any other value counts as absent, as unknown parameters do. */
+/** Whether a flag is set. PHP clients send `1` for true. All other values count as false. */
+const isSet = (value: string): boolean => value === '1' || value.toLowerCase() === 'true';
+
 const flag = z
   .string()
   .optional()
-  .transform((value) => value?.toLowerCase() === 'true');
+  .transform((value) => value !== undefined && isSet(value));
 
 /**
  * Parameters of `GET /oauth/authorize`, except `client_id` and `redirect_uri`, which are checked
@@ -129,7 +131,9 @@ const authorizeQuerySchema = z.object({
     .pipe(loginHint())
     .optional(),
   state: plain(LONGEST_STATE).optional(),
-  provider: plain(50).optional(),
+  provider: plain(50)
+    .transform((name) => name.toLowerCase())
+    .optional(),
   disable_provider_selection: flag,
   force_password: flag,
 });
@@ -148,7 +152,7 @@ export function toAuthorizeRequest(query: Readonly<Record<string, unknown>>): Au
   return {
     clientId: single(query, 'client_id'),
     redirectUri: single(query, 'redirect_uri'),
-    redirectOnError: single(query, 'redirect_on_error').toLowerCase() === 'true',
+    redirectOnError: isSet(single(query, 'redirect_on_error')),
     clientState: authorizeQuerySchema.shape.state.safeParse(query['state']).data ?? null,
     asked: toAuthorizeWishes(query),
   };

@@ -6,7 +6,7 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { APP_CONFIG, type AppConfig, type Region } from '../../platform/config/app-config.ts';
 import { Grant } from '../grants/grant.entity.ts';
-import { IntegrationRequiredError } from '../grants/grants.errors.ts';
+import { IntegrationRequiredError, UnconnectableProviderError } from '../grants/grants.errors.ts';
 import type { GrantMetadata } from '../grants/grants.service.ts';
 import { assertAllowedScopes } from '../grants/offered-scopes.ts';
 import { Integration } from '../integrations/integration.entity.ts';
@@ -57,6 +57,7 @@ export class LoginStarts {
    * Creates a sign-in link for a user of the application.
    * @throws {RedirectUriError}
    * @throws {IntegrationRequiredError}
+   * @throws {UnconnectableProviderError}
    * @throws {InvalidInputError} if the grant does not exist or has another provider, or the
    *   scopes exceed those the application allows
    */
@@ -69,7 +70,7 @@ export class LoginStarts {
     assertAllowedScopes(application.allowedScopes, asked.scope);
     const offered = await this.offers.of(applicationId, 'connect');
     const fitting = offered.filter((offer) => provider === null || offer.provider === provider);
-    if (fitting.length === 0) throw new IntegrationRequiredError(provider ?? 'any provider');
+    if (fitting.length === 0) throw await this.#nothingToOffer(applicationId, provider);
     await this.assertRegistered(application, asked.redirectUri, provider);
     const integration = await em.findOne(Integration, {
       application: applicationId,
@@ -138,6 +139,18 @@ export class LoginStarts {
       .find(Integration, { application: id, ...(provider === null ? {} : { provider }) });
     if (!integrations.some((integration) => integration.redirectUris.includes(redirectUri)))
       throw new RedirectUriError();
+  }
+
+  /** Why no account can be connected. */
+  async #nothingToOffer(applicationId: string, provider: string | null): Promise<Error> {
+    if (provider !== null)
+      return this.connectors.has(provider)
+        ? new IntegrationRequiredError(provider)
+        : new UnconnectableProviderError([provider]);
+    const registered = await this.em.fork().find(Integration, { application: applicationId });
+    if (registered.length === 0) return new IntegrationRequiredError('any provider');
+    for (const { provider: name } of registered) this.connectors.assertTurnedOn(name);
+    return new UnconnectableProviderError(registered.map(({ provider: name }) => name));
   }
 
   #urlOf({ region }: Application): string {

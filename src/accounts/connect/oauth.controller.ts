@@ -10,11 +10,11 @@ import {
 } from '@nestjs/common';
 import { ApiOperation, ApiQuery, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { doneView } from '../account-management/accounts.schema.ts';
 import { AccountAuth, Public } from '../../platform/auth/access.decorators.ts';
 import { PresentedToken } from '../../platform/auth/presented-token.ts';
 import { AccessTokens } from '../grants/access-tokens.service.ts';
 import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
+import { emptyView } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { toTokenView } from './connect.mapper.ts';
@@ -135,11 +135,11 @@ export class OauthController {
   @Post('revoke')
   @Endpoint({
     summary: 'Revoke the access token of this request',
-    description: 'Also works for a cancelled account.',
-    response: doneView,
+    description: 'Also works for a cancelled account. The response has no content.',
+    response: emptyView,
   })
   async revoke(@PresentedToken() token: string) {
     await this.tokens.revoke(token);
-    return { success: 'true' };
+    return '';
   }
 }

@@ -8,13 +8,11 @@ import {
   NotFoundError,
 } from '../../platform/base/errors/domain-error.ts';
 import type { Page } from '../../platform/database/listing.ts';
-import { isId, newId, randomBase36 } from '../../platform/base/ids/ids.ts';
+import { isId, newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
 import { AccessToken } from './access-token.entity.ts';
 import { Grant } from './grant.entity.ts';
-
-const TOKEN_LENGTH = 50;
 
 /** A token of an account as its application sees it: everything except the token itself. */
 export interface ListedToken {
@@ -112,7 +110,7 @@ export class AccessTokens {
 
   /** Adds a token for the grant, in the caller's transaction. */
   issue(em: EntityManager, grant: Grant, { lifetimeSeconds, scope }: TokenOptions): IssuedToken {
-    const token = randomBase36(TOKEN_LENGTH);
+    const token = randomBase36(SECRET_LENGTH);
     const id = newId();
     const createdAt = this.clock.now();
     const expiresAt =

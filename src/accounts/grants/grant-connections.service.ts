@@ -26,8 +26,12 @@ import {
   IntegrationRequiredError,
   QuickstartLimitError,
   ReauthenticationMismatchError,
+  UnconnectableProviderError,
 } from './grants.errors.ts';
 import type { GrantMetadata } from './grants.service.ts';
+
+/** Characters of the user agent that are stored. */
+const MOST_USER_AGENT = 500;
 
 /**
  * How an account is connected. For an account that is already connected, absent values keep what is
@@ -43,8 +47,9 @@ export interface ConnectOptions {
   scope?: readonly Scope[] | null;
   metadata?: GrantMetadata;
   state?: string;
-  userAgent?: string;
-  ip?: string;
+  /** The client that sent the credentials. A new sign-in replaces both values. */
+  userAgent?: string | undefined;
+  ip?: string | undefined;
   /** Id of the grant that these credentials must authenticate again. */
   reauthAccountId?: string;
   /**
@@ -93,6 +98,7 @@ export class GrantConnections {
     options: ConnectOptions,
   ): Promise<Connection> {
     const { provider } = credentials;
+    if (!this.connectors.has(provider)) throw new UnconnectableProviderError([provider]);
     if (options.integrationRequired) {
       const known = await this.em
         .fork()
@@ -268,7 +274,7 @@ export class GrantConnections {
     grant.grantedScope = grantableScopes(options.allowedScopes, agreed);
     if (options.metadata) grant.metadata = options.metadata;
     grant.state = options.state ?? grant.state;
-    grant.userAgent = options.userAgent ?? grant.userAgent;
+    grant.userAgent = options.userAgent?.slice(0, MOST_USER_AGENT) ?? grant.userAgent;
     grant.ip = options.ip ?? grant.ip;
     grant.updatedAt = this.clock.now();
   }

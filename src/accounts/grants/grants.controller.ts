@@ -25,6 +25,7 @@ import {
   toConnectOptions,
   toCredentials,
   toGrantChange,
+  toGrantFilter,
   type UpdateGrant,
   updateGrantSchema,
 } from './grants.schema.ts';
@@ -43,9 +44,12 @@ export class GrantsController {
   @Endpoint({ summary: 'List grants, oldest first', response: grantListView })
   async list(
     @ApplicationId() applicationId: string,
-    @Query({ schema: listGrantsSchema }) { provider, ...page }: ListGrants,
+    @Query({ schema: listGrantsSchema }) query: ListGrants,
   ) {
-    return toGrantListView(await this.grants.list(applicationId, page, provider), page);
+    return toGrantListView(
+      await this.grants.list(applicationId, query, toGrantFilter(query)),
+      query,
+    );
   }
 
   @Post()

@@ -26,6 +26,18 @@ export class IntegrationRequiredError extends InvalidInputError {
   }
 }
 
+/**
+ * The provider can be registered, but this server has no connector that connects accounts of it.
+ */
+export class UnconnectableProviderError extends InvalidInputError {
+  constructor(providers: readonly string[]) {
+    super(
+      `provider: this server cannot connect accounts of ${providers.join(' or ')}, with or without an integration: create an integration for imap, with OAuth settings or for app passwords, and use the provider imap`,
+      { betaType: 'grant.provider_not_supported' },
+    );
+  }
+}
+
 /** The credentials belong to another account than the one that should be authenticated again. */
 export class ReauthenticationMismatchError extends InvalidInputError {
   constructor(message: string) {

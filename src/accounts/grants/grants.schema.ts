@@ -1,13 +1,21 @@
 import { z } from 'zod';
 import { scopeList } from '../../platform/auth/scope.schema.ts';
+import { GRANT_STATUSES } from '../../platform/auth/grant-status.ts';
+import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import { betaPageQuery } from '../../platform/wire/pagination.schema.ts';
-import { emailAddress, queryText, unixSeconds } from '../../platform/wire/wire.schema.ts';
+import {
+  emailAddress,
+  metadataQuery,
+  queryText,
+  unixSeconds,
+} from '../../platform/wire/wire.schema.ts';
 import { providerError } from '../integrations/integrations.schema.ts';
 import { ADDRESS_PROOFS } from '../../providers/port/address-proof.ts';
 import { PROVIDER_NAMES } from '../../providers/port/provider-name.ts';
 import type { AccountCredentials } from './credentials.ts';
 import type { ConnectOptions } from './grant-connections.service.ts';
 import type { GrantChange } from './grants.service.ts';
+import type { GrantFilter } from './list-grants.ts';
 import { NATIVE_NAMES, toNativeAccount } from './native-provider.ts';
 
 /**
@@ -32,7 +40,17 @@ export const grantMetadataInput = z
 
 const settingsInput = z.record(z.string(), z.unknown());
 
-export const listGrantsSchema = z.object({ ...betaPageQuery, provider: queryText().optional() });
+export const listGrantsSchema = z.object({
+  ...betaPageQuery,
+  provider: queryText().optional(),
+  // An unencoded `+` arrives as a space, which no address contains.
+  email: queryText()
+    .transform((value) => value.trim().replaceAll(' ', '+'))
+    .optional()
+    .describe('Address of the account, in upper or lower case'),
+  grant_status: z.enum(GRANT_STATUSES, 'must be valid or invalid').optional(),
+  ...metadataQuery,
+});
 export type ListGrants = z.infer<typeof listGrantsSchema>;
 
 export const createGrantSchema = z
@@ -153,6 +171,12 @@ export const grantListView = z
   .meta({ id: 'GrantList' });
 export type GrantListView = z.infer<typeof grantListView>;
 
+/** @throws {InvalidInputError} if a metadata pair is not `key:value` */
+export function toGrantFilter(query: ListGrants): GrantFilter {
+  const { provider, email, grant_status: status } = query;
+  return { provider, email, status, metadata: metadataFilter(query) };
+}
+
 const EMAIL_SETTINGS = ['email', 'email_address', 'username', 'imap_username'] as const;
 
 /** Credentials with the address taken from the setting in which clients usually send it. */
@@ -179,7 +203,7 @@ export function toConnectOptions(
     state: state ?? undefined,
     metadata: metadata ?? undefined,
     revokeOtherTokens: revoke_other_tokens ?? undefined,
-    userAgent: client.userAgent?.slice(0, 500),
+    userAgent: client.userAgent,
     ip: client.ip,
   };
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LockMode } from '@mikro-orm/core';
-import { EntityManager, type FilterQuery } from '@mikro-orm/postgresql';
+import { EntityManager } from '@mikro-orm/postgresql';
 import { isWithin, type Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import {
@@ -24,6 +24,7 @@ import { lockApplication } from './application-lock.ts';
 import { CredentialCheck } from './credential-check.ts';
 import type { VerifiedCredentials } from './credentials.ts';
 import { moveGrants } from './grant-moves.ts';
+import { type GrantFilter, listGrants } from './list-grants.ts';
 import { openGrantSettings } from './grant-secrets.ts';
 import { findByMailbox, mailboxOf, storeMailbox } from './mailbox-match.ts';
 import { emptyForMailbox } from './mailbox-move.ts';
@@ -78,17 +79,9 @@ export class GrantsService {
     private readonly clock: Clock,
   ) {}
 
-  /**
-   * Grants of the application, oldest first.
-   * @param provider only grants of this provider
-   */
-  list(applicationId: string, { limit, offset }: Page, provider?: string): Promise<Grant[]> {
-    if (limit === 0) return Promise.resolve([]);
-    const where: FilterQuery<Grant> = {
-      application: applicationId,
-      ...(provider ? { provider } : {}),
-    };
-    return this.em.fork().find(Grant, where, { orderBy: { id: 'asc' }, limit, offset });
+  /** Grants of the application that match the filter, oldest first. */
+  list(applicationId: string, page: Page, filter: GrantFilter = {}): Promise<Grant[]> {
+    return listGrants(this.em.fork(), applicationId, page, filter);
   }
 
   /** @throws {NotFoundError} */

@@ -1,7 +1,6 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { ApplicationAuth, ApplicationId } from '../../platform/auth/access.decorators.ts';
-import type { Page } from '../../platform/database/listing.ts';
 import { successView } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiBetaErrors } from '../../platform/http/error.schema.ts';
@@ -11,6 +10,7 @@ import {
   createIntegrationSchema,
   integrationEnvelope,
   integrationListView,
+  type ListIntegrations,
   listIntegrationsSchema,
   toIntegrationChange,
   toNewIntegration,
@@ -29,9 +29,13 @@ export class IntegrationsController {
   @Endpoint({ summary: 'List integrations, oldest first', response: integrationListView })
   async list(
     @ApplicationId() applicationId: string,
-    @Query({ schema: listIntegrationsSchema }) page: Page,
+    @Query({ schema: listIntegrationsSchema }) query: ListIntegrations,
   ) {
-    return toIntegrationListView(await this.integrations.list(applicationId, page), page);
+    const { provider } = query;
+    return toIntegrationListView(
+      await this.integrations.list(applicationId, query, provider),
+      query,
+    );
   }
 
   @Post()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { scopeList } from '../../platform/auth/scope.schema.ts';
 import { betaPageQuery } from '../../platform/wire/pagination.schema.ts';
-import { httpUrl, integerLike } from '../../platform/wire/wire.schema.ts';
+import { httpUrl, integerLike, queryText } from '../../platform/wire/wire.schema.ts';
 import { CLIENT_AUTH_METHODS } from '../oauth/oauth-registration.ts';
 import { PROVIDER_NAMES } from '../../providers/port/provider-name.ts';
 import type {
@@ -45,7 +45,7 @@ const settingsInput = z
     smtp_host: mailHost,
     smtp_port: mailPort.describe('Default 587'),
     smtp_security: security,
-    smtp_files_sent: z.boolean().nullish(),
+    smtp_files_sent: z.union([z.boolean(), z.stringbool()], 'must be true or false').nullish(),
     caldav_url: setting,
     carddav_url: setting,
   })
@@ -76,12 +76,25 @@ const fields = {
 /** A provider name. Other names are refused with the list of allowed ones. */
 export const providerField = z.enum(PROVIDER_NAMES, { error: providerError(PROVIDER_NAMES) });
 
+/** Providers that clients know, but that are set up in another way (ADR 0067). */
+const ELSEWHERE: ReadonlyMap<unknown, string> = new Map([
+  [
+    'nylas',
+    'virtual calendars (provider nylas) have no integration: connect them with POST /connect/authorize',
+  ],
+  [
+    'zoom',
+    'users do not connect Zoom accounts of their own: set Zoom up for the whole application with PUT /a/{client_id}/conferencing (kind zoom), then create events with conferencing.autocreate',
+  ],
+]);
+
 /** The error text for a provider name that is not in `names`. */
 export function providerError(names: readonly string[]) {
-  return (issue: { input?: unknown }) =>
-    issue.input === 'nylas'
-      ? 'virtual calendars (provider nylas) have no integration: connect them with POST /connect/authorize'
-      : `must be one of ${names.join(', ')}`;
+  const usual = `must be one of ${names.join(', ')}`;
+  return ({ input }: { input?: unknown }) => {
+    const elsewhere = ELSEWHERE.get(input);
+    return elsewhere === undefined ? usual : `${usual}; ${elsewhere}`;
+  };
 }
 
 export const createIntegrationSchema = z.object({ ...fields, provider: providerField }).meta({
@@ -102,7 +115,11 @@ export const updateIntegrationSchema = z
   .meta({ id: 'UpdateIntegration', example: { name: 'Sandbox 2', scope: ['email.send'] } });
 export type UpdateIntegration = z.infer<typeof updateIntegrationSchema>;
 
-export const listIntegrationsSchema = z.object(betaPageQuery);
+export const listIntegrationsSchema = z.object({
+  ...betaPageQuery,
+  provider: queryText().optional(),
+});
+export type ListIntegrations = z.infer<typeof listIntegrationsSchema>;
 
 export const integrationView = z
   .object({

@@ -60,12 +60,14 @@ export class IntegrationsService {
     private readonly connectors: ConnectorRegistry,
   ) {}
 
-  /** Integrations of the application, oldest first. */
-  list(applicationId: string, { limit, offset }: Page): Promise<Integration[]> {
+  /**
+   * Integrations of the application, oldest first.
+   * @param provider only the integration of this provider
+   */
+  list(applicationId: string, { limit, offset }: Page, provider?: string): Promise<Integration[]> {
     if (limit === 0) return Promise.resolve([]);
-    return this.em
-      .fork()
-      .find(Integration, { application: applicationId }, { orderBy: { id: 'asc' }, limit, offset });
+    const where = { application: applicationId, ...(provider ? { provider } : {}) };
+    return this.em.fork().find(Integration, where, { orderBy: { id: 'asc' }, limit, offset });
   }
 
   /**

@@ -7,13 +7,9 @@ import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { emptyView } from '../../platform/wire/wire.schema.ts';
 import { toVerifiedStatusView } from './relay.mapper.ts';
-import {
-  emptyView,
-  type RemoveSender,
-  removeSenderSchema,
-  verifiedStatusView,
-} from './relay.schema.ts';
+import { type RemoveSender, removeSenderSchema, verifiedStatusView } from './relay.schema.ts';
 import { RelaySenders } from './relay-senders.service.ts';
 
 @ApiTags('outbox')

@@ -71,6 +71,3 @@ export const removeSenderSchema = z
   })
   .meta({ id: 'RemoveSender', example: { email: 'ada@example.com' } });
 export type RemoveSender = z.infer<typeof removeSenderSchema>;
-
-/** A response without content. */
-export const emptyView = z.literal('').describe('Empty');

@@ -9,6 +9,8 @@ const NOT_JSON = /^(multipart\/form-data|message\/rfc822)\b/i;
 /** Paths that accept forms, from browsers and OAuth clients (RFC 6749 4.1.3). */
 const FORMS = /^\/(connect\/login|oauth\/token)(\/|\?|$)/;
 const FORM = /^application\/x-www-form-urlencoded\b/i;
+/** Where some clients send a form and declare it as JSON, as Ruby's does with rest-client 2.0. */
+const UNDECLARED_FORMS = /^\/oauth\/token(\/|\?|$)/;
 /** Far more than the fields of a sign-in page need. */
 const MOST_FORM_BYTES = 64 * 1024;
 
@@ -33,6 +35,10 @@ function readForm(request: Request): DomainError | undefined {
 
 const isReadElsewhere = ({ headers }: Request): boolean =>
   NOT_JSON.test(headers['content-type'] ?? '');
+
+const mayBeForm = (request: Request): boolean =>
+  (FORMS.test(request.originalUrl) && FORM.test(request.headers['content-type'] ?? '')) ||
+  (UNDECLARED_FORMS.test(request.originalUrl) && !isReadElsewhere(request));
 
 /** Carries a refusal through the parser, which would add a status of its own to the error. */
 class RefusedBody extends Error {
@@ -80,7 +86,7 @@ export function jsonBodyParser(limitBytes: number): RequestHandler {
     Math.min(limitBytes, MOST_FORM_BYTES),
   );
   return (request, response, next) => {
-    if (FORMS.test(request.originalUrl) && FORM.test(request.headers['content-type'] ?? '')) {
+    if (mayBeForm(request)) {
       text(request, response, (error?: unknown) => {
         next(error === undefined ? readForm(request) : toDomainError(error));
       });

@@ -1,11 +1,31 @@
 import { z } from 'zod';
 import { pageQuery, viewQuery } from '../wire/pagination.schema.ts';
 import { countView, idsView } from '../wire/wire.schema.ts';
-import { OWNER_STATES, TRIGGERS, WEBHOOK_STATES } from './webhook-state.ts';
+import { OWNER_STATES, type Trigger, TRIGGERS, WEBHOOK_STATES } from './webhook-state.ts';
 
-const trigger = z.enum(TRIGGERS, {
-  error: (issue) => `unknown trigger ${JSON.stringify(issue.input)?.slice(0, 60)}`,
-});
+const unknownTrigger = (input: unknown): string =>
+  `unknown trigger ${JSON.stringify(input)?.slice(0, 60)}`;
+
+/** `AccountSyncError` for `account.sync_error`: the name under which the Java client sends it. */
+const constantOf = (trigger: Trigger): string =>
+  trigger.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+const TRIGGER_NAMES: ReadonlyMap<string, Trigger> = new Map(
+  TRIGGERS.flatMap((name) => [
+    [name, name],
+    [constantOf(name), name],
+  ]),
+);
+
+const trigger = z
+  .string({ error: ({ input }) => unknownTrigger(input) })
+  .transform((name, context): Trigger => {
+    const known = TRIGGER_NAMES.get(name);
+    if (known) return known;
+    context.addIssue({ code: 'custom', message: unknownTrigger(name) });
+    return z.NEVER;
+  })
+  .meta({ enum: [...TRIGGERS] });
 const ownerState = z.enum(OWNER_STATES, { error: 'must be active or inactive' });
 
 /** `POST /a/{client_id}/webhooks`. */

@@ -7,7 +7,8 @@ import { isTimeZone } from '../base/time/time-zone.ts';
  * always returned as numbers. Ids are opaque strings; times are Unix seconds.
  */
 
-const INTEGER_TEXT = /^\s*[+-]?\d{1,15}\s*$/;
+// `993.0`: some clients read every number as a decimal, and send it back as text.
+const INTEGER_TEXT = /^\s*[+-]?\d{1,15}(?:\.0+)?\s*$/;
 
 /**
  * An integer, also accepted as a numeric string; parsed to a number.
@@ -159,3 +160,6 @@ export const idsView = z.array(z.string()).meta({ id: 'Ids' });
 export const successView = z
   .object({ success: z.literal(true) })
   .meta({ id: 'Success', example: { success: true } });
+
+/** A response without content. Its type is text, because clients cannot parse it as JSON. */
+export const emptyView = z.literal('').describe('Empty');

@@ -67,6 +67,11 @@ export class ConnectorRegistry {
     this.#turnedOff.add(provider);
   }
 
+  /** Whether there is a connector for this provider, even if the operator has turned it off. */
+  has(provider: string): boolean {
+    return this.#connectors.has(provider);
+  }
+
   /** Whether accounts of this provider may be connected. */
   isTurnedOn(provider: ProviderName): boolean {
     return this.#connectors.has(provider) && !this.#turnedOff.has(provider);

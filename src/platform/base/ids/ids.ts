@@ -56,9 +56,16 @@ export function firstIdAt(instant: Date): string {
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
+ * Length of client secrets and access tokens: about 206 bits. Some clients send `secret:` in Base64
+ * with a line break after 60 characters, which no header may contain. So a secret must not be
+ * longer than 44 characters.
+ */
+export const SECRET_LENGTH = 40;
+
+/**
  * Returns a random lower-case base-36 string from the system's random source, for client ids and
  * secrets, tokens and codes.
- * @param length 25 characters hold about 129 bits, 50 about 258
+ * @param length 25 characters hold about 129 bits, 40 about 206
  */
 export function randomBase36(length: number): string {
   let out = '';
