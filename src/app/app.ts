@@ -5,10 +5,12 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import { Logger } from 'nestjs-pino';
 import { AppModule, type AppOverrides } from './app.module.ts';
 import type { AppConfig } from '../platform/config/app-config.ts';
+import { aliases } from '../platform/http/aliases.ts';
 import { answerClientErrors } from '../platform/http/client-error.ts';
 import { constantHeaders } from '../platform/http/constant-headers.ts';
 import { Draining } from '../platform/http/http.module.ts';
 import { watchForwardedHeaders } from '../platform/http/forwarded-headers.ts';
+import { sendPlainJson } from '../platform/http/json-responses.ts';
 import { assignRequestId } from '../platform/http/logging.ts';
 import { serveOpenApi } from '../platform/http/openapi.ts';
 import { oneAtATime } from '../platform/http/pipelining.ts';
@@ -28,6 +30,7 @@ export async function createApp(
   // error formats.
   instance.enable('case sensitive routing');
   instance.set('trust proxy', config.trustedProxies);
+  sendPlainJson(instance);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.register(config, overrides),
     new ExpressAdapter(instance),
@@ -37,6 +40,7 @@ export async function createApp(
   app.disable('x-powered-by');
   app.disable('etag');
   app.use(oneAtATime());
+  app.use(aliases());
   app.use(assignRequestId);
   app.use(constantHeaders());
   app.use(watchForwardedHeaders(config.trustedProxies));

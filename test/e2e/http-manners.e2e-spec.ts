@@ -117,7 +117,7 @@ describe('the HTTP interface', () => {
     ['limit=1001', /Cannot request more than 1000 resources at once/],
     ['limit=1.5', /limit/i],
     ['offset=-1', /Offset parameter must be nonnegative/],
-    ['limit=1&limit=2', /limit/i],
+    ['limit=1&limit=x', /limit/i],
   ])('refuses ?%s', async (query, message) => {
     const response = await client().get(`/job-statuses?${query}`).set(ada.bearer);
     expect(response.status).toBe(400);
@@ -130,10 +130,6 @@ describe('the HTTP interface', () => {
       await client().get(path).set(ada.bearer).expect(404);
     },
   );
-
-  it('ignores unknown query parameters', async () => {
-    await client().get('/job-statuses?includeTypes=message&limit=1000').set(ada.bearer).expect(200);
-  });
 
   it('answers 400 for a path that cannot be decoded', async () => {
     const response = await client().get('/job-statuses/%E0%A4%A').set(ada.bearer);

@@ -149,11 +149,20 @@ describe('the HTTP server, given requests made to be expensive', () => {
     }
   });
 
-  it.each(['utf-16', 'utf-16le', 'utf-32', 'utf-7'])('refuses JSON in %s', async (charset) => {
-    const { status } = await post()
-      .set('content-type', `application/json; charset=${charset}`)
-      .send('{}');
-    expect(status).toBe(400);
+  it.each([
+    ['utf-16le', Buffer.from('{"name":"\u00e9"}', 'utf16le')],
+    ['utf-16', Buffer.from('\ufeff{"name":"x"}', 'utf16le')],
+    ['iso-8859-1', Buffer.from('{"name":"\u00e9"}', 'latin1')],
+    ['utf-7', Buffer.from('+AHsAIgBuACIAOgAxAH0-')],
+  ])('refuses JSON that is encoded in %s', async (charset, bytes) => {
+    for (const type of [`application/json; charset=${charset}`, 'application/json']) {
+      const { status } = await fetch(`${server.url}/calendars`, {
+        method: 'POST',
+        headers: { ...ada.bearer, 'content-type': type },
+        body: new Uint8Array(bytes),
+      });
+      expect(status).toBe(400);
+    }
   });
 
   it('receives 8 large bodies per client at a time, accepts small ones meanwhile, and refuses more with 429', async () => {

@@ -17,6 +17,7 @@ import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
 import { emptyView } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { oauthQuery } from '../../platform/wire/query-fields.ts';
 import { toTokenView } from './connect.mapper.ts';
 import { ConnectService } from './connect.service.ts';
 import { toAuthorizeRequest } from './hosted-sign-in.schema.ts';
@@ -57,6 +58,8 @@ const AuthorizeParameters = (): MethodDecorator =>
       ApiQuery({ name, required, description, schema: { type: 'string' } }),
     ),
   );
+
+const OAUTH_QUERY = oauthQuery(oauthTokenSchema);
 
 /** The endpoint that browsers open to start a sign-in. */
 @ApiTags('connect')
@@ -109,7 +112,7 @@ export class OauthTokenController {
       'Only for clients that cannot use POST. The client secret is part of the URL, which proxies in front of this server may log. This server does not log it.',
     response: tokenView,
   })
-  byQuery(@Query({ schema: oauthTokenSchema }) query: OauthToken, @ClientAddress() client: string) {
+  byQuery(@Query({ schema: OAUTH_QUERY }) query: OauthToken, @ClientAddress() client: string) {
     return this.#exchange(query, client);
   }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler } from 'express';
 import { DomainError } from '../base/errors/domain-error.ts';
 import { assertModestJson } from './json-shape.ts';
@@ -14,88 +15,71 @@ const UNDECLARED_FORMS = /^\/oauth\/token(\/|\?|$)/;
 /** Far more than the fields of a sign-in page need. */
 const MOST_FORM_BYTES = 64 * 1024;
 
-/**
- * Parses the body as a form, or as JSON if it starts with `{`: curl declares every body to be a
- * form.
- * @returns an error if the body is malformed
- */
-function readForm(request: Request): DomainError | undefined {
-  const text = typeof request.body === 'string' ? request.body : '';
-  if (text.trimStart().startsWith('{')) {
-    try {
-      request.body = JSON.parse(text) as unknown;
-    } catch {
-      return malformed();
-    }
-  } else {
-    request.body = Object.fromEntries(new URLSearchParams(text));
-  }
-  return undefined;
-}
-
 const isReadElsewhere = ({ headers }: Request): boolean =>
   NOT_JSON.test(headers['content-type'] ?? '');
 
-const mayBeForm = (request: Request): boolean =>
-  (FORMS.test(request.originalUrl) && FORM.test(request.headers['content-type'] ?? '')) ||
-  (UNDECLARED_FORMS.test(request.originalUrl) && !isReadElsewhere(request));
+const mayBeForm = ({ originalUrl, headers }: Request): boolean =>
+  (FORMS.test(originalUrl) && FORM.test(headers['content-type'] ?? '')) ||
+  UNDECLARED_FORMS.test(originalUrl);
 
-/** Carries a refusal through the parser, which would add a status of its own to the error. */
-class RefusedBody extends Error {
-  constructor(readonly refusal: unknown) {
-    super('refused');
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** @throws {DomainError} if the bytes are not UTF-8 (RFC 8259 8.1) */
+function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw notUtf8();
+  const text = bytes.toString();
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+}
+
+/** @throws {DomainError} if the bytes are not JSON, or too expensive to parse */
+function readJson(bytes: Buffer): unknown {
+  assertModestJson(bytes);
+  const text = textOf(bytes);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw malformed();
   }
 }
 
-/** @throws {RefusedBody} if the text is not UTF-8 (RFC 8259 8.1), or is too expensive to parse */
-function assertParsable(
-  _request: unknown,
-  _response: unknown,
-  body: Buffer,
-  encoding: string,
-): void {
-  try {
-    if (encoding !== 'utf-8') throw unsupported();
-    assertModestJson(body);
-  } catch (refusal) {
-    throw new RefusedBody(refusal);
-  }
+/**
+ * Parses the body as a form, or as JSON if it starts with `{`: curl declares every body to be a
+ * form.
+ */
+function readForm(bytes: Buffer): unknown {
+  const text = textOf(bytes);
+  return text.trimStart().startsWith('{')
+    ? readJson(bytes)
+    : Object.fromEntries(new URLSearchParams(text));
 }
 
 /**
  * Parses request bodies as JSON, whatever their Content-Type, also for DELETE. The official client
- * sends JSON as `text/plain`, curl as a form. A missing or empty body becomes `{}`. Forms are
- * accepted only on the paths that need them. Compressed bodies are refused: a few kilobytes could
- * expand to megabytes before the sender is authenticated.
+ * sends JSON as `text/plain`, curl as a form. JSON is UTF-8 (RFC 8259 8.1), whatever charset the
+ * Content-Type names: some clients name one that does not exist. A missing or empty body becomes
+ * `{}`. Forms are accepted only on the paths that need them. Compressed bodies are refused: a few
+ * kilobytes could expand to megabytes before the sender is authenticated.
  * @param limitBytes larger bodies are refused with 413 before they are read completely
  */
 export function jsonBodyParser(limitBytes: number): RequestHandler {
-  const json = (limit: number): RequestHandler =>
-    express.json({
-      limit,
-      strict: false,
-      inflate: false,
-      verify: assertParsable,
-      type: (request) => !isReadElsewhere(request as Request),
-    });
   const capacity = new BodyCapacity();
-  const skip = json(limitBytes);
-  const parse = capacity.limit(json, limitBytes);
-  const text = capacity.limit(
-    (limit) => express.text({ limit, inflate: false, type: () => true }),
-    Math.min(limitBytes, MOST_FORM_BYTES),
-  );
+  const bytes = (limit: number): RequestHandler =>
+    express.raw({ limit, inflate: false, type: () => true });
+  const json = capacity.limit(bytes, limitBytes);
+  const form = capacity.limit(bytes, Math.min(limitBytes, MOST_FORM_BYTES));
   return (request, response, next) => {
-    if (mayBeForm(request)) {
-      text(request, response, (error?: unknown) => {
-        next(error === undefined ? readForm(request) : toDomainError(error));
-      });
-      return;
-    }
-    const read = isReadElsewhere(request) ? skip : parse;
-    read(request, response, (error?: unknown) =>
-      next(error === undefined ? undefined : toDomainError(error)),
-    );
+    if (isReadElsewhere(request)) return next();
+    const [receive, parse] = mayBeForm(request) ? [form, readForm] : [json, readJson];
+    receive(request, response, (error?: unknown) => {
+      if (error !== undefined) return next(toDomainError(error));
+      const body = request.body as Buffer | undefined;
+      try {
+        request.body = body && body.length > 0 ? parse(body) : {};
+      } catch (refusal) {
+        return next(refusal);
+      }
+      next();
+    });
   };
 }
 
@@ -111,23 +95,22 @@ const unsupported = (): DomainError =>
     'The encoding of the request body is not supported',
   );
 
+const notUtf8 = (): DomainError =>
+  new DomainError('request.encoding', 'invalid', 'The request body must be encoded in UTF-8');
+
 /**
  * Converts errors of the parser, which have a `type`. Their messages may quote the body, so they
  * are not repeated.
  */
 function toDomainError(error: unknown): unknown {
   if (error instanceof DomainError) return error;
-  if (error instanceof RefusedBody) return error.refusal;
   switch ((error as { type?: unknown }).type) {
-    case 'entity.parse.failed':
-      return malformed();
     case 'entity.too.large':
       return new DomainError('request.too-large', 'too-large', 'The request body is too large');
     case 'request.aborted':
     case 'request.size.invalid':
       return new DomainError('request.incomplete', 'invalid', 'The request body is incomplete');
     case 'encoding.unsupported':
-    case 'charset.unsupported':
       return unsupported();
     default:
       return error;

@@ -31,7 +31,7 @@ export function answerClientErrors(server: Server): void {
     const { status, message } = REFUSALS[error.code ?? ''] ?? MALFORMED;
     const body = JSON.stringify({ message, type: 'invalid_request_error' } satisfies ErrorView);
     socket.end(
-      `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n` +
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   });

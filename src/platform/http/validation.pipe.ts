@@ -1,7 +1,9 @@
 import type { ArgumentMetadata } from '@nestjs/common';
 import { StandardSchemaValidationPipe } from '@nestjs/common';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { ZodType } from 'zod';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
+import { isOauthQuery, queryFields } from '../wire/query-fields.ts';
 
 type Path = NonNullable<StandardSchemaV1.Issue['path']>;
 
@@ -92,12 +94,29 @@ function assertStorable(value: unknown): void {
   throw new InvalidInputError(name ? `${name}: ${found.what}` : `The request ${found.what}`);
 }
 
+/**
+ * Reduces a repeated query parameter that has one value to its last value: some clients append
+ * parameters to a URL that has them already. Lists are unchanged.
+ */
+function withoutRepeats(query: unknown, schema: ZodType): unknown {
+  if (typeof query !== 'object' || query === null || isOauthQuery(schema)) return query;
+  const values = Object.entries(query) as [string, unknown][];
+  if (!values.some(([, value]) => Array.isArray(value))) return query;
+  const fields = queryFields(schema);
+  return Object.fromEntries(
+    values.map(([name, value]) => [
+      name,
+      Array.isArray(value) && !fields.get(name)?.isList ? (value.at(-1) as unknown) : value,
+    ]),
+  );
+}
+
 const MAX_ISSUES = 10;
 
 /**
  * Validates bodies and queries with the schema given to `@Body({ schema })` and `@Query({ schema
- * })`. The error names the first ten wrong fields. Required fields that are absent are also listed
- * in `missing_fields`.
+ * })`. If a query parameter that is not a list is repeated, its last value counts. The error names
+ * the first ten wrong fields. Required fields that are absent are also listed in `missing_fields`.
  */
 export class SchemaValidationPipe extends StandardSchemaValidationPipe {
   override async transform<T = unknown>(value: T, metadata: ArgumentMetadata): Promise<T> {
@@ -110,6 +129,7 @@ export class SchemaValidationPipe extends StandardSchemaValidationPipe {
         throw new InvalidInputError('Invalid request body: must be a JSON object');
     }
     assertStorable(input);
+    if (metadata.type === 'query') input = withoutRepeats(input, schema as ZodType);
     this.stripProtoKeys(input);
     const result = await this.validate<T>(input, schema);
     if (!result.issues) return result.value;
