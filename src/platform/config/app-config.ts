@@ -104,6 +104,7 @@ export const environmentSchema = z.object({
   PUBLIC_IP_ADDRESSES: list([]).pipe(
     z.array(z.union([z.ipv4(), z.ipv6()], 'must be IP addresses, separated by commas')),
   ),
+  STRICT_QUERY: flag(false),
   MAX_BODY_BYTES: integer(10 * 1024 * 1024, 1024, 100 * 1024 * 1024),
   UNUSED_UPLOADS_MB: integer(2_048, 0, 1_000_000),
   RATE_LIMIT_APPLICATION: integer(500, 0, 1_000_000),
@@ -262,6 +263,11 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
      * (docs/deployment.md).
      */
     trustedProxies: env.TRUST_PROXY,
+    /**
+     * True if a request with an unknown query parameter is refused. False: the parameter is
+     * ignored, and the response names it.
+     */
+    strictQuery: env.STRICT_QUERY,
     /** Maximum size of a request body, in bytes. */
     maxBodyBytes: env.MAX_BODY_BYTES,
     uploads: {

@@ -1,6 +1,7 @@
-import { applyDecorators, HttpCode, HttpStatus, SerializeOptions } from '@nestjs/common';
+import { applyDecorators, HttpCode, HttpStatus, SerializeOptions, UseGuards } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { ZodType } from 'zod';
+import { QueryGuard } from './query.guard.ts';
 
 /** Describes the response of one handler. */
 export interface EndpointOptions {
@@ -21,13 +22,15 @@ export interface EndpointOptions {
 }
 
 /**
- * Sets status, documentation and response whitelist of a handler. Every handler needs exactly one.
+ * Sets status, documentation and response whitelist of a handler, and has unknown query parameters
+ * reported. Every handler of the API needs exactly one.
  * Keys that are not in `response` are removed from the response, so a mapper cannot leak a column.
  */
 export function Endpoint(options: EndpointOptions): MethodDecorator {
   const status = options.status ?? HttpStatus.OK;
   return applyDecorators(
     HttpCode(status),
+    UseGuards(QueryGuard),
     SerializeOptions({ schema: options.response }),
     ApiOperation({
       summary: options.summary,
