@@ -19,8 +19,8 @@ const isReadElsewhere = ({ headers }: Request): boolean =>
   NOT_JSON.test(headers['content-type'] ?? '');
 
 const mayBeForm = ({ originalUrl, headers }: Request): boolean =>
-  (FORMS.test(originalUrl) && FORM.test(headers['content-type'] ?? '')) ||
-  UNDECLARED_FORMS.test(originalUrl);
+  FORMS.test(originalUrl) &&
+  (FORM.test(headers['content-type'] ?? '') || UNDECLARED_FORMS.test(originalUrl));
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
