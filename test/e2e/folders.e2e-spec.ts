@@ -135,6 +135,36 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     ).toHaveLength(standard);
   });
 
+  it('is named by display_name, or else by name', async () => {
+    const created = await ok('post', path, { name: 'Bills' });
+    expect(created).toMatchObject({ name: null, display_name: 'Bills' });
+    const byName = await ok('put', `${path}/${created.id}`, { name: 'Invoices' });
+    expect(byName).toMatchObject({ name: null, display_name: 'Invoices' });
+    const names = { name: 'Old', display_name: 'Receipts' };
+    const both = await ok('put', `${path}/${created.id}`, names);
+    expect(both).toMatchObject({ display_name: 'Receipts' });
+    const whole = await ok('put', `${path}/${created.id}`, { ...both, display_name: 'Paid' });
+    for (const job of [created, byName, both, whole])
+      expect((await outcome(job.job_status_id)).status).toBe('successful');
+    expect(await ownAtProvider()).toEqual(['Paid']);
+    const refused = await api('put', `${path}/${created.id}`, { name: 'sent' });
+    expect([refused.status, refused.body.message]).toEqual([
+      400,
+      expect.stringMatching(/^name: sent is a standard name.*display_name/),
+    ]);
+  });
+
+  it('stays as it is without another name', async () => {
+    const { id } = await ok('post', path, { display_name: 'Same' });
+    const mine = await ok('get', `${path}/${id}`);
+    const [standardOne] = (await ok<Folder[]>('get', path)).filter(({ name }) => name === 'inbox');
+    const jobs = await ok<object[]>('get', '/job-statuses');
+    for (const body of [{}, { display_name: null, name: null }, { display_name: 'Same', name: '' }])
+      expect(await ok('put', `${path}/${id}`, body)).toEqual(mine);
+    expect(await ok('put', `${path}/${standardOne?.id}`, { ...standardOne })).toEqual(standardOne);
+    expect(await ok<object[]>('get', '/job-statuses')).toHaveLength(jobs.length);
+  });
+
   it('applies quick successive changes in their order', async () => {
     const created = await ok('post', path, { display_name: 'First' });
     const renamed = await ok('put', `${path}/${created.id}`, { display_name: 'Second' });

@@ -9,7 +9,7 @@ import { jobReference } from '../../platform/wire/wire.schema.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
-import { toFolderView } from './folders.mapper.ts';
+import { toDisplayName, toFolderChange, toFolderView } from './folders.mapper.ts';
 import {
   createFolder,
   type CreateFolder,
@@ -77,7 +77,7 @@ function controllerOf(unit: OrganizationUnit, { view, list, deletion }: UnitText
       @CurrentAccount() account: AccountPrincipal,
       @Body({ schema: createFolder }) body: CreateFolder,
     ) {
-      const { folder, jobId } = await this.folders.create(account, unit, body.display_name);
+      const { folder, jobId } = await this.folders.create(account, unit, toDisplayName(body));
       return toFolderView(unit, folder, jobId);
     }
 
@@ -95,7 +95,8 @@ function controllerOf(unit: OrganizationUnit, { view, list, deletion }: UnitText
       @Param('id') id: string,
       @Body({ schema: updateFolder }) body: UpdateFolder,
     ) {
-      const { folder, jobId } = await this.folders.update(account, unit, id, body.display_name);
+      const change = toFolderChange(body);
+      const { folder, jobId } = await this.folders.update(account, unit, id, change);
       return toFolderView(unit, folder, jobId);
     }
 

@@ -20,25 +20,28 @@ const displayName = z
 /** Query of `GET /folders` and `GET /labels`. */
 export const listFoldersQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
 
-/** Accepts the older field `name` if `display_name` is absent. */
-const named = <T extends z.ZodRawShape>(shape: T) =>
-  z.preprocess((body) => {
-    const { display_name, name } = (body ?? {}) as { display_name?: unknown; name?: unknown };
-    return display_name === undefined && name !== undefined && name !== null
-      ? { ...(body as object), display_name: name }
-      : body;
-  }, z.object(shape));
-
 /** Body of `POST /folders` and `POST /labels`. */
-export const createFolder = named({ display_name: displayName }).meta({
-  id: 'CreateFolder',
-  example: { display_name: 'Invoices' },
-});
+export const createFolder = z
+  .object({
+    display_name: displayName.nullish(),
+    name: displayName.or(z.literal('')).nullish().describe('Used if display_name is absent'),
+  })
+  .refine(({ display_name, name }) => display_name ?? name, {
+    error: 'is required',
+    path: ['display_name'],
+  })
+  .meta({ id: 'CreateFolder', example: { display_name: 'Invoices' } });
 export type CreateFolder = z.infer<typeof createFolder>;
 
 /** Body of `PUT /folders/{id}` and `PUT /labels/{id}`. */
 export const updateFolder = z
-  .object({ display_name: displayName })
+  .object({
+    display_name: displayName.nullish().describe('Null: no change'),
+    name: displayName
+      .or(z.literal(''))
+      .nullish()
+      .describe('Used if display_name is absent. Standard names such as sent cannot be given'),
+  })
   .meta({ id: 'UpdateFolder', example: { display_name: 'Invoices/2026' } });
 export type UpdateFolder = z.infer<typeof updateFolder>;
 

@@ -41,10 +41,20 @@ export class StandardFolderError extends InvalidInputError {
   }
 }
 
-/** A folder after a write, and the id of the job that carries the write to the provider. */
+/** New names of a folder. Absent fields stay unchanged. */
+export interface FolderChange {
+  displayName?: string | undefined;
+  /** Its standard name, or a display name if that is absent. */
+  name?: string | undefined;
+}
+
+/**
+ * A folder after a write, and the id of the job that carries the write to the provider; `undefined`
+ * if nothing was to be changed.
+ */
 export interface WrittenFolder {
   folder: FolderRecord;
-  jobId: string;
+  jobId: string | undefined;
 }
 
 /** Payload of a provider write for a folder. */
@@ -55,6 +65,11 @@ export interface FolderPayload {
   /** Only for a deletion: the provider's id; `null` if the folder was not at the provider yet. */
   providerId?: string | null;
 }
+
+/** Names with which providers mark their own folders. */
+const STANDARD_NAMES: ReadonlySet<string> = new Set([
+  'inbox', 'sent', 'drafts', 'trash', 'spam', 'archive', 'all', 'important',
+]); // prettier-ignore
 
 const EVENTS = { create: 'create', update: 'modify', delete: 'delete' } as const;
 
@@ -123,21 +138,25 @@ export class FoldersService {
   }
 
   /**
-   * Renames a folder and the folders below it.
+   * Renames a folder and the folders below it. Without another name nothing happens.
    * @throws {NotFoundError}
    * @throws {OtherUnitError}
    * @throws {StandardFolderError}
    * @throws {DuplicateFolderError}
+   * @throws {InvalidInputError} if the change gives the folder a standard name
    */
   async update(
     account: AccountPrincipal,
     unit: OrganizationUnit,
     id: string,
-    displayName: string,
+    change: FolderChange,
   ): Promise<WrittenFolder> {
     this.#assertWritable(account, unit);
     return this.#write(async (sql, at) => {
       const folder = await this.#lock(sql, account, id);
+      const displayName = displayNameAfter(folder, change);
+      if (displayName === folder.displayName) return { folder, jobId: undefined };
+      assertNotStandard(account, folder);
       if (await this.repository.isTaken(sql, account.accountId, displayName, folder.id))
         throw new DuplicateFolderError(unit, displayName);
       const renamed = await this.repository.rename(sql, folder, displayName, at);
@@ -158,6 +177,7 @@ export class FoldersService {
     this.#assertWritable(account, unit);
     const { jobId } = await this.#write(async (sql, at) => {
       const folder = await this.#lock(sql, account, id);
+      assertNotStandard(account, folder);
       if (unit === 'folder' && (await this.repository.isOccupied(sql, folder)))
         throw new InvalidInputError(
           'id: the folder has messages or other folders in it: move them first',
@@ -182,7 +202,7 @@ export class FoldersService {
     this.connectors.requireMailbox(account.provider);
   }
 
-  /** Locks a user-made folder until the transaction ends. */
+  /** Locks a folder until the transaction ends. */
   async #lock(
     sql: Sql,
     { accountId, organizationUnit }: AccountPrincipal,
@@ -190,11 +210,10 @@ export class FoldersService {
   ): Promise<LockedFolder> {
     const folder = isId(id) ? await this.repository.lock(sql, accountId, id) : undefined;
     if (!folder) throw new NotFoundError(organizationUnit, id);
-    if (folder.name !== null) throw new StandardFolderError(organizationUnit, folder.name);
     return folder;
   }
 
-  async #write(work: (sql: Sql, at: Date) => Promise<WrittenFolder>): Promise<WrittenFolder> {
+  async #write<T>(work: (sql: Sql, at: Date) => Promise<T>): Promise<T> {
     const at = this.clock.now();
     return this.database.transaction((sql) => work(sql, at));
   }
@@ -208,7 +227,7 @@ export class FoldersService {
     payload: FolderPayload,
     changed: readonly string[],
     at: Date,
-  ): Promise<WrittenFolder> {
+  ): Promise<{ folder: FolderRecord; jobId: string }> {
     const jobId = newId();
     const job = {
       id: jobId,
@@ -231,6 +250,23 @@ export class FoldersService {
     await recordChanges(sql, changes);
     return { folder, jobId };
   }
+}
+
+/**
+ * The display name after a change.
+ * @throws {InvalidInputError} if the change names another standard name than the folder has
+ */
+function displayNameAfter(folder: FolderRecord, { displayName, name }: FolderChange): string {
+  if (name === undefined || name === folder.name) return displayName ?? folder.displayName;
+  if (STANDARD_NAMES.has(name.toLowerCase()))
+    throw new InvalidInputError(
+      `name: ${name} is a standard name, which only the provider gives; use display_name to rename the folder`,
+    );
+  return displayName ?? name;
+}
+
+function assertNotStandard({ organizationUnit }: AccountPrincipal, { name }: FolderRecord): void {
+  if (name !== null) throw new StandardFolderError(organizationUnit, name);
 }
 
 function assertUnit({ organizationUnit }: AccountPrincipal, asked: OrganizationUnit): void {
