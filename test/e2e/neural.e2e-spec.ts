@@ -88,6 +88,9 @@ describe('/neural', () => {
     ['signature', { message_id: [UNKNOWN], ignore_links: 'yes' }, 'ignore_links'],
     ['ocr', { file_id: UNKNOWN, pages: [1, 2, 3, 4, 5, 6] }, 'pages'],
     ['ocr', { file_id: UNKNOWN, pages: [0] }, 'pages'],
+    ['ocr', { file_id: UNKNOWN, pages: ['1,2,3,4,5,6'] }, 'pages'],
+    ['categorize', {}, 'message_id'],
+    ['sentiment', { message_id: 5 }, 'message_id'],
   ])('%s refuses bad input by name', async (path, body, field) => {
     const answer = await call('put', `/neural/${path}`, body);
     expect(answer.status).toBe(400);
@@ -123,6 +126,53 @@ describe('/neural', () => {
     expect(
       (await call('put', '/neural/ocr', { file_id: fileOf('scan.pdf'), pages: [3] })).status,
     ).toBe(400);
+  });
+
+  it('takes the requests of all official clients', async () => {
+    const id = idOf('Files');
+    const file_id = fileOf('scan.pdf');
+    for (const pages of [[], null, ['1,2,3,4,5'], ['1,2'], ['1', 2]]) {
+      const { status, body } = await call('put', '/neural/ocr', { file_id, pages });
+      expect([pages, status, body.processed_pages]).toEqual([pages, 200, 2]);
+    }
+    for (const path of CALLS) {
+      const { status, body } = await call('put', `/neural/${path}`, { message_id: id });
+      expect([path, status, body.length]).toEqual([path, 200, 1]);
+    }
+    const only = { messageId: [id], only_category: true };
+    expect((await call('put', '/neural/categorize', only)).body).toMatchObject([{ id }]);
+    const without = { message_id: [id], parse_contact: false };
+    const [signed] = (await call('put', '/neural/signature', without)).body;
+    expect(signed).not.toHaveProperty('contacts');
+    const options = { message_id: [id], ignore_images: false, images_as_markdowns: false };
+    expect((await call('put', '/neural/conversation', options)).status).toBe(200);
+    const feedback = { text: 'fine', sentiment: 'neutral' };
+    expect((await call('put', '/neural/sentiment/feedback', feedback)).status).toBe(200);
+  });
+
+  it('leaves out names and job titles that it has not found, and lists the rest', async () => {
+    const [{ contacts }] = (
+      await call('put', '/neural/signature', { message_id: [idOf('The week')] })
+    ).body;
+    expect(contacts).toEqual({ emails: [], links: [], phone_numbers: [] });
+  });
+
+  it('categorises with the display names of labels', async () => {
+    const application = await createApplication(server.app, { features: ['neural'] });
+    const lea = await createAccount(server.app, application, {
+      mirrored: true,
+      organizationUnit: 'label',
+      settings: { organization_unit: 'label', sample_messages: false },
+    });
+    await deliver(server, lea, ['Subject: Labelled', '', 'x']);
+    const message = await until(
+      'the message',
+      async () => (await call('get', '/messages', {}, lea)).body[0],
+    );
+    const { body } = await call('put', '/neural/categorize', { message_id: message.id }, lea);
+    expect(body[0].labels).toEqual(
+      message.labels.map(({ display_name }: { display_name: string }) => display_name),
+    );
   });
 
   it('refuses files that are not images, and images that are too large', async () => {

@@ -80,7 +80,7 @@ export class NeuralController {
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: signatureBody }) body: SignatureBody,
   ) {
-    const parseContacts = body.parse_contacts ?? body.parseContacts ?? true;
+    const parseContacts = body.parse_contacts ?? body.parseContacts ?? body.parse_contact ?? true;
     const found = await this.neural.signatures(
       account,
       body.message_id,
@@ -109,7 +109,8 @@ export class NeuralController {
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: categorizeBody }) body: z.infer<typeof categorizeBody>,
   ) {
-    const found = await this.neural.categories(account, body.message_id);
+    const ids = body.message_id ?? body.messageId ?? [];
+    const found = await this.neural.categories(account, ids);
     return found.map((each) => toCategorizeView(account, each));
   }
 
@@ -126,7 +127,8 @@ export class NeuralController {
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: ocrBody }) body: z.infer<typeof ocrBody>,
   ) {
-    const { file, pages } = await this.ocrService.read(account, body.file_id, body.pages ?? null);
+    const wanted = body.pages?.length ? body.pages : null;
+    const { file, pages } = await this.ocrService.read(account, body.file_id, wanted);
     return { ...toFileView(file), ocr: pages, processed_pages: pages.length };
   }
 
@@ -144,6 +146,16 @@ export class NeuralController {
     const subject = messageId === undefined ? { text } : { messageId };
     await this.feedback.sentiment(account, subject, sentiment, overwrite);
     return { account_id: account.accountId, message_id: messageId, text: body.text, sentiment };
+  }
+
+  @Put('sentiment/feedback')
+  @ApiErrors(409)
+  @Endpoint({ summary: 'The same as POST', response: sentimentFeedbackView })
+  putSentimentFeedback(
+    @CurrentAccount() account: AccountPrincipal,
+    @Body({ schema: sentimentFeedbackBody }) body: z.infer<typeof sentimentFeedbackBody>,
+  ) {
+    return this.sentimentFeedback(account, body);
   }
 
   @Post('signature/feedback')

@@ -31,7 +31,8 @@ export function toCleanOptions(body: ConversationBody | SignatureBody): CleanOpt
     ignoreImages: body.ignore_images ?? body.ignoreImages ?? true,
     ignoreTables: body.ignore_tables ?? body.ignoreTables ?? true,
     removeConclusionPhrases: body.remove_conclusion_phrases ?? body.removeConclusionPhrases ?? true,
-    imagesAsMarkdown: body.images_as_markdown ?? body.imagesAsMarkdown ?? true,
+    imagesAsMarkdown:
+      body.images_as_markdown ?? body.imagesAsMarkdown ?? body.images_as_markdowns ?? true,
   };
 }
 
@@ -65,12 +66,19 @@ export const toSignatureView = (
   ...(found.contacts === null ? {} : { contacts: contactsView(found.contacts) }),
 });
 
+/**
+ * Clients turn these lists into a contact. Of names and job titles they take the first one without
+ * a check whether there is any, so these two are left out when they are empty. The other lists are
+ * read in a loop and must be present.
+ */
 const contactsView = ({ jobTitles, links, phoneNumbers, emails, names }: SignatureContacts) => ({
-  job_titles: jobTitles,
+  ...(jobTitles.length > 0 ? { job_titles: jobTitles } : {}),
   links,
   phone_numbers: phoneNumbers,
   emails,
-  names: names.map(({ firstName, lastName }) => ({ first_name: firstName, last_name: lastName })),
+  ...(names.length > 0
+    ? { names: names.map((name) => ({ first_name: name.firstName, last_name: name.lastName })) }
+    : {}),
 });
 
 const categorizerView = (found: MessageCategory): CategorizerView => ({
@@ -83,7 +91,12 @@ const categorizerView = (found: MessageCategory): CategorizerView => ({
 export const toCategorizeView = (
   { organizationUnit }: AccountPrincipal,
   { message, found }: Found<MessageCategory>,
-) => ({ ...toMessageView(message, organizationUnit), categorizer: categorizerView(found) });
+) => {
+  const { labels, ...view } = toMessageView(message, organizationUnit);
+  // The clients for Java and Ruby expect texts here, unlike in messages.
+  const names = labels && { labels: labels.map((label) => label.display_name) };
+  return { ...view, ...names, categorizer: categorizerView(found) };
+};
 
 export const toRecategorizedView = (
   { accountId }: AccountPrincipal,

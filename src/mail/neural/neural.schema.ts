@@ -12,16 +12,18 @@ const ACCOUNT = '019aa1b2-0000-7000-8000-000000000002';
 const FILE = '019aa1b2-0000-7000-8000-000000000009';
 
 const id = z.string().max(255, 'must not be longer than 255 characters');
+// Some clients send a single id without a list.
 const messageId = z
-  .array(id)
-  .min(1, 'must have at least one id')
-  .max(MOST_MESSAGES, `must not have more than ${MOST_MESSAGES} ids`);
+  .union([id, z.array(id)], 'must be an id or a list of ids')
+  .transform((ids) => [ids].flat())
+  .refine((ids) => ids.length > 0, 'must have at least one id')
+  .refine((ids) => ids.length <= MOST_MESSAGES, `must not have more than ${MOST_MESSAGES} ids`);
 const text = z
   .string()
   .min(1, 'must not be empty')
   .max(MOST_TEXT, `must not be longer than ${MOST_TEXT} characters`);
 const flag = (what: string) => z.boolean().optional().describe(what);
-const same = (name: string) => flag(`The same as ${name}: the spelling of the official client`);
+const same = (name: string) => flag(`The same as ${name}: the spelling of an official client`);
 
 /** Flags of signature and conversation. An absent flag is true. */
 const flags = {
@@ -38,12 +40,14 @@ const flags = {
   images_as_markdown: flag(
     "Default true: `![description](address)`; otherwise `<img src='address'>`",
   ),
-  // The official client sends the options of `conversation` in camel case.
+  // The official client for Node sends the options of `conversation` in camel case; the one for
+  // Python has its own name for the last one.
   ignoreLinks: same('ignore_links'),
   ignoreImages: same('ignore_images'),
   ignoreTables: same('ignore_tables'),
   removeConclusionPhrases: same('remove_conclusion_phrases'),
   imagesAsMarkdown: same('images_as_markdown'),
+  images_as_markdowns: same('images_as_markdown'),
 };
 
 /** Body of `PUT /neural/sentiment`. */
@@ -104,17 +108,22 @@ export const signatureBody = z
     ...flags,
     parse_contacts: flag('Default true: `contacts` is answered'),
     parseContacts: same('parse_contacts'),
+    parse_contact: same('parse_contacts'),
   })
   .meta({ id: 'ExtractSignature', example: { message_id: [MESSAGE], parse_contacts: true } });
 export type SignatureBody = z.infer<typeof signatureBody>;
 
+// Clients read the first entry of the two optional lists if they are present.
 const contacts = z
   .object({
-    job_titles: z.array(z.string()),
+    job_titles: z.array(z.string()).optional().describe('Absent if none was found'),
     links: z.array(z.object({ description: z.string(), url: z.string() })),
     phone_numbers: z.array(z.string()).describe('With country code (E.164)'),
     emails: z.array(z.string()),
-    names: z.array(z.object({ first_name: z.string(), last_name: z.string() })),
+    names: z
+      .array(z.object({ first_name: z.string(), last_name: z.string() }))
+      .optional()
+      .describe('Absent if none was found'),
   })
   .meta({
     id: 'SignatureContacts',
@@ -137,7 +146,20 @@ export const signatureList = z.array(signatureView);
 
 /** Body of `PUT /neural/categorize`. */
 export const categorizeBody = z
-  .object({ message_id: messageId })
+  .object({
+    message_id: messageId.optional(),
+    messageId: messageId
+      .optional()
+      .describe('The same as message_id, as a client for PHP spells it'),
+    only_category: z
+      .boolean()
+      .nullish()
+      .describe('Has no effect: the response always contains the whole messages'),
+  })
+  .refine((body) => body.message_id ?? body.messageId, {
+    error: 'is required',
+    path: ['message_id'],
+  })
   .meta({ id: 'Categorize', example: { message_id: [MESSAGE] } });
 
 const category = z.enum(CATEGORIES, `must be one of: ${CATEGORIES.join(', ')}`);
@@ -160,20 +182,41 @@ const categorizer = z
     },
   });
 export type CategorizerView = z.infer<typeof categorizer>;
-export const categorizeView = messageView.extend({ categorizer }).meta({ id: 'NeuralCategorizer' });
+export const categorizeView = messageView
+  .extend({
+    categorizer,
+    labels: z
+      .array(z.string())
+      .optional()
+      .describe('Only for accounts with labels: their display names'),
+  })
+  .meta({ id: 'NeuralCategorizer', example: undefined });
 export const categorizeList = z.array(categorizeView);
+
+/** What a client for PHP sends for the default; the file may have fewer pages. */
+const DEFAULT_PAGES = '1,2,3,4,5';
+
+/** Page numbers, also accepted as texts with several numbers and commas. */
+const pages = z
+  .preprocess(
+    (given) =>
+      Array.isArray(given)
+        ? given.flatMap((page: unknown) => {
+            if (typeof page !== 'string') return [page];
+            return page === DEFAULT_PAGES ? [] : page.split(',');
+          })
+        : given,
+    z
+      .array(integerLike({ min: 1, max: 100_000 }))
+      .max(MOST_PAGES, `must not have more than ${MOST_PAGES} pages`)
+      .nullable(),
+  )
+  .optional()
+  .describe('Page numbers, from 1. Absent, null or empty: the first five pages');
 
 /** Body of `PUT /neural/ocr`. */
 export const ocrBody = z
-  .object({
-    file_id: id,
-    pages: z
-      .array(integerLike({ min: 1, max: 100_000 }))
-      .min(1, 'must have at least one page')
-      .max(MOST_PAGES, `must not have more than ${MOST_PAGES} pages`)
-      .optional()
-      .describe('Page numbers, from 1; default: the first five pages'),
-  })
+  .object({ file_id: id, pages })
   .meta({ id: 'RecognizeText', example: { file_id: FILE, pages: [1, 2] } });
 
 export const ocrView = fileView
