@@ -111,6 +111,49 @@ describe('PUT /messages/{id}', () => {
     });
   });
 
+  it('does nothing if no field is given, or only empty folders and labels', async () => {
+    const { account, id } = await mailbox();
+    const before = await get(account, `/messages/${id}`);
+    const state = () =>
+      rowsOf(
+        server,
+        `select (select count(*)::int from change where account_id = $1 and object_id = $2) as changes, m.updated_at,
+           (select count(*)::int from job_status where account_id = $1) as jobs
+         from message m where m.id = $2`,
+        [account.id, id],
+      );
+    const stored = await state();
+    for (const body of [
+      {},
+      { folder_id: null },
+      { folder: {} },
+      { folder: { id: null, name: null } },
+      { label_ids: null, labels: null },
+      { subject: 'ignored', folder_id: null, folder: {}, label_ids: [] },
+    ]) {
+      const response = await put(account, id, body);
+      expect([body, response.status, response.body]).toEqual([body, 200, before]);
+    }
+    expect(await state()).toEqual(stored);
+  });
+
+  it('takes the folder as an object, unless folder_id names another one', async () => {
+    const { account, id } = await mailbox();
+    const read = await get(account, `/messages/${id}`);
+    const [trash, archive] = await Promise.all(
+      ['trash', 'archive'].map((name) => folderId(account, name)),
+    );
+    const all = { ...read, starred: true };
+    expect((await put(account, id, all).expect(200)).body).toMatchObject({
+      starred: true,
+      folder: { name: 'inbox' },
+    });
+    const moved = { ...all, folder: { id: trash, name: 'trash', display_name: 'Trash' } };
+    expect((await put(account, id, moved).expect(200)).body.folder).toMatchObject({ id: trash });
+    const both = await put(account, id, { ...moved, folder_id: archive }).expect(200);
+    expect(both.body.folder).toMatchObject({ id: archive });
+  });
+
   it('stores metadata only here, and sends no webhook for metadata', async () => {
     const { account, id } = await mailbox();
     const response = await put(account, id, { metadata: { team: 'sales' } });
@@ -195,6 +238,18 @@ describe('PUT /messages/{id}', () => {
       }
     });
 
+    it('may be sent as objects, and as an empty list next to an empty folder', async () => {
+      const { account, id } = await labelled();
+      const read = await get(account, `/messages/${id}`);
+      const important = await folderId(account, 'important');
+      const labels = [...read.labels, { id: important, name: 'important' }];
+      const { body } = await put(account, id, { ...read, labels }).expect(200);
+      expect(names(body)).toEqual([...names(read), 'important'].sort());
+      const whole = { folder_id: null, folder: {}, label_ids: [], starred: true };
+      const kept = await put(account, id, whole).expect(200);
+      expect([kept.body.starred, names(kept.body)]).toEqual([true, names(body)]);
+    });
+
     it('are refused in combinations that do not exist', async () => {
       const { account, id } = await labelled();
       const [trash, spam, drafts, all] = await Promise.all(
@@ -206,7 +261,8 @@ describe('PUT /messages/{id}', () => {
         { label_ids: [drafts, all] },
         { label_ids: [UNKNOWN] },
         { label_ids: ['none'] },
-        { label_ids: null },
+        { labels: [] },
+        { labels: [{ name: 'trash' }] },
         { folder_id: trash },
       ])
         expect([body, (await put(account, id, body)).status]).toEqual([body, 400]);
@@ -222,7 +278,9 @@ describe('PUT /messages/{id}', () => {
     for (const [body, word] of [
       [{ unread: 'yes' }, 'unread'],
       [{ starred: null }, 'starred'],
-      [{ folder_id: null }, 'folder_id'],
+      [{ folder: { name: 'trash' } }, 'folder'],
+      [{ folder: ['none'] }, 'folder'],
+      [{ folder: { id: UNKNOWN } }, 'folder'],
       [{ folder_id: UNKNOWN }, 'folder_id'],
       [{ folder_id: 'none' }, 'folder_id'],
       [{ folder_id: drafts }, 'folder_id'],

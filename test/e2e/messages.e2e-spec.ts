@@ -312,6 +312,7 @@ describe('/messages', () => {
       [{ metadata_key: 'team' }, ['third', 'first']],
       [{ metadata_value: 'ops' }, ['third']],
       [{ metadata_pair: 'team:sales' }, ['first']],
+      [{ metadata_paire: 'team:sales' }, ['first']],
       [{ metadata_pair: ['team:sales', 'team:ops'] }, ['third', 'first']],
       [{ metadata_pair: 'team:sales', metadata_key: 'level', metadata_search: 'all' }, ['first']],
       [{ metadata_key: 'level', metadata_search: 'none' }, ['fourth', 'third', 'second']],
@@ -335,7 +336,9 @@ describe('/messages', () => {
 
     it('find messages by the id of their folder or thread', async () => {
       const [fourth] = (await get('/messages').query({ subject: 'fourth' })).body;
-      expect(await list({ in: fourth.folder.id })).toEqual(['fourth']);
+      for (const name of ['in', 'folder_id', 'label_id'])
+        expect(await list({ [name]: fourth.folder.id })).toEqual(['fourth']);
+      expect(await list({ folder_id: UNKNOWN })).toEqual([]);
       expect(await list({ thread_id: fourth.thread_id })).toEqual(['fourth']);
     });
 
@@ -405,6 +408,14 @@ describe('/messages', () => {
       [
         { any_email: Array.from({ length: 26 }, (_, n) => `${n}@x.y`) },
         'any_email: Too many emails. The current limit is 25',
+      ],
+      [
+        { in: 'inbox', folder_id: 'x' },
+        'folder_id: must not be used together with in; repeat one of them to list messages in any of several folders',
+      ],
+      [
+        { label_id: 'y', folder_id: 'x' },
+        'label_id: must not be used together with folder_id; repeat one of them to list messages in any of several folders',
       ],
       [{ metadata_pair: 'nocolon' }, 'metadata_pair: must be of the form key:value'],
       [
@@ -506,7 +517,7 @@ describe('/messages', () => {
       const [one = ''] = await ids();
       for (const method of ['post', 'delete'] as const) {
         const response = await request(server.url)
-          [method](`/messages/${one}`)
+          [method](`/messages/${one}?forceful=true`)
           .set(ada.bearer)
           .send({ unread: false });
         expect(response.status).toBe(405);

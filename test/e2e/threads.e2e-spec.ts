@@ -195,6 +195,8 @@ describe('/threads', () => {
     [{ in: 'sent' }, ['Lunch']],
     [{ in: 'Drafts' }, ['Lunch']],
     [{ in: 'nowhere' }, []],
+    [{ folder_id: 'sent' }, ['Lunch']],
+    [{ label_id: ['sent', 'nowhere'] }, ['Lunch']],
     [{ not_in: 'sent' }, ['Menu']],
     [{ not_in: 'drafts' }, ['Menu']],
     [{ not_in: 'nowhere' }, ['Lunch', 'Menu']],
@@ -286,10 +288,12 @@ describe('/threads', () => {
 
   describe('PUT', () => {
     it.each([
-      [{ subject: 'No' }, /subject/],
+      [{ subjects: 'No' }, /subjects/],
       [{ metadata: {} }, /metadata/],
       [{ unread: 'false' }, /unread/],
-      [{ folder_id: null }, /folder_id/],
+      [{ folder: 5 }, /folder/],
+      [{ folder: { id: UNKNOWN } }, /Couldn't find folder/],
+      [{ labels: [{ id: UNKNOWN }] }, /this account has folders/],
       [{ folder_id: UNKNOWN }, /Couldn't find folder/],
       [{ label_ids: [UNKNOWN] }, /this account has folders/],
       [[], /object/i],
@@ -361,9 +365,36 @@ describe('/threads', () => {
     });
 
     it('returns the thread when nothing changes, and accepts PATCH', async () => {
-      const { body } = await api(ada, 'patch', `/threads/${lunch.id}`).send({}).expect(200);
-      expect(await outcome(ada, body.job_status_id)).toMatchObject({ status: 'successful' });
-      expect(body.version).toBe((await get(ada, `/threads/${lunch.id}`)).version);
+      const before = await get(ada, `/threads/${lunch.id}`);
+      const jobs = await get(ada, '/job-statuses');
+      for (const body of [{}, { folder_id: null, folder: {}, label_ids: [] }]) {
+        expect((await api(ada, 'patch', `/threads/${lunch.id}`).send(body)).body).toEqual(before);
+        expect((await api(ada, 'put', `/threads/${lunch.id}`).send(body)).body).toEqual(before);
+      }
+      expect(await get(ada, '/job-statuses')).toEqual(jobs);
+    });
+
+    it('ignores what a client has read and sends back, and takes a folder as an object', async () => {
+      const read = await get(ada, `/threads/${lunch.id}`);
+      const stale = { ...read, version: 1, snippet: 'Old', message_ids: [], folders: [] };
+      const { body } = await api(ada, 'put', `/threads/${lunch.id}`)
+        .send({ ...stale, unread: true })
+        .expect(200);
+      expect(body).toMatchObject({
+        subject: read.subject,
+        snippet: read.snippet,
+        message_ids: read.message_ids,
+        folders: read.folders,
+        unread: true,
+      });
+      const trash = await folderId(ada, 'trash');
+      const moved = await api(ada, 'put', `/threads/${lunch.id}`)
+        .send({ folder: { id: trash, name: 'trash' } })
+        .expect(200);
+      expect(moved.body.folders.map(({ name }: { name: string }) => name).sort()).toEqual([
+        'sent',
+        'trash',
+      ]);
     });
 
     it('needs the same scopes as changes of messages', async () => {
@@ -407,6 +438,13 @@ describe('/threads', () => {
         expect([status, body.message]).toEqual([400, expect.stringMatching(message)]);
       }
       expect((await put({ label_ids: [] })).status).toBe(400);
+      const whole = await get(lea, `/threads/${thread.id}`);
+      await put({ ...whole, folder_id: null, label_ids: [], starred: true }).expect(200);
+      expect(await names()).toEqual(['all', 'inbox']);
+      const [important] = await ids('important');
+      const labels = [...whole.labels, { id: important, name: 'important' }];
+      await put({ ...whole, labels }).expect(200);
+      expect(await names()).toEqual(['all', 'important', 'inbox']);
       expect((await put({ folder_id: UNKNOWN })).body.message).toMatch(/this account has labels/);
     });
   });

@@ -56,9 +56,10 @@ export class FilesController {
   @Endpoint({ summary: 'List uploads and attachments, oldest first', response: fileList })
   async list(
     @CurrentAccount() account: AccountPrincipal,
-    @Query({ schema: listFilesQuery }) query: ListFilesQuery,
+    @Query({ schema: listFilesQuery }) { view, ...query }: ListFilesQuery,
   ) {
-    return toListView(await this.files.list(account, toFileFilter(query), query), toFileView);
+    const page = { ...query, view: view === 'expanded' ? undefined : view };
+    return toListView(await this.files.list(account, toFileFilter(query), page), toFileView);
   }
 
   @Get(':id')

@@ -2,7 +2,7 @@ import type { FileFilter, FileRecord } from './file-record.ts';
 import type { FileView, ListFilesQuery } from './files.schema.ts';
 
 /** Converts a query of `GET /files` to the service's filter. */
-export function toFileFilter(query: ListFilesQuery): FileFilter {
+export function toFileFilter(query: Omit<ListFilesQuery, 'view'>): FileFilter {
   return { messageId: query.message_id, filename: query.filename, contentType: query.content_type };
 }
 

@@ -5,7 +5,7 @@ import { countView, idsView, queryText } from '../../platform/wire/wire.schema.t
 /** Query of `GET /files`. All filters must match. */
 export const listFilesQuery = z.object({
   ...pageQuery,
-  view: viewQuery(['ids', 'count']),
+  view: viewQuery(['ids', 'count', 'expanded']).describe('expanded: the same as no view'),
   filename: queryText().optional().describe('The exact file name'),
   message_id: queryText().optional(),
   content_type: queryText().optional().describe('The exact media type'),

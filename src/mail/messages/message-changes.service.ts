@@ -35,10 +35,13 @@ export interface MessageChange {
   metadata?: Record<string, string> | undefined;
 }
 
-/** A message after a change, and the id of the job that carries the change to the provider. */
+/**
+ * A message after a change, and the id of the job that carries the change to the provider;
+ * `undefined` if nothing was to be changed.
+ */
 export interface ChangedMessage {
   message: MessageRecord;
-  jobId: string;
+  jobId: string | undefined;
 }
 
 /** Longer threads cannot be changed as a whole. */
@@ -55,7 +58,7 @@ export class MessageChangesService {
   ) {}
 
   /**
-   * Changes one message.
+   * Changes one message. A change without fields does nothing.
    * @throws {NotFoundError}
    * @throws {InvalidInputError} if a folder or label does not exist, or the rules forbid the
    *   change
@@ -88,8 +91,10 @@ export class MessageChangesService {
    * Changes all messages of a thread in one transaction. Each message gets the flags; its folders
    * or labels follow the rules of `foldersAfter`. Every changed message has a provider write of its
    * own, so the others still succeed if the provider refuses one.
+   * A change without fields does nothing.
    * @param read reads the caller's result in the same transaction, after the change
-   * @returns the job of the newest message, and the result of `read`
+   * @returns the job of the newest message, or `undefined` if nothing was to be changed, and the
+   *   result of `read`
    * @throws {NotFoundError} also for a thread without messages
    * @throws {InvalidInputError} if a folder or label does not exist, the rules forbid the change,
    *   or the thread has more than `MOST_MESSAGES` messages
@@ -101,7 +106,7 @@ export class MessageChangesService {
     threadId: string,
     change: Omit<MessageChange, 'metadata'>,
     read: (sql: Sql) => Promise<T>,
-  ): Promise<{ jobId: string; thread: T }> {
+  ): Promise<{ jobId: string | undefined; thread: T }> {
     this.connectors.requireMailbox(account.provider);
     assertScopes(account, change);
     if (!isId(threadId)) throw new NotFoundError('thread', threadId);
@@ -119,7 +124,7 @@ export class MessageChangesService {
     });
   }
 
-  /** @returns id of the job of the first message */
+  /** @returns id of the job of the first message; `undefined` if the change has no fields */
   async #change(
     sql: Sql,
     account: AccountPrincipal,
@@ -127,8 +132,10 @@ export class MessageChangesService {
     change: MessageChange,
     { asThread }: { asThread: boolean },
     at: Date,
-  ): Promise<string> {
+  ): Promise<string | undefined> {
     const folders = await foldersAfter(sql, account, messages, change, { asThread });
+    const isMove = folders.size > 0;
+    if (!isMove && !changesFlags(change)) return undefined;
     const changes = messages.map((before) => {
       const after: LockedMessage = {
         ...before,
@@ -173,12 +180,14 @@ export class MessageChangesService {
   }
 }
 
+/** True if the change names flags or metadata. */
+function changesFlags({ unread, starred, metadata }: MessageChange): boolean {
+  return [unread, starred, metadata].some((value) => value !== undefined);
+}
+
 /** Changing flags and metadata needs more scopes than moving a message. */
-function assertScopes(
-  { scopes }: AccountPrincipal,
-  { unread, starred, metadata }: MessageChange,
-): void {
-  if (unread === undefined && starred === undefined && metadata === undefined) return;
+function assertScopes({ scopes }: AccountPrincipal, change: MessageChange): void {
+  if (!changesFlags(change)) return;
   if (allows(scopes, SCOPES_FOR.modifyMail)) return;
   throw new ForbiddenError(
     'scope.missing',

@@ -1,9 +1,15 @@
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
 import { fromUnixSeconds, toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { MessageFilter, MessageFolderRecord, MessageRecord, Span } from './message-filter.ts';
 import type { MessageChange } from './message-changes.service.ts';
-import type { ListMessagesQuery, MessageView, UpdateMessage } from './messages.schema.ts';
+import type {
+  ListMessagesQuery,
+  MessageView,
+  StateFields,
+  UpdateMessage,
+} from './messages.schema.ts';
 
 /**
  * Converts seconds to a span of instants. Responses show whole seconds, so "after" begins with the
@@ -26,14 +32,27 @@ export function span(
 type CommonQuery = Pick<
   ListMessagesQuery,
   | 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'any_email'
-  | 'in' | 'not_in' | 'unread' | 'starred' | 'filename' | 'thread_id'
+  | 'in' | 'folder_id' | 'label_id' | 'not_in' | 'unread' | 'starred' | 'filename' | 'thread_id'
 >; // prettier-ignore
 
-/** The filters that lists of messages and of threads have in common. */
+/**
+ * The filters that lists of messages and of threads have in common.
+ * @throws {InvalidInputError} if the query names folders in two ways
+ */
 export function commonFilter({ subject, from, to, cc, bcc, ...query }: CommonQuery) {
-  const { in: folders, unread, starred, filename } = query;
+  const { unread, starred, filename } = query;
   const ids = { anyEmail: query.any_email, notIn: query.not_in, threadId: query.thread_id };
-  return { subject, from, to, cc, bcc, in: folders, unread, starred, filename, ...ids };
+  return { subject, from, to, cc, bcc, in: foldersOf(query), unread, starred, filename, ...ids };
+}
+
+function foldersOf(query: Pick<CommonQuery, 'in' | 'folder_id' | 'label_id'>) {
+  const given = (['in', 'folder_id', 'label_id'] as const).filter((name) => query[name]);
+  const [name, other] = given;
+  if (name && other)
+    throw new InvalidInputError(
+      `${other}: must not be used together with ${name}; repeat one of them to list messages in any of several folders`,
+    );
+  return name && query[name];
 }
 
 /** Converts a query of `GET /messages` to the service's filter. */
@@ -51,18 +70,33 @@ export function toMessageFilter(query: ListMessagesQuery): MessageFilter {
   };
 }
 
-/**
- * Converts a request body to the service's change. Older field names are used if the newer ones are
- * absent.
- */
+/** Converts the body of a change of a message to the service's change. */
 export function toMessageChange(body: UpdateMessage): MessageChange {
+  return { ...toStateChange(body), metadata: body.metadata };
+}
+
+/**
+ * Converts the fields that messages and threads have in common. A folder or list of labels that is
+ * null changes nothing, and neither does an empty folder. The older names `folder` and `labels` are
+ * used if the newer ones are absent.
+ */
+export function toStateChange(body: StateFields): Omit<MessageChange, 'metadata'> {
+  const { folder_id: folderId, folder, label_ids: labelIds, labels } = body;
+  // Clients that write every attribute send an empty list of labels and an empty folder for an
+  // object of which they have read neither. Alone, an empty list asks to remove all labels.
+  const isFolderEmpty = folderId === null || (folder !== undefined && !idOf(folder));
+  const ids = isFolderEmpty && labelIds?.length === 0 ? undefined : (labelIds ?? undefined);
   return {
     unread: body.unread,
     starred: body.starred,
-    folderId: body.folder_id ?? body.folder,
-    labelIds: body.label_ids ?? body.labels,
-    metadata: body.metadata,
+    folderId: folderId ?? idOf(folder),
+    labelIds: ids ?? labels?.flatMap((label) => idOf(label) ?? []),
   };
+}
+
+/** The id of a folder or label; `undefined` if it is null or empty. */
+function idOf(named: StateFields['folder']): string | undefined {
+  return typeof named === 'string' ? named : (named?.id ?? undefined);
 }
 
 /** A folder or label of a message or thread. */

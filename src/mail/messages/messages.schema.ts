@@ -25,6 +25,12 @@ export const emails = z
     `Too many emails. The current limit is ${MOST_EMAILS}`,
   );
 
+/** Other names of `in`, with which clients list the messages of a folder or label. */
+export const folderQuery = {
+  folder_id: queryList().optional().describe('The same as in; only one of them is allowed'),
+  label_id: queryList().optional().describe('The same as in; only one of them is allowed'),
+};
+
 /** Query of `GET /messages`. All filters must match. */
 export const listMessagesQuery = z.object({
   ...pageQuery,
@@ -42,6 +48,7 @@ export const listMessagesQuery = z.object({
   in: queryList()
     .optional()
     .describe('Name, display name or id of a folder or label; only `in=drafts` lists drafts'),
+  ...folderQuery,
   not_in: queryList().optional().describe('Name, display name or id of a folder or label'),
   unread: queryBoolean().optional(),
   starred: queryBoolean().optional(),
@@ -128,7 +135,10 @@ export const messageView = z
     files: z.array(file),
     folder: folderOfMessage.nullable().optional().describe('Only for accounts with folders'),
     labels: z.array(folderOfMessage).optional().describe('Only for accounts with labels'),
-    reply_to_message_id: z.string().nullable(),
+    reply_to_message_id: z
+      .string()
+      .nullable()
+      .describe('The message it replies to; null if it is no reply or that message is not here'),
     metadata: z.record(z.string(), z.string()),
     job_status_id: z
       .string()
@@ -206,25 +216,48 @@ export const messageList = z.union([z.array(messageView), idsView, countView]);
 /** Response of `GET /messages/{id}`: one message, or an array if the path names several ids. */
 export const messageOrMessages = z.union([messageView, z.array(messageView)]);
 
-/** Ids of labels in a body. */
-export const labelIds = z
-  .array(z.string().max(255))
-  .max(200, 'must not have more than 200 entries')
-  .optional();
+const MOST_LABELS = 200;
+const id = z.string().max(255);
+const tooManyLabels = `must not have more than ${MOST_LABELS} entries`;
 
-/** Body of `PUT /messages/{id}`. Absent fields keep their values. */
+/** A folder or label in a body: its id, or the object that a client has read. */
+const named = z.union([id, z.object({ id })], 'must be an id, or an object with an id');
+// Clients that send every attribute send an empty object if they have read no folder.
+const namedOrEmpty = z.union(
+  [named, z.record(z.string(), z.null())],
+  'must be an id, an object with an id, or empty',
+);
+
+/**
+ * The fields of a body that change a message, or all messages of a thread. Absent fields keep their
+ * values; so does a folder or a list of labels that is null.
+ */
+export const stateFields = {
+  unread: z.boolean().optional(),
+  starred: z.boolean().optional(),
+  folder_id: id
+    .nullish()
+    .describe('Accounts with folders: id of the folder to move to. Null: no change'),
+  folder: namedOrEmpty
+    .nullish()
+    .describe('The same as folder_id, which takes precedence. Empty: no change'),
+  label_ids: z
+    .array(id)
+    .max(MOST_LABELS, tooManyLabels)
+    .nullish()
+    .describe('Accounts with labels: the complete list of labels. Null: no change'),
+  labels: z
+    .array(named)
+    .max(MOST_LABELS, tooManyLabels)
+    .nullish()
+    .describe('The same as label_ids, which takes precedence'),
+};
+export type StateFields = z.infer<z.ZodObject<typeof stateFields>>;
+
+/** Body of `PUT /messages/{id}`. Other attributes of a message are ignored. */
 export const updateMessage = z
   .object({
-    unread: z.boolean().optional(),
-    starred: z.boolean().optional(),
-    folder_id: z
-      .string()
-      .max(255)
-      .optional()
-      .describe('Accounts with folders: id of the folder to move the message to'),
-    folder: z.string().max(255).optional().describe('The same as folder_id'),
-    label_ids: labelIds.describe("Accounts with labels: the complete list of the message's labels"),
-    labels: labelIds.describe('The same as label_ids'),
+    ...stateFields,
     metadata: metadataInput.optional().describe('Replaces all metadata'),
   })
   .meta({ id: 'UpdateMessage', example: { unread: false, starred: true } });

@@ -7,6 +7,7 @@ import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { toStateChange } from '../messages/messages.mapper.ts';
 import { toThreadFilter, toThreadView } from './threads.mapper.ts';
 import {
   changedThreadView,
@@ -73,7 +74,7 @@ export class ThreadsController {
   @Endpoint({
     summary: 'Change all messages of a thread',
     description:
-      'Changes flags, folder or labels. Drafts are not changed, and sent mail is not moved. Each changed message ' +
+      'Changes flags, folder or labels. Drafts are not changed, and sent mail is not moved. Of labels, only differences to the current list are applied. Read-only attributes of the thread are ignored. Each changed message ' +
       'has its own job; the response names the job of the newest message. A token whose scopes do not allow reading mail ' +
       '(`email.folders_and_labels`) gets a `ThreadState`.',
     response: changedThreadView,
@@ -83,13 +84,7 @@ export class ThreadsController {
     @Param('id') id: string,
     @Body({ schema: updateThread }) body: UpdateThread,
   ) {
-    const { unread, starred, folder_id: folderId, label_ids: labelIds } = body;
-    const { thread, jobId } = await this.threads.update(account, id, {
-      unread,
-      starred,
-      folderId,
-      labelIds,
-    });
+    const { thread, jobId } = await this.threads.update(account, id, toStateChange(body));
     const view = toThreadView(thread, account.organizationUnit, undefined, jobId);
     return allows(account.scopes, SCOPES_FOR.readMail) ? view : threadStateView.parse(view);
   }

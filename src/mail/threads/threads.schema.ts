@@ -9,7 +9,13 @@ import {
   queryText,
   unixSeconds,
 } from '../../platform/wire/wire.schema.ts';
-import { emails, folderOfMessage, labelIds, messageView } from '../messages/messages.schema.ts';
+import {
+  emails,
+  folderOfMessage,
+  folderQuery,
+  messageView,
+  stateFields,
+} from '../messages/messages.schema.ts';
 
 /** Query of `GET /threads`. All filters must match. */
 export const listThreadsQuery = z.object({
@@ -30,6 +36,7 @@ export const listThreadsQuery = z.object({
     .describe(
       'Name, display name or id of a folder or label that contains at least one of its messages',
     ),
+  ...folderQuery,
   not_in: queryList()
     .optional()
     .describe('Name, display name or id of a folder or label that contains none of its messages'),
@@ -173,21 +180,27 @@ export const changedThreadView = z.union([threadView, threadStateView]);
 /** Response of `GET /threads`, by `view`. */
 export const threadList = z.union([z.array(threadView), idsView, countView]);
 
-/** Body of `PUT /threads/{id}`. Absent fields keep their values; unknown fields are refused. */
+/** Attributes of a thread that only the server changes. */
+const READ_ONLY: ReadonlySet<string> = new Set(
+  Object.keys(threadView.shape).filter((name) => !(name in stateFields)),
+);
+
+/**
+ * Body of `PUT /threads/{id}`: the same fields as for a message. Read-only attributes are ignored,
+ * because clients send back the thread they have read, which may be out of date. Other fields are
+ * refused.
+ */
 export const updateThread = z
-  .strictObject({
-    unread: z.boolean().optional(),
-    starred: z.boolean().optional(),
-    folder_id: z
-      .string()
-      .max(255)
-      .optional()
-      .describe(
-        'Accounts with folders: id of the folder to move its messages to; drafts and sent mail stay',
-      ),
-    label_ids: labelIds.describe(
-      'Accounts with labels: the complete list of its labels; only differences to the current list are applied',
-    ),
-  })
-  .meta({ id: 'UpdateThread', example: { unread: false, starred: true } });
+  .preprocess(
+    (body) =>
+      typeof body === 'object' && body !== null && !Array.isArray(body)
+        ? Object.fromEntries(Object.entries(body).filter(([name]) => !READ_ONLY.has(name)))
+        : body,
+    z.strictObject(stateFields),
+  )
+  .meta({
+    id: 'UpdateThread',
+    description: 'Read-only attributes of the thread may be sent back; they are ignored.',
+    example: { unread: false, starred: true },
+  });
 export type UpdateThread = z.infer<typeof updateThread>;

@@ -9,11 +9,11 @@ import { ThreadsRepository } from './threads.repository.ts';
 
 /**
  * A thread after a change, and the id of the job that carries the change of its newest message to
- * the provider.
+ * the provider; `undefined` if nothing was to be changed.
  */
 export interface ChangedThread {
   thread: ThreadRecord;
-  jobId: string;
+  jobId: string | undefined;
 }
 
 /**

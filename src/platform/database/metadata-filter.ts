@@ -18,6 +18,8 @@ export interface MetadataQuery {
   metadata_key?: string[] | undefined;
   metadata_value?: string[] | undefined;
   metadata_pair?: string[] | undefined;
+  /** The same as `metadata_pair`, as a client spells it. */
+  metadata_paire?: string[] | undefined;
   metadata_search?: MetadataFilter['search'] | undefined;
 }
 
@@ -31,7 +33,8 @@ export function metadataFilter(query: MetadataQuery): MetadataFilter | undefined
     metadata_value: values = [],
     metadata_search: search = 'any',
   } = query;
-  const pairs = (query.metadata_pair ?? []).map((pair) => {
+  const given = [...(query.metadata_pair ?? []), ...(query.metadata_paire ?? [])];
+  const pairs = given.map((pair) => {
     const colon = pair.indexOf(':');
     if (colon < 1) throw new InvalidInputError('metadata_pair: must be of the form key:value');
     return { key: pair.slice(0, colon), value: pair.slice(colon + 1) };

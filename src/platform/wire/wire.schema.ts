@@ -141,6 +141,9 @@ export const metadataQuery = {
   metadata_key: queryList().optional(),
   metadata_value: queryList().optional(),
   metadata_pair: queryList().optional().describe('`key:value`, repeatable'),
+  metadata_paire: queryList()
+    .optional()
+    .describe('The same as metadata_pair, as a client for PHP spells it'),
   metadata_search: z.enum(['any', 'all', 'none']).optional(),
 };
 

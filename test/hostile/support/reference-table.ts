@@ -51,10 +51,12 @@ const filed = (route: string): ReferenceRow[] => [
   row(route, 'folder_id', ({ folder }) => ({ folder_id: folder })),
   row(route, 'label_ids', ({ folder }) => ({ label_ids: [folder] })),
 ];
-/** The fields with which a message names its folder or labels. */
+/** Older names of these fields, by id or with the object that a client has read. */
 const filedAs = (route: string): ReferenceRow[] => [
   row(route, 'folder', ({ folder }) => ({ folder })),
+  row(route, 'folder.id', ({ folder }) => ({ folder: { id: folder } })),
   row(route, 'labels', ({ folder }) => ({ labels: [folder] })),
+  row(route, 'labels[].id', ({ folder }) => ({ labels: [{ id: folder }] })),
 ];
 const grouped = (route: string): ReferenceRow[] => [
   row(route, 'group', ({ group }) => ({ group })),
@@ -62,6 +64,8 @@ const grouped = (route: string): ReferenceRow[] => [
 ];
 const filters = (route: string): ReferenceRow[] => [
   row(route, '?in', ({ folder }) => ({ in: folder }), 'empty'),
+  row(route, '?folder_id', ({ folder }) => ({ folder_id: folder }), 'empty'),
+  row(route, '?label_id', ({ folder }) => ({ label_id: folder }), 'empty'),
   row(route, '?not_in', ({ folder }) => ({ not_in: folder }), 'ignored'),
   row(route, '?thread_id', ({ thread }) => ({ thread_id: thread }), 'empty'),
 ];
@@ -136,6 +140,8 @@ export const REFERENCE_TABLE: readonly ReferenceRow[] = [
   ...filed('PATCH /messages/{id}'),
   ...filed('PUT /threads/{id}'),
   ...filed('PATCH /threads/{id}'),
+  ...filedAs('PUT /threads/{id}'),
+  ...filedAs('PATCH /threads/{id}'),
   ...filters('GET /messages'),
   ...filters('GET /threads'),
   ...filters('GET /drafts'),
@@ -168,6 +174,8 @@ export const REFERENCE_TABLE: readonly ReferenceRow[] = [
   ...busy('POST /calendars/availability/consecutive', { ...SLOTS, emails: [[]] }, (id) => [id]),
 
   ...['sentiment', 'signature', 'conversation', 'categorize'].flatMap(neural),
+  row('PUT /neural/categorize', 'messageId', ({ message }) => ({ messageId: [message] })),
+  row('PUT /neural/sentiment/feedback', 'message_id', ({ message }) => ({ message_id: message })),
   row('PUT /neural/ocr', 'file_id', ({ file }) => ({ file_id: file })),
   row('POST /neural/ocr/feedback', 'file_id', ({ file }) => ({ file_id: file })),
 
