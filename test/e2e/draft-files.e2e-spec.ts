@@ -166,6 +166,24 @@ describe('drafts with files', () => {
     expect(left).toEqual([]);
   });
 
+  it('keep their files when a client sends back what it has read', async () => {
+    const [a, b] = [await upload('A', 'a.txt'), await upload('B', 'b.txt')];
+    const empty = await ok('post', '/drafts', { subject: 'Saved twice' });
+    expect(empty).not.toHaveProperty('file_ids');
+    const draft = await ok('put', `/drafts/${empty.id}`, { version: 0, file_ids: [b.id, a.id] });
+    expect(draft).toMatchObject({ file_ids: [b.id, a.id] });
+    const saved = await ok('put', `/drafts/${draft.id}`, { ...draft, subject: 'Saved again' });
+    expect([filesOf(saved), saved]).toMatchObject([
+      ['b.txt', 'a.txt'],
+      { version: 2, file_ids: [b.id, a.id] },
+    ]);
+    await done(saved);
+    const [read] = await ok<Draft[]>('get', '/drafts?subject=Saved again');
+    expect(read).toMatchObject({ file_ids: [b.id, a.id] });
+    const without = await ok('put', `/drafts/${draft.id}`, { ...read, file_ids: [] });
+    expect([filesOf(without), 'file_ids' in without]).toEqual([[], false]);
+  });
+
   it('show uploads inline if their text refers to them', async () => {
     const image = await upload('an image', 'image.png');
     const body = `<p><img src="cid:${image.id}"></p>`;

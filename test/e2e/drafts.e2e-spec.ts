@@ -326,6 +326,63 @@ describe('/drafts', () => {
     }
   });
 
+  it('keeps its conversation when a client sends back the whole draft', async () => {
+    const subjects = ['Lunch?', 'Re: Lunch?'];
+    const first = await deliver(server, ada, [`Subject: ${subjects[0]}`, '', 'x']);
+    await deliver(server, ada, [`Subject: ${subjects[1]}`, `In-Reply-To: ${first}`, '', 'x']);
+    const messages = await until('the messages', async () => {
+      const found = await ok<Draft[]>('get', '/messages');
+      return found.length === 2 && found;
+    });
+    const lunch = messages.find(({ subject }) => subject === 'Lunch?') as Draft;
+    const reply = await ok('post', '/drafts', { reply_to_message_id: lunch.id });
+    const saved = await ok('put', `/drafts/${reply.id}`, { ...reply, body: 'Yes' });
+    expect(saved).toMatchObject({ version: 1, reply_to_message_id: lunch.id, body: 'Yes' });
+    await done(saved);
+    expect(await atProvider()).toEqual([expect.stringContaining(`In-Reply-To: ${first}`)]);
+    await rowsOf(server, 'delete from message where id = $1', [lunch.id]);
+    const again = await ok('put', `/drafts/${reply.id}`, { ...saved, body: 'No' });
+    expect(again).toMatchObject({ version: 2, thread_id: lunch.thread_id, body: 'No' });
+    await done(again);
+    expect(await atProvider()).toEqual([expect.stringContaining(`In-Reply-To: ${first}`)]);
+  });
+
+  it('stays as it is if a change names only its version', async () => {
+    const tracking = { opens: true };
+    const draft = await ok('post', '/drafts', { subject: 'Same', tracking });
+    await done(draft);
+    const before = await ok('get', `/drafts/${draft.id}`);
+    const jobs = await ok<object[]>('get', '/job-statuses');
+    for (const rest of [
+      {},
+      { subject: null, to: null, file_ids: null, tracking: {}, metadata: null },
+      { thread_id: draft.thread_id, reply_to_message_id: '', tracking: { links: null } },
+    ])
+      expect(await ok('put', `/drafts/${draft.id}`, { version: 0, ...rest })).toEqual(before);
+    expect(await ok('get', '/job-statuses')).toEqual(jobs);
+    expect((await api('put', `/drafts/${draft.id}`, { version: 1 })).status).toBe(409);
+  });
+
+  it('keeps its tracking, also if the booleans are texts', async () => {
+    const tracking = { opens: 'true', links: 'False', thread_replies: true, payload: 'offer' };
+    const stored = { opens: true, links: false, thread_replies: true, payload: 'offer' };
+    const draft = await ok('post', '/drafts', { subject: 'Tracked', tracking });
+    expect(draft).toMatchObject({ tracking: stored });
+    const changed = await ok('put', `/drafts/${draft.id}`, { version: 0, subject: 'Still' });
+    expect(changed).toMatchObject({ tracking: stored });
+    expect(await ok('get', '/drafts')).toMatchObject([{ tracking: stored }]);
+    const off = { version: 1, tracking: { opens: false } };
+    expect(await ok('put', `/drafts/${draft.id}`, off)).toMatchObject({
+      tracking: { opens: false },
+    });
+    expect(await ok('post', '/drafts', {})).not.toHaveProperty('tracking');
+    const refused = await api('post', '/drafts', { tracking: { opens: 'yes' } });
+    expect([refused.status, refused.body.message]).toEqual([
+      400,
+      expect.stringContaining('tracking.opens'),
+    ]);
+  });
+
   it('shows drafts of other mail programs, and lets clients change them', async () => {
     const mailbox = server.app.get(ConnectorRegistry).requireMailbox('sandbox');
     const account = await connected();

@@ -159,10 +159,27 @@ describe('POST /send', () => {
     });
     expect(await mirrored(sent.id)).toMatchObject({
       thread_id: lunch.thread_id,
+      reply_to_message_id: lunch.id,
       headers: { 'In-Reply-To': header, References: ['<root@seed.test>', header] },
     });
     const inThread = ok(await send({ to: [BO], thread_id: lunch.thread_id }));
-    expect(inThread).toMatchObject({ subject: 'Re: Lunch', thread_id: lunch.thread_id });
+    expect(inThread).toMatchObject({
+      subject: 'Re: Lunch',
+      thread_id: lunch.thread_id,
+      reply_to_message_id: sent.id,
+    });
+    expect(await mirrored(inThread.id)).toMatchObject({ reply_to_message_id: sent.id });
+    const draft = ok(await post('/drafts', { to: [BO], reply_to_message_id: lunch.id }));
+    const byDraft = ok(await send({ draft_id: draft.id, version: 0 }));
+    expect(byDraft).toMatchObject({ reply_to_message_id: lunch.id });
+    const mime = `To: bo@example.test\r\nIn-Reply-To: ${header}\r\n\r\nRaw`;
+    const raw = await request(server.url)
+      .post('/send')
+      .set({ ...ada.bearer, 'content-type': 'message/rfc822' })
+      .send(mime)
+      .expect(200);
+    expect(raw.body).toMatchObject({ reply_to_message_id: lunch.id });
+    expect(await mirrored(raw.body.id)).toMatchObject({ reply_to_message_id: lunch.id });
     for (const body of [
       { thread_id: UNKNOWN },
       { reply_to_message_id: UNKNOWN },

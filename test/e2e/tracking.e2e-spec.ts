@@ -114,6 +114,32 @@ describe('tracking', () => {
       .set('user-agent', `Mail 1.0 ${'x'.repeat(1_000)}`)
       .redirects(0);
 
+  it('uses the tracking of a draft, unless the request that sends it names another one', async () => {
+    const draft = async (subject: string): Promise<string> => {
+      const tracking = { opens: 'true', links: 'true', payload: 'draft' };
+      const message = { to: [{ email: bo.email }], subject, body: BODY, tracking };
+      return (await request(server.url).post('/drafts').set(ada.bearer).send(message)).body.id;
+    };
+    const sendDraft = (draft_id: string, rest: object = {}) =>
+      request(server.url)
+        .post('/send')
+        .set(ada.bearer)
+        .send({ draft_id, version: 0, ...rest })
+        .expect(200);
+    await sendDraft(await draft('as drafted'), { tracking: {} });
+    const asDrafted = marksOf(await arrived(bo, 'as drafted'));
+    expect([asDrafted.pixel, asDrafted.link]).not.toContain('');
+    await visit(asDrafted.pixel);
+    const [copy] = await list(ada, { subject: 'as drafted' });
+    const [opened] = await until('message.opened', async () =>
+      some(received('message.opened', copy?.id)),
+    );
+    expect(opened?.object_data.metadata).toMatchObject({ payload: 'draft' });
+    await sendDraft(await draft('as sent'), { tracking: { links: true } });
+    const asSent = marksOf(await arrived(bo, 'as sent'));
+    expect([asSent.pixel, asSent.link]).toEqual(['', expect.stringContaining('/t/c')]);
+  });
+
   it("reports the first opening and each click, and redirects to the link's target", async () => {
     const { message, copy, job } = await sent('first');
     expect(job.original_data).toMatchObject({ body: BODY, tracking: TRACKING });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addressInput, metadataInput } from '../../platform/wire/wire.schema.ts';
+import { addressInput, metadataInput, queryBoolean } from '../../platform/wire/wire.schema.ts';
 
 /** More recipients than any provider takes in one message. */
 const MOST_RECIPIENTS = 1000;
@@ -28,16 +28,49 @@ export const messageFields = {
 /** UTF-16 units. The payload is part of every notification. */
 const MOST_PAYLOAD = 5_000;
 
-/** Notifications that the sender wants about a sent message. Drafts do not keep this field. */
+const NOTIFICATIONS = {
+  opens: 'message.opened when the message is opened for the first time',
+  links: 'message.link_clicked at each click',
+  thread_replies: 'thread.replied at each reply',
+  payload: 'Returned in each of these notifications',
+};
+const trackingExample = {
+  opens: true,
+  links: true,
+  thread_replies: false,
+  payload: 'campaign-7',
+};
+
+/** Some clients send booleans as text. */
+const booleanLike = () =>
+  z
+    .union([z.boolean(), queryBoolean()], 'must be true or false')
+    .nullish()
+    .transform((value) => value ?? undefined);
+
+/** Notifications that the sender wants about a sent message. */
 export const trackingInput = z
   .object({
-    opens: z.boolean().describe('message.opened when the message is opened for the first time'),
-    links: z.boolean().describe('message.link_clicked at each click'),
-    thread_replies: z.boolean().describe('thread.replied at each reply'),
-    payload: z.string().max(MOST_PAYLOAD).describe('Returned in each of these notifications'),
+    opens: booleanLike().describe(NOTIFICATIONS.opens),
+    links: booleanLike().describe(NOTIFICATIONS.links),
+    thread_replies: booleanLike().describe(NOTIFICATIONS.thread_replies),
+    payload: z
+      .string()
+      .max(MOST_PAYLOAD)
+      .nullish()
+      .transform((payload) => payload ?? undefined)
+      .describe(NOTIFICATIONS.payload),
   })
   .partial()
-  .meta({
-    id: 'Tracking',
-    example: { opens: true, links: true, thread_replies: false, payload: 'campaign-7' },
-  });
+  .meta({ id: 'TrackingInput', example: trackingExample });
+
+/** The same in a response. */
+export const trackingView = z
+  .object({
+    opens: z.boolean().describe(NOTIFICATIONS.opens),
+    links: z.boolean().describe(NOTIFICATIONS.links),
+    thread_replies: z.boolean().describe(NOTIFICATIONS.thread_replies),
+    payload: z.string().describe(NOTIFICATIONS.payload),
+  })
+  .partial()
+  .meta({ id: 'Tracking', example: trackingExample });

@@ -48,6 +48,14 @@ export interface MessageFields extends Partial<
   tracking?: TrackingWish | null | undefined;
 }
 
+/**
+ * The tracking that a request asks for. `undefined` if it names none; clients send an empty object
+ * for tracking that was not set.
+ */
+export function givenTracking(wish: TrackingWish | null | undefined): TrackingWish | undefined {
+  return wish && Object.values(wish).some((value) => value !== undefined) ? wish : undefined;
+}
+
 /** The account's address as a sender. */
 export function ownAddress(account: { email: string; name: string }): Address {
   return { email: account.email, name: account.name };

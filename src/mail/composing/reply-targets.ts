@@ -28,6 +28,10 @@ const BY_ID = `${ANSWERED} and m.id = $2`;
 const LAST_OF_THREAD = `${ANSWERED} and m.thread_id = $2 order by m.date desc, m.id desc limit 1`;
 const THREAD = 'select id from thread where account_id = $1 and id = $2 for key share';
 
+const WITH_HEADER = `
+  select id from message where account_id = $1 and message_id_header = $2 and not draft
+  order by id limit 1`;
+
 const THREAD_OF = `
   select r.thread_id as "threadId" from thread_reference r
   where r.account_id = $1 and r.message_id_header = any($2::text[])
@@ -100,6 +104,12 @@ export class ReplyTargets {
       throw new InvalidInputError(`thread_id: Couldn't find thread ${threadId.slice(0, 100)}`);
     const [last] = await sql.query<ReplyTarget>(LAST_OF_THREAD, [accountId, threadId]);
     return { threadId: threadId.toLowerCase(), message: last ? readable(account, last) : null };
+  }
+
+  /** The id of the message with this Message-ID; `undefined` if the account has none. */
+  async idOf(accountId: string, header: string): Promise<string | undefined> {
+    const [row] = await this.database.query<{ id: string }>(WITH_HEADER, [accountId, header]);
+    return row?.id;
   }
 
   /** The thread of the first of these Message-IDs that belongs to one; `undefined` if none does. */

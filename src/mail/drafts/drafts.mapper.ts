@@ -1,5 +1,6 @@
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
 import type { MessageFilter, MessageRecord } from '../messages/message-filter.ts';
+import { givenTracking } from '../composing/outgoing-content.ts';
 import { toMessageFilter, toMessageView } from '../messages/messages.mapper.ts';
 import type { DraftChange } from './drafts.service.ts';
 import type { CreateDraft, DraftView, ListDraftsQuery } from './drafts.schema.ts';
@@ -18,11 +19,17 @@ export function toDraftChange(body: CreateDraft): DraftChange {
     threadId: body.thread_id || undefined,
     replyToMessageId: body.reply_to_message_id || undefined,
     metadata: body.metadata ?? undefined,
+    tracking: givenTracking(body.tracking),
   };
 }
 
-export function toDraftFilter(query: ListDraftsQuery): MessageFilter {
-  return { ...toMessageFilter(query), drafts: true };
+export function toDraftFilter({
+  started_message_before: before,
+  started_message_after: after,
+  ...query
+}: ListDraftsQuery): MessageFilter {
+  const { started_before = before, started_after = after } = query;
+  return { ...toMessageFilter({ ...query, started_before, started_after }), drafts: true };
 }
 
 /**
@@ -39,5 +46,8 @@ export function toDraftView(
     ...toMessageView(draft, unit, view, jobStatusId),
     object: 'draft',
     version: draft.version,
+    // An empty list would keep the client for Ruby from attaching files to the draft it has read.
+    ...(draft.files.length > 0 ? { file_ids: draft.files.map(({ id }) => id) } : {}),
+    ...(draft.tracking ? { tracking: draft.tracking } : {}),
   };
 }

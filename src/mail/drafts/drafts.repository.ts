@@ -15,7 +15,7 @@ const COLUMNS = `
   m.id, m.account_id as "accountId", m.provider_id as "providerId", m.thread_id as "threadId", m.version,
   m.message_id_header as "messageIdHeader", m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
   m.bcc_addresses as "bcc", m.reply_to_addresses as "replyTo", m.subject, m.metadata, m.date, m.deleting,
-  m.has_attachments as "hasAttachments", m.reply_to_message_id as "replyToMessageId", m.in_reply_to as "inReplyTo", m.reference_ids as "references",
+  m.has_attachments as "hasAttachments", m.tracking, m.reply_to_message_id as "replyToMessageId", m.in_reply_to as "inReplyTo", m.reference_ids as "references",
   coalesce((select b.body from message_body b where b.message_id = m.id), '') as body`;
 const FIND = `select ${COLUMNS} from message m where m.account_id = $1 and m.id = $2 and m.draft`;
 

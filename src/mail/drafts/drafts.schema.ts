@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { countView, idsView, integerLike } from '../../platform/wire/wire.schema.ts';
 import { listMessagesQuery, messageView } from '../messages/messages.schema.ts';
-import { messageFields } from '../composing/message-fields.schema.ts';
+import { messageFields, trackingInput, trackingView } from '../composing/message-fields.schema.ts';
 
-const fields = { ...messageFields, thread_id: z.string().nullish() };
+const fields = {
+  ...messageFields,
+  thread_id: z.string().nullish(),
+  tracking: trackingInput.nullish().describe('Used when the draft is sent'),
+};
 
 const version = integerLike({ min: 0 }).describe(
   'The expected version; 409 if the draft has another version',
@@ -33,7 +37,14 @@ export const deleteDraft = z
 export type DeleteDraft = z.infer<typeof deleteDraft>;
 
 /** Query of GET /drafts: the filters of messages, without `from`. */
-export const listDraftsQuery = listMessagesQuery.omit({ from: true });
+export const listDraftsQuery = listMessagesQuery.omit({ from: true }).extend({
+  started_message_before: listMessagesQuery.shape.started_before.describe(
+    'The same as started_before, as a client for PHP spells it',
+  ),
+  started_message_after: listMessagesQuery.shape.started_after.describe(
+    'The same as started_after, as a client for PHP spells it',
+  ),
+});
 export type ListDraftsQuery = z.infer<typeof listDraftsQuery>;
 
 /** A draft: a message that was not sent yet. */
@@ -41,6 +52,11 @@ export const draftView = messageView
   .extend({
     object: z.literal('draft'),
     version: z.number().int().describe('0 for a new draft; grows with each change through the API'),
+    file_ids: z
+      .array(z.string())
+      .optional()
+      .describe('Ids of its files, as in a request; absent if it has no files'),
+    tracking: trackingView.optional().describe('Absent if none was set'),
   })
   .meta({
     id: 'Draft',

@@ -13,6 +13,7 @@ import type { MessageListRequest, MessageRecord } from '../messages/message-filt
 import { MessagesService } from '../messages/messages.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { referencesOf, ReplyTargets, replySubject } from '../composing/reply-targets.ts';
+import type { TrackingWish } from '../tracking/tracker.ts';
 import { changesOfFiles } from '../messages/file-changes.ts';
 import { storeDocuments } from '../search/store-document.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
@@ -34,12 +35,17 @@ export interface DraftChange {
   threadId?: string | undefined;
   replyToMessageId?: string | undefined;
   metadata?: Record<string, string> | undefined;
+  /** Notifications about the sent message, used when the draft is sent. */
+  tracking?: TrackingWish | undefined;
 }
 
-/** A draft after a change, and the job that writes the change to the provider. */
+/**
+ * A draft after a change, and the job that writes the change to the provider; `undefined` if
+ * nothing was to be changed.
+ */
 export interface WrittenDraft {
   draft: MessageRecord;
-  jobId: string;
+  jobId: string | undefined;
 }
 
 /** Payload of the jobs of drafts. */
@@ -90,14 +96,14 @@ export class DraftsService {
   create(account: AccountPrincipal, change: DraftChange): Promise<WrittenDraft> {
     const empty: DraftRow = {
       id: newId(), accountId: account.accountId, providerId: null, threadId: '', version: -1, messageIdHeader: null,
-      from: [], to: [], cc: [], bcc: [], replyTo: [], subject: '', body: '', metadata: {}, replyToMessageId: null,
+      from: [], to: [], cc: [], bcc: [], replyTo: [], subject: '', body: '', metadata: {}, replyToMessageId: null, tracking: null,
       inReplyTo: null, references: [], date: this.clock.now(), deleting: false, hasAttachments: false,
     }; // prettier-ignore
     return this.#write(account, change, async () => empty);
   }
 
   /**
-   * Changes a draft.
+   * Changes a draft. A change without fields leaves it as it is, with its version.
    * @throws {NotFoundError}
    * @throws {ConflictError} if the draft has another version
    * @throws {InvalidInputError} if a message, a thread or a file does not exist
@@ -151,13 +157,17 @@ export class DraftsService {
 
   async #write(
     account: AccountPrincipal,
-    change: DraftChange,
+    asked: DraftChange,
     load: (sql: Sql) => Promise<DraftRow>,
   ): Promise<WrittenDraft> {
     this.connectors.requireMailbox(account.provider);
     const at = this.clock.now();
     const written = await this.database.transaction(async (sql) => {
       const before = await load(sql);
+      const isNew = before.version === -1;
+      const change = withoutEcho(asked, before);
+      if (!isNew && Object.values(change).every((value) => value === undefined))
+        return { draft: await this.messages.find(account.accountId, before.id, sql) };
       const changed = await this.#changed(sql, account, before, change, at);
       const carried = await this.files.choose(sql, account, changed, change.fileIds);
       const hasAttachments = carried.some(
@@ -172,7 +182,6 @@ export class DraftsService {
       );
       const { gone, moved } = await this.files.write(sql, after.id, carried);
       await storeDocuments(sql, account.accountId, [{ ...after, files: carried }]);
-      const isNew = before.version === -1;
       const owner = ownerOf(account, at);
       const file = { ...owner, object: 'file' } as const;
       const jobId = await this.#open(sql, account, { ...after, providerId: before.providerId }, 'save_draft', [
@@ -213,6 +222,7 @@ export class DraftsService {
       subject: subject === '' && answered ? replySubject(answered) : subject,
       body: change.body ?? before.body,
       metadata: change.metadata ?? before.metadata,
+      tracking: change.tracking ?? before.tracking,
       replyToMessageId: change.replyToMessageId ?? (reply ? null : before.replyToMessageId),
       inReplyTo: reply ? (answered?.messageIdHeader ?? null) : before.inReplyTo,
       references: reply ? referencesOf(answered) : before.references,
@@ -246,6 +256,21 @@ export class DraftsService {
     await recordChanges(sql, changes);
     return id;
   }
+}
+
+/**
+ * The change without the conversation that the draft has already. Clients send back all that they
+ * have read; that must neither choose another message to reply to nor fail because that message
+ * was deleted.
+ */
+function withoutEcho(change: DraftChange, before: DraftRow): DraftChange {
+  const other = (id: string | undefined, known: string | null) =>
+    id?.toLowerCase() === known ? undefined : id;
+  return {
+    ...change,
+    threadId: other(change.threadId, before.threadId),
+    replyToMessageId: other(change.replyToMessageId, before.replyToMessageId),
+  };
 }
 
 function ownerOf({ accountId, applicationId }: AccountPrincipal, at: Date) {

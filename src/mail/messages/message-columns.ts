@@ -4,10 +4,20 @@
  * folder is written as JSON only once.
  */
 
+/**
+ * The message that `m` replies to, if the mirror has it. Drafts written here know it; for all other
+ * messages it is the one that the In-Reply-To header names.
+ */
+const REPLIED_TO = `
+  coalesce(m.reply_to_message_id, (
+    select r.id from message r
+    where r.account_id = m.account_id and r.message_id_header = m.in_reply_to and not r.draft
+    order by r.id limit 1))`;
+
 const shown = (files: string, folders: string): string => `
   m.id, m.subject, m.snippet, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
   m.bcc_addresses as "bcc", m.reply_to_addresses as "replyTo", m.unread, m.starred, m.metadata, m.draft, m.version,
-  m.reply_to_message_id as "replyToMessageId", coalesce(${files}, '[]') as files, coalesce(${folders}, '[]') as folders`;
+  m.tracking, ${REPLIED_TO} as "replyToMessageId", coalesce(${files}, '[]') as files, coalesce(${folders}, '[]') as folders`;
 
 const FILE = `json_build_object('id', f.id, 'filename', f.filename, 'contentType', f.content_type,
              'contentDisposition', f.content_disposition, 'contentId', f.content_id, 'size', f.size)`;

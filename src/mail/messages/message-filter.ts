@@ -1,4 +1,5 @@
 import type { Page } from '../../platform/database/listing.ts';
+import type { TrackingWish } from '../tracking/tracker.ts';
 import type { MetadataFilter } from '../../platform/database/metadata-filter.ts';
 
 /** Conditions on the messages of an account. An absent field does not restrict the list. */
@@ -65,6 +66,8 @@ export interface MessageRecord {
   /** Only for drafts. */
   version: number;
   replyToMessageId: string | null;
+  /** Only for drafts: notifications that the sender wants about the sent message. */
+  tracking: TrackingWish | null;
   files: MessageFileRecord[];
   folders: MessageFolderRecord[];
 }

@@ -2,6 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { Address } from '../../platform/base/text/address.ts';
 import { idColumn } from '../../platform/database/base-columns.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { TrackingWish } from '../tracking/tracker.ts';
 import { Thread } from '../threading/thread.entity.ts';
 
 const MessageSchema = defineEntity({
@@ -76,6 +77,8 @@ const MessageSchema = defineEntity({
     deleting: p.boolean().default(false),
     /** Only for drafts: the message that the draft replies to, if the mirror has it. */
     replyToMessageId: p.uuid().nullable(),
+    /** Only for drafts: notifications that the sender wants about the sent message. */
+    tracking: p.json<TrackingWish>().nullable(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
     updatedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },

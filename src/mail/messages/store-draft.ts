@@ -1,5 +1,6 @@
 import type { Address } from '../../platform/base/text/address.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import type { TrackingWish } from '../tracking/tracker.ts';
 import { peopleOf } from './people.ts';
 
 /* SQL of drafts, in the caller's transaction. Drafts are rows of `message`. */
@@ -20,6 +21,7 @@ export interface DraftVersionRow {
   body: string;
   metadata: Record<string, string>;
   replyToMessageId: string | null;
+  tracking: TrackingWish | null;
   inReplyTo: string | null;
   references: string[];
   date: Date;
@@ -31,16 +33,17 @@ export interface DraftVersionRow {
 const WRITE = `
   insert into message (id, account_id, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses,
     cc_addresses, bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft,
-    message_id_header, in_reply_to, reference_ids, metadata, version, reply_to_message_id, created_at, updated_at)
+    message_id_header, in_reply_to, reference_ids, metadata, version, reply_to_message_id, tracking, created_at,
+    updated_at)
   values ($2, $1, null, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, false, false, $19, true, $13, $14, $15, $16, $17,
-    $18, $6, $6)
+    $18, $20, $6, $6)
   on conflict (id) do update set provider_id = null, thread_id = excluded.thread_id, subject = excluded.subject,
     snippet = excluded.snippet, date = excluded.date, from_addresses = excluded.from_addresses,
     to_addresses = excluded.to_addresses, cc_addresses = excluded.cc_addresses, bcc_addresses = excluded.bcc_addresses,
     reply_to_addresses = excluded.reply_to_addresses, participants = excluded.participants,
     message_id_header = excluded.message_id_header, in_reply_to = excluded.in_reply_to,
     reference_ids = excluded.reference_ids, metadata = excluded.metadata, version = excluded.version,
-    reply_to_message_id = excluded.reply_to_message_id, has_attachments = excluded.has_attachments, updated_at = excluded.updated_at`;
+    reply_to_message_id = excluded.reply_to_message_id, tracking = excluded.tracking, has_attachments = excluded.has_attachments, updated_at = excluded.updated_at`;
 const WRITE_BODY = `
   insert into message_body (message_id, body) values ($1, $2)
   on conflict (message_id) do update set body = excluded.body, headers = null`;
@@ -60,6 +63,7 @@ export async function writeDraft(sql: Sql, draft: DraftVersionRow, snippet: stri
     accountId, id, threadId, draft.subject, snippet, date, ...lists.map((list) => JSON.stringify(list)),
     JSON.stringify(draft.replyTo), peopleOf(draft), draft.messageIdHeader, draft.inReplyTo, draft.references,
     JSON.stringify(draft.metadata), draft.version, draft.replyToMessageId, draft.hasAttachments,
+    draft.tracking && JSON.stringify(draft.tracking),
   ]); // prettier-ignore
   await sql.query(WRITE_BODY, [id, draft.body]);
   await sql.query(ENTER_DRAFTS, [accountId, id, date]);

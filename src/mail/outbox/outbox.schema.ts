@@ -9,7 +9,7 @@ import {
 } from '../../platform/wire/wire.schema.ts';
 import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import { JOB_STATES, SEND_ROUTES } from '../../platform/job-statuses/job-status.ts';
-import { messageFields, trackingInput } from '../composing/message-fields.schema.ts';
+import { messageFields, trackingInput, trackingView } from '../composing/message-fields.schema.ts';
 import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-terms.ts';
 import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
 
@@ -115,7 +115,7 @@ export const originalData = z
       .optional()
       .describe('The files of `file_ids`'),
     metadata: z.record(z.string(), z.string()).optional(),
-    tracking: trackingInput.optional(),
+    tracking: trackingView.optional(),
   })
   .meta({ id: 'OutboxOriginalData' });
 

@@ -9,6 +9,7 @@ import type { DirectMessage } from '../outbox/direct-sends.ts';
 import { MessageParser } from '../parsing/message-parser.ts';
 import { recipientsOf } from '../../formats/mime/compose.ts';
 import {
+  givenTracking,
   type MessageFields,
   type OutgoingContent,
   ownAddress,
@@ -62,6 +63,7 @@ export class SendComposition {
     if (body.draft_id) return this.#checkDraft(account, body.draft_id, body);
     const { thread_id: threadId, reply_to_message_id: messageId } = body;
     const conversation = await this.replies.conversationOf(account, { threadId, messageId });
+    // A message that only names a conversation replies to its last message.
     const replyTo = conversation?.message?.id;
     const content = toContent({ ...body, reply_to_message_id: replyTo }, account);
     return this.#check(account, content, {
@@ -102,6 +104,7 @@ export class SendComposition {
       reply_to: parsed.replyTo,
       subject: parsed.subject,
       body: parsed.body,
+      ...(await this.#answeredBy(account, parsed.inReplyTo)),
     };
     const recipients = recipientsOf(content);
     if (recipients.length === 0)
@@ -126,12 +129,20 @@ export class SendComposition {
     };
   }
 
+  async #answeredBy(
+    { accountId }: AccountPrincipal,
+    inReplyTo: string | null,
+  ): Promise<Pick<OutgoingContent, 'reply_to_message_id'>> {
+    const id = inReplyTo === null ? undefined : await this.replies.idOf(accountId, inReplyTo);
+    return id === undefined ? {} : { reply_to_message_id: id };
+  }
+
   async #checkDraft(
     account: AccountPrincipal,
     id: string,
     body: SendRequest,
   ): Promise<CheckedSend> {
-    const { version, tracking } = body;
+    const { version } = body;
     if (version === undefined || version === null)
       throw new InvalidInputError('Must specify draft version', { missingFields: ['version'] });
     const draft = await this.drafts.get(account, id);
@@ -152,7 +163,7 @@ export class SendComposition {
       file_ids: draft.files.map((file) => file.id),
       reply_to_message_id: replyToMessageId,
       metadata: draft.metadata,
-      tracking,
+      tracking: givenTracking(body.tracking) ?? draft.tracking,
     };
     const content = { ...toContent(fields, account), draft: { id: draft.id, version } };
     // The draft stores the headers of the message it replies to, which may have been deleted.

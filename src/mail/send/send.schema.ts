@@ -11,11 +11,11 @@ export const sendMessage = z
     draft_id: z
       .string()
       .nullish()
-      .describe('A stored draft; all other fields of the message are ignored'),
+      .describe('A stored draft; of the other fields only version and tracking are used'),
     version: integerLike({ min: 0 })
       .nullish()
       .describe('Required with draft_id; 409 if the draft has another version'),
-    tracking: trackingInput.nullish(),
+    tracking: trackingInput.nullish().describe('With draft_id default: the tracking of the draft'),
   })
   .meta({
     id: 'SendMessage',

@@ -58,6 +58,7 @@ export class SentViews {
       draft: false,
       version: 0,
       replyToMessageId: content.reply_to_message_id ?? null,
+      tracking: null,
       files: [...files],
       folders,
     };
