@@ -108,10 +108,14 @@ const COUNT_STEP = `
   set payload = payload || jsonb_build_object('steps', coalesce((payload ->> 'steps')::int, 0) + 1)
   where id = any($1::uuid[])`;
 
+// Rows are locked in the order of their ids.
 const NEXT_IN_LINE = `
   update provider_job set run_at = now()
-  where state = 0 and run_at > now()
-    and id in (select distinct on (object_id) id from provider_job where object_id = any($1::uuid[]) order by object_id, id)`;
+  where id = any(array(
+    select id from provider_job
+    where state = 0 and run_at > now()
+      and id in (select distinct on (object_id) id from provider_job where object_id = any($1::uuid[]) order by object_id, id)
+    order by id for update))`;
 
 function failureOf(error: unknown): WriteFailure {
   if (error instanceof ProviderError) {
@@ -215,7 +219,6 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
       .map(({ job }) => job.id);
     if (waiting.length > 0) await sql.query(UNCOUNT, [waiting.map(({ job }) => job.id)]);
     if (steps.length > 0) await sql.query(COUNT_STEP, [steps]);
-    await this.#scheduleSync(sql, settled);
     for (const { result } of settled) {
       if (result.kind === 'written' || result.kind === 'continues') await result.store?.(sql, at);
     }
@@ -233,16 +236,15 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
 
   /**
    * Starts a sync pass of mailboxes whose writes have ended: the mirror shows the wanted state, and
-   * the provider's state decides. Runs first, because sync passes also lock this row before
-   * messages.
+   * the provider's state decides. Sync passes and removals of accounts also lock the row of the
+   * sync queue before those of this queue.
    */
-  async #scheduleSync(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
+  async lockFirst(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
     const ended = settled.filter(
       ({ job, next, result }) =>
         next.kind === 'done' && result.kind !== 'gone' && this.writes.changesMail(job.action),
     );
-    const accountIds = [...new Set(ended.map(({ job }) => job.gateId))].sort();
-    for (const accountId of accountIds) await scheduleChangedSync(sql, accountId);
+    await scheduleChangedSync(sql, [...new Set(ended.map(({ job }) => job.gateId))]);
   }
 
   async #correctFailed(sql: Sql, { job, next, result }: SettledWrite, at: Date): Promise<void> {

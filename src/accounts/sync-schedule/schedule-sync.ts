@@ -12,12 +12,14 @@ const SCHEDULE = `
  */
 const FAILING = '(j.failures > 0 and j.well_since is null)';
 
-const LOOK_AGAIN = `
-  update sync_job j set again = true, run_at = case when ${FAILING} then j.run_at else least(j.run_at, now()) end
-  where j.account_id = $1`;
-
 // `again` stays set while a sync pass runs; the next one clears it when it starts. Rows are locked
 // in the order of their ids, so that processes do not deadlock.
+const LOOK_AGAIN = `
+  with due as (select id from sync_job where account_id = any($1::uuid[]) order by id for update)
+  update sync_job j set again = true, run_at = case when ${FAILING} then j.run_at else least(j.run_at, now()) end
+  from due where j.id = due.id`;
+
+// Locks rows in the same order.
 const LOOK_AT_CHANGED = `
   with due as (
     select j.id
@@ -51,11 +53,13 @@ export async function scheduleSync(sql: Sql, accountId: string): Promise<void> {
 }
 
 /**
- * Schedules a sync pass of a mirrored mailbox at once, because the mailbox has changed. After a
- * failure, the pass waits until the waiting time is over. Runs in the caller's transaction.
+ * Schedules sync passes of mirrored mailboxes at once, because the mailboxes have changed. After a
+ * failure, the pass waits until the waiting time is over. Runs in the caller's transaction, which
+ * must not have locked rows of another queue yet.
  */
-export async function scheduleChangedSync(sql: Sql, accountId: string): Promise<void> {
-  await sql.query(LOOK_AGAIN, [accountId]);
+export async function scheduleChangedSync(sql: Sql, accountIds: readonly string[]): Promise<void> {
+  if (accountIds.length === 0) return;
+  await sql.query(LOOK_AGAIN, [accountIds]);
   wakeAfterCommit(sql, 'sync');
 }
 

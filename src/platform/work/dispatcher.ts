@@ -202,6 +202,12 @@ export interface Dispatcher<
    */
   onPoison(job: J): Outcome<R>;
   /**
+   * Locks rows that other code locks before rows of this queue (`test/medium/sync-locks`). Called
+   * first in the transaction that settles, so some of the rows may no longer belong to this worker.
+   * Absent: there are no such rows.
+   */
+  lockFirst?(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
+  /**
    * Writes what the runs did, in the transaction that settles their queue rows. It must not use the
    * network.
    */

@@ -58,28 +58,39 @@ const POSITION = 'array_position($1::uuid[], j.id)';
 const STILL_CLAIMED = `j.id = any($1::uuid[]) and j.fence = ($2::int[])[${POSITION}] and j.state <> 0`;
 
 /**
+ * The rows that a statement settles. Other code also locks several rows of a permanent queue, in
+ * the order of their ids. So they are locked in that order here, too: the order of an `update` is
+ * the order of its plan.
+ */
+const settledRows = ({ table, permanent }: QueueTable): string =>
+  permanent
+    ? `j.id = any(array(select j.id from ${table} j where ${STILL_CLAIMED} order by j.id for update))`
+    : STILL_CLAIMED;
+
+/**
  * Builds the statements of one queue. Each text is constant, so each connection prepares it once.
  */
 export function queueStatements(queue: QueueTable, reportsLate = false): QueueStatements {
   const { table, permanent, loading } = queue;
+  const settled = settledRows(queue);
   return {
     claim: claimStatement(queue, reportsLate),
     handOff: `
       update ${table} j set handoff_at = clock_timestamp() where ${STILL_CLAIMED} and j.worker_id = $3
       returning j.id`,
     load: loading ? loadStatement(table, loading) : null,
-    finish: `delete from ${table} j where ${STILL_CLAIMED} returning j.id`,
+    finish: `delete from ${table} j where ${settled} returning j.id`,
     again: `
       update ${table} j
       set state = 0, worker_id = null, handoff_at = null, ambiguous = ($4::boolean[])[${POSITION}], crashes = 0,
           run_at = greatest(($3::timestamptz[])[${POSITION}], now())${permanent ? ', attempt = 0' : ''}
-      where ${STILL_CLAIMED}
+      where ${settled}
       returning j.id`,
     release: `
       update ${table} j
       set state = 0, worker_id = null, handoff_at = null, attempt = greatest(attempt - 1, 0),
           run_at = now() + $3 * interval '1 ms'
-      where ${STILL_CLAIMED}
+      where ${settled}
       returning j.id`,
     reclaim: giveBack(
       table,
@@ -92,7 +103,9 @@ export function queueStatements(queue: QueueTable, reportsLate = false): QueueSt
         waitSeconds: 'least(power(2, least(fence, 10)), 60)',
       },
     ),
-    forgive: `update ${table} set crashes = crashes - 1 where worker_id = $1 and state = 1`,
+    forgive: `
+      update ${table} set crashes = crashes - 1
+      where id = any(array(select id from ${table} where worker_id = $1 and state = 1 order by id for update))`,
   };
 }
 

@@ -135,6 +135,7 @@ export class Settler {
       const settled = endings.flatMap(({ job, outcome }): Settled<ClaimedRow, unknown>[] =>
         outcome ? [{ job, ...outcome }] : [],
       );
+      await this.dispatcher.lockFirst?.(sql, settled);
       const done = settled.filter(({ next }) => next.kind === 'done');
       const again = settled.flatMap(({ job, next }) =>
         next.kind === 'again' ? [{ job, next }] : [],
