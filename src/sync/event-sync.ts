@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { Database, idsOf, type Sql } from '../platform/database/sql.ts';
@@ -7,13 +7,10 @@ import type { ChangeVerb } from '../platform/changes/object-change.ts';
 import { eventChange } from '../calendar/event-store/event-changes.ts';
 import { adoptMailed } from '../calendar/event-store/adopt-mailed.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
+import { EventRestorer } from '../calendar/events/event-restorer.ts';
+import { asStoredAt } from '../calendar/event-store/as-stored.ts';
 import { ReminderPlanner } from '../calendar/notifications/reminder-planner.ts';
-import type {
-  CalendarPort,
-  EventChanges,
-  EventContent,
-  RemoteEvent,
-} from '../providers/port/connector.ts';
+import type { CalendarPort, EventChanges, RemoteEvent } from '../providers/port/connector.ts';
 import * as mirror from '../calendar/event-store/event-mirror.ts';
 import type { MirrorEvent, NewMirrorEvent } from '../calendar/event-store/event-mirror.ts';
 import {
@@ -54,12 +51,11 @@ interface Batch {
 /** Copies the events of a calendar from the provider into the mirror. */
 @Injectable()
 export class EventSync {
-  readonly #log = new Logger(EventSync.name);
-
   constructor(
     private readonly database: Database,
     private readonly claims: MirrorRepository,
     private readonly planner: ReminderPlanner,
+    private readonly restorer: EventRestorer,
     private readonly clock: Clock,
   ) {}
 
@@ -108,14 +104,15 @@ export class EventSync {
       cursor = changes.cursor;
     }
     await this.claims.withClaim(claim, null, (sql) =>
-      this.#restoreDiverged(sql, account, port, calendar),
+      this.#restoreDiverged(sql, account, calendar),
     );
   }
 
   async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean }> {
     const { account, calendar, changes, requestedAt } = batch;
     const locked = await lockCalendarForShare(sql, account.accountId, calendar.id);
-    if (!locked) return { whole: true };
+    // The calendar was deleted. The provider may refuse that, so nothing is skipped.
+    if (!locked) return { whole: false };
     const adopted = await adoptMailed(sql, batch, changes.events);
     const zone = locked.timezone ?? 'UTC';
     const present = changes.present && new Set(changes.present);
@@ -202,10 +199,11 @@ export class EventSync {
     zone: string,
   ): Promise<ChangeRecord[]> {
     const { account, port, at } = batch;
+    const asStored = asStoredAt(port, account);
     const changed: { row: MirrorEvent; id: string; fields: ProviderFields }[] = [];
     const seen = events.map(({ row, remote }) => {
       const content = storableContent(remote.content);
-      const fields = changeOf(row, content, (ours) => this.#asStored(account, port, ours), zone);
+      const fields = changeOf(row, content, asStored, zone);
       if (fields) changed.push({ row, id: row.id, fields });
       return { id: row.id, remote: { ...remote, content } };
     });
@@ -233,23 +231,19 @@ export class EventSync {
   }
 
   /** Restores the provider's content of events whose provider writes have failed. */
-  async #restoreDiverged(
-    sql: Sql,
-    account: ConnectedAccount,
-    port: CalendarPort,
-    calendar: MirrorCalendar,
-  ) {
+  async #restoreDiverged(sql: Sql, account: ConnectedAccount, calendar: MirrorCalendar) {
     const locked = await lockCalendarForShare(sql, account.accountId, calendar.id);
     if (!locked) return;
     const rows = await mirror.lockDiverged(sql, calendar.id);
     const at = this.clock.now();
-    const changes = { events: [], removed: [], present: null };
-    const batch: Batch = { account, calendar, port, changes, requestedAt: at, at };
-    const events = rows.flatMap((row) => {
-      const remote = asRemote(row);
-      return remote ? [{ row, remote }] : [];
-    });
-    await recordChanges(sql, await this.#change(sql, batch, events, locked.timezone ?? 'UTC'));
+    const zone = locked.timezone ?? 'UTC';
+    const wanted = rows.map((row) => ({ row }));
+    const restored = await this.restorer.restore(sql, account, wanted, zone, at);
+    const batch = { account, calendar, at };
+    await recordChanges(
+      sql,
+      restored.map((row) => this.#record(batch, row.id, 'updated', row.metadata)),
+    );
   }
 
   async #plan(sql: Sql, row: MirrorEvent, fields: ProviderFields, at: Date): Promise<void> {
@@ -258,19 +252,8 @@ export class EventSync {
     await this.planner.plan(sql, event, at);
   }
 
-  #asStored(account: ConnectedAccount, port: CalendarPort, content: EventContent): EventContent {
-    try {
-      return port.asStored?.(account, content) ?? content;
-    } catch (error) {
-      // The provider cannot store our content at all, so the content is compared as it is: every
-      // field differs.
-      this.#log.debug(error);
-      return content;
-    }
-  }
-
   #record(
-    { account, calendar, at }: Batch,
+    { account, calendar, at }: Pick<Batch, 'account' | 'calendar' | 'at'>,
     id: string,
     verb: ChangeVerb,
     metadata: Record<string, string> | null,
@@ -278,18 +261,4 @@ export class EventSync {
     const dedupe = calendar.eventsSince ? `event:${id}:${verb}:${newId()}` : null;
     return eventChange({ ...account, at }, { id, calendarId: calendar.id, metadata }, verb, dedupe);
   }
-}
-
-function asRemote(row: MirrorEvent): RemoteEvent | undefined {
-  const { providerId, icalUid, masterProviderId, originalStart } = row;
-  if (providerId === null) return undefined;
-  return {
-    providerId,
-    icalUid: icalUid ?? providerId,
-    content: row.providerContent ?? {},
-    masterProviderId,
-    originalStartTime: originalStart && originalStart.getTime() / 1000,
-    organizer: null,
-    sequence: 0,
-  };
 }

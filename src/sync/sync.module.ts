@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccountListeners } from '../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../accounts/grants/grants.module.ts';
 import { CalendarsModule } from '../calendar/calendars/calendars.module.ts';
+import { EventsModule } from '../calendar/events/events.module.ts';
 import { NotificationsModule } from '../calendar/notifications/notifications.module.ts';
 import { RsvpModule } from '../calendar/rsvp/rsvp.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
@@ -23,6 +24,7 @@ import { WatchLeases } from './watch-leases.ts';
 @Module({
   imports: [
     CalendarsModule,
+    EventsModule,
     GrantsModule,
     NotificationsModule,
     ParsingModule,

@@ -280,31 +280,6 @@ describe('ProviderWriteDispatcher', () => {
     expect(await atProvider('event')).toMatchObject([{ title: 'x' }]);
   });
 
-  it('fails an event together with its calendar, and a change repairs both', async () => {
-    const calendar = await createCalendar({ name: '[sandbox:rejected]' });
-    const event = await api('post', '/events', {
-      calendar_id: calendar.id,
-      when: WHEN,
-      title: 'x',
-    });
-    expect(await step(calendar.job)).toBe('failed');
-    expect(await jobOf(calendar.job)).toMatchObject({
-      status: 'failed',
-      reason: expect.stringContaining('rejects'),
-    });
-    expect(await step(event.job)).toBe('failed');
-    expect(await jobOf(event.job)).toMatchObject({
-      status: 'failed',
-      reason: 'The calendar of this event could not be created at the provider',
-    });
-    const repaired = await api('put', `/calendars/${calendar.id}`, { name: 'Team' });
-    expect(await step(repaired.job)).toBe('written');
-    const again = await api('put', `/events/${event.id}`, { title: 'y' });
-    expect(await step(again.job)).toBe('written');
-    expect(await atProvider('calendar')).toMatchObject([{ name: 'Team' }]);
-    expect(await atProvider('event')).toMatchObject([{ title: 'y' }]);
-  });
-
   it('supersedes the writes of events whose calendar was deleted', async () => {
     const calendar = await calendarAtProvider();
     const event = await api('post', '/events', { calendar_id: calendar, when: WHEN });
@@ -458,7 +433,10 @@ describe('ProviderWriteDispatcher', () => {
     const event = await api('post', '/events', { calendar_id: duplicate?.id, when: WHEN });
     await api('delete', `/calendars/${calendar.id}`);
     await queue.settle(job, outcome);
-    expect(await query('select id from calendar where account_id = $1', ada.id)).toEqual([]);
+    const shown = await request(server.url).get('/calendars').set(ada.bearer);
+    expect(shown.body).toEqual([]);
+    const rows = await query('select id, deleting from calendar where account_id = $1', ada.id);
+    expect(rows).toEqual([{ id: calendar.id, deleting: true }]);
     expect(await logged(event.id, duplicate?.id)).toEqual([
       'event create',
       'event delete',

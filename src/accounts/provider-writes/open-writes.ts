@@ -112,6 +112,54 @@ export async function amendNextWrite(
   return (await sql.query(AMEND_NEXT, values)).length > 0;
 }
 
+/** What a change replaced, by field: the values before the change, and the values that it set. */
+export interface ReplacedValues {
+  before: Readonly<Record<string, unknown>>;
+  after: Readonly<Record<string, unknown>>;
+}
+
+/** The values that a write's change replaced, as its payload has them. */
+export function replacedValues(payload: Readonly<Record<string, unknown>>): ReplacedValues {
+  const { before = {}, after = {} } = payload as Partial<ReplacedValues>;
+  return { before, after };
+}
+
+// The older value of a field is the one to return to, and the newer one is what the object has.
+const HAND_ON = `
+  update provider_job set payload = payload || jsonb_build_object(
+    'before', coalesce(payload -> 'before', '{}') || $4::jsonb,
+    'after', $5::jsonb || coalesce(payload -> 'after', '{}'))
+  where id in (
+    select id from provider_job where object_id = $1 and id <> $2 and action = any($3::text[])
+    order by id limit 1 for update)
+  returning 1`;
+
+/**
+ * Passes the values that a failed write has replaced to the object's earliest other open write,
+ * which carries the whole object. If that write fails as well, it takes back both changes.
+ * @param actions only writes with these actions
+ * @returns `false` if there is no such write
+ */
+export async function handOnReplaced(
+  sql: Sql,
+  { objectId, jobId }: { objectId: string; jobId: string },
+  actions: readonly JobAction[],
+  { before, after }: ReplacedValues,
+): Promise<boolean> {
+  const values = [objectId, jobId, actions, JSON.stringify(before), JSON.stringify(after)];
+  return (await sql.query(HAND_ON, values)).length > 0;
+}
+
+/**
+ * Removes the replaced values from the payload of a write, because the provider has accepted the
+ * change.
+ */
+export async function forgetReplaced(sql: Sql, jobId: string): Promise<void> {
+  await sql.query(`update provider_job set payload = payload - 'before' - 'after' where id = $1`, [
+    jobId,
+  ]);
+}
+
 /** Adds to the payload of all open writes of an object with this action. */
 export async function amendWrites(
   sql: Sql,

@@ -97,6 +97,8 @@ interface WriteOrder {
   behind: Date | null;
 }
 
+const OUT_OF_DATE = "The account's credentials are out of date: the user has to authenticate again";
+
 /** Waiting does not count as an attempt. */
 const UNCOUNT = `update provider_job set attempt = attempt - 1 where id = any($1::uuid[]) and attempt > 0`;
 
@@ -157,16 +159,15 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     const startedAt = this.clock.now();
     const account = await this.accounts.find(job.gateId);
     if (!account) return { next: { kind: 'done' }, result: { kind: 'gone' } };
-    if (account.grantStatus === 'invalid') {
-      const reason =
-        "The account's credentials are out of date: the user has to authenticate again";
-      return this.#failed(job, startedAt, new ProviderError('auth-invalid', reason), account);
-    }
     if (!(await lease.handOff())) return null;
     try {
       const [order] = await this.database.query<WriteOrder>(ORDER, [job.id]);
       if (!order) return { next: { kind: 'done' }, result: { kind: 'gone' } };
       if (order.behind) return this.#waits(order.behind);
+      if (account.grantStatus === 'invalid') {
+        const refusal = new ProviderError('auth-invalid', OUT_OF_DATE);
+        return this.#failed(job, startedAt, refusal, account, order.payload);
+      }
       return await this.#perform(job, account, order.payload, startedAt);
     } catch (error) {
       // Our own database was unavailable for a short time. This is not a failure of the provider,
@@ -250,10 +251,10 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
   async #correctFailed(sql: Sql, { job, next, result }: SettledWrite, at: Date): Promise<void> {
     if (result.kind !== 'failed' || next.kind !== 'done') return;
     const { failed } = this.writes.require(job.action);
-    const notFound = result.failure.code === 'not-found';
     const { id: jobId, objectId, gateId: accountId } = job;
+    const { reason, failure } = result;
     const payload = result.payload ?? job.payload;
-    await failed?.(sql, { jobId, objectId, payload, accountId, notFound }, at);
+    await failed?.(sql, { jobId, objectId, payload, accountId, code: failure.code, reason }, at);
   }
 
   #ended(outcome: WriteOutcome, startedAt: Date): Outcome<WriteResult> {

@@ -8,6 +8,7 @@ import type {
   MailboxPort,
   MailPort,
 } from '../../providers/port/connector.ts';
+import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 
 /** The parts of a connector that a write can use. */
@@ -40,8 +41,9 @@ export interface ProviderWrite {
  */
 export type FailedWrite = Pick<ProviderWrite, 'jobId' | 'objectId' | 'payload'> & {
   accountId: string;
-  /** True if the provider reported that the object does not exist. */
-  notFound: boolean;
+  code: ProviderErrorCode;
+  /** Why the write failed, as its job shows it. */
+  reason: string;
 };
 
 /** The result of a write. Failures are thrown. */

@@ -90,7 +90,7 @@ const CALENDARS = `
     g.proof is not null or g.provider = '${VIRTUAL_PROVIDER}' as answers
   from "grant" g
   left join integration i on i.id = g.integration_id
-  left join calendar c on c.account_id = g.id
+  left join calendar c on c.account_id = g.id and not c.deleting
   where g.application_id = $1 and (g.email = any($2::text[]) or g.id = any($3::uuid[]))
   order by g.id, c.id`;
 

@@ -11,8 +11,13 @@ export interface ChangedCalendar {
 
 /** Implemented by modules that store data in calendars, to follow changes of a calendar. */
 export interface CalendarListener {
-  /** Called before the calendar is deleted, together with everything in it. */
+  /**
+   * Called before the calendar is deleted or hidden, together with everything in it. A calendar
+   * that a client deletes is hidden until its provider has deleted it.
+   */
   deleted(sql: Sql, calendar: ChangedCalendar): Promise<void>;
+  /** Called after a hidden calendar is shown again, because its provider refused to delete it. */
+  shownAgain(sql: Sql, calendar: ChangedCalendar): Promise<void>;
   /** Called after the zone of the calendar, and so of its all-day events, has changed. */
   timezoneChanged(sql: Sql, calendar: ChangedCalendar & { timezone: string | null }): Promise<void>;
   /**
@@ -39,6 +44,10 @@ export class CalendarListeners implements CalendarListener {
 
   async deleted(...change: Parameters<CalendarListener['deleted']>): Promise<void> {
     for (const listener of this.#listeners) await listener.deleted(...change);
+  }
+
+  async shownAgain(...change: Parameters<CalendarListener['shownAgain']>): Promise<void> {
+    for (const listener of this.#listeners) await listener.shownAgain(...change);
   }
 
   async timezoneChanged(...change: Parameters<CalendarListener['timezoneChanged']>): Promise<void> {

@@ -18,10 +18,11 @@ export interface MirrorCalendar {
 
 const CALENDARS = `
   select id, provider_id as "providerId", timezone, event_cursor as "eventCursor", events_since as "eventsSince"
-  from calendar where account_id = $1 and provider_id is not null order by is_primary desc, id`;
+  from calendar where account_id = $1 and provider_id is not null and not deleting
+  order by is_primary desc, id`;
 
 const LOCK_FOR_SHARE = `
-  select timezone from calendar where id = $1 and account_id = $2 for share`;
+  select timezone from calendar where id = $1 and account_id = $2 and not deleting for share`;
 
 // A calendar without a provider id is being created at the provider right now. It may be one of
 // those listed, so only primary calendars are added then.

@@ -1,6 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import { amendWrites } from '../../accounts/provider-writes/open-writes.ts';
 import { CalendarListeners } from './calendar-listeners.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { objectChange } from '../../platform/changes/object-change.ts';
@@ -10,20 +9,8 @@ import {
   ProviderWrites,
   type WriteOutcome,
 } from '../../accounts/provider-writes/provider-writes.ts';
-import type {
-  CalendarContent,
-  CalendarPort,
-  ProviderAccount,
-} from '../../providers/port/connector.ts';
-
-/**
- * Payload of a calendar's provider write. A deleted calendar has no row that the payload could be
- * read from.
- */
-interface Payload {
-  providerId: string | null;
-  content: CalendarContent;
-}
+import type { CalendarContent, ProviderAccount } from '../../providers/port/connector.ts';
+import { RefusedCalendarWrites } from './refused-calendar-writes.ts';
 
 /** The part of a calendar that the provider stores. */
 export function contentOf({
@@ -36,27 +23,36 @@ export function contentOf({
 }
 
 const READ = `
-  select provider_id as "providerId", name, description, location, timezone
+  select provider_id as "providerId", name, description, location, timezone, deleting
   from calendar where id = $1 and account_id = $2`;
+
+interface StoredCalendar extends CalendarContent {
+  providerId: string | null;
+  deleting: boolean;
+}
 
 const DELETED: WriteOutcome = {
   kind: 'superseded',
   reason: 'The calendar was deleted before this change had reached the provider',
 };
 
-/** Carries changes of calendars to their provider. */
+/**
+ * Carries changes of calendars to their provider, and takes back changes that the provider refuses.
+ */
 @Injectable()
 export class CalendarWriteHandlers implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly writes: ProviderWrites,
     private readonly listeners: CalendarListeners,
+    private readonly refused: RefusedCalendarWrites,
   ) {}
 
   onModuleInit(): void {
-    this.writes.register('create_calendar', 'calendar', this.#write);
-    this.writes.register('update_calendar', 'calendar', this.#write);
-    this.writes.register('delete_calendar', 'calendar', this.#delete);
+    const { written, deleted } = this.refused;
+    this.writes.register('create_calendar', 'calendar', this.#write, { failed: written });
+    this.writes.register('update_calendar', 'calendar', this.#write, { failed: written });
+    this.writes.register('delete_calendar', 'calendar', this.#delete, { failed: deleted });
   }
 
   /**
@@ -64,66 +60,57 @@ export class CalendarWriteHandlers implements OnModuleInit {
    * creation failed (ADR 0013).
    */
   readonly #write: ProviderWriteHandler = async (port, account, write) => {
-    const [calendar] = await this.database.query<CalendarContent & { providerId: string | null }>(
-      READ,
-      [write.objectId, account.accountId],
-    );
-    if (!calendar) return this.#writeDeleted(port, account, write);
+    const calendar = await this.#find(account, write);
+    if (!calendar) return DELETED;
+    const { providerId, deleting } = calendar;
+    // If an earlier attempt may have created a calendar that was deleted meanwhile, creating it
+    // again with the same key returns its id. The deletion queued after this write needs that id.
+    if (deleting && (providerId !== null || !write.mayHaveRun)) return DELETED;
     const content = contentOf(calendar);
-    if (calendar.providerId) {
-      await port.updateCalendar(account, calendar.providerId, content);
+    if (providerId !== null) {
+      await port.updateCalendar(account, providerId, content);
       return { kind: 'written' };
     }
-    const { providerId } = await port.createCalendar(account, write.objectId, content);
-    return {
-      kind: 'written',
-      store: (sql, at) => store(sql, this.listeners, account, write.objectId, providerId, at),
-    };
-  };
-
-  /**
-   * Handles a write whose calendar was deleted here meanwhile. If an earlier attempt may have
-   * created the calendar, creating it again with the same key returns its id. The deletion queued
-   * after this write needs that id.
-   */
-  async #writeDeleted(
-    port: CalendarPort,
-    account: ProviderAccount,
-    write: ProviderWrite,
-  ): Promise<WriteOutcome> {
-    const { providerId, content } = write.payload as unknown as Payload;
-    if (providerId !== null || !write.mayHaveRun) return DELETED;
     const created = await port.createCalendar(account, write.objectId, content);
     return {
       kind: 'written',
-      store: (sql) => addIdToDeletion(sql, write.objectId, created.providerId),
+      store: (sql, at) =>
+        store(sql, this.listeners, account, write.objectId, created.providerId, at),
     };
-  }
+  };
 
   readonly #delete: ProviderWriteHandler = async (port, account, write) => {
-    const { providerId } = write.payload as unknown as Payload;
+    const calendar = await this.#find(account, write);
     // A calendar without an id has never been at the provider.
-    if (providerId !== null) await port.deleteCalendar(account, providerId);
-    return { kind: 'written' };
+    if (calendar?.providerId) await port.deleteCalendar(account, calendar.providerId);
+    return {
+      kind: 'written',
+      store: async (sql) => {
+        await sql.query(REMOVE, [write.objectId, account.accountId]);
+      },
+    };
   };
+
+  async #find(
+    { accountId }: ProviderAccount,
+    { objectId }: ProviderWrite,
+  ): Promise<StoredCalendar | undefined> {
+    return (await this.database.query<StoredCalendar>(READ, [objectId, accountId]))[0];
+  }
 }
 
-function addIdToDeletion(sql: Sql, calendarId: string, providerId: string): Promise<void> {
-  return amendWrites(sql, calendarId, 'delete_calendar', { providerId });
-}
+const REMOVE = `delete from calendar where id = $1 and account_id = $2 and deleting`;
 
-const LOCK_FOR_SHARE = `select 1 from calendar where id = $1 and account_id = $2 for share`;
+const LOCK_FOR_SHARE = `
+  select deleting from calendar where id = $1 and account_id = $2 for share`;
 
 const DELETE_DUPLICATES = `
   delete from calendar where account_id = $2 and provider_id = $3 and id <> $1 returning id`;
 
 const STORE = `
-  update calendar set provider_id = $3 where id = $1 and account_id = $2 and provider_id is null returning id`;
+  update calendar set provider_id = $3 where id = $1 and account_id = $2 and provider_id is null`;
 
-/**
- * Stores the provider's id. If the calendar was deleted meanwhile, passes the id to the queued
- * deletion.
- */
+/** Stores the provider's id. */
 async function store(
   sql: Sql,
   listeners: CalendarListeners,
@@ -135,19 +122,18 @@ async function store(
   const key = [calendarId, accountId, providerId];
   // A sync pass may have added the calendar before we stored its provider id. There are two rows of
   // it then.
-  const kept = (await sql.query(LOCK_FOR_SHARE, key.slice(0, 2))).length > 0;
+  const [row] = await sql.query<{ deleting: boolean }>(LOCK_FOR_SHARE, key.slice(0, 2));
   await listeners.duplicatesDeleted(sql, {
     accountId,
     applicationId,
     calendarId,
     providerId,
-    kept,
+    kept: row?.deleting === false,
     at,
   });
   const duplicates = await sql.query<{ id: string }>(DELETE_DUPLICATES, key);
   const owner = { accountId, applicationId, at };
   const changes = duplicates.map(({ id }) => objectChange('calendar', owner, id, 'deleted', null));
   await recordChanges(sql, changes);
-  const stored = await sql.query(STORE, key);
-  if (stored.length === 0) await addIdToDeletion(sql, calendarId, providerId);
+  await sql.query(STORE, key);
 }

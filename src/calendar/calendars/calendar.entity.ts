@@ -28,6 +28,11 @@ const CalendarSchema = defineEntity({
     readOnly: p.boolean(),
     /** True for the calendar of emailed events, which never exists at a provider. */
     isEmailed: p.boolean().default(false),
+    /**
+     * True from the deletion of the calendar until its provider has deleted it. The calendar and
+     * its events are not shown.
+     */
+    deleting: p.boolean().default(false),
     /** Cursor of the mirror of the calendar's events, in the provider's own format. */
     eventCursor: p.text().nullable(),
     /**

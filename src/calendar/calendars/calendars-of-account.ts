@@ -17,7 +17,9 @@ const ADD = `
 /** Adds and deletes calendars when an account is connected or moved. */
 @Injectable()
 export class CalendarsOfAccount implements AccountListener, OnModuleInit {
-  readonly visibleObjects = [`select id, 'calendar' as object from calendar where account_id = $1`];
+  readonly visibleObjects = [
+    `select id, 'calendar' as object from calendar where account_id = $1 and not deleting`,
+  ];
   readonly mirrorDeletions = ['delete from calendar where account_id = $1'];
 
   constructor(

@@ -4,10 +4,12 @@ import { ProviderWritesModule } from '../../accounts/provider-writes/provider-wr
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { CalendarListeners } from './calendar-listeners.ts';
 import { CalendarsOfAccount } from './calendars-of-account.ts';
+import { CalendarServers } from './calendar-servers.ts';
 import { CalendarWriteHandlers } from './calendar-write-handlers.ts';
 import { CalendarsController } from './calendars.controller.ts';
 import { CalendarsRepository } from './calendars.repository.ts';
 import { CalendarsService } from './calendars.service.ts';
+import { RefusedCalendarWrites } from './refused-calendar-writes.ts';
 
 @Module({
   imports: [GrantsModule, ProvidersModule, ProviderWritesModule],
@@ -16,9 +18,11 @@ import { CalendarsService } from './calendars.service.ts';
     CalendarsRepository,
     CalendarsService,
     CalendarListeners,
+    CalendarServers,
     CalendarsOfAccount,
     CalendarWriteHandlers,
+    RefusedCalendarWrites,
   ],
-  exports: [CalendarListeners, CalendarsService],
+  exports: [CalendarListeners, CalendarServers, CalendarsService],
 })
 export class CalendarsModule {}

@@ -30,9 +30,9 @@ const COLUMNS = `
   c.id, c.account_id as "accountId", c.name, c.description, c.location, c.timezone, c.hex_color as "hexColor",
   c.is_primary as "isPrimary", c.read_only as "readOnly", c.metadata`;
 
-const FIND = `select ${COLUMNS} from calendar c where c.id = $1 and c.account_id = $2`;
+const FIND = `select ${COLUMNS} from calendar c where c.id = $1 and c.account_id = $2 and not c.deleting`;
 const FIND_MANY = `
-  select ${COLUMNS} from calendar c where c.account_id = $1 and c.id = any($2::uuid[])`;
+  select ${COLUMNS} from calendar c where c.account_id = $1 and c.id = any($2::uuid[]) and not c.deleting`;
 
 /** Reads calendars from the mirror. */
 @Injectable()
@@ -51,7 +51,7 @@ export class CalendarsRepository {
   /** Lists calendars, oldest first. */
   list(accountId: string, query: CalendarQuery): Promise<Listing<CalendarRecord>> {
     const conditions = new Conditions();
-    conditions.add(`c.account_id = ${conditions.value(accountId)}`);
+    conditions.add(`c.account_id = ${conditions.value(accountId)} and not c.deleting`);
     if (query.metadata) addMetadataCondition(conditions, 'c.metadata', query.metadata);
     return runListing<CalendarRecord>(this.database, {
       columns: COLUMNS,

@@ -13,9 +13,11 @@ import { recordChanges } from '../../platform/changes/change-log.ts';
 import { objectChange } from '../../platform/changes/object-change.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
+import type { ReplacedValues } from '../../accounts/provider-writes/open-writes.ts';
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
-import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { CalendarServers } from './calendar-servers.ts';
 import { CalendarListeners, type ChangedCalendar } from './calendar-listeners.ts';
+import type { CalendarContent } from '../../providers/port/connector.ts';
 import { contentOf } from './calendar-write-handlers.ts';
 import { Calendar } from './calendar.entity.ts';
 import {
@@ -48,6 +50,14 @@ const CHANGES = {
   delete_calendar: 'deleted',
 } as const;
 
+interface CalendarWrite {
+  action: keyof typeof CHANGES & JobAction;
+  /** What an update replaces, for the case that the provider refuses it. */
+  replaced?: ReplacedValues;
+  /** Whether subscribers are notified. Default: true. */
+  notify?: boolean;
+}
+
 /**
  * Calendars of an account. Reads come from the mirror. A change is stored in the mirror at once,
  * and a queued provider write carries it to the provider.
@@ -57,7 +67,7 @@ export class CalendarsService {
   constructor(
     private readonly em: EntityManager,
     private readonly repository: CalendarsRepository,
-    private readonly connectors: ConnectorRegistry,
+    private readonly servers: CalendarServers,
     private readonly listeners: CalendarListeners,
     private readonly clock: Clock,
   ) {}
@@ -82,14 +92,15 @@ export class CalendarsService {
   /**
    * Creates a calendar.
    * @throws {UnsupportedProviderError} if the account's provider has no calendars
+   * @throws {NoCalendarServerError}
    */
   async create(
     account: AccountPrincipal,
     input: CalendarInput & { name: string },
   ): Promise<CalendarWriteResult> {
-    this.connectors.requireCalendar(account.provider);
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
+      await this.servers.require(sqlOf(em), account);
       const calendar = em.create(Calendar, {
         id: newId(),
         account: em.getReference(Grant, account.accountId),
@@ -103,7 +114,7 @@ export class CalendarsService {
         createdAt: at,
         updatedAt: at,
       });
-      return this.#writeThrough(em, account, calendar, 'create_calendar', at);
+      return this.#writeThrough(em, account, calendar, { action: 'create_calendar' }, at);
     });
   }
 
@@ -111,16 +122,17 @@ export class CalendarsService {
    * Changes the given fields; all others stay as they are.
    * @throws {NotFoundError}
    * @throws {DomainError} if the calendar is read-only at the provider
+   * @throws {NoCalendarServerError}
    */
   async update(
     account: AccountPrincipal,
     id: string,
     input: CalendarInput,
   ): Promise<CalendarWriteResult> {
-    this.connectors.requireCalendar(account.provider);
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
       const calendar = await this.#lock(em, account, id);
+      await this.servers.require(sqlOf(em), account);
       const before = calendarRecord(calendar);
       em.assign(calendar, { ...definedOnly(input), updatedAt: at });
       const after = calendarRecord(calendar);
@@ -131,16 +143,21 @@ export class CalendarsService {
         });
       // Metadata belongs to the application, so a change of metadata alone sends no webhook.
       const notify = !isDeepStrictEqual(contentOf(before), contentOf(after));
-      return this.#writeThrough(em, account, calendar, 'update_calendar', at, notify);
+      const replaced = replacedBy(contentOf(before), contentOf(after));
+      const write = { action: 'update_calendar', replaced, notify } as const;
+      return this.#writeThrough(em, account, calendar, write, at);
     });
   }
 
   /**
-   * Deletes a calendar with the events in it.
+   * Deletes a calendar with the events in it. They are shown again if the provider refuses to
+   * delete the calendar.
    * @returns id of the job that deletes the calendar at the provider
    * @throws {NotFoundError}
    * @throws {DomainError} if the calendar is read-only at the provider, or is the primary
    *   calendar
+   * @throws {NoCalendarServerError} if the calendar was created at a server that the account no
+   *   longer has
    */
   async delete(account: AccountPrincipal, id: string): Promise<string> {
     const at = this.clock.now();
@@ -152,9 +169,10 @@ export class CalendarsService {
           'invalid',
           'The primary calendar cannot be deleted.',
         );
+      if (calendar.providerId) await this.servers.require(sqlOf(em), account);
       await this.listeners.deleted(sqlOf(em), changed(account, calendar.id, at));
-      em.remove(calendar);
-      return this.#writeThrough(em, account, calendar, 'delete_calendar', at);
+      em.assign(calendar, { deleting: true, updatedAt: at });
+      return this.#writeThrough(em, account, calendar, { action: 'delete_calendar' }, at);
     });
     return jobId;
   }
@@ -164,7 +182,7 @@ export class CalendarsService {
     const calendar = isId(id)
       ? await em.findOne(
           Calendar,
-          { id, account: account.accountId },
+          { id, account: account.accountId, deleting: false },
           { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true },
         )
       : null;
@@ -174,17 +192,13 @@ export class CalendarsService {
     return calendar;
   }
 
-  /**
-   * Queues the provider write and logs the change.
-   * @param notify whether subscribers are notified
-   */
+  /** Queues the provider write and logs the change. */
   async #writeThrough(
     em: EntityManager,
     account: AccountPrincipal,
     calendar: Calendar,
-    action: keyof typeof CHANGES & JobAction,
+    { action, replaced, notify = true }: CalendarWrite,
     at: Date,
-    notify = true,
   ): Promise<CalendarWriteResult> {
     const sql = sqlOf(em);
     const { accountId } = account;
@@ -196,7 +210,7 @@ export class CalendarsService {
       action,
       object: 'calendar',
       objectId: record.id,
-      payload: { providerId: calendar.providerId ?? null, content: contentOf(record) },
+      payload: { ...replaced },
       at,
     });
     const notice = notify ? { dedupe: `${action}:${jobId}`, metadata: record.metadata } : null;
@@ -212,6 +226,16 @@ const changed = (
   calendarId: string,
   at: Date,
 ): ChangedCalendar => ({ calendarId, accountId, applicationId, at });
+
+/** The fields of `before` and `after` that differ. */
+function replacedBy(before: CalendarContent, after: CalendarContent): ReplacedValues {
+  const fields = (Object.keys(before) as (keyof CalendarContent)[]).filter(
+    (field) => before[field] !== after[field],
+  );
+  const only = (content: CalendarContent) =>
+    Object.fromEntries(fields.map((field) => [field, content[field]]));
+  return { before: only(before), after: only(after) };
+}
 
 /** A copy of `input` without the keys whose value is `undefined`. */
 function definedOnly<T extends object>(input: T): Partial<T> {

@@ -94,13 +94,14 @@ const RELEASE = `
   where event_id = $1 and not released`;
 
 // Releases meetings whose events were deleted or cancelled, or show another conference. Skips
-// events with an open provider write.
+// events with an open provider write, and events whose calendar is being deleted: the provider may
+// refuse that.
 const RELEASE_ORPHANS = `
   update event_meeting m set released = true, due_at = $1, attempts = 0, updated_at = $1
   where not m.released
     and not exists (
-      select 1 from event e
-      where e.id = m.event_id and e.status <> 'cancelled' and e.autocreate ->> 'provider' = m.provider
+      select 1 from event e join calendar c on c.id = e.calendar_id
+      where e.id = m.event_id and (e.status <> 'cancelled' or c.deleting) and e.autocreate ->> 'provider' = m.provider
         and (m.remote_id is null or e.conferencing -> 'details' ->> 'url' = m.details ->> 'url'))
     and not ${hasOpenWrite('m.event_id')}
   returning m.event_id as "eventId", m.provider`;

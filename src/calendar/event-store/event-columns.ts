@@ -63,6 +63,16 @@ export const CONTENT_FIELDS = [...SHOWN_FIELDS, 'participants', 'reminders'] as 
 /** Fields that a sync pass writes. */
 export const PROVIDER_FIELDS = [...CONTENT_FIELDS, 'startsAt', 'endsAt'] as const;
 
+/**
+ * Fields that a refused change sets back to their values from before. Providers store only the
+ * participants, and those without phone numbers and comments. Metadata is not among them: it is the
+ * application's own note.
+ */
+export const OWN_FIELDS = [
+  'participants', 'hideParticipants', 'autocreate', 'notifications', 'customerEventId', 'eventCollectionId', 'capacity',
+  'roundRobinOrder',
+] as const satisfies readonly (keyof EventFields)[]; // prettier-ignore
+
 /** The part of an event that providers store, with its bounds in time. */
 export type ProviderFields = Pick<EventRecord, (typeof PROVIDER_FIELDS)[number]>;
 

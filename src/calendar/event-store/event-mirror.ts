@@ -2,7 +2,7 @@ import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 import type { EventContent, RemoteEvent } from '../../providers/port/connector.ts';
 import {
-  assignments, columnNames, columnValues, PROVIDER_FIELDS, type ProviderFields, RECORD_FIELDS, selected, typedColumns,
+  assignments, columnNames, columnValues, OWN_FIELDS, PROVIDER_FIELDS, type ProviderFields, RECORD_FIELDS, selected, typedColumns,
 } from './event-columns.ts'; // prettier-ignore
 import type { EventRecord } from './event-record.ts';
 
@@ -44,21 +44,38 @@ const IN_GROUPS = `
     and ($3 or coalesce(e.master_provider_id, e.provider_id) = any($2::text[]))
   order by e.id for update of e`;
 
+/**
+ * SQL condition: the row of an instance counts, or would be the only row for its start that counts.
+ */
+const MAY_COUNT = `(not e.released or not exists (
+  select 1 from event o where o.master_event_id = e.master_event_id and o.original_start = e.original_start
+    and not o.released))`;
+
 // One statement checks both the version and the queue. With two statements, a provider write that
 // finishes in between would look like one that failed.
 const DIVERGED = `
   select ${COLUMNS} from event e
   where e.calendar_id = $1 and e.provider_id is not null and e.provider_content is not null
-    and e.version > e.provider_version
+    and e.version > e.provider_version and ${MAY_COUNT}
     and not ${hasOpenWrite('e.id', 'e.master_event_id')}
   order by e.id limit 100 for update of e`;
+
+const BY_ID = `select ${COLUMNS} from event e where e.account_id = $1 and e.id = $2 for update of e`;
+
+const ENDED_INSTANCES = `
+  select ${COLUMNS} from event e
+  where e.account_id = $1 and e.master_event_id = $2 and e.released and e.status = 'cancelled'
+    and e.provider_id is not null and e.provider_content is not null and e.version > e.provider_version
+    and not ${hasOpenWrite('e.id')} and ${MAY_COUNT}
+  order by e.id for update of e`;
 
 /**
  * Events that are being created at the provider. The provider may list their UIDs before we know
  * their provider ids.
  */
 const COMING = `
-  select id from event where calendar_id = $1 and provider_id is null and id = any($2::uuid[])`;
+  select e.id from event e
+  where e.calendar_id = $1 and e.provider_id is null and e.id = any($2::uuid[]) and ${hasOpenWrite('e.id')}`;
 
 const INSERT = `
   insert into event (id, account_id, calendar_id, provider_id, ical_uid, master_provider_id, original_start,
@@ -97,6 +114,22 @@ const TIE_INSTANCES = `
     and m.provider_id = e.master_provider_id and e.master_event_id is distinct from m.id
   returning e.id, e.status`;
 
+const RESTORED_FIELDS = [...new Set([...PROVIDER_FIELDS, ...OWN_FIELDS])];
+
+const RESTORE = `
+  update event e set ${assignments(RESTORED_FIELDS)}, released = e.released and x.status = 'cancelled',
+    version = e.version + 1, provider_version = e.version + 1, provider_seen_at = $2, updated_at = $2
+  from jsonb_to_recordset($1::jsonb) x(id uuid, ${typedColumns(RESTORED_FIELDS)})
+  where e.id = x.id`;
+
+const SAME_AS_PROVIDER = `
+  update event set provider_version = version, provider_seen_at = $2
+  where id = any($1::uuid[]) and provider_content is not null`;
+
+const WITHDRAW = `
+  update event set status = 'cancelled', released = master_event_id is not null, version = version + 1, updated_at = $2
+  where id = $1`;
+
 const CANCEL = `
   update event set status = 'cancelled', version = version + 1, provider_version = version + 1, provider_seen_at = $2,
     updated_at = $2
@@ -134,8 +167,8 @@ export function lockGroups(
 }
 
 /**
- * Up to 100 events that differ from the provider and have no open write, because their provider
- * write failed. Their rows stay locked until the transaction ends.
+ * Up to 100 events of a calendar that differ from the provider and have no open write. Their rows
+ * stay locked until the transaction ends.
  */
 export function lockDiverged(sql: Sql, calendarId: string): Promise<MirrorEvent[]> {
   return sql.query<MirrorEvent>(DIVERGED, [calendarId]);
@@ -150,6 +183,30 @@ export async function eventsBeingCreated(
   if (ids.length === 0) return new Set();
   const rows = await sql.query<{ id: string }>(COMING, [calendarId, ids]);
   return new Set(idsOf(rows));
+}
+
+/**
+ * An event of an account, with the state in which the provider was last seen; `undefined` if the
+ * event was deleted. Its row stays locked until the transaction ends.
+ */
+export async function lockMirrorEvent(
+  sql: Sql,
+  accountId: string,
+  id: string,
+): Promise<MirrorEvent | undefined> {
+  return (await sql.query<MirrorEvent>(BY_ID, [accountId, id]))[0];
+}
+
+/**
+ * Changed instances that a change of their series cancelled here, and that the provider still has.
+ * Their rows stay locked until the transaction ends.
+ */
+export function lockEndedInstances(
+  sql: Sql,
+  accountId: string,
+  seriesId: string,
+): Promise<MirrorEvent[]> {
+  return sql.query<MirrorEvent>(ENDED_INSTANCES, [accountId, seriesId]);
 }
 
 function seenColumns(id: string, { organizer, ...remote }: RemoteEvent) {
@@ -232,6 +289,36 @@ export async function tieInstances(
     masters,
   ]);
   return tied.flatMap(({ id, status }) => (status === 'cancelled' ? [] : [id]));
+}
+
+/** The fields that are restored after the provider refused a change. */
+export type RestoredFields = ProviderFields & Pick<EventRecord, (typeof OWN_FIELDS)[number]>;
+
+/**
+ * Gives events back the state that their provider has. A cancelled instance that takes place again
+ * is no longer `released`.
+ */
+export async function writeRestored(
+  sql: Sql,
+  events: readonly { id: string; fields: RestoredFields }[],
+  at: Date,
+): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map(({ id, fields }) => ({ id, ...columnValues(fields, RESTORED_FIELDS) }));
+  await sql.query(RESTORE, [JSON.stringify(rows), at]);
+}
+
+/** Marks the present version of events as the one that their provider has. */
+export async function markAsProvider(sql: Sql, ids: readonly string[], at: Date): Promise<void> {
+  if (ids.length > 0) await sql.query(SAME_AS_PROVIDER, [ids, at]);
+}
+
+/**
+ * Cancels an event that its provider has refused to create. For an instance, the rules of its
+ * series decide again.
+ */
+export async function withdrawEvent(sql: Sql, id: string, at: Date): Promise<void> {
+  await sql.query(WITHDRAW, [id, at]);
 }
 
 /** Cancels events that were deleted at the provider. */

@@ -5,6 +5,11 @@ const ALIVE = `
   select id, notifications <> '[]'::jsonb as reminding
   from event where calendar_id = $1 and status <> 'cancelled' order by id for update`;
 
+const CANCEL = `
+  update event
+  set status = 'cancelled', released = released or master_event_id is not null, version = version + 1, updated_at = $2
+  where calendar_id = $1 and status <> 'cancelled'`;
+
 const ALL_DAY = `
   select id, title, when_value as "when", notifications, status,
     case when notifications = '[]' then '[]' else participants end as participants
@@ -44,6 +49,15 @@ export function lockEventsOfCalendar(
   calendarId: string,
 ): Promise<{ id: string; reminding: boolean }[]> {
   return sql.query(ALIVE, [calendarId]);
+}
+
+/** Cancels all events of a calendar. The caller has locked them. */
+export async function cancelEventsOfCalendar(
+  sql: Sql,
+  calendarId: string,
+  at: Date,
+): Promise<void> {
+  await sql.query(CANCEL, [calendarId, at]);
 }
 
 /**

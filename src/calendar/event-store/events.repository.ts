@@ -22,7 +22,11 @@ const BYTES = `
   octet_length(e.title) + octet_length(e.description) + octet_length(e.location) + octet_length(e.notifications::text) + octet_length(e.participants::text)
   + coalesce(octet_length(e.recurrence::text), 0)`;
 
-const FIND = `select ${COLUMNS} from event e where e.id = $1 and e.account_id = $2`;
+/** The events of a calendar that is being deleted are not shown. All of them are cancelled. */
+const SHOWN = `not exists (select 1 from calendar d where d.id = e.calendar_id and d.deleting)`;
+
+const FIND = `
+  select ${COLUMNS} from event e where e.id = $1 and e.account_id = $2 and (e.status <> 'cancelled' or ${SHOWN})`;
 
 const LISTED = {
   columns: COLUMNS,
@@ -51,10 +55,12 @@ const SERIES_COLUMNS = `
      and not i.released) as replaced`;
 
 const FIND_SERIES = `
-  select ${COLUMNS}, ${SERIES_COLUMNS} from event e where e.id = $1 and e.account_id = $2 and e.recurrence is not null`;
+  select ${COLUMNS}, ${SERIES_COLUMNS} from event e
+  where e.id = $1 and e.account_id = $2 and e.recurrence is not null and (e.status <> 'cancelled' or ${SHOWN})`;
 const FIND_INSTANCE = `
   select ${COLUMNS}, e.released from event e
   where e.account_id = $1 and e.master_event_id = $2 and e.original_start = $3
+    and (e.status <> 'cancelled' or ${SHOWN})
   order by e.released, e.updated_at desc limit 1`;
 
 /** Limit for one request. No known account has that many series. */
@@ -171,13 +177,7 @@ export class EventsRepository {
 
 /** Adds a condition for every filter that is given. Comparisons of times are strict. */
 function addFilters(conditions: Conditions, filter: EventFilter): void {
-  if (!filter.showCancelled) {
-    // Clients that expand the rules themselves need to know which instances do not take place.
-    const needed = filter.expandRecurring
-      ? ''
-      : ' or (e.master_event_id is not null and not e.released)';
-    conditions.add(`(e.status <> 'cancelled'${needed})`);
-  }
+  conditions.add(`(e.status <> 'cancelled' or (${SHOWN} and ${cancelledToShow(filter)}))`);
   const { calendarId, eventId, updatedAfter } = filter;
   if (calendarId !== undefined)
     conditions.add(isId(calendarId) ? `e.calendar_id = ${conditions.value(calendarId)}` : 'false');
@@ -203,6 +203,13 @@ function addFilters(conditions: Conditions, filter: EventFilter): void {
     ['e.updated_at >=', updatedAfter && new Date(updatedAfter.getTime() + 1000)],
   ]);
   if (filter.metadata) addMetadataCondition(conditions, 'e.metadata', filter.metadata);
+}
+
+/** SQL condition: which cancelled events are listed. */
+function cancelledToShow({ showCancelled, expandRecurring }: EventFilter): string {
+  if (showCancelled) return 'true';
+  // Clients that expand the rules themselves need to know which instances do not take place.
+  return expandRecurring ? 'false' : '(e.master_event_id is not null and not e.released)';
 }
 
 /** Matches an event by its id, or a changed instance by the id it had before the change. */

@@ -40,7 +40,7 @@ export async function lockCalendarById(
   if (!isId(id)) return null;
   return em.findOne(
     Calendar,
-    { id, account: accountId },
+    { id, account: accountId, deleting: false },
     { lockMode: LockMode.PESSIMISTIC_READ, refresh: true },
   );
 }

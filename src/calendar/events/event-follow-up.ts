@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
@@ -7,10 +8,17 @@ import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { ChangeVerb } from '../../platform/changes/object-change.ts';
 import { eventChange } from '../event-store/event-changes.ts';
 import { Invitations } from '../invitations/invitations.service.ts';
+import type { ReplacedValues } from '../../accounts/provider-writes/open-writes.ts';
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { PlannedReminder } from '../notifications/reminder-plan.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import type { EndedInstance } from '../event-store/changed-instances.ts';
+import {
+  CONTENT_FIELDS,
+  DECIDED_FIELDS,
+  OWN_FIELDS,
+  pickFields,
+} from '../event-store/event-columns.ts';
 import { type EventFields, type EventRecord, eventRecord } from '../event-store/event-record.ts';
 import type { Event } from '../event-store/event.entity.ts';
 
@@ -41,6 +49,22 @@ export interface ChangeToFollowUp {
   /** Whether participants are notified by mail. */
   notify?: boolean | undefined;
 }
+
+/**
+ * What a change replaced, for the case that the provider refuses it. Empty if only fields have
+ * changed that the provider does not store: it cannot refuse those.
+ */
+function replacedBy(before: EventFields, after: EventRecord): Partial<ReplacedValues> {
+  const differs = (field: keyof EventFields) => !isDeepStrictEqual(before[field], after[field]);
+  if (!CHANGEABLE_CONTENT.some(differs)) return {};
+  const fields = OWN_FIELDS.filter(differs);
+  return { before: pickFields(before, fields), after: pickFields(after, fields) };
+}
+
+/** Fields of `EventFields` that providers store. */
+const CHANGEABLE_CONTENT = DECIDED_FIELDS.filter((field) =>
+  (CONTENT_FIELDS as readonly string[]).includes(field),
+);
 
 /** Carries out the consequences of a change of an event, in the same transaction. */
 @Injectable()
@@ -87,6 +111,7 @@ export class EventFollowUp {
       action,
       object: 'event',
       objectId: event.id,
+      payload: action === 'update_event' && before ? replacedBy(before, event) : {},
       at,
     });
     const { calendarId } = event;

@@ -4,7 +4,6 @@ import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { type ChangeVerb, objectChange } from '../../platform/changes/object-change.ts';
 import {
-  type FailedWrite,
   type ProviderWriteHandler,
   ProviderWrites,
   type WriteOutcome,
@@ -17,33 +16,39 @@ import type {
   EventProviderIds,
   ProviderSequence,
 } from '../../providers/port/connector.ts';
+import { forgetReplaced } from '../../accounts/provider-writes/open-writes.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { toEventContent } from '../event-store/event-record.ts';
 import {
-  type EventAtProvider, findEventAtProvider, raiseSequence, releaseInstance, clearReleasedIds, storeProviderIds, storeProviderContent,
+  type EventAtProvider, findEventAtProvider, raiseSequence, clearReleasedIds, storeProviderIds, storeProviderContent,
 } from '../event-store/event-at-provider.ts'; // prettier-ignore
 import { raiseWaitingInvitations } from '../invitations/raise-waiting-invitations.ts';
 import { instanceStamp } from '../event-store/recurrence/instances.ts';
+import { RefusedEventWrites } from './refused-event-writes.ts';
 
 const DELETED: WriteOutcome = {
   kind: 'superseded',
   reason: 'The event was deleted before this change had reached the provider',
 };
 
-/** Carries changes of events to their provider. */
+/**
+ * Carries changes of events to their provider, and takes back changes that the provider refuses.
+ */
 @Injectable()
 export class EventWriteHandlers implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly writes: ProviderWrites,
     private readonly meetings: Meetings,
+    private readonly refused: RefusedEventWrites,
   ) {}
 
   onModuleInit(): void {
-    this.writes.register('create_event', 'calendar', this.meetings.writing(this.#write));
-    this.writes.register('update_event', 'calendar', this.meetings.writing(this.#write));
+    const writing = this.meetings.writing(this.#write);
+    this.writes.register('create_event', 'calendar', writing, { failed: this.refused.written });
+    this.writes.register('update_event', 'calendar', writing, { failed: this.refused.written });
     this.writes.register('delete_event', 'calendar', this.meetings.deleting(this.#delete), {
-      failed: releaseUndeleted,
+      failed: this.refused.deleted,
     });
   }
 
@@ -66,6 +71,8 @@ export class EventWriteHandlers implements OnModuleInit {
           await storeProviderContent(sql, event, content, at);
           await storeRevision(sql, event, written);
           await clearReleasedIds(sql, event);
+          // The meeting of the event may still be refused. That takes back nothing else.
+          await forgetReplaced(sql, write.jobId);
         },
       };
     }
@@ -201,14 +208,6 @@ async function undoAttempt(
   if (!position) return;
   const { providerId } = await port.writeInstance(account, position, toEventContent(event));
   await port.resetInstance(account, providerId);
-}
-
-/**
- * Called when the provider has refused to delete an instance. Releases the instance if the provider
- * has no separate copy of it. A sync pass restores changed instances.
- */
-async function releaseUndeleted(sql: Sql, { objectId, accountId }: FailedWrite): Promise<void> {
-  await releaseInstance(sql, accountId, objectId);
 }
 
 /**

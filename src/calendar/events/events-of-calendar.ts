@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { newId } from '../../platform/base/ids/ids.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import {
@@ -7,6 +8,7 @@ import {
   type ChangedCalendar,
 } from '../calendars/calendar-listeners.ts';
 import {
+  cancelEventsOfCalendar,
   eventsOfDuplicates,
   lockAllDayEvents,
   lockEventsOfCalendar,
@@ -14,12 +16,18 @@ import {
 } from '../event-store/events-of-calendar.sql.ts';
 import { eventChange } from '../event-store/event-changes.ts';
 import { boundsOf } from '../event-store/when.ts';
+import { lockDiverged } from '../event-store/event-mirror.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
+import { EventRestorer, type RestoringAccount } from './event-restorer.ts';
 
 /** Number of all-day events that are processed together. */
 const BATCH = 200;
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+const ACCOUNT = `
+  select g.id as "accountId", g.provider, g.email, g.name, coalesce(c.timezone, 'UTC') as zone
+  from calendar c join "grant" g on g.id = c.account_id where c.id = $1`;
 
 /** Updates the events in a calendar when the calendar changes, here or at its provider. */
 @Injectable()
@@ -27,6 +35,7 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
   constructor(
     private readonly listeners: CalendarListeners,
     private readonly planner: ReminderPlanner,
+    private readonly restorer: EventRestorer,
   ) {}
 
   onModuleInit(): void {
@@ -34,14 +43,15 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
   }
 
   /**
-   * Cancels the reminders of the events and records their deletion in the change log. The rows of
-   * the events are deleted with the row of the calendar.
+   * Cancels the events and their reminders, and records their deletion in the change log. The rows
+   * of the events are deleted with the row of the calendar.
    */
   async deleted(
     sql: Sql,
     { calendarId, accountId, applicationId, at }: ChangedCalendar,
   ): Promise<void> {
     const events = await lockEventsOfCalendar(sql, calendarId);
+    await cancelEventsOfCalendar(sql, calendarId, at);
     const reminding = events.filter((event) => event.reminding).map(({ id }) => id);
     if (reminding.length > 0)
       await this.planner.cancelEvents(sql, accountId, reminding, 'the calendar was deleted', at);
@@ -56,6 +66,23 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
         ),
       ),
     );
+  }
+
+  /** Restores the events that the provider still has, in batches. Their reminders follow. */
+  async shownAgain(sql: Sql, calendar: ChangedCalendar): Promise<void> {
+    const { calendarId, at } = calendar;
+    const [account] = await sql.query<RestoringAccount & { zone: string }>(ACCOUNT, [calendarId]);
+    if (!account) return;
+    for (;;) {
+      const rows = await lockDiverged(sql, calendarId);
+      if (rows.length === 0) return;
+      const wanted = rows.map((row) => ({ row }));
+      const restored = await this.restorer.restore(sql, account, wanted, account.zone, at);
+      const changes = restored.map((row) =>
+        eventChange(calendar, row, 'created', `show_calendar:${row.id}:${newId()}`),
+      );
+      await recordChanges(sql, changes);
+    }
   }
 
   /**

@@ -9,10 +9,12 @@ import { ProvidersModule } from '../../providers/providers.module.ts';
 import { EventIcsController } from './event-ics.controller.ts';
 import { EventIcsService } from './event-ics.service.ts';
 import { EventFollowUp } from './event-follow-up.ts';
+import { EventRestorer } from './event-restorer.ts';
 import { EventWriteHandlers } from './event-write-handlers.ts';
 import { EventsOfCalendar } from './events-of-calendar.ts';
 import { EventsController } from './events.controller.ts';
 import { EventsService } from './events.service.ts';
+import { RefusedEventWrites } from './refused-event-writes.ts';
 
 @Module({
   imports: [
@@ -26,6 +28,15 @@ import { EventsService } from './events.service.ts';
   ],
   // `to-ics` must be registered before the route with `:id`.
   controllers: [EventIcsController, EventsController],
-  providers: [EventIcsService, EventsService, EventFollowUp, EventWriteHandlers, EventsOfCalendar],
+  providers: [
+    EventIcsService,
+    EventsService,
+    EventFollowUp,
+    EventRestorer,
+    EventWriteHandlers,
+    EventsOfCalendar,
+    RefusedEventWrites,
+  ],
+  exports: [EventRestorer],
 })
 export class EventsModule {}

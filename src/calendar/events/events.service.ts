@@ -9,6 +9,7 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
 import { ConferencingServices } from '../conferencing/conferencing.service.ts';
+import { CalendarServers } from '../calendars/calendar-servers.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 import { Invitations } from '../invitations/invitations.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
@@ -55,6 +56,7 @@ export class EventsService {
   constructor(
     private readonly em: EntityManager,
     private readonly connectors: ConnectorRegistry,
+    private readonly servers: CalendarServers,
     private readonly followUp: EventFollowUp,
     private readonly conferencing: ConferencingServices,
     private readonly egress: EgressClient,
@@ -68,6 +70,7 @@ export class EventsService {
    * @throws {InvalidInputError} if the input is not valid or the calendar does not exist
    * @throws {ForbiddenError} if the account may not have these notifications
    * @throws {UnsupportedProviderError} if the account's provider has no calendars
+   * @throws {NoCalendarServerError}
    * @throws {DomainError} `rate-limited` if the account may create no more meetings today
    */
   async create(
@@ -76,10 +79,10 @@ export class EventsService {
     options: WriteOptions,
   ): Promise<EventWriteResult> {
     this.invitations.assertAllowed(account, options);
-    this.connectors.requireCalendar(account.provider);
     await this.conferencing.accept(account.applicationId, input.conferencing, account.accountId);
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
+      await this.servers.require(sqlOf(em), account);
       const calendar = await lockCalendarById(em, account.accountId, input.calendarId);
       if (!calendar)
         throw new InvalidInputError(
@@ -119,6 +122,7 @@ export class EventsService {
    * @throws {ReadOnlyEventError}
    * @throws {InvalidInputError}
    * @throws {ForbiddenError} if the account may not have these notifications
+   * @throws {NoCalendarServerError}
    */
   async update(
     account: AccountPrincipal,
@@ -127,11 +131,11 @@ export class EventsService {
     options: WriteOptions,
   ): Promise<EventWriteResult> {
     this.invitations.assertAllowed(account, options);
-    this.connectors.requireCalendar(account.provider);
     await this.conferencing.accept(account.applicationId, input.conferencing);
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
       const locked = await lockEvent(em, account.accountId, id);
+      await this.servers.require(sqlOf(em), account);
       if (input.calendarId !== undefined && input.calendarId !== locked.calendar.id)
         throw new InvalidInputError('calendar_id: an event cannot be moved to another calendar');
       return 'instance' in locked
@@ -218,12 +222,14 @@ export class EventsService {
    * @returns id of the job that deletes the event at the provider
    * @throws {NotFoundError}
    * @throws {ReadOnlyEventError}
+   * @throws {NoCalendarServerError}
    */
   async delete(account: AccountPrincipal, id: string, options: WriteOptions): Promise<string> {
     this.invitations.assertAllowed(account, options);
     const at = this.clock.now();
     const { jobId } = await this.em.transactional(async (em) => {
       const locked = await lockEvent(em, account.accountId, id);
+      await this.servers.require(sqlOf(em), account);
       return 'instance' in locked
         ? this.#cancelInstance(em, account, locked, options, at)
         : this.#cancel(em, account, locked, options, at);

@@ -46,7 +46,7 @@ const OPEN = `
   select c.id as "calendarId", c.account_id as "accountId", c.name, c.description, c.timezone,
     concat_ws('/', c.id, c.updated_at, s.events, s.changed, s.versions) as state
   from calendar_feed f
-    join calendar c on c.id = f.calendar_id
+    join calendar c on c.id = f.calendar_id and not c.deleting
     join "grant" g on g.id = c.account_id and g.billing_state <> 'cancelled'
     cross join lateral (
       select count(*) as events, max(e.updated_at) as changed, sum(e.version + e.sequence) as versions

@@ -204,7 +204,8 @@ export class RsvpService {
     const mailId = options.notifyParticipants === false ? null : await this.#mail(sql, prepared);
     const writeId = event.emailed ? null : newId();
     if (writeId !== null) {
-      const job = { id: writeId, accountId, action: 'update_event', object: 'event', objectId: event.id, at } as const;
+      const payload = { before: { participants: event.fields.participants }, after: { participants } };
+      const job = { id: writeId, accountId, action: 'update_event', object: 'event', objectId: event.id, payload, at } as const;
       await openProviderWrite(sql, job);
     }
     const dedupe = `event:${event.id}:updated:${newId()}`;

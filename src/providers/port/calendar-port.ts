@@ -84,7 +84,11 @@ export interface CalendarPort {
    * that the provider cannot store. Used for comparisons; uses no network. Absent if the provider
    * stores every field unchanged.
    */
-  asStored?(account: ProviderAccount, event: EventContent): EventContent;
+  asStored?(account: Pick<ProviderAccount, 'email' | 'name'>, event: EventContent): EventContent;
+  /**
+   * Whether the account has a calendar server. Uses no network. Absent if every account has one.
+   */
+  hasCalendars?(account: ProviderAccount): boolean;
   /** Returns an empty list if the account has no calendars. */
   listCalendars(account: ProviderAccount): Promise<readonly RemoteCalendar[]>;
   /**

@@ -18,7 +18,7 @@ export interface TokenSource {
 const PORTS: readonly PropertyKey[] = ['mail', 'mailbox', 'calendar', 'contacts'];
 
 /** Methods that do not call the provider and need no token. */
-const LOCAL: readonly PropertyKey[] = ['onChange', 'asStored', 'hasAddressBook'];
+const LOCAL: readonly PropertyKey[] = ['onChange', 'asStored', 'hasAddressBook', 'hasCalendars'];
 
 type Method = (...given: unknown[]) => unknown;
 

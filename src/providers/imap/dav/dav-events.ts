@@ -94,7 +94,7 @@ export class DavEvents {
   }
 
   /** See `CalendarPort.asStored`. */
-  asStored(account: ProviderAccount, content: EventContent): EventContent {
+  asStored(account: Pick<ProviderAccount, 'email' | 'name'>, content: EventContent): EventContent {
     return { ...asStored(content, this.#writer(account)) };
   }
 
@@ -209,7 +209,7 @@ export class DavEvents {
     throw busy();
   }
 
-  #writer({ email, name }: ProviderAccount): Writer {
+  #writer({ email, name }: Pick<ProviderAccount, 'email' | 'name'>): Writer {
     return { email, name, now: this.clock.now() };
   }
 }

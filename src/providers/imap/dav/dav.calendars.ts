@@ -60,12 +60,16 @@ export class DavCalendars implements CalendarPort {
     this.#events = new DavEvents(clock);
   }
 
-  asStored(account: ProviderAccount, event: EventContent) {
+  asStored(account: Pick<ProviderAccount, 'email' | 'name'>, event: EventContent) {
     return this.#events.asStored(account, event);
   }
 
+  hasCalendars(account: ProviderAccount) {
+    return this.#accounts.has(account);
+  }
+
   async listCalendars(account: ProviderAccount) {
-    if (!this.#accounts.has(account)) return [];
+    if (!this.hasCalendars(account)) return [];
     return this.#accounts.run(account, async (session) => {
       const responses = await session.propfind(session.home.pathname, CALENDAR_PROPS, '1');
       const calendars = responses
