@@ -6,7 +6,7 @@ WORKDIR /carillon
 COPY package.json package-lock.json .npmrc ./
 # The image's own Node is the one that runs: neither npm's Node nor the embedded PostgreSQL is needed.
 RUN npm ci --omit=optional
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json openapi.json ./
 COPY scripts ./scripts
 COPY migrations ./migrations
 COPY src ./src

@@ -5,6 +5,7 @@ import { compiled, ROOT, runCommand } from './project.ts';
 
 const DIST = path.join(ROOT, 'dist');
 const STAMP = path.join(DIST, '.built');
+const DOCUMENT = 'openapi.json';
 const COMMANDS = ['src/cli/api.js', 'src/cli/carillon.js'];
 
 /** Thrown when the compiler reports errors. The compiler has already printed them. */
@@ -59,6 +60,12 @@ function prune(): void {
   }
 }
 
+/** Copies what the compiled program reads: the `api` command checks requests against it. */
+function copyDocument(): void {
+  fs.mkdirSync(DIST, { recursive: true });
+  fs.copyFileSync(path.join(ROOT, DOCUMENT), path.join(DIST, DOCUMENT));
+}
+
 /**
  * Compiles into `dist` if a source has changed since the last build.
  * @param force compiles in any case
@@ -66,6 +73,7 @@ function prune(): void {
  */
 export async function ensureBuilt({ force = false } = {}): Promise<void> {
   const wanted = fingerprint();
+  copyDocument();
   if (!force && builtFingerprint() === wanted) return;
   process.stderr.write('Building…\n');
   fs.rmSync(STAMP, { force: true });

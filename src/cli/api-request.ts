@@ -112,6 +112,15 @@ function unreachable(url: URL, error: unknown, limitMs = TIMEOUT_MS): ApiCommand
   return new ApiCommandError(`Cannot reach ${url.origin} (${why}). Is Carillon running there?`);
 }
 
+/** Reports query parameters that the server did not know. */
+function warnOfIgnored({ headers }: Response): void {
+  const names = headers.get('x-carillon-ignored');
+  if (names)
+    process.stderr.write(
+      `Warning: the server ignored unknown query parameters: ${forTerminal(names)}\n`,
+    );
+}
+
 /**
  * Sends the request.
  * @throws {ApiCommandError} if credentials are missing, or the server cannot be reached or refuses
@@ -129,6 +138,7 @@ async function send(
   const url = addressOf(request, settings);
   try {
     const response = await fetch(url, { method: request.action.verb, headers, ...init });
+    warnOfIgnored(response);
     if (response.ok) return { url, response };
     throw refusal(response.status, await response.text());
   } catch (error) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, Option } from 'commander';
 import { forTerminal } from '../platform/base/text/plain-text.ts';
+import { assertKnown } from './api-document.ts';
 import { ApiCommandError } from './api-error.ts';
 import { readArguments, readBody, readQuery } from './api-input.ts';
 import { formatJson, formatJsonLine, formatTable } from './api-output.ts';
@@ -15,8 +16,21 @@ interface Flags {
   body?: string;
   query?: string[];
   raw?: boolean;
+  unchecked?: boolean;
   output: 'json' | 'table';
   display_columns?: string;
+}
+
+function assertKnownRequest({ action, id, query, body }: ApiRequest): void {
+  const { verb, path } = action;
+  // With an optional id, the path is that of the list.
+  const isOne = id !== undefined && !path.includes('{id}');
+  assertKnown({
+    verb,
+    path: isOne ? `${path}/{id}` : path,
+    query: query.map(([name]) => name),
+    ...(body === undefined ? {} : { body }),
+  });
 }
 
 async function run(
@@ -51,6 +65,7 @@ async function run(
   };
   if (flags.body !== undefined && !action.body)
     throw new ApiCommandError('This method takes no body');
+  if (!flags.unchecked) assertKnownRequest(request);
   const settings = readSettings({ ...flags }, process.env);
   if (action.transfer === 'download') {
     await downloadFile(request, settings, paths[0] ?? '-');
@@ -112,6 +127,10 @@ function createProgram(): Command {
       (pair: string, all: string[] | undefined) => [...(all ?? []), pair],
     )
     .option('--raw', 'messages get <id>: the original message')
+    .option(
+      '--unchecked',
+      'send filters and fields that this version does not know; the server may be newer',
+    )
     .addOption(
       new Option('-o, --output <format>', 'format of the response')
         .choices(['json', 'table'])

@@ -121,16 +121,53 @@ describe('api command', () => {
       stderr:
         'Error: limit: Cannot request more than 1000 resources at once. (invalid_request_error, HTTP 400)\n',
     });
-    const byFilter = await api([
-      'job-statuses',
-      'get',
-      '--limit=0',
-      '--view=ids',
-      '--query',
-      'unknown=1',
-    ]);
+    const byFilter = await api(['job-statuses', 'get', '--limit=0', '--query', 'view=ids']);
     expect(byFilter.code).toBe(0);
     expect(JSON.parse(byFilter.stdout)).toEqual([]);
+  });
+
+  it.each([
+    [['messages', 'get', '--unred=true'], 'Unknown query parameter unred; did you mean unread?'],
+    [['messages', 'get', '--query=unraed=true'], 'Unknown query parameter unraed; did you mean unread?'],
+    [['account', 'get', '--limit=1'], 'Unknown query parameter limit; there are none here'],
+    [['events', 'get', 'an-id', '--view=ids'], 'Unknown query parameter view'],
+    [
+      ['outbox', 'post', '--body={"subjct":"x"}'],
+      'Unknown field of the body: subjct; did you mean subject?',
+    ],
+    [
+      ['outbox', 'post', '--body={"to":[{"emial":"a@b.test"}]}'],
+      'Unknown field of the body: to.emial; did you mean to.email?',
+    ],
+    [['calendars', 'post', '--body={"name":"x","colour":"red"}'], 'Unknown field of the body: colour; known: description, location, metadata, name, timezone'],
+  ])('refuses %j before it sends a request', async (args, text) => {
+    const env = { CARILLON_API_URL: 'http://127.0.0.1:9' };
+    const { code, stdout, stderr } = await api(args, { env });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(`Error: ${text}`);
+  }); // prettier-ignore
+
+  it('accepts any name in metadata and settings', async () => {
+    const made = await api(['calendars', 'post', '--body={"name":"M","metadata":{"any":"thing"}}']);
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    const grant = '--body={"provider":"sandbox","settings":{"email":"x@sandbox.test","own":1}}';
+    expect((await api(['grants', 'post', grant])).stderr).not.toContain('Unknown field');
+  });
+
+  it('sends unknown names with --unchecked, and says that the server ignored them', async () => {
+    const sent = await api(['job-statuses', 'get', '--limit=0', '--unred=1', '--unchecked']);
+    expect(sent).toEqual({
+      code: 0,
+      stdout: '[]\n',
+      stderr: 'Warning: the server ignored unknown query parameters: unred\n',
+    });
+    const created = await api([
+      'calendars',
+      'post',
+      '--unchecked',
+      '--body={"name":"x","colour":"red"}',
+    ]);
+    expect(created).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('registers an integration, connects an account, and reads its mailbox as JSON and as raw messages', async () => {

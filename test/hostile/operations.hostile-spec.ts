@@ -88,8 +88,8 @@ describe('the api command, given text that attacks terminals', () => {
     [['messages', 'get', 'm1', '--output=table']],
     [['messages', 'get', '--output=table', '--display_columns=from,subject']],
     [['delta', 'streaming', '--cursor=0']],
-    [['messages', 'get', '--fail=1']],
-    [['messages', 'get', '--text=1']],
+    [['messages', 'get', '--unchecked', '--fail=1']],
+    [['messages', 'get', '--unchecked', '--text=1']],
   ])('prints no control character for %j', async (words) => {
     const output = await api(words);
     expect(output).not.toMatch(CONTROLS);

@@ -36,6 +36,11 @@ describe('the container files', () => {
     ).toBe(true);
   });
 
+  it('bring the API document, against which the api command checks requests, to the build', () => {
+    expect(dockerfile).toMatch(/^COPY .*\bopenapi\.json .*\n[^]*npm run build/m);
+    expect(read('.dockerignore')).toMatch(/^!openapi\.json$/m);
+  });
+
   it('copy the bill of materials of the installed packages into the image', () => {
     expect(dockerfile).toMatch(
       /npm ci --omit=dev[^]*\nRUN npm run sbom -- sbom\.cdx\.json\n[^]*\nFROM /,
