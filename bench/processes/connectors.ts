@@ -34,6 +34,7 @@ function sendingOnly(send: MailPort['send']): MailPort {
   return {
     send,
     findSent: () => Promise.resolve({ found: false, conclusive: false }),
+    fileRelayed: unused,
     listChanges: unused,
     fetchRaw: unused,
     openFile: unused,

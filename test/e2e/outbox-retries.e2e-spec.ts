@@ -1,5 +1,6 @@
 import request from 'supertest';
 import { Database } from '../../src/platform/database/sql.ts';
+import { RelayEnrolment } from '../../src/mail/relay/relay-enrolment.ts';
 import { connectSendGrid } from '../support/connect.ts';
 import {
   createAccount,
@@ -137,10 +138,11 @@ describe('an outbox message that cannot be sent at once', () => {
       );
       return rows.length > 0;
     });
-    expect(await job(limited)).toMatchObject({
-      status: 'delayed',
-      attempts: [{ rule: 'backoff' }],
-    });
+    const { attempts, ...delayed } = await job(limited);
+    expect(delayed.status).toBe('delayed');
+    expect(attempts).toMatchObject([{ rule: 'backoff' }]);
+    expect(attempts[0].next_at - attempts[0].ended_at).toBeGreaterThanOrEqual(3_599);
+    expect(attempts[0].next_at - attempts[0].ended_at).toBeLessThanOrEqual(3_605);
     const other = await accept('someone@sandbox.test');
     const waiting = await until('the other message to be delayed', async () => {
       const status = await job(other);
@@ -150,6 +152,74 @@ describe('an outbox message that cannot be sent at once', () => {
     expect(waiting.reason).toMatch(
       /^could not be sent yet: the account's daily limit is reached: 550 5\.4\.5/,
     );
+  });
+
+  it('goes to a mailing service at once that is set up after the account reached its daily limit', async () => {
+    const limited = await accept('quota@sandbox.test');
+    const delayed = (id: string) =>
+      until('the message to be delayed', async () => (await job(id)).status === 'delayed');
+    await delayed(limited);
+    const waiting = await accept('quota+9@sandbox.test');
+    await delayed(waiting);
+    const later = await accept('someone@sandbox.test', {
+      send_at: Math.floor(clock.now().getTime() / 1000) + 7200,
+    });
+    await addService();
+    const before = clock.now().getTime();
+    await server.app.get(RelayEnrolment, { strict: false }).run();
+    for (const id of [limited, waiting]) {
+      const end = await until('the message to be sent', async () => {
+        const status = await job(id);
+        return status.status === 'successful' && status;
+      });
+      expect(end.route).toBe('relay');
+      expect(end.attempts.at(-1).started_at * 1000 - before).toBeLessThan(30_000);
+      expect(end.attempts.at(-1).next_at).toBeNull();
+    }
+    expect((await job(later)).status).toBe('pending');
+    const { body: plan } = await request(server.url)
+      .post('/v2/outbox?dry_run=true')
+      .set(ada.bearer)
+      .send({ to: [bo] });
+    expect(plan).toMatchObject({ relay_available: true, account_closed_until: null });
+  });
+
+  it('uses the mailing service soon after the user has confirmed the address', async () => {
+    await connectSendGrid(server, application, service);
+    const enrol = () => server.app.get(RelayEnrolment, { strict: false }).run();
+    await enrol();
+    const limited = await accept('quota@sandbox.test');
+    await until('the message to be delayed', async () => (await job(limited)).status === 'delayed');
+    service.follow(ada.email);
+    await clock.pass(61_000);
+    await enrol();
+    const end = await until('the message to be sent', async () => {
+      const status = await job(limited);
+      return status.status === 'successful' && status;
+    });
+    expect(end.route).toBe('relay');
+  });
+
+  it('has the ids of the copy in Sent if the mailing service sent it', async () => {
+    ada = await createAccount(server.app, application, { mirrored: true });
+    await addService();
+    const id = await accept('quota@sandbox.test', { bcc: [{ email: 'hidden@example.test' }] });
+    const { message_id: messageId, thread_id: threadId } = await until('the send', async () => {
+      const status = await job(id);
+      return status.status === 'successful' && status;
+    });
+    const copy = await until('the copy', async () => {
+      const { status, body } = await request(server.url)
+        .get(`/messages/${messageId}`)
+        .set(ada.bearer);
+      return status === 200 && body;
+    });
+    expect(copy).toMatchObject({
+      thread_id: threadId,
+      subject: 'Hello',
+      bcc: [{ email: 'hidden@example.test' }],
+      folder: { name: 'sent' },
+    });
   });
 
   it('is looked up if its outcome is unknown, and is not sent twice', async () => {

@@ -1,6 +1,7 @@
 import request from 'supertest';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { rowsOf } from '../support/connect.ts';
 import {
   createAccount,
@@ -18,6 +19,8 @@ class FilingConnector implements Connector {
   readonly name = 'sandbox';
   readonly settingsSchema: Connector['settingsSchema'];
   readonly mail: MailPort;
+  /** The server refuses copies of messages with this text. */
+  static readonly REFUSED = 'over quota';
   readonly filed: { email: string; messageIdHeader: string; mime: string }[] = [];
 
   constructor(
@@ -28,6 +31,8 @@ class FilingConnector implements Connector {
     const { filed } = this;
     this.mail = Object.assign(Object.create(port) as MailPort, {
       async fileSent({ email }: ProviderAccount, messageIdHeader: string, mime: Buffer) {
+        if (mime.includes(FilingConnector.REFUSED))
+          throw new ProviderError('rejected', 'NO [OVERQUOTA] the mailbox is full');
         filed.push({ email, messageIdHeader, mime: String(mime) });
       },
     });
@@ -99,6 +104,22 @@ describe('copies of sent messages', () => {
     });
     await send(ada);
     expect(await filings(ada)).toEqual([]);
+  });
+
+  it('that cannot be stored leave the job without ids, which would lead to no message', async () => {
+    const ada = await createAccount(server.app, application);
+    await send(ada, { subject: FilingConnector.REFUSED });
+    await until('the job to fail', async () => (await filings(ada))[0]?.status === 'failed');
+    const listed = await request(server.url).get('/job-statuses').set(ada.bearer);
+    const job = listed.body.find(({ action }: { action: string }) => action === 'new_outbox');
+    expect(job).toMatchObject({
+      status: 'successful',
+      id: null,
+      message_id: null,
+      thread_id: null,
+    });
+    const item = await request(server.url).get(`/v2/outbox/${job.job_status_id}`).set(ada.bearer);
+    expect(item.body).toMatchObject({ message_id: null, thread_id: null });
   });
 
   it('are not stored for messages that were not sent', async () => {

@@ -13,6 +13,7 @@ import { RelayAccess } from '../../src/mail/relay/relay-access.ts';
 import { RelayRoutes, type RoutedAccount } from '../../src/mail/relay/relay-routes.ts';
 import { RelayRoutesService } from '../../src/mail/relay/relay-routes.service.ts';
 import { sealRelaySettings } from '../../src/mail/relay/relay-secrets.ts';
+import { RelayListeners } from '../../src/mail/relay/relay-listeners.ts';
 import { RelayRepository } from '../../src/mail/relay/relay.repository.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -90,7 +91,7 @@ describe('RelayRoutes', () => {
   });
 
   const makeRoutes = () => {
-    const relays = new RelayRepository(sql);
+    const relays = new RelayRepository(sql, new RelayListeners());
     const transports = new RelayTransports([transport]);
     const access = new RelayAccess(relays, transports, server.app.get(SecretBox), clock);
     return new RelayRoutesService(access, relays, clock);

@@ -83,6 +83,18 @@ export function describeMail(
       expect(replica.inFolder(sent)).toHaveLength(1);
     });
 
+    it('files only one copy of a message that a mailing service has sent', async () => {
+      const { mail, account } = await make();
+      const one = await account();
+      const replica = await follow(mail, one);
+      const { messageIdHeader, mime } = outgoing(one, ['bo@elsewhere.test']);
+      for (let times = 0; times < 3; times++) await mail.fileRelayed(one, messageIdHeader, mime);
+      const sent = replica.standard('sent').providerId;
+      const [copy] = await replica.until('the copy', () => replica.inFolder(sent));
+      expect(copy).toMatchObject({ unread: false });
+      expect(replica.inFolder(sent)).toHaveLength(1);
+    });
+
     it('does not find a message that was never sent', async () => {
       const { mail, account } = await make();
       const looked = await mail.findSent(await account(), `<${randomUUID()}@contract.test>`);

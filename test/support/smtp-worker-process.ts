@@ -86,6 +86,7 @@ const mail: MailPort = {
       control,
     ),
   findSent,
+  fileRelayed: nothing,
   listChanges: nothing,
   fetchRaw: nothing,
   openFile: nothing,

@@ -5,6 +5,7 @@ import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { IdempotencyModule } from '../../platform/idempotency/idempotency.module.ts';
 import { ProviderWritesModule } from '../../accounts/provider-writes/provider-writes.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
+import { RelayListeners } from '../relay/relay-listeners.ts';
 import { RelayModule } from '../relay/relay.module.ts';
 import { OutgoingModule } from '../composing/outgoing.module.ts';
 import { DirectSends } from './direct-sends.ts';
@@ -20,6 +21,7 @@ import { UnknownOutcomes } from './unknown-outcomes.ts';
 import { MessageSender } from './send-message.ts';
 import { SendRoutes } from './send-routes.ts';
 import { SentCopies } from './sent-copies.ts';
+import { SENDS_FOR_RELAY } from './sends-for-relay.ts';
 import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
 
 @Module({
@@ -50,7 +52,8 @@ import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
   exports: [DirectSends, OutboxRequests, OutboxService, SendDispatcher],
 })
 export class OutboxModule {
-  constructor(accounts: AccountListeners) {
+  constructor(accounts: AccountListeners, relays: RelayListeners) {
     accounts.add(SENDS_OF_ACCOUNT);
+    relays.add(SENDS_FOR_RELAY);
   }
 }

@@ -68,7 +68,7 @@ export type RetryDecision =
 const BACKOFF_SECONDS = { first: 30, longest: 3_600 };
 const JITTER = 0.1;
 /** Attempts over the account before the mailing service takes over. */
-const ATTEMPTS_BEFORE_RELAY = 5;
+export const ATTEMPTS_BEFORE_RELAY = 5;
 /**
  * Seconds before each look-up. Look-ups are made 15, 60 and 180 s after the outcome became unknown,
  * because Sent folders lag behind.

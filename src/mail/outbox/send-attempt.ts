@@ -90,7 +90,10 @@ export interface SendResult {
    * recipients accepted in one attempt writes nothing (ADR 0019).
    */
   recipients: RecipientProgress | null;
-  /** Whether the sender's own copy has to be filed. Default: false. */
+  /**
+   * Whether the sender's own copy has to be filed if at least one recipient has the message.
+   * Default: false.
+   */
   filesCopy?: boolean;
   /** The draft the message was made from; it is deleted once the message is sent. */
   draft?: SentDraft;

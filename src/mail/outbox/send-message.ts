@@ -26,6 +26,7 @@ import {
   sent,
   signalOf,
   EARLIER_OUTCOME_UNKNOWN,
+  withOpeningTime,
   withRefused,
   receiptText,
 } from './send-verdict.ts';
@@ -86,10 +87,26 @@ export class MessageSender {
       this.#outdated(attempt) ??
       this.#overdue(attempt) ??
       (await this.#deliver(attempt, lease));
-    if (!outcome || !message.draft) return outcome;
+    if (!outcome) return outcome;
+    const filesCopy = this.#filesCopy(attempt, outcome);
+    const result = filesCopy ? { ...outcome.result, filesCopy } : outcome.result;
+    if (!message.draft) return { ...outcome, result };
     const { accountId, applicationId } = message.account;
     const draft = { ...message.draft, accountId, applicationId };
-    return { ...outcome, result: { ...outcome.result, draft } };
+    return { ...outcome, result: { ...result, draft } };
+  }
+
+  /**
+   * Whether the sender's copy has to be filed if some recipients have the message now that it has
+   * ended. A message that a look-up found over the account's route has its copy.
+   */
+  #filesCopy(
+    { handedOff, route, message }: LoadedAttempt,
+    { next, result: { move } }: Outcome<SendResult>,
+  ): boolean {
+    if (next.kind !== 'done' || !move) return false;
+    const hasCopy = move.to === 'successful' && !handedOff && route === 'account';
+    return !hasCopy && this.routes.filesCopy(route, message.account);
   }
 
   /** Result of an attempt that threw an error. The caller has logged the error. */
@@ -204,10 +221,7 @@ export class MessageSender {
       const control = sendControl(lease, (reached) => (phase = reached));
       const receipt = await opened.send(outgoing, control);
       phase = 'confirmation';
-      const received = await this.#received(attempt, outgoing, receipt);
-      if (received.result.move?.to === 'successful')
-        received.result.filesCopy = opened.filesCopy === true;
-      return received;
+      return await this.#received(attempt, outgoing, receipt);
     } catch (error) {
       if (error instanceof LeaseLostError) return null;
       // Nothing was handed off: the engine handles the error.
@@ -287,7 +301,8 @@ export class MessageSender {
     const outcome = this.#conclude(attempt, end, relay);
     const signal = signalOf(attempt, end);
     if (!signal || signal.kind === 'well') return withSignal(outcome, signal);
-    if (!relay && !(await this.routes.isRelayOpen(message))) return withSignal(outcome, signal);
+    if (!relay && !(await this.routes.isRelayOpen(message)))
+      return withSignal(withOpeningTime(outcome, signal, this.clock.now(), attempt.job), signal);
     // This message can go over the mailing service, so trouble with the account's server must not
     // make messages wait.
     return withSignal(outcome, attempt.job.gateFailures > 0 ? { kind: 'well' } : undefined);

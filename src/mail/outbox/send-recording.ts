@@ -70,7 +70,7 @@ export async function recordSends(
   );
   await discardSentDrafts(sql, drafts, now);
   const copies = settled.flatMap(({ job, result }) =>
-    result.filesCopy && moved.includes(job.id) ? [job.id] : [],
+    result.filesCopy && sent.has(job.id) && moved.includes(job.id) ? [job.id] : [],
   );
   await openSentCopies(sql, copies, now);
   const attempts = results.flatMap(({ attempt }) => attempt ?? []);

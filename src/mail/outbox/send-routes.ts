@@ -19,10 +19,6 @@ export interface OpenRoute {
   send(message: OutgoingMessage, control: SendControl): Promise<SendReceipt>;
   /** As `MailPort.findSent`. */
   findSent(messageIdHeader: string): Promise<SentLookup>;
-  /**
-   * Whether Carillon has to file the sender's copy after sending, because the provider does not.
-   */
-  filesCopy?: boolean;
 }
 
 /** The account of a message, and the sender address of its envelope. */
@@ -53,8 +49,17 @@ export class SendRoutes {
     return {
       send: (message, control) => port.send(account, message, control),
       findSent: (messageIdHeader) => port.findSent(account, messageIdHeader),
-      filesCopy: port.fileSent !== undefined && account.settings['smtp_files_sent'] !== true,
     };
+  }
+
+  /**
+   * Whether Carillon has to file the sender's copy of a message that left by this route. A mailing
+   * service never files one in the account's mailbox.
+   */
+  filesCopy(route: SendRoute, account: StoredMessage['account']): boolean {
+    if (route === 'relay') return true;
+    const port = this.connectors.requireMail(account.provider);
+    return port.fileSent !== undefined && account.settings['smtp_files_sent'] !== true;
   }
 
   /**

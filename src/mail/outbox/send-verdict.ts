@@ -284,6 +284,25 @@ export function signalOf(
     : undefined;
 }
 
+/**
+ * Makes the timeline say when the next attempt is possible: when the rate gate that the signal
+ * closes is open again, or at the deadline. The queue row keeps its own time, because the gate may
+ * be opened earlier.
+ */
+export function withOpeningTime(
+  outcome: Outcome<SendResult>,
+  signal: RateGateSignal,
+  now: Date,
+  { retryLimitAt }: SendJobRow,
+): Outcome<SendResult> {
+  const { next, result } = outcome;
+  if (signal.kind !== 'close' || next.kind !== 'again' || !result.attempt) return outcome;
+  const opensAt = new Date(now.getTime() + signal.seconds * 1000);
+  if (next.at >= opensAt) return outcome;
+  const nextAt = opensAt < retryLimitAt ? opensAt : retryLimitAt;
+  return { ...outcome, result: { ...result, attempt: { ...result.attempt, nextAt } } };
+}
+
 const key = (email: string) => email.toLowerCase();
 
 /**

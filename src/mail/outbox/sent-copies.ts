@@ -6,6 +6,8 @@ import {
   type ProviderWriteHandler,
   ProviderWrites,
 } from '../../accounts/provider-writes/provider-writes.ts';
+import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
+import { forgetMessageOfJob } from '../../platform/job-statuses/jobs.ts';
 import type { MailPort } from '../../providers/port/connector.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
@@ -19,13 +21,18 @@ interface SentMessage {
   mime: Buffer;
   messageIdHeader: string;
   bcc: { email: string }[];
+  /** Route over which it was sent. */
+  route: SendRoute | null;
 }
 
 const READ = `
-  select mime, message_id_header as "messageIdHeader", bcc
-  from outbox_message where id = $1 and account_id = $2`;
+  select o.mime, o.message_id_header as "messageIdHeader", o.bcc, s.route
+  from outbox_message o join job_status s using (id) where o.id = $1 and o.account_id = $2`;
 
-/** Files the sender's own copies of sent messages, for providers that do not do so. */
+/**
+ * Files the sender's own copies of sent messages, for providers and mailing services that do not do
+ * so.
+ */
 @Injectable()
 export class SentCopies implements OnModuleInit {
   constructor(
@@ -34,14 +41,19 @@ export class SentCopies implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.writes.register('save_sent_email', 'mail', this.#file);
+    // Without a copy, the ids that were announced for the message lead nowhere.
+    this.writes.register('save_sent_email', 'mail', this.#file, {
+      failed: (sql, { accountId, payload }) =>
+        forgetMessageOfJob(sql, accountId, (payload as unknown as Payload).outboxId),
+    });
   }
 
   readonly #file: ProviderWriteHandler<MailPort> = async (port, account, write) => {
     const { outboxId } = write.payload as unknown as Payload;
     const [message] = await this.database.query<SentMessage>(READ, [outboxId, account.accountId]);
     if (!message) return { kind: 'superseded', reason: 'The message was deleted' };
-    await port.fileSent?.(account, message.messageIdHeader, ownCopy(message));
+    const file = message.route === 'relay' ? port.fileRelayed : port.fileSent;
+    await file?.call(port, account, message.messageIdHeader, ownCopy(message));
     return { kind: 'written' };
   };
 }

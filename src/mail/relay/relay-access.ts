@@ -83,11 +83,15 @@ export class RelayAccess {
   }
 
   /**
-   * Records what the service reported about the account. Does nothing if its settings were replaced
-   * or the account was deleted.
+   * Records what the service reported about the account. If the service takes mail from the account
+   * now and did not do so before, messages that wait for the account's server may use it at once.
+   * Does nothing if its settings were replaced or the account was deleted.
    */
   async keep(relay: OpenRelay, status: SenderStatus): Promise<void> {
-    await this.relays.record(relay, relay.settingsSealed, status, this.clock.now());
+    const at = this.clock.now();
+    const opens = !relay.confirmed && (status.domainVerified || status.senderVerified);
+    if (opens) await this.relays.recordOpening(relay, relay.settingsSealed, status, at);
+    else await this.relays.record(relay, relay.settingsSealed, status, at);
   }
 
   /**

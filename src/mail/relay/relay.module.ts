@@ -6,6 +6,7 @@ import { OnboardController } from './onboard.controller.ts';
 import { RelayAccess } from './relay-access.ts';
 import { RelayController } from './relay.controller.ts';
 import { RelayEnrolment } from './relay-enrolment.ts';
+import { RelayListeners } from './relay-listeners.ts';
 import { RelayRepository, SENDERS_OF_ACCOUNT } from './relay.repository.ts';
 import { RelayRoutes } from './relay-routes.ts';
 import { RelayRoutesService } from './relay-routes.service.ts';
@@ -19,12 +20,13 @@ import { RelaysService } from './relay.service.ts';
   providers: [
     RelayAccess,
     RelayEnrolment,
+    RelayListeners,
     RelayRepository,
     RelaySenders,
     RelaysService,
     { provide: RelayRoutes, useClass: RelayRoutesService },
   ],
-  exports: [RelayRoutes],
+  exports: [RelayListeners, RelayRoutes],
 })
 export class RelayModule {
   constructor(accounts: AccountListeners) {

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
-import { Database } from '../../platform/database/sql.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { isGateClosed } from '../../platform/work/rate-gates.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import type { SenderStatus } from '../../providers/port/relay.ts';
+import { RelayListeners } from './relay-listeners.ts';
 
 /** An account and its application: every query names both. */
 export interface AccountKey {
@@ -33,7 +35,7 @@ export interface RelayOfAccount extends Pick<StoredRelay, 'kind' | 'settingsSeal
   proven: boolean;
 }
 
-/** An account for which its mailing service has not answered. */
+/** An account about which its mailing service has to be asked. */
 export interface UnaskedAccount extends AccountKey {
   email: string;
   name: string;
@@ -99,8 +101,8 @@ const UNASKED = `
     select g.id as "accountId", g.application_id as "applicationId", g.email, g.name
     from "grant" g left join relay_sender s on s.account_id = g.id
     where g.application_id = r.application_id and g.status = 'valid' and g.proof is not null and g.provider = any($2)
-      and (s.account_id is null or s.detail is null and s.removed_at is null
-        and not (s.domain_verified or s.sender_verified) and s.checked_at <= $1)
+      and (s.account_id is null or s.removed_at is null and s.checked_at <= $1
+        and not (s.domain_verified or s.sender_verified) and (s.detail is null or ${isGateClosed('g.id')}))
     order by s.checked_at nulls first, g.id limit 20
   ) g`;
 
@@ -123,7 +125,10 @@ export const SENDERS_OF_ACCOUNT: AccountListener = {
 /** Stores mailing services, and the accounts they take mail from. */
 @Injectable()
 export class RelayRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly listeners: RelayListeners,
+  ) {}
 
   async get(applicationId: string): Promise<StoredRelay | undefined> {
     return (await this.database.query<StoredRelay>(GET, [applicationId]))[0];
@@ -174,18 +179,38 @@ export class RelayRepository {
   /**
    * Records what the service reported. Does nothing if its settings were replaced meanwhile, or the
    * account was deleted.
+   * @returns whether it was recorded
    */
   async record(
     { applicationId, accountId }: AccountKey,
     settingsSealed: string,
     { domainVerified, senderVerified, detail }: SenderStatus,
     now: Date,
-  ): Promise<void> {
+    sql: Sql = this.database,
+  ): Promise<boolean> {
     const open = domainVerified || senderVerified;
     // `null` would mean that the service did not answer.
     const words = open ? detail : storable(detail ?? '', 1_000) || 'not verified';
     const reported = [domainVerified, senderVerified, words];
-    await this.database.query(RECORD, [applicationId, accountId, settingsSealed, now, ...reported]);
+    const values = [applicationId, accountId, settingsSealed, now, ...reported];
+    return (await sql.query(RECORD, values)).length > 0;
+  }
+
+  /**
+   * As `record`, for an account from which the service takes mail now and did not do so before.
+   * Informs the listeners in the same transaction.
+   */
+  async recordOpening(
+    relay: AccountKey,
+    settingsSealed: string,
+    status: SenderStatus,
+    now: Date,
+  ): Promise<void> {
+    await this.database.transaction(async (sql) => {
+      await this.listeners.lockWork(sql, relay.accountId);
+      if (await this.record(relay, settingsSealed, status, now, sql))
+        await this.listeners.opened(sql, relay.accountId);
+    });
   }
 
   /** Records that the account was removed from the service. */
@@ -195,7 +220,9 @@ export class RelayRepository {
 
   /**
    * Valid accounts of these providers with a proven address, for which their service was never
-   * asked or has not answered since `before`. Returns a few accounts each of some applications.
+   * asked or has not answered since `before`. An account whose server takes no mail now, for
+   * example at its daily limit, is asked for again if the service had refused it. Returns a few
+   * accounts each of some applications.
    */
   unasked(before: Date, providers: readonly string[]): Promise<UnaskedAccount[]> {
     return this.database.query<UnaskedAccount>(UNASKED, [before, providers]);

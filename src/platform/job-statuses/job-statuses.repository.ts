@@ -55,10 +55,21 @@ const COLUMNS = `
   (select m.content from outbox_message m where m.id = s.id) as content`;
 
 const FIND = `select ${COLUMNS} from job_status s where s.id = $1 and s.account_id = $2`;
+// The next attempt may have been moved since the last one ended. While the rate gate of the account
+// is closed, only an attempt at the deadline is made. An ended job has no next attempt.
+const NEXT_AT = `
+  case when exists (select 1 from job_attempt l where l.job_id = a.job_id and l.id > a.id) then a.next_at
+       when s.status in ('successful', 'failed', 'cancelled') then null
+       else coalesce((
+         select case when g.closed_until is null then q.run_at
+                     else greatest(q.run_at, least(g.closed_until, q.retry_limit_at)) end
+         from send_job q left join account_gate g on g.account_id = q.account_id and g.closed_until > now()
+         where q.id = s.id and q.state = 0), a.next_at) end`;
+
 const ATTEMPTS = `
-  select attempt, started_at as "startedAt", ended_at as "endedAt", outcome, route, phase, code, detail,
-    next_at as "nextAt", rule
-  from job_attempt where job_id = $1 order by id`;
+  select a.attempt, a.started_at as "startedAt", a.ended_at as "endedAt", a.outcome, a.route, a.phase, a.code, a.detail,
+    ${NEXT_AT} as "nextAt", a.rule
+  from job_attempt a join job_status s on s.id = a.job_id where a.job_id = $1 order by a.id`;
 
 // A sent message was accepted by every recipient that did not refuse it, so ordinary messages
 // store no list of their own.

@@ -230,6 +230,16 @@ export async function rethreadJobs(
   ]);
 }
 
+const FORGET_MESSAGE = `
+  update job_status set message_id = null, thread_id = null,
+    object_id = case when object = 'message' then null else object_id end
+  where id = $1 and account_id = $2`;
+
+/** Removes the message ids of a sent message that has no copy in its sender's mailbox. */
+export async function forgetMessageOfJob(sql: Sql, accountId: string, id: string): Promise<void> {
+  await sql.query(FORGET_MESSAGE, [id, accountId]);
+}
+
 /** How long timelines are kept. This is longer than any job is retried. */
 const ATTEMPT_RETENTION_MS = 30 * 24 * 3_600_000;
 

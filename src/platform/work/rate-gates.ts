@@ -33,6 +33,25 @@ export async function resetBreaker(sql: Sql, gateId: string): Promise<void> {
   await sql.query(RESET_BREAKER, [gateId]);
 }
 
+const REOPEN = `
+  update account_gate set closed_until = null, failures = 0, close_reason = null, next_slot = now()
+  where account_id = $1`;
+
+/**
+ * Resets the circuit breaker and the slots. For an owner who makes all its waiting rows due at
+ * once: they get new slots from now on.
+ */
+export async function reopenGate(sql: Sql, gateId: string): Promise<void> {
+  await sql.query(REOPEN, [gateId]);
+}
+
+/**
+ * SQL condition: the circuit breaker of an account or webhook is closed now.
+ * @param gateId SQL expression of its id
+ */
+export const isGateClosed = (gateId: string): string => `
+  exists (select 1 from account_gate a where a.account_id = ${gateId} and a.closed_until > now())`;
+
 const GIVE_SLOT_BACK = `
   update account_gate set next_slot = greatest(next_slot - slot_ms * interval '1 ms', now())
   where account_id = $1 and next_slot > now()`;

@@ -44,6 +44,10 @@ export class ImapMail implements MailPort {
    */
   async fileSent(account: ProviderAccount, messageIdHeader: string, mime: Buffer) {
     if (settingsOf(account).smtp_files_sent === true) return;
+    await this.fileRelayed(account, messageIdHeader, mime);
+  }
+
+  async fileRelayed(account: ProviderAccount, messageIdHeader: string, mime: Buffer) {
     await this.sessions.use(account, (client) => fileAmongSent(client, messageIdHeader, mime));
   }
 

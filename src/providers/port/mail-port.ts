@@ -232,6 +232,11 @@ export interface MailPort {
    */
   fileSent?(account: ProviderAccount, messageIdHeader: string, mime: Buffer): Promise<void>;
   /**
+   * Files a copy of a message that a mailing service has sent for the account. Does nothing if the
+   * copy is already there.
+   */
+  fileRelayed(account: ProviderAccount, messageIdHeader: string, mime: Buffer): Promise<void>;
+  /**
    * Returns the changes since `request.cursor` (`null`: everything): recent changes first, then
    * history, newest first.
    */

@@ -102,6 +102,15 @@ export class SandboxMail implements MailPort {
     return { found, conclusive: found || settings.sent_copies !== false };
   }
 
+  async fileRelayed(account: ProviderAccount, messageIdHeader: string, mime: Buffer) {
+    login(account);
+    const { applicationId, email } = account;
+    const changed = await this.store.store(applicationId, messageIdHeader, mime, this.clock.now(), [
+      { email, folder: 'sent', unread: false, extraHeaders: '' },
+    ]);
+    if (changed.length > 0) this.notify({ applicationId, email });
+  }
+
   /**
    * The cursor is the mailbox's change counter. The first sync pass creates the sample messages, if
    * the settings ask for them.
