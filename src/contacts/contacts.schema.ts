@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageQuery, viewQuery } from '../platform/wire/pagination.schema.ts';
+import { pageQuery, listViewQuery } from '../platform/wire/pagination.schema.ts';
 import { countView, idsView, queryBoolean, queryText } from '../platform/wire/wire.schema.ts';
 import { ADDRESS_PARTS, groupName, isDay } from '../providers/port/contact-content.ts';
 
@@ -148,7 +148,7 @@ export type UpdateContact = z.infer<typeof updateContact>;
 /** Query of `GET /contacts`. All filters must match. */
 export const listContactsQuery = z.object({
   ...pageQuery,
-  view: viewQuery(['ids', 'count']),
+  view: listViewQuery(),
   email: queryText().optional(),
   phone_number: queryText().optional().describe('Only the digits are compared'),
   street_address: queryText().optional(),

@@ -275,7 +275,8 @@ describe('accounts', () => {
       expect(response.body).toEqual({ success: 'true' });
       expect((await self()).status).toBe(401);
       expect((await self({ authorization: `Bearer ${kept}` })).status).toBe(200);
-      await manage('post', `/${account.id}/revoke-all`).expect(200);
+      // PHP's client sends an empty list for an empty map.
+      await manage('post', `/${account.id}/revoke-all`, []).expect(200);
       expect((await self({ authorization: `Bearer ${kept}` })).status).toBe(401);
       expect((await self(stranger.bearer)).status).toBe(200);
     });

@@ -315,6 +315,9 @@ describe('availability', () => {
         days: ['0'],
       };
       expect(await starts({ open_hours: [{ ...open, emails: [bo.email] }] })).toEqual([2, 3]);
+      // As the clients of PHP and Python write them.
+      const written = { ...open, emails: [[bo.email]], start: '7:5', end: '10:30:00' };
+      expect(await starts({ open_hours: [written] })).toEqual([2, 3]);
     });
 
     it('returns for a round robin who is free and who is next', async () => {

@@ -137,7 +137,7 @@ describe('/calendars', () => {
       [{ name: 'x', metadata: { a: { b: 'c' } } }, /^metadata/],
       [{ name: 'x', metadata: { ['k'.repeat(41)]: 'v' } }, /^metadata/],
       [{ name: 'x', metadata: { k: 'v'.repeat(501) } }, /^metadata/],
-      [{ name: 'x', metadata: [] }, /^metadata/],
+      [{ name: 'x', metadata: ['a'] }, /^metadata/],
       [
         {
           name: 'x',
@@ -226,12 +226,22 @@ describe('/calendars', () => {
       expect(await names('metadata_key=team&metadata_search=none')).toEqual(['c']);
     });
 
+    it('returns the same with the view that clients offer for every list', async () => {
+      await create({ name: 'a' });
+      const [plain, expanded] = [
+        await call('get', '/calendars'),
+        await call('get', '/calendars?view=expanded'),
+      ];
+      expect(expanded.status).toBe(200);
+      expect(expanded.body).toEqual(plain.body);
+    });
+
     it.each([
       ['limit=1001', 'limit: Cannot request more than 1000 resources at once.'],
       ['limit=-1', 'limit: Limit parameter must be nonnegative.'],
       ['limit=x', 'limit: must be an integer'],
       ['offset=-1', 'offset: Offset parameter must be nonnegative.'],
-      ['view=expanded', 'view: Unknown view type expanded.'],
+      ['view=other', 'view: Unknown view type other.'],
       ['metadata_pair=nothing', 'metadata_pair: must be of the form key:value'],
       ['metadata_search=some&metadata_key=a', /^metadata_search/],
     ])('refuses ?%s', async (suffix, message) => {

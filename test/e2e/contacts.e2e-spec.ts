@@ -213,7 +213,8 @@ describe('/contacts', () => {
     await ok('put', `/contacts/${one.id}`, by, { emails: [] });
     expect(await found('email=x@example.test')).toEqual(['Two']);
     expect(await ok('get', '/contacts?email=x@example.test', sampled)).toEqual([]);
-    for (const wrong of ['view=expanded', 'source=mail', 'recurse=maybe', 'limit=-1', `email=${'x'.repeat(256)}`])
+    expect(await ok('get', '/contacts?view=expanded', by)).toEqual(await ok('get', '/contacts', by));
+    for (const wrong of ['view=other', 'source=mail', 'recurse=maybe', 'limit=-1', `email=${'x'.repeat(256)}`])
       expect((await call('get', `/contacts?${wrong}`, by)).status).toBe(400);
   }); // prettier-ignore
 

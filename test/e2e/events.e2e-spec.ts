@@ -846,7 +846,7 @@ describe('/events', () => {
       ['starts_before=-1', 400],
       ['limit=1001', 400],
       ['limit=x', 400],
-      ['view=expanded', 400],
+      ['view=other', 400],
       ['show_cancelled=1', 400],
       [`title=${'x'.repeat(256)}`, 400],
       ['title=a&title=b', 400],

@@ -60,6 +60,7 @@ describe('/files', () => {
     }); // prettier-ignore
     expect((await get(`/files/${idOf('data.bin')}`)).body).toEqual(files[1]);
     expect((await get('/files?view=count')).body).toEqual({ count: 2 });
+    expect((await get('/files?view=expanded')).body).toEqual((await get('/files')).body);
     expect((await get('/files?filename=data.bin&view=ids')).body).toEqual([idOf('data.bin')]);
     expect((await get('/files?content_type=TEXT/plain&view=ids')).body).toEqual([
       idOf('Grüße.txt'),

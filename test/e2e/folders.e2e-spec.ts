@@ -101,6 +101,7 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
       id: expect.any(String), object: unit, account_id: ada.id, name: expect.any(String), display_name: expect.any(String),
     }); // prettier-ignore
     expect(await ok('get', `${path}?view=count`)).toEqual({ count: standard });
+    expect(await ok('get', `${path}?view=expanded`)).toEqual(await ok('get', path));
     expect(await ok('get', `${path}?view=ids&limit=2&offset=1`)).toEqual(
       folders.slice(1, 3).map(({ id }) => id),
     );

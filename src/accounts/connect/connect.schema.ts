@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { accountView } from '../account-management/accounts.schema.ts';
 import { scopeList } from '../../platform/auth/scope.schema.ts';
-import { emailAddress } from '../../platform/wire/wire.schema.ts';
+import { emailAddress, emptyListToMap } from '../../platform/wire/wire.schema.ts';
 import type { NativeRequest } from './connect.service.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 
@@ -24,10 +24,8 @@ export const authorizeSchema = z
     email_address: emailAddress().optional(),
     email: emailAddress().optional().describe('Other name of `email_address`'),
     provider: z.string().min(1).max(50),
-    // An empty map of PHP is an empty array in JSON.
     settings: z
-      .union([z.record(z.string(), z.unknown()), z.array(z.never()).transform(() => ({}))])
-      .nullish()
+      .preprocess(emptyListToMap, z.record(z.string(), z.unknown()).nullish())
       .describe('Credentials that the provider needs'),
     scopes: scopeList()
       .optional()

@@ -103,7 +103,8 @@ const timeSlot = z
 
 const freeBusyInput = z.object({ email, time_slots: list(timeSlot, 10_000) });
 
-const CLOCK = /^(\d{1,2}):([0-5]\d)(?::00)?$/;
+// `9:0`: Python's client writes the hour and the minute as numbers.
+const CLOCK = /^(\d{1,2}):([0-5]?\d)(?::00)?$/;
 
 const minuteOfDay = z
   .string()
@@ -121,9 +122,13 @@ const minuteOfDay = z
 
 const openHours = z
   .object({
-    emails: list(email, MOST_PEOPLE).refine(
-      (emails) => emails.length > 0,
-      'must have at least one address',
+    // A list in a list: PHP's client writes them like `emails` of meetings in a row.
+    emails: z.preprocess(
+      (emails) => (Array.isArray(emails) ? emails.flat() : emails),
+      list(email, MOST_PEOPLE).refine(
+        (emails) => emails.length > 0,
+        'must have at least one address',
+      ),
     ),
     days: z
       .array(integerLike({ min: 0, max: 6 }))

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
+import { pageQuery, listViewQuery } from '../../platform/wire/pagination.schema.ts';
 import {
   countView,
   idsView,
@@ -60,7 +60,7 @@ export type UpdateCalendar = z.infer<typeof updateCalendar>;
 
 export const listCalendarsQuery = z.object({
   ...pageQuery,
-  view: viewQuery(['ids', 'count']),
+  view: listViewQuery(),
   ...metadataQuery,
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
+import { pageQuery, listViewQuery } from '../../platform/wire/pagination.schema.ts';
 import {
   countView,
   emailAddress,
@@ -141,7 +141,7 @@ export const listEventsQuery = z.object({
     ),
   customer_event_id: queryText().optional(),
   ...metadataQuery,
-  view: viewQuery(['ids', 'count']),
+  view: listViewQuery(),
   ...pageQuery,
 });
 export type ListEventsQuery = z.infer<typeof listEventsQuery>;

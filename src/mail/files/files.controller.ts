@@ -56,10 +56,9 @@ export class FilesController {
   @Endpoint({ summary: 'List uploads and attachments, oldest first', response: fileList })
   async list(
     @CurrentAccount() account: AccountPrincipal,
-    @Query({ schema: listFilesQuery }) { view, ...query }: ListFilesQuery,
+    @Query({ schema: listFilesQuery }) query: ListFilesQuery,
   ) {
-    const page = { ...query, view: view === 'expanded' ? undefined : view };
-    return toListView(await this.files.list(account, toFileFilter(query), page), toFileView);
+    return toListView(await this.files.list(account, toFileFilter(query), query), toFileView);
   }
 
   @Get(':id')

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
+import { pageQuery, listViewQuery } from '../../platform/wire/pagination.schema.ts';
 import { countView, idsView, queryText } from '../../platform/wire/wire.schema.ts';
 
 /** Query of `GET /files`. All filters must match. */
 export const listFilesQuery = z.object({
   ...pageQuery,
-  view: viewQuery(['ids', 'count', 'expanded']).describe('expanded: the same as no view'),
+  view: listViewQuery(),
   filename: queryText().optional().describe('The exact file name'),
   message_id: queryText().optional(),
   content_type: queryText().optional().describe('The exact media type'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
+import { pageQuery, listViewQuery } from '../../platform/wire/pagination.schema.ts';
 import { countView, idsView } from '../../platform/wire/wire.schema.ts';
 
 /** No provider accepts longer names. */
@@ -18,7 +18,7 @@ const displayName = z
   .describe('Levels of a hierarchy are separated by /');
 
 /** Query of `GET /folders` and `GET /labels`. */
-export const listFoldersQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
+export const listFoldersQuery = z.object({ ...pageQuery, view: listViewQuery() });
 
 /** Body of `POST /folders` and `POST /labels`. */
 export const createFolder = z

@@ -4,6 +4,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ZodType } from 'zod';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import { isOauthQuery, queryFields } from '../wire/query-fields.ts';
+import { emptyListToMap } from '../wire/wire.schema.ts';
 
 type Path = NonNullable<StandardSchemaV1.Issue['path']>;
 
@@ -124,7 +125,7 @@ export class SchemaValidationPipe extends StandardSchemaValidationPipe {
     if (!schema || !this.toValidate(metadata)) return value;
     let input: unknown = value;
     if (metadata.type === 'body') {
-      input = value ?? {};
+      input = emptyListToMap(value) ?? {};
       if (typeof input !== 'object' || Array.isArray(input))
         throw new InvalidInputError('Invalid request body: must be a JSON object');
     }

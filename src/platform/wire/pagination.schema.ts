@@ -33,3 +33,13 @@ export function viewQuery<const V extends readonly [string, ...string[]]>(views:
     .enum(views, { error: (issue) => `Unknown view type ${String(issue.input).slice(0, 50)}.` })
     .optional();
 }
+
+/**
+ * The `view` parameter of lists whose objects have no further fields. `expanded` changes nothing
+ * there, because clients offer it for every list.
+ */
+export function listViewQuery() {
+  return viewQuery(['ids', 'count', 'expanded'])
+    .transform((view) => (view === 'expanded' ? undefined : view))
+    .describe('`expanded` returns the same as no view');
+}

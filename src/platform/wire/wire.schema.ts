@@ -124,16 +124,24 @@ export const addressView: z.ZodType<Address> = z
   .object({ email: z.string(), name: z.string() })
   .meta({ id: 'Address', example: { email: 'bo@example.test', name: 'Bo' } });
 
+/** An empty map of PHP is an empty list in JSON. */
+export const emptyListToMap = (value: unknown): unknown =>
+  Array.isArray(value) && value.length === 0 ? {} : value;
+
 /**
  * Metadata: at most 50 pairs, keys of 1 to 40 characters, values of at most 500, no nesting. Grants
  * also accept booleans and numbers; all other objects use this schema.
  */
 export const metadataInput = z
-  .record(
-    z.string().min(1).max(40, 'keys must not be longer than 40 characters'),
-    z.string().max(500, 'values must not be longer than 500 characters'),
+  .preprocess(
+    emptyListToMap,
+    z
+      .record(
+        z.string().min(1).max(40, 'keys must not be longer than 40 characters'),
+        z.string().max(500, 'values must not be longer than 500 characters'),
+      )
+      .refine((pairs) => Object.keys(pairs).length <= 50, 'must not have more than 50 pairs'),
   )
-  .refine((pairs) => Object.keys(pairs).length <= 50, 'must not have more than 50 pairs')
   .meta({ id: 'MetadataInput', example: { team: 'sales' } });
 
 /** The metadata filters of list endpoints. */
