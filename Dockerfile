@@ -29,7 +29,7 @@ USER node
 EXPOSE 3000
 # Every role listens. 20 s of grace, then three failures in a row make it unhealthy.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "require(process.env.TLS_CERT_FILE ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.PORT, path: '/health/ready', rejectUnauthorized: false }, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 # Signals reach the process itself: SIGTERM stops it in order.
 # Why so much room for young objects: docs/adr/0051-room-for-young-objects.md
 ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=32"]

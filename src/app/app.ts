@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import express, { type NextFunction, type Request, type Response } from 'express';
@@ -16,6 +17,7 @@ import { serveOpenApi } from '../platform/http/openapi.ts';
 import { oneAtATime } from '../platform/http/pipelining.ts';
 import { limitServer } from '../platform/http/server-limits.ts';
 import { servedPaths } from '../platform/http/surface.ts';
+import { renewCertificate, tlsOptions } from '../platform/http/tls.ts';
 
 /**
  * Builds the whole application for a configuration, which must be valid. The caller then calls
@@ -34,7 +36,12 @@ export async function createApp(
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.register(config, overrides),
     new ExpressAdapter(instance),
-    { bodyParser: false, bufferLogs: true, abortOnError: false },
+    {
+      bodyParser: false,
+      bufferLogs: true,
+      abortOnError: false,
+      ...(config.tls ? { httpsOptions: tlsOptions(config.tls) } : {}),
+    },
   );
   app.useLogger(app.get(Logger));
   app.disable('x-powered-by');
@@ -56,6 +63,7 @@ export async function createApp(
   const server = app.getHttpServer() as Server;
   limitServer(server);
   answerClientErrors(server);
+  if (config.tls) renewCertificate(server as HttpsServer, config.tls);
   return app;
 }
 

@@ -4,6 +4,7 @@ import { isEgressAllowEntry } from '../egress/egress-policy.ts';
 import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
 import { quotaConfig, quotaVariables } from './quota-config.ts';
 import { smsConfig, smsVariables } from './sms-config.ts';
+import { tlsConfig, tlsVariables } from './tls-config.ts';
 import { trustedProxies } from './trusted-proxies.ts';
 
 /**
@@ -76,6 +77,7 @@ export const environmentSchema = z.object({
   ),
   HOST: text('127.0.0.1'),
   PORT: integer(3000, 0, 65535),
+  ...tlsVariables,
   BASE_URL: address.optional(),
   INTEGRATIONS_URL_US: address.optional(),
   INTEGRATIONS_URL_EU: address.optional(),
@@ -205,8 +207,9 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
   const encryptionKeys = keys ? parseKeyRing(keys, problems) : [];
   const sms = smsConfig(env, problems);
   const operatorMail = operatorMailConfig(env, problems);
+  const tls = tlsConfig(env, problems);
   if (problems.length > 0) throw new ConfigError(problems);
-  const baseUrl = env.BASE_URL ?? `http://localhost:${env.PORT}`;
+  const baseUrl = env.BASE_URL ?? `${tls ? 'https' : 'http'}://localhost:${env.PORT}`;
   return {
     environment: env.NODE_ENV,
     /** `api` serves HTTP, `worker` runs due work. */
@@ -217,6 +220,8 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     host: env.HOST,
     /** Port to listen on; 0 = any free port. */
     port: env.PORT,
+    /** Files of the server's TLS certificate; `null` = the server speaks plain HTTP. */
+    tls,
     /** Public address of the main API, without a trailing slash. */
     baseUrl,
     /** Public address of integrations and grants for each region, without a trailing slash. */

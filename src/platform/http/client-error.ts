@@ -19,12 +19,15 @@ const REFUSALS: Readonly<Record<string, { status: string; message: string }>> = 
 };
 const MALFORMED = { status: '400 Bad Request', message: 'This is not an HTTP request' };
 
+/** The connection is closed, or its encryption failed, for example because the client speaks HTTP. */
+const UNANSWERABLE = /^(ECONNRESET|EPROTO|ERR_(SSL|TLS)_.*)$/;
+
 /**
  * Answers requests that Node's parser refuses with the API's error body, and closes the connection.
  */
 export function answerClientErrors(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
+    if (UNANSWERABLE.test(error.code ?? '') || !socket.writable) {
       socket.destroy();
       return;
     }
