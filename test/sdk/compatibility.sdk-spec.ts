@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { compatibilityTables } from './support/compatibility-table.ts';
+import { nodeClients } from './support/node-clients.ts';
 import { readRecording } from './support/recorded-client.ts';
 
 const PAGE = new URL('../../docs/compatibility.md', import.meta.url);
@@ -16,7 +17,7 @@ describe('docs/compatibility.md', () => {
     const page = fs.readFileSync(PAGE, 'utf8');
     const [before = '', rest = ''] = page.split(START);
     const [, after = ''] = rest.split(END);
-    const wanted = `${before}${START}${compatibilityTables(clients)}${END}${after}`;
+    const wanted = `${before}${START}${compatibilityTables([...nodeClients(), ...clients])}${END}${after}`;
     if (process.env['UPDATE_COMPATIBILITY'] === '1') fs.writeFileSync(PAGE, wanted);
     expect(fs.readFileSync(PAGE, 'utf8')).toBe(wanted);
   });

@@ -1,4 +1,11 @@
-import { boundsOf, isDate, readWhen, type WhenFields } from './when.ts';
+import {
+  boundsOf,
+  isDate,
+  readWhen,
+  type WhenFields,
+  withoutAddedZones,
+  withZones,
+} from './when.ts';
 
 const read = (fields: WhenFields & Record<string, unknown>) =>
   readWhen(fields, Object.keys(fields));
@@ -41,6 +48,22 @@ describe('readWhen', () => {
     });
   });
 
+  it('reads zones of another form, which clients leave when they change the form of an event', () => {
+    const zones = { start_timezone: 'Europe/Rome', end_timezone: 'Europe/Rome' };
+    expect(read({ time: 5, ...zones })).toEqual({
+      when: { object: 'time', time: 5, timezone: 'Europe/Rome' },
+    });
+    expect(read({ start_time: 5, end_time: 6, timezone: 'Europe/Rome' })).toEqual({
+      when: { object: 'timespan', start_time: 5, end_time: 6, start_timezone: 'Europe/Rome' },
+    });
+    expect(read({ date: '2026-01-02', timezone: 'UTC' })).toEqual({
+      when: { object: 'date', date: '2026-01-02' },
+    });
+    expect(read({ start_date: '2026-01-02', end_date: '2026-01-03', ...zones })).toEqual({
+      when: { object: 'datespan', start_date: '2026-01-02', end_date: '2026-01-03' },
+    });
+  });
+
   it('refuses a start after the end', () => {
     expect(read({ start_time: 6, end_time: 5 })).toEqual({
       problem: `'start_time' must be < 'end_time'.`,
@@ -58,7 +81,6 @@ describe('readWhen', () => {
     { timezone: 'UTC' },
     { time: 5, date: '2026-01-02' },
     { time: 5, start_time: 5, end_time: 6 },
-    { date: '2026-01-02', timezone: 'UTC' },
     { start_time: 5, end_date: '2026-01-02' },
     { time: 5, somewhere: 'else' },
   ])('refuses the keys of %j', (fields) =>
@@ -66,6 +88,31 @@ describe('readWhen', () => {
       problem: expect.stringMatching(/^When object had invalid keys\./),
     }),
   );
+});
+
+describe('withZones', () => {
+  const span = { object: 'timespan', start_time: 5, end_time: 6 } as const;
+
+  it.each([
+    [{ object: 'time', time: 5 }, { timezone: 'UTC' }],
+    [span, { start_timezone: 'UTC', end_timezone: 'UTC' }],
+    [{ ...span, start_timezone: 'Asia/Tokyo' }, { end_timezone: 'Asia/Tokyo' }],
+    [{ object: 'date', date: '2026-01-02' }, {}],
+  ] as const)('adds zones to %j, and withoutAddedZones removes them', (when, added) => {
+    const shown = withZones(when);
+    expect(shown).toEqual({ ...when, ...added });
+    expect(withoutAddedZones(when, shown)).toEqual(when);
+  });
+
+  it('uses the zone of a series, and keeps a zone that the client has changed', () => {
+    const shown = withZones(span, 'Asia/Tokyo');
+    expect(shown).toEqual({ ...span, start_timezone: 'Asia/Tokyo', end_timezone: 'Asia/Tokyo' });
+    const changed = { ...shown, start_timezone: 'UTC' } as typeof shown;
+    expect(withoutAddedZones(span, changed, 'Asia/Tokyo')).toEqual({
+      ...span,
+      start_timezone: 'UTC',
+    });
+  });
 });
 
 describe('isDate', () => {

@@ -21,12 +21,13 @@ export interface WhenFields {
 /** Result of reading a `when`: the value, or an error text. */
 export type WhenResult = { when: When } | { problem: string };
 
-const FORMS: readonly { required: readonly string[]; optional: readonly string[] }[] = [
-  { required: ['time'], optional: ['timezone'] },
-  { required: ['start_time', 'end_time'], optional: ['start_timezone', 'end_timezone'] },
-  { required: ['date'], optional: [] },
-  { required: ['start_date', 'end_date'], optional: [] },
-];
+const FORMS = [
+  ['time'],
+  ['start_time', 'end_time'],
+  ['date'],
+  ['start_date', 'end_date'],
+] as const satisfies (keyof WhenFields)[][];
+const ZONES: readonly string[] = ['timezone', 'start_timezone', 'end_timezone'];
 
 const INVALID_KEYS: WhenResult = {
   problem:
@@ -40,22 +41,23 @@ const given = <K extends string, V>(key: K, value: V | undefined) =>
 /**
  * Reads `when`; its keys decide the form: time, timespan, date or datespan. A timespan or datespan
  * with equal ends becomes a time or date. A start after the end, and any other set of keys, is a
- * problem.
+ * problem. Zones of another form are no problem, because clients that change the form of an event
+ * leave the zones that they have read.
  * @param keys every key that was sent with a value, except `object`
  */
 export function readWhen(fields: WhenFields, keys: readonly string[]): WhenResult {
+  const times = keys.filter((key) => !ZONES.includes(key));
   const form = FORMS.find(
-    ({ required, optional }) =>
-      required.every((key) => keys.includes(key)) &&
-      keys.every((key) => required.includes(key) || optional.includes(key)),
+    (names) => names.length === times.length && names.every((name) => times.includes(name)),
   );
-  switch (form?.required[0]) {
-    case 'time':
-      return {
-        when: { object: 'time', time: fields.time!, ...given('timezone', fields.timezone) },
-      };
+  const { timezone, start_timezone } = fields;
+  switch (form?.[0]) {
+    case 'time': {
+      const zone = given('timezone', timezone ?? start_timezone);
+      return { when: { object: 'time', time: fields.time!, ...zone } };
+    }
     case 'start_time':
-      return readTimespan(fields);
+      return readTimespan({ ...fields, ...given('start_timezone', start_timezone ?? timezone) });
     case 'date':
       return { when: { object: 'date', date: fields.date! } };
     case 'start_date':
@@ -125,7 +127,7 @@ export function withoutAddedZones(before: When, after: When, zone?: string): Whe
   const known: Partial<Record<string, unknown>> = before;
   const shown: Partial<Record<string, unknown>> = withZones(before, zone);
   const isAdded = ([key, value]: [string, unknown]) =>
-    key.endsWith('timezone') && known[key] === undefined && value === shown[key];
+    ZONES.includes(key) && known[key] === undefined && value === shown[key];
   return Object.fromEntries(Object.entries(after).filter((entry) => !isAdded(entry))) as When;
 }
 

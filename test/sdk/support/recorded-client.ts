@@ -130,7 +130,7 @@ export function describeRecordedClient(name: string, rules: ReadingRules): void 
 }
 
 /** Connects the two sandbox accounts of the test, the first with the sample mailbox. */
-async function connectAccounts(server: TestApp): Promise<Values> {
+export async function connectAccounts(server: TestApp): Promise<Values> {
   const application = await createApplication(server.app, { features: ['sms'] });
   const account = await createAccount(server.app, application, {
     email: 'ada@sandbox.test',
