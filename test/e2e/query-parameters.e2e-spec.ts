@@ -61,6 +61,20 @@ describe('query parameters that an endpoint does not know', () => {
     expect([status, headers[IGNORED]]).toEqual([200, undefined]);
   });
 
+  it('do not include the limit and offset with which official clients read one object', async () => {
+    for (const path of [
+      '/messages/nope',
+      '/messages/nope,none',
+      '/drafts/nope',
+      '/contacts/nope',
+    ]) {
+      const { status, headers } = await get(`${path}?limit=100&offset=0`);
+      expect([path, status, headers[IGNORED]]).toEqual([path, 404, undefined]);
+    }
+    const { headers } = await get('/account?limit=100');
+    expect(headers[IGNORED]).toBe('limit');
+  });
+
   it.each([
     ['an endpoint without parameters', '/account?view=ids', 200, 'view'],
     ['a refused request', '/messages?limit=-1&offsett=2', 400, 'offsett'],

@@ -46,8 +46,7 @@ describe('the authorization matrix', () => {
     if (!operation.body) return undefined;
     const body = bodyOf(world.document, operation, owner) as Record<string, unknown>;
     if (!operation.path.startsWith('/neural/') || 'text' in body) return JSON.stringify(body);
-    const list = (id: string) =>
-      operation.method === 'PUT' && !operation.path.endsWith('ocr') ? [id] : id;
+    const list = (id: string) => (/^\/neural\/(?!ocr)\w+$/.test(operation.path) ? [id] : id);
     const object =
       'file_id' in body ? { file_id: owner.file } : { message_id: list(owner.message) };
     return JSON.stringify({ ...body, ...object });

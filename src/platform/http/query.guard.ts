@@ -22,6 +22,8 @@ const MOST_NAMES = 10;
 const LONGEST_NAME = 40;
 /** Each route logs this many names, so that no client can flood the log. */
 const MOST_LOGGED = 20;
+/** Official clients send these parameters of lists with reads of one object, too. */
+const PAGE: ReadonlySet<string> = new Set(['limit', 'offset']);
 /** Other names, such as a token without a name, may be secrets and are not logged. */
 const LOGGED_NAME = /^[a-z][a-z0-9_.-]{0,29}$/i;
 
@@ -38,6 +40,10 @@ function namesOf(controller: object, handler: string): ReadonlySet<string> | nul
     for (const name of queryFields(schema).keys()) names.add(name);
   }
   return names;
+}
+
+function isReadOfOne({ method, params }: Request): boolean {
+  return method === 'GET' && Object.keys(params).length > 0;
 }
 
 /** A name as a header and an error text can show it. */
@@ -70,7 +76,9 @@ export class QueryGuard implements CanActivate {
     if (!request.url.includes('?')) return true;
     const known = this.#knownOf(context);
     if (!known) return true;
-    const unknown = Object.keys(request.query).filter((name) => name && !known.has(name));
+    const unknown = Object.keys(request.query).filter(
+      (name) => name && !known.has(name) && !(isReadOfOne(request) && PAGE.has(name)),
+    );
     if (unknown.length === 0) return true;
     const named = unknown.slice(0, MOST_NAMES);
     if (this.config.strictQuery) throw refusal(named, known);
