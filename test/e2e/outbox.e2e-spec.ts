@@ -206,6 +206,30 @@ describe('outbox and job statuses', () => {
     expect(await job(body.job_status_id)).toMatchObject({ status: 'cancelled' });
   });
 
+  it('lists jobs with their timelines and recipients with view=expanded', async () => {
+    const { body } = await post({
+      to: [bo, { email: 'bounce@sandbox.test' }],
+      subject: 'Listed',
+    });
+    const end = await settled(body.job_status_id);
+    const listed = await request(server.url)
+      .get('/job-statuses?view=expanded&limit=1000')
+      .set(ada.bearer);
+    const one = (id: string) =>
+      listed.body.find(({ job_status_id }: { job_status_id: string }) => job_status_id === id);
+    expect(one(body.job_status_id)).toEqual(end);
+    expect(end.attempts).toHaveLength(1);
+    const plain = (await request(server.url).get('/job-statuses?limit=1000').set(ada.bearer)).body;
+    expect(plain[0]).not.toHaveProperty('attempts');
+    const without = listed.body.map(
+      ({ attempts: _attempts, recipients: _recipients, ...job }: Record<string, unknown>) => job,
+    );
+    expect(without).toEqual(plain);
+    expect((await request(server.url).get('/job-statuses?view=all').set(ada.bearer)).status).toBe(
+      400,
+    );
+  });
+
   it('makes a single attempt if the retry limit is 0', async () => {
     const { body } = await post({
       to: [{ email: 'temporary@sandbox.test' }],

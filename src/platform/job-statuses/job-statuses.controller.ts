@@ -23,12 +23,16 @@ export class JobStatusesController {
   constructor(private readonly jobs: JobStatusesService) {}
 
   @Get()
-  @Endpoint({ summary: 'List job statuses, newest first', response: jobStatuses })
+  @Endpoint({
+    summary: 'List job statuses, newest first',
+    description: '`view=expanded` adds the timeline of attempts to each.',
+    response: jobStatuses,
+  })
   async list(
     @CurrentAccount() account: AccountPrincipal,
     @Query({ schema: listJobStatusesQuery }) query: ListJobStatusesQuery,
   ) {
-    return toListView(await this.jobs.list(account, query), (job) => toJobStatusView(job));
+    return toListView(await this.jobs.list(account, query), toJobStatusView);
   }
 
   @Get(':job_status_id')
@@ -43,7 +47,6 @@ export class JobStatusesController {
     @Param('job_status_id') id: string,
     @Query({ schema: jobStatusQuery }) query: z.infer<typeof jobStatusQuery>,
   ) {
-    const { job, details } = await this.jobs.get(account, id, query.view);
-    return toJobStatusView(job, details);
+    return toJobStatusView(await this.jobs.get(account, id, query.view));
   }
 }

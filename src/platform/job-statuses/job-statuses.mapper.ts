@@ -2,7 +2,6 @@ import { toUnixSeconds, toUnixSecondsOrNull } from '../base/time/unix-seconds.ts
 import { STATES_WITH_REASON } from './job-status.ts';
 import type { AttemptRow, JobRow } from './job-statuses.repository.ts';
 import type { JobStatusView } from './job-statuses.schema.ts';
-import type { JobDetails } from './job-statuses.service.ts';
 
 /** Fields that only jobs of outbox messages have. */
 function outboxPart(row: JobRow): Partial<JobStatusView> {
@@ -39,7 +38,7 @@ export function toAttemptView(row: AttemptRow): NonNullable<JobStatusView['attem
   };
 }
 
-export function toJobStatusView(row: JobRow, details?: JobDetails): JobStatusView {
+export function toJobStatusView(row: JobRow): JobStatusView {
   return {
     job_status_id: row.id,
     id:
@@ -56,7 +55,7 @@ export function toJobStatusView(row: JobRow, details?: JobDetails): JobStatusVie
     created_at: toUnixSeconds(row.createdAt),
     metadata: null,
     ...outboxPart(row),
-    ...(details?.recipients ? { recipients: details.recipients } : {}),
-    ...(details ? { attempts: details.attempts.map(toAttemptView) } : {}),
+    ...(row.recipients ? { recipients: row.recipients } : {}),
+    ...(row.attempts ? { attempts: row.attempts.map(toAttemptView) } : {}),
   };
 }

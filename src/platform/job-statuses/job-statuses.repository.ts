@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Conditions } from '../database/conditions.ts';
-import { type Listing, type PageOfView, runListing } from '../database/listing.ts';
+import { type Listing, type Page, runListing } from '../database/listing.ts';
 import { Database } from '../database/sql.ts';
 import type { RefusedRecipient } from '../base/errors/provider-error.ts';
 import type { JobAction, JobState, SendRoute } from './job-status.ts';
@@ -26,6 +26,15 @@ export interface JobRow {
   route: SendRoute | null;
   createdAt: Date;
   content: Record<string, unknown> | null;
+  /** Only with `view=expanded`: the timeline. */
+  attempts?: AttemptRow[];
+  /** Only with `view=expanded`: `null` if the job is not about a message. */
+  recipients?: RecipientsRow | null;
+}
+
+/** A page of jobs, with their attempts and recipients if the view is `expanded`. */
+export interface ListedJobs extends Page {
+  view?: 'ids' | 'count' | 'expanded' | undefined;
 }
 
 /** One attempt in the timeline of a job status. */
@@ -42,11 +51,22 @@ export interface AttemptRow {
   rule: string | null;
 }
 
+/** A job as the database returns it: JSON has numbers instead of dates. */
+interface StoredJobRow extends Omit<JobRow, 'attempts'> {
+  attempts?: (Omit<AttemptRow, 'startedAt' | 'endedAt' | 'nextAt'> & {
+    startedAt: number;
+    endedAt: number;
+    nextAt: number | null;
+  })[];
+}
+
 /** Recipients that have accepted a message, and recipients that have refused it permanently. */
 export interface RecipientsRow {
   accepted: string[];
   refused: RefusedRecipient[];
 }
+
+const millis = (instant: string) => `floor(extract(epoch from ${instant}) * 1000)`;
 
 const COLUMNS = `
   s.id, s.account_id as "accountId", s.action, s.object, s.object_id as "objectId", s.status, s.reason,
@@ -66,68 +86,75 @@ const NEXT_AT = `
          from send_job q left join account_gate g on g.account_id = q.account_id and g.closed_until > now()
          where q.id = s.id and q.state = 0), a.next_at) end`;
 
-const ATTEMPTS = `
-  select a.attempt, a.started_at as "startedAt", a.ended_at as "endedAt", a.outcome, a.route, a.phase, a.code, a.detail,
-    ${NEXT_AT} as "nextAt", a.rule
-  from job_attempt a join job_status s on s.id = a.job_id where a.job_id = $1 order by a.id`;
-
 // A sent message was accepted by every recipient that did not refuse it, so ordinary messages
 // store no list of their own.
 const RECIPIENTS = `
-  select m.refused,
-    case when s.status = 'successful' then array(
+  json_build_object('refused', m.refused, 'accepted',
+    case when s.status = 'successful' then to_json(array(
       select r from jsonb_array_elements_text(m.envelope -> 'recipients') with ordinality x(r, n)
-      where lower(r) not in (select lower(f ->> 'email') from jsonb_array_elements(m.refused) f) order by n)
-    else m.accepted end as accepted
-  from outbox_message m join job_status s using (id) where m.id = $1`;
+      where lower(r) not in (select lower(f ->> 'email') from jsonb_array_elements(m.refused) f) order by n))
+    else to_json(m.accepted) end)`;
+
+/** What `view=expanded` adds. Times are Unix milliseconds, because JSON has no times. */
+const DETAILS = `
+  (select coalesce(json_agg(json_build_object('attempt', a.attempt, 'startedAt', ${millis('a.started_at')},
+     'endedAt', ${millis('a.ended_at')}, 'outcome', a.outcome, 'route', a.route, 'phase', a.phase, 'code', a.code,
+     'detail', a.detail, 'nextAt', ${millis(NEXT_AT)}, 'rule', a.rule) order by a.id), '[]')
+   from job_attempt a where a.job_id = s.id) as attempts,
+  (select ${RECIPIENTS} from outbox_message m where m.id = s.id) as recipients`;
+const DETAIL_BYTES = `
+  coalesce((select sum(octet_length(a.detail) + 300) from job_attempt a where a.job_id = s.id), 0)`;
+// The MIME text is about as long as the content, and PostgreSQL knows its length without reading
+// it.
+const CONTENT_BYTES = `coalesce((select octet_length(m.mime) from outbox_message m where m.id = s.id), 0)`;
+const FIND_EXPANDED = `select ${COLUMNS}, ${DETAILS} from job_status s where s.id = $1 and s.account_id = $2`;
 
 /** Reads job statuses. Only `jobs.ts` writes them. */
 @Injectable()
 export class JobStatusesRepository {
   constructor(private readonly database: Database) {}
 
-  async find(accountId: string, id: string): Promise<JobRow | undefined> {
-    const [row] = await this.database.query<JobRow>(FIND, [id, accountId]);
-    return row;
+  /** @param expanded whether to read the attempts and recipients, too */
+  async find(accountId: string, id: string, expanded: boolean): Promise<JobRow | undefined> {
+    const text = expanded ? FIND_EXPANDED : FIND;
+    const [row] = await this.database.query<StoredJobRow>(text, [id, accountId]);
+    return row && toJobRow(row);
   }
 
   /**
    * Newest first.
    * @param actions only jobs with these actions; `null` = all
    */
-  list(
+  async list(
     accountId: string,
-    query: PageOfView,
+    { view, ...page }: ListedJobs,
     actions: readonly JobAction[] | null,
   ): Promise<Listing<JobRow>> {
+    const expanded = view === 'expanded';
     const conditions = new Conditions();
     conditions.add(`s.account_id = ${conditions.value(accountId)}`);
     if (actions) conditions.add(`s.action = any(${conditions.value(actions)}::text[])`);
-    return runListing<JobRow>(this.database, {
-      columns: COLUMNS,
+    const listing = await runListing<StoredJobRow>(this.database, {
+      columns: expanded ? `${COLUMNS}, ${DETAILS}` : COLUMNS,
       from: 'job_status s',
       id: 's.id',
-      // The MIME text is about as long as the content, and PostgreSQL knows its length without
-      // reading it.
-      bytes: '(select octet_length(m.mime) from outbox_message m where m.id = s.id)',
+      bytes: expanded ? `${CONTENT_BYTES} + ${DETAIL_BYTES}` : CONTENT_BYTES,
       orderBy: 's.id desc',
       conditions,
-      page: query,
-      view: query.view,
+      page,
+      view: expanded ? undefined : view,
     });
+    return listing.view === 'items' ? { ...listing, items: listing.items.map(toJobRow) } : listing;
   }
+}
 
-  /** The timeline of a job status that `find` returned. */
-  attempts(jobId: string): Promise<AttemptRow[]> {
-    return this.database.query<AttemptRow>(ATTEMPTS, [jobId]);
-  }
-
-  /**
-   * The recipients of a job status that `find` returned; `undefined` if it is not about an outbox
-   * message.
-   */
-  async recipients(jobId: string): Promise<RecipientsRow | undefined> {
-    const [row] = await this.database.query<RecipientsRow>(RECIPIENTS, [jobId]);
-    return row;
-  }
+function toJobRow({ attempts, ...row }: StoredJobRow): JobRow {
+  if (!attempts) return row;
+  const read = attempts.map(({ startedAt, endedAt, nextAt, ...attempt }) => ({
+    ...attempt,
+    startedAt: new Date(startedAt),
+    endedAt: new Date(endedAt),
+    nextAt: nextAt === null ? null : new Date(nextAt),
+  }));
+  return { ...row, attempts: read };
 }

@@ -3,7 +3,10 @@ import { pageQuery, viewQuery } from '../wire/pagination.schema.ts';
 import { countView, idsView } from '../wire/wire.schema.ts';
 import { JOB_STATES, SEND_ROUTES } from './job-status.ts';
 
-export const listJobStatusesQuery = z.object({ ...pageQuery, view: viewQuery(['ids', 'count']) });
+export const listJobStatusesQuery = z.object({
+  ...pageQuery,
+  view: viewQuery(['ids', 'count', 'expanded']),
+});
 export type ListJobStatusesQuery = z.infer<typeof listJobStatusesQuery>;
 export const jobStatusQuery = z.object({ view: viewQuery(['expanded']) });
 
