@@ -569,6 +569,15 @@ describe('/events', () => {
       ]);
     });
 
+    it('take their minutes under the name that the client of PHP gives them', async () => {
+      const { type, subject, body } = EMAIL;
+      const { notifications } = await create({
+        participants: [BO],
+        notifications: [{ type, minutes_before_events: '60', subject, body }],
+      });
+      expect(notifications).toMatchObject([{ type, minutes_before_event: 60, subject, body }]);
+    });
+
     it('are cancelled by an empty list, and when their event or calendar is deleted', async () => {
       const removed = await create({ participants: [BO], notifications: [EMAIL] });
       const answer = await call('put', `/events/${removed.id}`).send({ notifications: [] });

@@ -200,30 +200,41 @@ const httpUrl = text(2048).refine((value) => {
   return url !== undefined && ['http:', 'https:'].includes(url.protocol);
 }, 'must be an http or https address');
 
+/** PHP's client knows the field only as `minutes_before_events`. */
+function nameMinutes(given: unknown): unknown {
+  if (typeof given !== 'object' || given === null || !('minutes_before_events' in given))
+    return given;
+  const { minutes_before_events: minutes, ...others } = given;
+  return { minutes_before_event: minutes, ...others };
+}
+
 /** A reminder as a client sends it. */
 export const notificationInput = z
-  .discriminatedUnion(
-    'type',
-    [
-      z.object({
-        type: z.literal('email'),
-        minutes_before_event,
-        subject: text(998).describe('Empty: `Reminder: <title>`'),
-        body: text(100_000).describe('HTML'),
-      }),
-      z.object({
-        type: z.literal('sms'),
-        minutes_before_event,
-        message: text(1600).describe('Empty: `Reminder: <title>`'),
-      }),
-      z.object({
-        type: z.literal('webhook'),
-        minutes_before_event,
-        url: httpUrl,
-        payload: text(65_536),
-      }),
-    ],
-    { error: 'must be one of email, sms, webhook' },
+  .preprocess(
+    nameMinutes,
+    z.discriminatedUnion(
+      'type',
+      [
+        z.object({
+          type: z.literal('email'),
+          minutes_before_event,
+          subject: text(998).describe('Empty: `Reminder: <title>`'),
+          body: text(100_000).describe('HTML'),
+        }),
+        z.object({
+          type: z.literal('sms'),
+          minutes_before_event,
+          message: text(1600).describe('Empty: `Reminder: <title>`'),
+        }),
+        z.object({
+          type: z.literal('webhook'),
+          minutes_before_event,
+          url: httpUrl,
+          payload: text(65_536),
+        }),
+      ],
+      { error: 'must be one of email, sms, webhook' },
+    ),
   )
   .meta({
     id: 'EventNotificationInput',
