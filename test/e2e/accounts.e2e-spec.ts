@@ -196,6 +196,15 @@ describe('accounts', () => {
       });
     });
 
+    it('returns the account unchanged for a body without metadata, and for no body', async () => {
+      await manage('put', `/${account.id}`, { metadata: { kept: 'yes' } });
+      for (const body of [{}, undefined]) {
+        const { status, body: answer } = await manage('put', `/${account.id}`, body);
+        expect([status, answer]).toEqual([200, (await manage('get', `/${account.id}`)).body]);
+        expect(answer.metadata).toEqual({ kept: 'yes' });
+      }
+    });
+
     it('shows metadata as text, also if the grant has booleans and numbers', async () => {
       await request(server.url)
         .patch(`/connect/grants/${account.id}`)
@@ -208,7 +217,6 @@ describe('accounts', () => {
     });
 
     it.each([
-      ['no metadata', {}],
       ['metadata that is a string', { metadata: 'x' }],
       ['values that are numbers', { metadata: { a: 1 } }],
       ['nested values', { metadata: { a: {} } }],

@@ -76,6 +76,13 @@ describe('/a/{client_id}', () => {
 
   it.each([
     ['an empty body', {}],
+    ['only nulls', { application_name: null, redirect_uris: null }],
+  ])('returns the application unchanged for %s', async (_, body) => {
+    const response = await put(body);
+    expect([response.status, response.body]).toEqual([200, AS_MADE]);
+  });
+
+  it.each([
     ['a switch that is not a boolean', { allow_response_type_token: 'yes' }],
     ['a lifetime of less than 60 seconds', { access_token_expires_in: 59 }],
     ['a lifetime that is not a number', { access_token_expires_in: 'soon' }],

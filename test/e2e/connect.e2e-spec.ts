@@ -89,6 +89,17 @@ describe('native authentication', () => {
     expect((await grant()).body.data.user_agent).toBe('x'.repeat(500));
   });
 
+  it('leaves the grant as it is for a PATCH that changes nothing', async () => {
+    const { id } = (await exchange(await codeFor())).body;
+    const grant = (method: 'get' | 'patch', body?: object) =>
+      request(server.url)[method](`/connect/grants/${id}`).set(application.basic).send(body);
+    const { body: before } = await grant('get').expect(200);
+    clock.advance(60_000);
+    for (const body of [{}, { settings: {}, metadata: null }])
+      expect((await grant('patch', body).expect(200)).body).toEqual(before);
+    expect((await grant('get')).body).toEqual(before);
+  });
+
   it('accepts settings that are an empty list, as PHP encodes an empty map', async () => {
     expect((await exchange(await codeFor({ settings: [] }))).status).toBe(200);
     expect((await authorize({ settings: ['password'] })).status).toBe(400);
@@ -238,7 +249,12 @@ describe('native authentication', () => {
     ['an unknown scope', { scopes: 'email,everything' }, 400, 'everything'],
     ['settings that are a string', { settings: 'x' }, 400, 'settings'],
     ['a setting of the wrong type', { settings: { password: 1 } }, 400, 'settings.password'],
-    ['credentials that the provider refuses', { settings: { password: 'wrong' } }, 400, '535'],
+    [
+      'credentials that the provider refuses',
+      { settings: { password: 'wrong' } },
+      400,
+      'settings.password: 535',
+    ],
     [
       'an unknown account to authenticate again',
       { reauth_account_id: 'x' },

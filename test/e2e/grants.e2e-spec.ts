@@ -144,7 +144,10 @@ describe('/connect/grants', () => {
       expect(response.status).toBe(400);
       expect(response.body).toEqual({
         success: false,
-        error: { type: 'grant.credentials_refused', message: expect.stringContaining('535') },
+        error: {
+          type: 'grant.credentials_refused',
+          message: expect.stringContaining('settings.password: 535'),
+        },
         request_id: expect.any(String),
       });
       expect(await grants()).toEqual([]);

@@ -207,6 +207,19 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     await arrives(account);
   });
 
+  it('is refused by the name of the setting if the refresh token is wrong', async () => {
+    const { email } = await servers.addUser();
+    const { body } = await request(server.url)
+      .post('/connect/grants')
+      .set(application.basic)
+      .send({ provider: 'imap', settings: { email, refresh_token: 'nonsense' } })
+      .expect(400);
+    expect(body.error).toEqual({
+      type: 'grant.credentials_refused',
+      message: expect.stringMatching(/^settings\.refresh_token: .*invalid_grant/),
+    });
+  });
+
   it("is refused for another user's mailbox", async () => {
     const victim = await servers.addUser();
     const { refreshToken } = await issuer.tokens((await servers.addUser()).email);

@@ -86,7 +86,9 @@ export const listAccountsSchema = z.object({ ...pageQuery, ...metadataQuery });
 export type ListAccounts = z.infer<typeof listAccountsSchema>;
 
 export const updateAccountSchema = z
-  .object({ metadata: metadataInput.describe('Replaces all metadata') })
+  .object({
+    metadata: metadataInput.optional().describe('Replaces all metadata; absent: nothing changes'),
+  })
   .meta({ id: 'UpdateAccount', example: { metadata: { team: 'sales' } } });
 export type UpdateAccount = z.infer<typeof updateAccountSchema>;
 

@@ -63,12 +63,14 @@ export class ApplicationAccountsService {
     return find(this.database, applicationId, accountId);
   }
 
+  /** @param metadata replaces all metadata; `undefined` changes nothing */
   async setMetadata(
     applicationId: string,
     accountId: string,
-    metadata: Record<string, string>,
+    metadata: Record<string, string> | undefined,
   ): Promise<ApplicationAccount> {
-    await find(this.database, applicationId, accountId);
+    const account = await find(this.database, applicationId, accountId);
+    if (metadata === undefined) return account;
     return this.grants.update(applicationId, accountId, { metadata });
   }
 

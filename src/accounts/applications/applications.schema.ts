@@ -10,16 +10,16 @@ const NAMES_NO_SCOPE = 'must name at least one scope, or be null to allow every 
 export const SHORTEST_TOKEN_SECONDS = 60;
 export const LONGEST_TOKEN_SECONDS = 315_359_999;
 
-/** Body of PUT /a/{client_id}. Every field is optional. */
+/** Body of PUT /a/{client_id}. Every field is optional; an empty body changes nothing. */
 export const updateApplicationSchema = z
-  .object({
-    application_name: z.string().trim().min(1, 'must not be empty').max(200).optional(),
+  .looseObject({
+    application_name: z.string().trim().min(1, 'must not be empty').max(200).nullish(),
     icon_url: z
       .union([z.literal(''), httpUrl()])
       .nullable()
       .optional()
       .describe('Null or the empty string removes it'),
-    redirect_uris: z.array(httpUrl()).max(100).optional().describe('Replaces the list'),
+    redirect_uris: z.array(httpUrl()).max(100).nullish().describe('Replaces the list'),
     allow_response_type_token: z
       .boolean()
       .optional()
@@ -98,23 +98,22 @@ export const ipAddressesView = z
   });
 export type IpAddressesView = z.infer<typeof ipAddressesView>;
 
-/**
- * @throws {InvalidInputError} if the body changes nothing, because a PUT without content is a
- *   mistake
- */
+/** @throws {InvalidInputError} if all fields of the body are unknown */
 export function toApplicationChange(body: UpdateApplication): ApplicationChange {
   const { application_name, icon_url, redirect_uris, allow_response_type_token, allowed_scopes } =
     body;
   const { access_token_expires_in, revoke_tokens_on_sign_in } = body;
-  if (Object.values(body).every((value) => value === undefined)) {
+  const known = Object.keys(updateApplicationSchema.shape);
+  const unknown = Object.keys(body).filter((name) => !known.includes(name));
+  if (unknown.length > 0 && unknown.length === Object.keys(body).length) {
     throw new InvalidInputError(
-      'The request body is empty: give application_name, icon_url, redirect_uris, allow_response_type_token, allowed_scopes, access_token_expires_in or revoke_tokens_on_sign_in',
+      `${unknown.slice(0, 5).join(', ').slice(0, 200)}: cannot be changed; give ${known.join(', ')}`,
     );
   }
   return {
-    name: application_name,
+    name: application_name ?? undefined,
     iconUrl: icon_url === '' ? null : icon_url,
-    redirectUris: redirect_uris,
+    redirectUris: redirect_uris ?? undefined,
     allowsTokenResponse: allow_response_type_token,
     allowedScopes: allowed_scopes,
     tokenLifetime: access_token_expires_in,

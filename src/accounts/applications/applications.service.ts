@@ -7,6 +7,7 @@ import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { Region } from '../../platform/config/app-config.ts';
+import { isEmptyChange } from '../../platform/base/empty-change.ts';
 import { sealApplicationSecret } from './application-secrets.ts';
 import { Application } from './application.entity.ts';
 import type { ApplicationFeature, Plan } from '../../platform/auth/plan.ts';
@@ -123,8 +124,12 @@ export class ApplicationsService {
     return this.#byClientId(this.em.fork(), clientId);
   }
 
-  /** @throws {NotFoundError} */
+  /**
+   * A change without values has no effect.
+   * @throws {NotFoundError}
+   */
   update(applicationId: string, change: ApplicationChange): Promise<Application> {
+    if (isEmptyChange(change)) return this.get(applicationId);
     return this.em.transactional(async (em) => {
       const application = await this.#byId(em, applicationId);
       const { features, redirectUris, allowedScopes, ...columns } = change;

@@ -11,6 +11,7 @@ import {
 import { forgetRateGate } from '../../platform/work/rate-gates.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
+import { isEmptyChange } from '../../platform/base/empty-change.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { type Sql, sqlOf } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
@@ -99,6 +100,7 @@ export class GrantsService {
    *   another account, or the provider does not have the scopes
    */
   async update(applicationId: string, grantId: string, change: GrantChange): Promise<Grant> {
+    if (isEmptyChange(change)) return this.get(applicationId, grantId);
     const renewal =
       change.settings && (await this.#verifyRenewal(applicationId, grantId, change.settings));
     return this.em.transactional(async (em) => {

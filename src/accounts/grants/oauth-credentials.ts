@@ -4,6 +4,7 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { OAUTH_PROVIDER } from '../integrations/integration-oauth.ts';
 import { OauthIntegrations } from '../integrations/oauth-integrations.ts';
 import { OauthClients } from '../oauth/oauth-clients.ts';
+import { OauthError } from '../oauth/oauth-error.ts';
 import type { OauthTokens } from '../oauth/oauth-registration.ts';
 import type { AccountCredentials } from './credentials.ts';
 import { openGrantTokens } from './grant-secrets.ts';
@@ -52,7 +53,9 @@ export class OauthCredentials {
     }
     const signedIn = tokens
       ? { tokens, email: claimedEmail, name: null }
-      : await this.clients.signInWith(oauth.registration, String(refreshToken));
+      : await this.clients
+          .signInWith(oauth.registration, String(refreshToken))
+          .catch(explainRefusedToken);
     const address = (email || signedIn.email || '').toLowerCase();
     if (!address) {
       throw new InvalidInputError('settings.email: the address of the account is required', {
@@ -91,4 +94,11 @@ export class OauthCredentials {
         `tokens of removed account ${grantId} were not revoked: no integration or issuer supports it`,
       );
   }
+}
+
+/** Names the setting in the error of a refused refresh token. */
+function explainRefusedToken(error: unknown): never {
+  if (error instanceof OauthError && error.failure === 'refused')
+    throw new OauthError('refused', `settings.refresh_token: ${error.message}`);
+  throw error;
 }

@@ -8,6 +8,7 @@ import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
+import { isEmptyChange } from '../../platform/base/empty-change.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { ProviderName } from '../../providers/port/provider-name.ts';
@@ -118,6 +119,7 @@ export class IntegrationsService {
    * @throws {InvalidInputError} same as `create`, also if a required setting would be removed
    */
   update(applicationId: string, key: string, change: IntegrationChange): Promise<Integration> {
+    if (isEmptyChange(change)) return this.get(applicationId, key);
     return this.em.transactional(async (em) => {
       const integration = await this.#find(em, applicationId, key, LockMode.PESSIMISTIC_WRITE);
       const { settings, redirectUris, scope, name, expiresIn, requireProvenAddress } = change;

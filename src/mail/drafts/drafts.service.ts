@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import type { Address } from '../../platform/base/text/address.ts';
+import { isEmptyChange } from '../../platform/base/empty-change.ts';
 import { isId, newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
@@ -166,7 +167,7 @@ export class DraftsService {
       const before = await load(sql);
       const isNew = before.version === -1;
       const change = withoutEcho(asked, before);
-      if (!isNew && Object.values(change).every((value) => value === undefined))
+      if (!isNew && isEmptyChange(change))
         return { draft: await this.messages.find(account.accountId, before.id, sql) };
       const changed = await this.#changed(sql, account, before, change, at);
       const carried = await this.files.choose(sql, account, changed, change.fileIds);

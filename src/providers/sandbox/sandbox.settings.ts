@@ -33,7 +33,10 @@ export const CREDENTIALS_REFUSED = '535 5.7.8 Authentication credentials invalid
 export function login(account: { settings: Readonly<Record<string, unknown>> }): SandboxSettings {
   const settings = account.settings as SandboxSettings;
   if (WRONG_PASSWORDS.includes(settings.password)) {
-    throw new ProviderError('auth-invalid', CREDENTIALS_REFUSED, { phase: 'login' });
+    throw new ProviderError('auth-invalid', CREDENTIALS_REFUSED, {
+      phase: 'login',
+      setting: 'password',
+    });
   }
   return settings;
 }
