@@ -242,7 +242,7 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'PUT /neural/categorize': account(READ_MAIL),
   'PUT /neural/ocr': account(READ_DRAFTS, { right: 400 }), // its file is not a picture
   'POST /neural/sentiment/feedback': account(READ_MAIL),
-  'PUT /neural/sentiment/feedback': account(READ_MAIL),
+  'PUT /neural/sentiment/feedback': account(READ_MAIL, { right: 409 }), // POST was sent before
   'POST /neural/signature/feedback': account(READ_MAIL),
   'POST /neural/conversation/feedback': account(READ_MAIL),
   'POST /neural/categorize/feedback': account(READ_MAIL),
