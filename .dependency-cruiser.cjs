@@ -37,11 +37,12 @@ module.exports = {
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
-      name: 'calendar-uses-sending-only',
-      comment: 'Of mail, the calendar uses the outbox and the composing of messages.',
+      name: 'calendar-uses-little-of-mail',
+      comment:
+        'Of mail, the calendar uses the outbox, the composing of messages, and the port for events of messages.',
       severity: 'error',
       from: { path: '^src/calendar/', pathNot: NOT_TESTS },
-      to: { path: '^src/mail/', pathNot: '^src/mail/(outbox|composing)/' },
+      to: { path: '^src/mail/', pathNot: '^src/mail/(outbox|composing|message-events)/' },
     },
     {
       name: 'base-stands-alone',

@@ -52,17 +52,17 @@ export class ChangedObjects {
         return (await folders.findMany(accountId, ids)).map((folder) => toFolderView(unit, folder));
       };
     this.#readers = {
-      message: async ({ accountId, organizationUnit }, ids, view) =>
-        (await messages.findMany(accountId, ids))
+      message: async (account, ids, view) =>
+        (await messages.findMany(account, ids))
           .filter(({ draft }) => !draft)
-          .map((message) => toMessageView(message, organizationUnit, view)),
-      draft: async ({ accountId, organizationUnit }, ids, view) =>
-        (await messages.findMany(accountId, ids))
+          .map((message) => toMessageView(message, account.organizationUnit, view)),
+      draft: async (account, ids, view) =>
+        (await messages.findMany(account, ids))
           .filter(({ draft }) => draft)
-          .map((draft) => toDraftView(draft, organizationUnit, view)),
-      thread: async ({ accountId, organizationUnit }, ids, view) =>
-        (await threads.findMany(accountId, ids, { expanded: view === 'expanded' })).map((thread) =>
-          toThreadView(thread, organizationUnit, view),
+          .map((draft) => toDraftView(draft, account.organizationUnit, view)),
+      thread: async (account, ids, view) =>
+        (await threads.findMany(account, ids, { expanded: view === 'expanded' })).map((thread) =>
+          toThreadView(thread, account.organizationUnit, view),
         ),
       folder: ofUnit('folder'),
       label: ofUnit('label'),

@@ -3,6 +3,7 @@ import { Clock } from '../platform/base/time/clock.ts';
 import { idsOf, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
+import { storeEventIds } from '../mail/messages/store-event-ids.ts';
 import { lockKnown, lockUnplaced } from '../mail/messages/mirrored-messages.ts';
 import { personAnywhere } from '../mail/messages/people.ts';
 import { dropMessages } from '../mail/messages/remove-messages.ts';
@@ -110,11 +111,12 @@ export class BatchStore {
       const gone = await this.#removeGone(sql, account, batch, { known, plan, at: owner.at });
       const harvested = await harvestContacts(sql, owner, plan.added, folders);
       const invited = await this.invitations.applyBatch(sql, owner, plan.added, folders);
+      await storeEventIds(sql, accountId, invited.events);
       await recordFailures(sql, accountId, failures, owner.at);
       await recordChanges(sql, [
         ...changesOf(plan, written, owner),
         ...harvested,
-        ...invited,
+        ...invited.changes,
         ...gone.removed,
         ...(await trackingChanges(sql, owner, plan)),
       ]);

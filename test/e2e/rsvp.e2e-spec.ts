@@ -218,6 +218,26 @@ describe('meetings by email', () => {
       );
     });
 
+    it('keeps the changed instances that the organizer sends again, or has not changed since, when its times change', async () => {
+      const uid = newUid();
+      const at = (day: number, lines: readonly string[] = [], title = `Day ${day}`) =>
+        vevent(uid, bo.email, [
+          `RECURRENCE-ID:2030060${day}T100000Z`, `DTSTART:2030060${day}T150000Z`, `DTEND:2030060${day}T160000Z`,
+          `SUMMARY:${title}`, ...lines,
+        ]); // prettier-ignore
+      const series = ['RRULE:FREQ=DAILY;COUNT=9'];
+      const later = 'DTSTAMP:20260103T000000Z';
+      await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, series), at(2), at(3)));
+      await mail(bo, calendarOf('REQUEST', at(4, [later])));
+      const moved = ['SEQUENCE:1', later, 'DTSTART:20300601T110000Z', 'DTEND:20300601T120000Z'];
+      await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, [...series, ...moved]), at(2)));
+      const titles = async () => (await events(bo, uid)).map(({ title }) => title).toSorted();
+      expect(await titles()).toEqual(['Day 2', 'Day 4', 'Planning']);
+      const newest = ['SEQUENCE:2', 'DTSTAMP:20260104T000000Z'];
+      await mail(bo, calendarOf('REQUEST', at(4, newest, 'Renamed')));
+      expect(await titles()).toEqual(['Day 2', 'Planning', 'Renamed']);
+    });
+
     it('is ignored in sent messages, in published calendars and in unreadable files', async () => {
       const uid = newUid();
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email)), bo.email);

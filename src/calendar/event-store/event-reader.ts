@@ -41,6 +41,15 @@ export class EventReader {
   }
 
   /**
+   * Returns those of the given events that lists contain, in no particular order: without cancelled
+   * and deleted ones.
+   * @throws {PageTooLargeError}
+   */
+  findListed(accountId: string, ids: readonly string[]): Promise<EventRecord[]> {
+    return this.repository.findMany(accountId, ids, { listed: true });
+  }
+
+  /**
    * Returns an event or an instance of a recurring event, also if it is cancelled.
    * @throws {NotFoundError}
    */

@@ -149,12 +149,18 @@ export class EventsRepository {
 
   /**
    * Returns those of the given events that the account has, in no particular order.
+   * @param options.listed true to leave out cancelled and released events; default: false
    * @throws {PageTooLargeError}
    */
-  async findMany(accountId: string, ids: readonly string[]): Promise<EventRecord[]> {
+  async findMany(
+    accountId: string,
+    ids: readonly string[],
+    { listed = false } = {},
+  ): Promise<EventRecord[]> {
     const conditions = new Conditions();
     conditions.add(`e.account_id = ${conditions.value(accountId)}`);
     conditions.add(`e.id = any(${conditions.value(ids)}::uuid[])`);
+    if (listed) conditions.add(`e.status <> 'cancelled' and not e.released`);
     const page = { limit: ids.length, offset: 0 };
     const listing = await runListing<EventRecord>(this.database, { ...LISTED, conditions, page });
     return listing.view === 'items' ? listing.items : [];

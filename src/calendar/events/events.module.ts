@@ -3,6 +3,7 @@ import { CalendarsModule } from '../calendars/calendars.module.ts';
 import { ConferencingModule } from '../conferencing/conferencing.module.ts';
 import { EventStoreModule } from '../event-store/event-store.module.ts';
 import { InvitationsModule } from '../invitations/invitations.module.ts';
+import { MessageEventsModule } from '../../mail/message-events/message-events.module.ts';
 import { ProviderWritesModule } from '../../accounts/provider-writes/provider-writes.module.ts';
 import { NotificationsModule } from '../notifications/notifications.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
@@ -12,6 +13,7 @@ import { EventFollowUp } from './event-follow-up.ts';
 import { EventRestorer } from './event-restorer.ts';
 import { EventWriteHandlers } from './event-write-handlers.ts';
 import { EventsOfCalendar } from './events-of-calendar.ts';
+import { EventsOfMessages } from './events-of-messages.ts';
 import { EventsController } from './events.controller.ts';
 import { EventsService } from './events.service.ts';
 import { RefusedEventWrites } from './refused-event-writes.ts';
@@ -22,6 +24,7 @@ import { RefusedEventWrites } from './refused-event-writes.ts';
     ConferencingModule,
     EventStoreModule,
     InvitationsModule,
+    MessageEventsModule,
     NotificationsModule,
     ProvidersModule,
     ProviderWritesModule,
@@ -35,6 +38,7 @@ import { RefusedEventWrites } from './refused-event-writes.ts';
     EventRestorer,
     EventWriteHandlers,
     EventsOfCalendar,
+    EventsOfMessages,
     RefusedEventWrites,
   ],
   exports: [EventRestorer],

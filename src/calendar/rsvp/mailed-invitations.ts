@@ -9,7 +9,7 @@ import { type ChangedEvent, eventChange } from '../event-store/event-changes.ts'
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
 import { applyReply } from './mailed-reply.ts';
-import { MeetingBatch, type MeetingChanges } from './meeting-batch.ts';
+import { type EventOfMail, MeetingBatch, type MeetingChanges } from './meeting-batch.ts';
 import { applyMail, type InvitingMail, senderOf } from './meeting.ts';
 import { emailedCalendar } from '../calendars/emailed-calendar.ts';
 import * as mailed from '../event-store/mailed-events.ts';
@@ -43,6 +43,16 @@ export interface IgnoredFolders {
   trash: string | undefined;
 }
 
+/** Results of the invitations in a batch of mails. */
+export interface AppliedInvitations {
+  /** Change log records for what has changed. */
+  changes: ChangeRecord[];
+  /** Which events came with which mails. */
+  events: EventOfMail[];
+}
+
+const NOTHING: AppliedInvitations = { changes: [], events: [] };
+
 /** A mail with one of its scheduling messages. `isNews` is true if subscribers are notified. */
 interface MeetingMail {
   mail: InvitingMail;
@@ -65,7 +75,6 @@ export class MailedInvitations {
    * If an invitation cannot be applied, the error is logged and all changes of events by this batch
    * are undone. The mails stay stored.
    * @param added mails, oldest first
-   * @returns change log records for what has changed
    * @throws the driver's error if the database is unavailable or overloaded
    */
   async applyBatch(
@@ -73,19 +82,19 @@ export class MailedInvitations {
     owner: MailOwner,
     added: readonly MirroredMail[],
     ignored: IgnoredFolders,
-  ): Promise<ChangeRecord[]> {
+  ): Promise<AppliedInvitations> {
     const mails = meetingMailsOf(added, owner, Object.values(ignored));
-    if (mails.length === 0) return [];
+    if (mails.length === 0) return NOTHING;
     await sql.query('savepoint invitations');
     try {
-      const changes = await this.#applyMails(sql, owner, mails);
+      const applied = await this.#applyMails(sql, owner, mails);
       await sql.query('release savepoint invitations');
-      return changes;
+      return applied;
     } catch (error) {
       if (databaseTrouble(error) !== null) throw error;
       await sql.query('rollback to savepoint invitations');
       this.#log.error(error);
-      return [];
+      return NOTHING;
     }
   }
 
@@ -93,7 +102,7 @@ export class MailedInvitations {
     sql: Sql,
     owner: MailOwner,
     mails: readonly MeetingMail[],
-  ): Promise<ChangeRecord[]> {
+  ): Promise<AppliedInvitations> {
     const { accountId } = owner.account;
     const own = owner.account.email.toLowerCase();
     const uids = [...new Set(mails.map(({ message }) => message.uid))];
@@ -104,9 +113,13 @@ export class MailedInvitations {
     for (const { mail, message, isNews } of mails) {
       if (message.method === 'reply') applyReply(batch, mail, message, isNews);
       else
-        for (const meeting of batch.meetingsOf(message, isNews)) applyMail(meeting, mail, message);
+        for (const meeting of batch.meetingsOf(message, isNews))
+          batch.addContained(mail.messageId, applyMail(meeting, mail, message));
     }
-    return this.#write(sql, owner, batch);
+    return {
+      changes: await this.#write(sql, owner, batch),
+      events: batch.eventsOfMails(),
+    };
   }
 
   async #write(sql: Sql, owner: MailOwner, batch: MeetingBatch): Promise<ChangeRecord[]> {

@@ -27,6 +27,12 @@ export interface MeetingChanges {
   answered: { event: StoredEvent; isNews: boolean }[];
 }
 
+/** An event that came with a message. */
+export interface EventOfMail {
+  messageId: string;
+  eventId: string;
+}
+
 /**
  * Collects what a batch of mails changes in meetings. It starts from their stored events and
  * states, and returns the changes and the new states to store.
@@ -37,6 +43,7 @@ export class MeetingBatch {
   readonly #byId: ReadonlyMap<string, StoredEvent>;
   readonly #known: Map<string, StoredState[]>;
   readonly #meetings = new Map<string, { meeting: Meeting; isNews: boolean }>();
+  readonly #contained: { messageId: string; part: MeetingPart }[] = [];
   readonly #own = new Map<string, StoredState>();
   readonly #answered = new Map<string, { event: StoredEvent; isNews: boolean }>();
 
@@ -127,6 +134,18 @@ export class MeetingBatch {
       event,
       isNews: isNews || this.#answered.get(event.id)?.isNews === true,
     });
+  }
+
+  /** Notes the parts of a meeting that a mail contains. */
+  addContained(messageId: string, parts: readonly MeetingPart[]): void {
+    this.#contained.push(...parts.map((part) => ({ messageId, part })));
+  }
+
+  /** The events that exist after the batch and came with its mails. */
+  eventsOfMails(): EventOfMail[] {
+    return this.#contained.flatMap(({ messageId, part: { event, change } }) =>
+      event && change !== 'removed' ? [{ messageId, eventId: event.id }] : [],
+    );
   }
 
   changes(): MeetingChanges {

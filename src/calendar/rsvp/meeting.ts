@@ -70,13 +70,14 @@ const MOST_RULES = 500;
 /**
  * Applies a REQUEST, ADD or CANCEL to a meeting. Revisions older than the stored one change
  * nothing. Mail from senders who may not change the meeting changes nothing either (ADR 0044).
+ * @returns the parts that the mail contains; none if its sender may not change the meeting
  */
 export function applyMail(
   meeting: Meeting,
   mail: InvitingMail,
   { method, events }: ItipMessage,
-): void {
-  if (method === 'reply') return;
+): MeetingPart[] {
+  if (method === 'reply') return [];
   const known = [...meeting.parts.values()].flatMap(({ state }) => state ?? []);
   const source = { sender: mail.sender, organizer: meeting.organizer.email };
   const first = known[0] && {
@@ -84,21 +85,26 @@ export function applyMail(
     trusted: known.some(({ trusted }) => trusted),
   };
   const standing = precedenceOf(source, first ?? null);
-  if (standing === 'ignored') return;
+  if (standing === 'ignored') return [];
+  const contained = events
+    .filter(({ organizer }) => organizer?.email === meeting.organizer.email)
+    .map((event) => ({
+      event,
+      instance: method === 'add' ? addedInstance(event) : event.instance,
+    }));
   const update: MailUpdate = {
     meeting,
     mail,
     method,
     outranks: standing === 'outranks',
-    followed: new Set(),
+    contained: new Set(contained.map(({ instance }) => instance?.key ?? '')),
   };
-  for (const event of events) {
-    if (event.organizer?.email !== meeting.organizer.email) continue;
-    const instance = method === 'add' ? addedInstance(event) : event.instance;
+  for (const { event, instance } of contained) {
     if (method !== 'add' || (instance && meeting.parts.get('')?.state))
       followOne(update, event, instance);
   }
   linkInstances(meeting, mail);
+  return [...update.contained].flatMap((instance) => meeting.parts.get(instance) ?? []);
 }
 
 interface MailUpdate {
@@ -107,7 +113,7 @@ interface MailUpdate {
   method: 'request' | 'add' | 'cancel';
   outranks: boolean;
   /** Keys of the instances that the mail contains. */
-  followed: Set<string>;
+  contained: ReadonlySet<string>;
 }
 
 /** An instance added to a series by ADD has no RECURRENCE-ID, so its own start becomes its key. */
@@ -126,7 +132,6 @@ function followOne(update: MailUpdate, received: ItipEvent, instance: InstanceId
   const { meeting, mail, method, outranks } = update;
   const part = partOf(meeting, instance?.key ?? '');
   const series = instance ? meeting.parts.get('')?.state : null;
-  update.followed.add(part.instance);
   const age = part.state && !outranks ? compareRevisions(received, part.state) : 1;
   const overtaken = Boolean(series && !outranks && isOvertaken(received, series));
   if (age <= 0 || overtaken) {
@@ -237,11 +242,13 @@ function changesTimes(before: ProviderFields, after: ProviderFields): boolean {
  * Drops a changed instance after mail has changed the times of its series. An instance stays if the
  * same mail contains it, or if its last revision is not older than the mail's.
  */
-function dropOutdated({ followed }: MailUpdate, part: MeetingPart, series: Revision): void {
-  if (part.instance === '' || followed.has(part.instance) || !part.state || !part.event) return;
-  if ((part.state.stamp ?? 0) < (series.stamp ?? 0))
-    part.change = part.change === 'created' ? 'none' : 'removed';
-  if (part.change === 'none') part.event = null;
+function dropOutdated({ contained }: MailUpdate, part: MeetingPart, series: Revision): void {
+  if (part.instance === '' || contained.has(part.instance) || !part.state || !part.event) return;
+  if ((part.state.stamp ?? 0) >= (series.stamp ?? 0)) return;
+  if (part.change === 'created') {
+    part.change = 'none';
+    part.event = null;
+  } else part.change = 'removed';
 }
 
 /**

@@ -84,7 +84,7 @@ export class DraftsService {
 
   /** @throws {NotFoundError} */
   async get(account: AccountPrincipal, id: string): Promise<MessageRecord> {
-    const draft = isId(id) ? await this.messages.find(account.accountId, id) : undefined;
+    const draft = isId(id) ? await this.messages.find(account, id) : undefined;
     if (!draft?.draft) throw new NotFoundError('draft', id);
     return draft;
   }
@@ -168,7 +168,7 @@ export class DraftsService {
       const isNew = before.version === -1;
       const change = withoutEcho(asked, before);
       if (!isNew && isEmptyChange(change))
-        return { draft: await this.messages.find(account.accountId, before.id, sql) };
+        return { draft: await this.messages.find(account, before.id, sql) };
       const changed = await this.#changed(sql, account, before, change, at);
       const carried = await this.files.choose(sql, account, changed, change.fileIds);
       const hasAttachments = carried.some(
@@ -191,7 +191,7 @@ export class DraftsService {
         ...gone.map((objectId) => ({ ...file, objectId, event: 'delete' }) as const),
         ...moved.map((objectId) => ({ ...file, objectId, event: 'modify' }) as const),
       ], at); // prettier-ignore
-      return { jobId, draft: await this.messages.find(account.accountId, after.id, sql) };
+      return { jobId, draft: await this.messages.find(account, after.id, sql) };
     });
     if (!written.draft) throw new NotFoundError('draft', '');
     return { jobId: written.jobId, draft: written.draft };

@@ -11,6 +11,7 @@ import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { openProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
+import { MessageEvents } from '../message-events/message-events.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { MessageRecord } from './message-filter.ts';
 import { foldersAfter } from './message-folders.ts';
@@ -53,6 +54,7 @@ export class MessageChangesService {
   constructor(
     private readonly database: Database,
     private readonly repository: MessagesRepository,
+    private readonly events: MessageEvents,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
   ) {}
@@ -82,9 +84,10 @@ export class MessageChangesService {
       const jobId = await this.#change(sql, account, [before], change, { asThread: false }, at);
       return { jobId, message: await this.repository.find(account.accountId, id, sql) };
     });
-    const { jobId, message } = written;
+    const stored = written.message ? [written.message] : [];
+    const [message] = await this.events.addTo(account, stored, { isOneItem: true });
     if (!message) throw new NotFoundError('message', id);
-    return { message, jobId };
+    return { message, jobId: written.jobId };
   }
 
   /**

@@ -17,7 +17,8 @@ const REPLIED_TO = `
 const shown = (files: string, folders: string): string => `
   m.id, m.subject, m.snippet, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
   m.bcc_addresses as "bcc", m.reply_to_addresses as "replyTo", m.unread, m.starred, m.metadata, m.draft, m.version,
-  m.tracking, ${REPLIED_TO} as "replyToMessageId", coalesce(${files}, '[]') as files, coalesce(${folders}, '[]') as folders`;
+  m.tracking, ${REPLIED_TO} as "replyToMessageId", coalesce(${files}, '[]') as files, coalesce(${folders}, '[]') as folders,
+  to_json(m.event_ids) as "eventIds"`;
 
 const FILE = `json_build_object('id', f.id, 'filename', f.filename, 'contentType', f.content_type,
              'contentDisposition', f.content_disposition, 'contentId', f.content_id, 'size', f.size)`;
@@ -37,7 +38,7 @@ const filesOf = (messages: string): string => `
             d.position
           from ${messages} p join draft_file d on d.message_id = p.id`;
 
-/** Columns of a `MessageRecord`. Needs `messageParts` and `MESSAGE_JOINS`. */
+/** Columns of a `StoredMessage`. Needs `messageParts` and `MESSAGE_JOINS`. */
 export const MESSAGE_COLUMNS = `${shown('mp.files', 'mf.folders')},
   m.account_id as "accountId", m.thread_id as "threadId", m.date, m.message_id_header as "messageIdHeader",
   m.in_reply_to as "inReplyTo", m.reference_ids as "references",

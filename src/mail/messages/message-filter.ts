@@ -1,5 +1,6 @@
 import type { Page } from '../../platform/database/listing.ts';
 import type { TrackingWish } from '../tracking/tracker.ts';
+import type { EventOfMessage } from '../message-events/message-events.ts';
 import type { MetadataFilter } from '../../platform/database/metadata-filter.ts';
 
 /** Conditions on the messages of an account. An absent field does not restrict the list. */
@@ -42,8 +43,8 @@ export interface MessageListRequest {
   view: 'ids' | 'count' | undefined;
 }
 
-/** A message with everything that clients can see. */
-export interface MessageRecord {
+/** A message with everything that clients can see and that the mail stores. */
+export interface StoredMessage {
   id: string;
   accountId: string;
   threadId: string;
@@ -70,6 +71,13 @@ export interface MessageRecord {
   tracking: TrackingWish | null;
   files: MessageFileRecord[];
   folders: MessageFolderRecord[];
+  /** Events that came with the message; some may have been deleted. `null` if there are none. */
+  eventIds: string[] | null;
+}
+
+/** A message with everything that clients can see. */
+export interface MessageRecord extends StoredMessage {
+  events: EventOfMessage[];
 }
 
 /** A name and address in a header. */

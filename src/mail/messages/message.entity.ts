@@ -68,6 +68,11 @@ const MessageSchema = defineEntity({
     inReplyTo: p.text().nullable(),
     references: p.array().fieldName('reference_ids'),
     metadata: p.json<Record<string, string>>(),
+    /**
+     * Events of the account's calendars that came with the message; `null` if there are none. They
+     * may have been deleted.
+     */
+    eventIds: p.array().columnType('uuid[]').nullable(),
     /** Only for drafts: version, which grows with each change through the API. */
     version: p.integer().default(0),
     /**

@@ -133,7 +133,7 @@ export function toMessageView(
     reply_to: message.replyTo,
     unread: message.unread,
     starred: message.starred,
-    events: [],
+    events: message.events,
     files: message.files.map((file) => ({
       id: file.id,
       filename: file.filename,

@@ -3,13 +3,14 @@ import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { MessageChangesService } from './message-changes.service.ts';
+import { MessageEventsModule } from '../message-events/message-events.module.ts';
 import { MessagesController } from './messages.controller.ts';
 import { MESSAGES_OF_ACCOUNT, MessagesRepository } from './messages.repository.ts';
 import { MessagesService } from './messages.service.ts';
 
 /** Reading and changing messages. */
 @Module({
-  imports: [GrantsModule, ProvidersModule],
+  imports: [GrantsModule, MessageEventsModule, ProvidersModule],
   controllers: [MessagesController],
   providers: [MessagesService, MessageChangesService, MessagesRepository],
   exports: [MessagesService, MessageChangesService],

@@ -7,7 +7,7 @@ import { findFolders } from '../folders/find-folders.ts';
 import { MESSAGE_BYTES, MESSAGE_COLUMNS, MESSAGE_JOINS, messageParts } from './message-columns.ts';
 import { selectMessages } from './message-conditions.ts';
 import { countByThreads } from './message-counts.ts';
-import type { MessageListRequest, MessageRecord } from './message-filter.ts';
+import type { MessageListRequest, StoredMessage } from './message-filter.ts';
 
 const NEWEST_FIRST = { from: 'message m', id: 'm.id', orderBy: 'm.date desc, m.id desc' };
 const MESSAGES = {
@@ -38,7 +38,7 @@ export class MessagesRepository {
   async list(
     accountId: string,
     { filter, page, view }: MessageListRequest,
-  ): Promise<Listing<MessageRecord>> {
+  ): Promise<Listing<StoredMessage>> {
     const folders = await findFolders(this.database, accountId, filter);
     const counted =
       view === 'count'
@@ -49,7 +49,7 @@ export class MessagesRepository {
     // Only a statement whose single parameter is the account has a plan that suits every value, so
     // only that one is prepared.
     const prepared = selection.conditions.values.length === 1;
-    return runListing<MessageRecord>(this.database, {
+    return runListing<StoredMessage>(this.database, {
       ...MESSAGES,
       ...selection,
       page,
@@ -62,7 +62,7 @@ export class MessagesRepository {
     accountId: string,
     id: string,
     sql: Sql = this.database,
-  ): Promise<MessageRecord | undefined> {
+  ): Promise<StoredMessage | undefined> {
     return (await this.findMany(accountId, [id], sql))[0];
   }
 
@@ -75,12 +75,12 @@ export class MessagesRepository {
     accountId: string,
     ids: readonly string[],
     sql: Sql = this.database,
-  ): Promise<MessageRecord[]> {
+  ): Promise<StoredMessage[]> {
     const conditions = new Conditions();
     conditions.add(`m.account_id = ${conditions.value(accountId)} and not m.deleting`);
     conditions.add(`m.id = any(${conditions.value(ids)}::uuid[])`);
     const page = { limit: ids.length, offset: 0 };
-    const listing = await runListing<MessageRecord>(sql, { ...MESSAGES, conditions, page });
+    const listing = await runListing<StoredMessage>(sql, { ...MESSAGES, conditions, page });
     return listing.view === 'items' ? listing.items : [];
   }
 

@@ -131,7 +131,11 @@ export const messageView = z
     reply_to: z.array(addressView),
     unread: z.boolean(),
     starred: z.boolean(),
-    events: z.array(z.record(z.string(), z.unknown())),
+    events: z
+      .array(z.record(z.string(), z.unknown()))
+      .describe(
+        'Events that came with the message, as `GET /events/{id}` returns them; empty without a scope that reads events',
+      ),
     files: z.array(file),
     folder: folderOfMessage.nullable().optional().describe('Only for accounts with folders'),
     labels: z.array(folderOfMessage).optional().describe('Only for accounts with labels'),

@@ -4,11 +4,12 @@ import { InvalidInputError, NotFoundError } from '../../platform/base/errors/dom
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Listing } from '../../platform/database/listing.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import { MessageEvents } from '../message-events/message-events.ts';
 import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { providerFailure } from '../../providers/port/provider-failure.ts';
-import type { MessageListRequest, MessageRecord } from './message-filter.ts';
+import type { MessageListRequest, MessageRecord, StoredMessage } from './message-filter.ts';
 import { MessagesRepository } from './messages.repository.ts';
 
 /** Maximum number of ids in one path. */
@@ -19,26 +20,36 @@ const MOST_IDS = 100;
 export class MessagesService {
   constructor(
     private readonly repository: MessagesRepository,
+    private readonly events: MessageEvents,
     private readonly accounts: ProviderAccounts,
     private readonly connectors: ConnectorRegistry,
   ) {}
 
-  /** Newest first. */
-  list(account: AccountPrincipal, request: MessageListRequest): Promise<Listing<MessageRecord>> {
-    return this.repository.list(account.accountId, request);
+  /**
+   * Newest first.
+   * @throws {PageTooLargeError}
+   */
+  async list(
+    account: AccountPrincipal,
+    request: MessageListRequest,
+  ): Promise<Listing<MessageRecord>> {
+    const listing = await this.repository.list(account.accountId, request);
+    if (listing.view !== 'items') return listing;
+    return { view: 'items', items: await this.#withEvents(account, listing.items) };
   }
 
   /**
    * @param sql a transaction to read in
    * @returns `undefined` if the account has no such message
    */
-  find(accountId: string, id: string, sql?: Sql): Promise<MessageRecord | undefined> {
-    return this.repository.find(accountId, id, sql);
+  async find(account: AccountPrincipal, id: string, sql?: Sql): Promise<MessageRecord | undefined> {
+    const message = await this.repository.find(account.accountId, id, sql);
+    return message && (await this.#withEvents(account, [message]))[0];
   }
 
   /** @throws {NotFoundError} */
   async get(account: AccountPrincipal, id: string): Promise<MessageRecord> {
-    const message = isId(id) ? await this.repository.find(account.accountId, id) : undefined;
+    const message = isId(id) ? await this.find(account, id) : undefined;
     if (!message) throw new NotFoundError('message', id);
     return message;
   }
@@ -48,11 +59,13 @@ export class MessagesService {
    * out.
    * @throws {PageTooLargeError}
    */
-  async findMany(accountId: string, ids: readonly string[]): Promise<MessageRecord[]> {
+  async findMany(account: AccountPrincipal, ids: readonly string[]): Promise<MessageRecord[]> {
     if (ids.length === 0) return [];
-    const found = new Map(
-      (await this.repository.findMany(accountId, ids)).map((message) => [message.id, message]),
+    const messages = await this.#withEvents(
+      account,
+      await this.repository.findMany(account.accountId, ids),
     );
+    const found = new Map(messages.map((message) => [message.id, message]));
     return ids.flatMap((id) => found.get(id) ?? []);
   }
 
@@ -68,13 +81,18 @@ export class MessagesService {
     const unknown = ids.find((id) => !isId(id));
     if (unknown !== undefined) throw new NotFoundError('message', unknown);
     const wanted = [...new Set(ids.map((id) => id.toLowerCase()))];
-    const messages = await this.repository.findMany(account.accountId, wanted);
-    const found = new Map(messages.map((message) => [message.id, message]));
-    return wanted.map((id) => {
-      const message = found.get(id);
-      if (!message) throw new NotFoundError('message', id);
-      return message;
-    });
+    const messages = await this.findMany(account, wanted);
+    const found = new Set(messages.map(({ id }) => id));
+    const missing = wanted.find((id) => !found.has(id));
+    if (missing !== undefined) throw new NotFoundError('message', missing);
+    return messages;
+  }
+
+  #withEvents(
+    account: AccountPrincipal,
+    messages: readonly StoredMessage[],
+  ): Promise<MessageRecord[]> {
+    return this.events.addTo(account, messages, { isOneItem: messages.length === 1 });
   }
 
   /**

@@ -26,11 +26,9 @@ export class SearchService {
   ) {}
 
   /** Best match first. Drafts are found only if the query asks for them. */
-  async findMessages(
-    { accountId }: AccountPrincipal,
-    request: SearchRequest,
-  ): Promise<MessageRecord[]> {
-    return this.messages.findMany(accountId, await this.#ids(accountId, 'messages', request));
+  async findMessages(account: AccountPrincipal, request: SearchRequest): Promise<MessageRecord[]> {
+    const ids = await this.#ids(account.accountId, 'messages', request);
+    return this.messages.findMany(account, ids);
   }
 
   /**
@@ -38,14 +36,11 @@ export class SearchService {
    * @param request.expanded true to include the messages of the threads
    */
   async findThreads(
-    { accountId }: AccountPrincipal,
+    account: AccountPrincipal,
     request: SearchRequest & { expanded: boolean },
   ): Promise<ThreadRecord[]> {
-    return this.threads.findMany(
-      accountId,
-      await this.#ids(accountId, 'threads', request),
-      request,
-    );
+    const ids = await this.#ids(account.accountId, 'threads', request);
+    return this.threads.findMany(account, ids, request);
   }
 
   async #ids(accountId: string, found: Found, { text, page }: SearchRequest): Promise<string[]> {

@@ -61,6 +61,8 @@ export class SentViews {
       tracking: null,
       files: [...files],
       folders,
+      eventIds: null,
+      events: [],
     };
     return toMessageView(record, account.organizationUnit, undefined, message.id);
   }

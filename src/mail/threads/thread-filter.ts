@@ -5,6 +5,7 @@ import type {
   MessageRecord,
   Person,
   Span,
+  StoredMessage,
 } from '../messages/message-filter.ts';
 
 /**
@@ -27,11 +28,19 @@ export interface ThreadListRequest {
   view: 'ids' | 'count' | 'expanded' | undefined;
 }
 
+type NotOfThreads =
+  'date' | 'accountId' | 'threadId' | 'body' | 'messageIdHeader' | 'inReplyTo' | 'references';
+
 /** A message of a thread in the expanded view, without its body. `date` is in Unix seconds. */
-export type ThreadMessage = Omit<
-  MessageRecord,
-  'date' | 'accountId' | 'threadId' | 'body' | 'messageIdHeader' | 'inReplyTo' | 'references'
-> & { date: number };
+export type ThreadMessage = Omit<MessageRecord, NotOfThreads> & { date: number };
+
+/** A message of a thread as the mail stores it. */
+export type StoredThreadMessage = Omit<StoredMessage, NotOfThreads> & { date: number };
+
+/** A thread with everything that clients can see and that the mail stores. */
+export interface StoredThread extends Omit<ThreadRecord, 'messages'> {
+  messages: StoredThreadMessage[];
+}
 
 /** A thread with everything that clients can see. */
 export interface ThreadRecord {

@@ -94,8 +94,8 @@ function inThread(
     threadId,
     date: fromUnixSeconds(message.date),
   };
-  const { body, events, object, ...rest } = toMessageView(whole, unit);
-  void [body, events, object];
+  const { body, object, ...rest } = toMessageView(whole, unit);
+  void [body, object];
   return {
     ...rest,
     object: message.draft ? ('draft' as const) : ('message' as const),

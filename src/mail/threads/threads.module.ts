@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { THREADS_OF_ACCOUNT } from '../threading/refresh-threads.ts';
+import { MessageEventsModule } from '../message-events/message-events.module.ts';
 import { MessagesModule } from '../messages/messages.module.ts';
 import { ThreadsController } from './threads.controller.ts';
 import { ThreadsRepository } from './threads.repository.ts';
@@ -9,7 +10,7 @@ import { ThreadsService } from './threads.service.ts';
 
 /** Reading and changing threads. */
 @Module({
-  imports: [GrantsModule, MessagesModule],
+  imports: [GrantsModule, MessageEventsModule, MessagesModule],
   controllers: [ThreadsController],
   providers: [ThreadsService, ThreadsRepository],
   exports: [ThreadsService],

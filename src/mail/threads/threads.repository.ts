@@ -6,7 +6,7 @@ import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
 import { HEADER_BYTES, THREAD_MESSAGE_COLUMNS } from '../messages/message-columns.ts';
 import { addSpan, filenameCondition, peopleAskedFor } from '../messages/message-conditions.ts';
-import type { ThreadFilter, ThreadListRequest, ThreadRecord } from './thread-filter.ts';
+import type { ThreadFilter, ThreadListRequest, StoredThread } from './thread-filter.ts';
 
 // Drafts of a thread are few and have an index of their own. All other columns are stored ready to
 // use.
@@ -78,12 +78,12 @@ export class ThreadsRepository {
   async list(
     accountId: string,
     { filter, page, view }: ThreadListRequest,
-  ): Promise<Listing<ThreadRecord>> {
+  ): Promise<Listing<StoredThread>> {
     const folders = await findFolders(this.database, accountId, filter);
     const people = peopleAskedFor(filter);
     const frequent = view === 'count' ? [] : await this.#frequent(accountId, people, page);
     const conditions = conditionsOf(accountId, filter, folders, { people, frequent });
-    return runListing<ThreadRecord>(this.database, {
+    return runListing<StoredThread>(this.database, {
       ...(view === 'expanded' ? WITH_MESSAGES : PLAIN),
       from: 'thread t',
       id: 't.id',
@@ -125,11 +125,11 @@ export class ThreadsRepository {
     accountId: string,
     ids: readonly string[],
     { expanded, sql = this.database }: { expanded: boolean; sql?: Sql },
-  ): Promise<ThreadRecord[]> {
+  ): Promise<StoredThread[]> {
     const conditions = new Conditions();
     conditions.add(`t.account_id = ${conditions.value(accountId)} and t.message_count > 0`);
     conditions.add(`t.id = any(${conditions.value(ids)}::uuid[])`);
-    const listing = await runListing<ThreadRecord>(sql, {
+    const listing = await runListing<StoredThread>(sql, {
       ...(expanded ? WITH_MESSAGES : PLAIN),
       from: 'thread t',
       id: 't.id',
@@ -148,7 +148,7 @@ export class ThreadsRepository {
     accountId: string,
     id: string,
     options: { expanded: boolean; sql?: Sql },
-  ): Promise<ThreadRecord | undefined> {
+  ): Promise<StoredThread | undefined> {
     return (await this.findMany(accountId, [id], options))[0];
   }
 }

@@ -68,7 +68,7 @@ const ids = (words: string) => z.array(z.string()).optional().describe(words);
 
 /** A message in a thread with `view=expanded`: without its body. */
 export const messageOfThread = messageView
-  .omit({ body: true, events: true })
+  .omit({ body: true })
   .extend({ object: z.enum(['message', 'draft']), version: z.number().int().optional() })
   .meta({ id: 'MessageOfThread', example: undefined });
 

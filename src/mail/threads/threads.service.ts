@@ -3,8 +3,9 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Listing } from '../../platform/database/listing.ts';
+import { MessageEvents } from '../message-events/message-events.ts';
 import { type MessageChange, MessageChangesService } from '../messages/message-changes.service.ts';
-import type { ThreadListRequest, ThreadRecord } from './thread-filter.ts';
+import type { StoredThread, ThreadListRequest, ThreadRecord } from './thread-filter.ts';
 import { ThreadsRepository } from './threads.repository.ts';
 
 /**
@@ -25,11 +26,17 @@ export class ThreadsService {
   constructor(
     private readonly repository: ThreadsRepository,
     private readonly changes: MessageChangesService,
+    private readonly events: MessageEvents,
   ) {}
 
   /** Newest last message first. */
-  list(account: AccountPrincipal, request: ThreadListRequest): Promise<Listing<ThreadRecord>> {
-    return this.repository.list(account.accountId, request);
+  async list(
+    account: AccountPrincipal,
+    request: ThreadListRequest,
+  ): Promise<Listing<ThreadRecord>> {
+    const listing = await this.repository.list(account.accountId, request);
+    if (listing.view !== 'items') return listing;
+    return { view: 'items', items: await this.#withEvents(account, listing.items) };
   }
 
   /**
@@ -38,23 +45,24 @@ export class ThreadsService {
    * @throws {PageTooLargeError}
    */
   async findMany(
-    accountId: string,
+    account: AccountPrincipal,
     ids: readonly string[],
     view: { expanded: boolean },
   ): Promise<ThreadRecord[]> {
     if (ids.length === 0) return [];
-    const threads = await this.repository.findMany(accountId, ids, view);
+    const stored = await this.repository.findMany(account.accountId, ids, view);
+    const threads = await this.#withEvents(account, stored);
     const found = new Map(threads.map((thread) => [thread.id, thread]));
     return ids.flatMap((id) => found.get(id) ?? []);
   }
 
   /** @throws {NotFoundError} also for a thread that has only drafts */
   async get(
-    { accountId }: AccountPrincipal,
+    account: AccountPrincipal,
     id: string,
-    { expanded }: { expanded: boolean },
+    view: { expanded: boolean },
   ): Promise<ThreadRecord> {
-    const thread = isId(id) ? await this.repository.find(accountId, id, { expanded }) : undefined;
+    const [thread] = isId(id) ? await this.findMany(account, [id.toLowerCase()], view) : [];
     if (!thread) throw new NotFoundError('thread', id);
     return thread;
   }
@@ -72,10 +80,28 @@ export class ThreadsService {
     id: string,
     change: Omit<MessageChange, 'metadata'>,
   ): Promise<ChangedThread> {
-    const { jobId, thread } = await this.changes.updateThread(account, id, change, (sql) =>
+    const { jobId, thread: stored } = await this.changes.updateThread(account, id, change, (sql) =>
       this.repository.find(account.accountId, id, { expanded: false, sql }),
     );
+    const [thread] = await this.#withEvents(account, stored ? [stored] : []);
     if (!thread) throw new NotFoundError('thread', id);
     return { thread, jobId };
+  }
+
+  /** Adds events to the messages of threads; threads without messages are returned as they are. */
+  async #withEvents(
+    account: AccountPrincipal,
+    threads: readonly StoredThread[],
+  ): Promise<ThreadRecord[]> {
+    const messages = await this.events.addTo(
+      account,
+      threads.flatMap((thread) => thread.messages),
+      { isOneItem: threads.length === 1 },
+    );
+    const byId = new Map(messages.map((message) => [message.id, message]));
+    return threads.map((thread) => ({
+      ...thread,
+      messages: thread.messages.flatMap(({ id }) => byId.get(id) ?? []),
+    }));
   }
 }
