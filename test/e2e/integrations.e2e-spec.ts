@@ -130,6 +130,12 @@ describe('/connect/integrations', () => {
     }
   });
 
+  it('reads scopes of the provider as those that permit no more', async () => {
+    const scope = ['openid', 'https://www.googleapis.com/auth/gmail.readonly'];
+    const answer = await call('post', '', { ...GOOGLE, scope });
+    expect([answer.status, answer.body.data.scope]).toEqual([200, ['email.read_only']]);
+  });
+
   it('refuses a second integration for the same provider with 409', async () => {
     await call('post', '', GOOGLE);
     const second = await call('post', '', { ...GOOGLE, name: 'Another' });
