@@ -162,6 +162,22 @@ describe('edits of outbox messages', () => {
     });
   });
 
+  it('may contain the thread and the version of the stored draft that they were made from', async () => {
+    const { body: draft } = await request(server.url)
+      .post('/drafts')
+      .set(ada.bearer)
+      .send({ to: [to], subject: 'One' })
+      .expect(200);
+    const { job_status_id: id } = await accept({ to: [to], thread_id: draft.thread_id });
+    const { thread_id, to: list } = draft;
+    for (const [subject, version] of [['Two', 7], ['Three', 1]] as const) {
+      const edited = await edit(id, { thread_id, to: list, subject, version }).expect(200);
+      expect(edited.body.original_data).toMatchObject({ subject });
+    }
+    await edit(id, { thread_id, subject: 'Four', version: 7 }).expect(409);
+    await edit(id, { thread_id, to: list, subject: 'Four' }).set('If-Match', '"1"').expect(412);
+  }); // prettier-ignore
+
   it('may contain the version 0 of the draft that they were made from', async () => {
     const { job_status_id: id } = await accept({ to: [to] });
     const edited = await edit(id, { subject: 'Two', version: 0 }).expect(200);

@@ -26,7 +26,7 @@ import {
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
 import { writeResponse, OutboxRequests } from './outbox-requests.ts';
-import { toOutboxEdit, toOutboxView } from './outbox.mapper.ts';
+import { toExpectedVersion, toOutboxEdit, toOutboxView } from './outbox.mapper.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import {
   type CancelOutboxMessage,
@@ -133,9 +133,7 @@ export class OutboxController {
     @IfMatch() ifMatch: VersionGuard['ifMatch'],
     @Res({ passthrough: true }) response: Response,
   ) {
-    // Versions of outbox messages begin at 1. The official clients send the version of the draft
-    // that an edit was made from, which begins at 0.
-    const guard = guardOf(ifMatch, { version: body.version || null });
+    const guard = guardOf(ifMatch, { version: toExpectedVersion(body) });
     return answer(await this.outbox.update(account, id, toOutboxEdit(body), guard), response);
   }
 

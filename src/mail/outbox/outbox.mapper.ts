@@ -46,6 +46,17 @@ export function toOutboxEdit(body: UpdateOutboxMessage): OutboxRequest {
 }
 
 /**
+ * The version that an edit expects the message to have; `null` for any. The official clients build
+ * edits from drafts, and send the version of the draft, which says nothing about the message. Such
+ * an edit has `thread_id` and `to`, because a stored draft always has a thread. Drafts begin with
+ * version 0, and messages with 1.
+ */
+export function toExpectedVersion({ version, thread_id, to }: UpdateOutboxMessage): number | null {
+  const isOfDraft = version === 0 || (Boolean(thread_id) && to !== undefined);
+  return isOfDraft ? null : (version ?? null);
+}
+
+/**
  * Content and times as `original_data` shows them. A retry limit at the send time means a single
  * attempt and is shown as 0.
  */

@@ -48,7 +48,7 @@ const fields = {
 const expectedVersion = integerLike({ min: 0 })
   .nullish()
   .describe(
-    'The expected version; 409 if the message has another version. 0, the version of a new draft, counts as absent',
+    'The expected version; 409 if the message has another version. 0 counts as absent, and so does any version next to thread_id and to: it is the version of a draft',
   );
 
 /** Body of POST /v2/outbox. */
