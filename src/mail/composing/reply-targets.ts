@@ -28,9 +28,11 @@ const BY_ID = `${ANSWERED} and m.id = $2`;
 const LAST_OF_THREAD = `${ANSWERED} and m.thread_id = $2 order by m.date desc, m.id desc limit 1`;
 const THREAD = 'select id from thread where account_id = $1 and id = $2 for key share';
 
+// Messages show the same one as the message they reply to; see `message-columns.ts`.
 const WITH_HEADER = `
-  select id from message where account_id = $1 and message_id_header = $2 and not draft
-  order by id limit 1`;
+  select a.id from (
+    select id from message where account_id = $1 and message_id_header = $2 and not draft limit 20) a
+  order by a.id limit 1`;
 
 const THREAD_OF = `
   select r.thread_id as "threadId" from thread_reference r

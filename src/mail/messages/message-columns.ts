@@ -5,14 +5,17 @@
  */
 
 /**
- * The message that `m` replies to, if the mirror has it. Drafts written here know it; for all other
- * messages it is the one that the In-Reply-To header names.
+ * The message that `m` replies to, if the mirror has it. Drafts written here know it; for other
+ * messages it is the one that the In-Reply-To header names, or the oldest of several. Senders
+ * choose Message-IDs, so any number of messages may have the same one; only some of them are read.
  */
 const REPLIED_TO = `
   coalesce(m.reply_to_message_id, (
-    select r.id from message r
-    where r.account_id = m.account_id and r.message_id_header = m.in_reply_to and not r.draft
-    order by r.id limit 1))`;
+    select a.id from (
+      select r.id from message r
+      where r.account_id = m.account_id and r.message_id_header = m.in_reply_to and not r.draft
+      limit 20) a
+    order by a.id limit 1))`;
 
 const shown = (files: string, folders: string): string => `
   m.id, m.subject, m.snippet, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",

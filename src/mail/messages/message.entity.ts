@@ -80,7 +80,7 @@ const MessageSchema = defineEntity({
      * provider has deleted the draft or refused to.
      */
     deleting: p.boolean().default(false),
-    /** Only for drafts: the message that the draft replies to, if the mirror has it. */
+    /** Only for drafts: the message that the request named. Others are found by `inReplyTo`. */
     replyToMessageId: p.uuid().nullable(),
     /** Only for drafts: notifications that the sender wants about the sent message. */
     tracking: p.json<TrackingWish>().nullable(),
