@@ -68,6 +68,7 @@ interface Sdk {
   with(token: string): {
     calendars: Calendars;
     events: Collection<SdkEvent>;
+    messages: Collection<{ events: SdkEvent[] }>;
     resources: Collection<Room>;
     account: { get(): Promise<{ emailAddress: string }> };
   };
@@ -220,7 +221,7 @@ describe('nylas 6: calendars and events', () => {
       expect(ics.split('\r\n')).toContain(line);
   }); // prettier-ignore
 
-  it('responds to invitations', async () => {
+  it('finds invitations in messages, and responds to them', async () => {
     const account = await createAccount(server.app, application);
     const lines = ['UID:sdk', 'DTSTART:20300601T100000Z', 'DTSTAMP:20260101T000000Z', 'ORGANIZER:mailto:zoe@elsewhere.test'];
     const ics = ['BEGIN:VCALENDAR', 'METHOD:REQUEST', 'BEGIN:VEVENT', ...lines, `ATTENDEE:mailto:${account.email}`, 'END:VEVENT', 'END:VCALENDAR', ''];
@@ -228,7 +229,9 @@ describe('nylas 6: calendars and events', () => {
     await syncAccount(server.app, server.app.get(MailboxSyncDispatcher), account.id);
     const [event] = await Nylas.with(account.token).events.list();
     expect(event).toMatchObject({ messageId: expect.any(String), iCalUID: 'sdk' });
-    const answered = await event?.rsvp('maybe', 'Perhaps');
+    const message = await Nylas.with(account.token).messages.find(event?.messageId ?? '');
+    expect(message.events).toEqual([event]);
+    const answered = await message.events[0]?.rsvp('maybe', 'Perhaps');
     expect(answered).toMatchObject({ id: event?.id, participants: [{ email: account.email, status: 'maybe' }] });
   }); // prettier-ignore
 
