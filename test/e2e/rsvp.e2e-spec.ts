@@ -238,6 +238,23 @@ describe('meetings by email', () => {
       expect(await titles()).toEqual(['Day 2', 'Planning', 'Renamed']);
     });
 
+    it('to a series keeps an instance that was cancelled after the change of the series was sent', async () => {
+      const uid = newUid();
+      const weekly = 'RRULE:FREQ=WEEKLY;COUNT=3';
+      const second = ['RECURRENCE-ID:20300608T100000Z', 'DTSTART:20300608T100000Z', 'DTEND:20300608T110000Z'];
+      await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, [weekly])));
+      await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, [...second, 'SEQUENCE:2', 'DTSTAMP:20260105T000000Z'])));
+      const longer = [weekly, 'SUMMARY:Longer', 'DTEND:20300601T120000Z', 'SEQUENCE:1', 'DTSTAMP:20260103T000000Z'];
+      await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, longer)));
+      const all = await events(bo, uid);
+      expect(all.map(({ title, status }) => [title, status])).toEqual([
+        ['Longer', 'confirmed'],
+        ['Planning', 'cancelled'],
+      ]);
+      const shown = await events(bo, uid, '&expand_recurring=true&starts_after=1890000000');
+      expect(shown.filter(({ status }) => status === 'confirmed')).toHaveLength(2);
+    }); // prettier-ignore
+
     it('is ignored in sent messages, in published calendars and in unreadable files', async () => {
       const uid = newUid();
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email)), bo.email);

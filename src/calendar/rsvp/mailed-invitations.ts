@@ -72,8 +72,8 @@ export class MailedInvitations {
    * transaction. Sends no statement if no mail in the batch is about a meeting. Drafts, sent mail,
    * spam and trash are ignored.
    *
-   * If an invitation cannot be applied, the error is logged and all changes of events by this batch
-   * are undone. The mails stay stored.
+   * If an invitation cannot be applied, the error is logged and its mail changes no event. The
+   * other mails of the batch are applied one by one. All mails stay stored.
    * @param added mails, oldest first
    * @throws the driver's error if the database is unavailable or overloaded
    */
@@ -85,6 +85,25 @@ export class MailedInvitations {
   ): Promise<AppliedInvitations> {
     const mails = meetingMailsOf(added, owner, Object.values(ignored));
     if (mails.length === 0) return NOTHING;
+    const together = await this.#tryMails(sql, owner, mails);
+    if (together) return together;
+    const single = Map.groupBy(mails, ({ mail }) => mail.messageId);
+    if (single.size === 1) return NOTHING;
+    const all: AppliedInvitations = { changes: [], events: [] };
+    for (const one of single.values()) {
+      const applied = await this.#tryMails(sql, owner, one);
+      all.changes.push(...(applied?.changes ?? []));
+      all.events.push(...(applied?.events ?? []));
+    }
+    return all;
+  }
+
+  /** @returns `null` if the mails cannot be applied; they have changed nothing then */
+  async #tryMails(
+    sql: Sql,
+    owner: MailOwner,
+    mails: readonly MeetingMail[],
+  ): Promise<AppliedInvitations | null> {
     await sql.query('savepoint invitations');
     try {
       const applied = await this.#applyMails(sql, owner, mails);
@@ -94,7 +113,7 @@ export class MailedInvitations {
       if (databaseTrouble(error) !== null) throw error;
       await sql.query('rollback to savepoint invitations');
       this.#log.error(error);
-      return NOTHING;
+      return null;
     }
   }
 
