@@ -290,7 +290,14 @@ describe('availability', () => {
       );
       const emails = [ada.email, bo.email];
       const slots = await slotsOf({ emails, unknown: 'field' });
-      expect(slots[0]).toEqual({ object: 'time_slot', status: 'free', ...timespan(0, 1) });
+      const [start, end] = [MONDAY, MONDAY + HOUR];
+      expect(slots[0]).toEqual({
+        object: 'time_slot',
+        status: 'free',
+        ...timespan(0, 1),
+        start,
+        end,
+      });
       expect(hours(slots).map(([start]) => start)).toEqual([0, 2, 3, 5]);
       const starts = async (body: object) =>
         hours(await slotsOf({ emails, ...body })).map(([start]) => start);
@@ -304,6 +311,8 @@ describe('availability', () => {
       expect(await starts({ free_busy: [{ object: 'free_busy', ...outsider }] })).toEqual([
         0, 3, 5,
       ]);
+      const short = [{ start: MONDAY + 2 * HOUR, end: MONDAY + 3 * HOUR }];
+      expect(await starts({ free_busy: [{ ...outsider, time_slots: short }] })).toEqual([0, 3, 5]);
       expect(
         await starts({ emails: [ada.email, 'x@example.test'], free_busy: [outsider] }),
       ).toEqual([0, 3, 4, 5]);
@@ -377,6 +386,7 @@ describe('availability', () => {
           emails,
           free_busy: [{ email: 'x@example.test', time_slots: [{ start_time: 2, end_time: 1 }] }],
         },
+        start_time: { emails, free_busy: [{ email: 'x@example.test', time_slots: [{ end: 1 }] }] },
         tentative_busy: { emails, tentative_busy: 'yes' },
         buffer: { emails, buffer: -1 },
       })) {

@@ -92,6 +92,8 @@ export function toAvailabilityView({ slots, order }: FoundSlots): AvailabilityVi
       status: 'free',
       start_time: start,
       end_time: end,
+      start,
+      end,
       // Without `round_robin` every slot suits all people, so the names are left out.
       ...(order ? { emails } : {}),
       ...(group

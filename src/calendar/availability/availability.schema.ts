@@ -94,8 +94,21 @@ export const freeBusyBody = z
   });
 export type FreeBusyBody = z.infer<typeof freeBusyBody>;
 
+/** Also in the form `start`, `end`, which the web components use. */
 const timeSlot = z
-  .object({ start_time: unixSeconds(), end_time: unixSeconds() })
+  .object({
+    start_time: optional(unixSeconds()),
+    end_time: optional(unixSeconds()),
+    start: optional(unixSeconds()).describe('The same as start_time'),
+    end: optional(unixSeconds()).describe('The same as end_time'),
+  })
+  .transform(({ start_time, end_time, start, end }, context) => {
+    const [from, to] = [start_time ?? start, end_time ?? end];
+    if (from !== undefined && to !== undefined) return { start_time: from, end_time: to };
+    const path = [from === undefined ? 'start_time' : 'end_time'];
+    context.addIssue({ code: 'custom', path, message: 'is required' });
+    return z.NEVER;
+  })
   .refine(({ start_time, end_time }) => end_time >= start_time, {
     path: ['end_time'],
     message: 'must not be before start_time',
@@ -300,6 +313,8 @@ export const availabilityView = z
       z
         .object({
           ...slotFields,
+          start: z.number().int().describe('The same as start_time, for the web components'),
+          end: z.number().int().describe('The same as end_time'),
           status: z.literal('free'),
           emails: z
             .array(z.string())

@@ -3,9 +3,13 @@ import type { CalendarView } from './calendars.schema.ts';
 
 /**
  * A calendar as the API shows it.
- * @param jobStatusId after a write: the job that carries the change to the provider
+ * @param jobStatusId after a write: the job that carries the change to the provider; `null` if
+ *   nothing has changed
  */
-export function toCalendarView(calendar: CalendarRecord, jobStatusId?: string): CalendarView {
+export function toCalendarView(
+  calendar: CalendarRecord,
+  jobStatusId: string | null = null,
+): CalendarView {
   return {
     id: calendar.id,
     account_id: calendar.accountId,
@@ -18,6 +22,6 @@ export function toCalendarView(calendar: CalendarRecord, jobStatusId?: string): 
     read_only: calendar.readOnly,
     hex_color: calendar.hexColor,
     metadata: calendar.metadata,
-    ...(jobStatusId === undefined ? {} : { job_status_id: jobStatusId }),
+    ...(jobStatusId === null ? {} : { job_status_id: jobStatusId }),
   };
 }

@@ -51,10 +51,6 @@ export type CreateCalendar = z.infer<typeof createCalendar>;
  */
 export const updateCalendar = z
   .object({ name: name.nullish().transform((value) => value ?? undefined), ...fields })
-  .refine((body) => Object.values(body).some((value) => value !== undefined), {
-    message:
-      'Empty request body: send at least one of name, description, location, timezone, metadata',
-  })
   .meta({ id: 'UpdateCalendar', example: { description: 'Everything the team does together' } });
 export type UpdateCalendar = z.infer<typeof updateCalendar>;
 
@@ -78,7 +74,10 @@ export const calendarView = z
     read_only: z.boolean(),
     hex_color: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
-    job_status_id: z.string().optional().describe('Only in responses to creating and updating'),
+    job_status_id: z
+      .string()
+      .optional()
+      .describe('Only in responses to writes that have changed something'),
   })
   .meta({
     id: 'Calendar',

@@ -40,7 +40,8 @@ export interface CalendarInput {
 /** A calendar after a change, and the job that carries the change to the provider. */
 export interface CalendarWriteResult {
   calendar: CalendarRecord;
-  jobId: string;
+  /** `null` if nothing has changed. */
+  jobId: string | null;
 }
 
 /** Verb in the change log for each action. */
@@ -119,7 +120,8 @@ export class CalendarsService {
   }
 
   /**
-   * Changes the given fields; all others stay as they are.
+   * Changes the given fields; all others stay as they are. A change that changes nothing has no
+   * effect.
    * @throws {NotFoundError}
    * @throws {DomainError} if the calendar is read-only at the provider
    * @throws {NoCalendarServerError}
@@ -134,6 +136,8 @@ export class CalendarsService {
       const calendar = await this.#lock(em, account, id);
       await this.servers.require(sqlOf(em), account);
       const before = calendarRecord(calendar);
+      const wanted = { ...before, ...definedOnly(input) };
+      if (isDeepStrictEqual(before, wanted)) return { calendar: before, jobId: null };
       em.assign(calendar, { ...definedOnly(input), updatedAt: at });
       const after = calendarRecord(calendar);
       if (after.timezone !== before.timezone)
@@ -199,7 +203,7 @@ export class CalendarsService {
     calendar: Calendar,
     { action, replaced, notify = true }: CalendarWrite,
     at: Date,
-  ): Promise<CalendarWriteResult> {
+  ): Promise<CalendarWriteResult & { jobId: string }> {
     const sql = sqlOf(em);
     const { accountId } = account;
     const record = calendarRecord(calendar);

@@ -61,6 +61,12 @@ export interface ReminderSettings {
   reminder_method: string;
 }
 
+/** The first number of a bracketed list such as `[20,10]`; `null` if the list is empty. */
+export function firstMinutes(list: string): number | null {
+  const [first] = list.match(/-?\d+/) ?? [];
+  return first === undefined ? null : Number(first);
+}
+
 /** A reminder as the caller set it. */
 export type EventNotification =
   | { type: 'email'; minutes_before_event: number; subject: string; body: string }

@@ -10,6 +10,7 @@ import type {
   ReminderSettings,
   When,
 } from '../event-store/event-values.ts';
+import { firstMinutes } from '../event-store/event-values.ts';
 import { InvalidRecurrenceError } from '../event-store/recurrence/recurrence-lines.ts';
 import { Series, TooManyOccurrencesError } from '../event-store/recurrence/series.ts';
 import { boundsOf, withoutAddedZones } from '../event-store/when.ts';
@@ -35,6 +36,8 @@ export type EventInput = Wanted<Pick<EventFields, (typeof PLAIN_FIELDS)[number] 
   notifications?: readonly EventNotification[] | undefined;
   reminderMinutes?: string | undefined;
   reminderMethod?: string | undefined;
+  /** As `reminderMinutes` and `reminderMethod`, which have precedence. */
+  reminders?: { reminder_minutes?: string | undefined; reminder_method?: string | undefined } | undefined;
 }; // prettier-ignore
 
 /** Input for a change of an existing event. */
@@ -115,7 +118,9 @@ export function assertInstanceInput({ recurrence, notifications }: EventInput): 
       'recurrence: an instance of a recurring event has no rules of its own; change the recurring event',
     );
   if (notifications && notifications.length > 0)
-    throw new InvalidInputError('notifications: a recurring event cannot have notifications');
+    throw new InvalidInputError(
+      'notifications: an instance of a recurring event cannot have notifications of its own',
+    );
 }
 
 /**
@@ -164,9 +169,13 @@ function mergeConferencing(
 
 function mergeReminders(
   before: ReminderSettings | null,
-  { reminderMinutes, reminderMethod }: EventInput,
+  { reminderMinutes, reminderMethod: method, reminders }: EventInput,
 ): ReminderSettings | null {
-  const minutes = reminderMinutes ?? before?.reminder_minutes;
+  const given = reminders?.reminder_minutes;
+  // Clients send back the first reminder that they have read. That must not remove the others.
+  const isSame = before && given && firstMinutes(given) === firstMinutes(before.reminder_minutes);
+  const minutes = reminderMinutes ?? (isSame ? undefined : given) ?? before?.reminder_minutes;
+  const reminderMethod = method ?? reminders?.reminder_method;
   if (minutes !== undefined) {
     return {
       reminder_minutes: minutes,

@@ -25,7 +25,8 @@ import type { Event } from '../event-store/event.entity.ts';
 /** An event after a change, with the provider write and the reminders that the change led to. */
 export interface EventWriteResult {
   event: EventRecord;
-  jobId: string;
+  /** `null` if nothing has changed. */
+  jobId: string | null;
   planned: PlannedReminder[];
 }
 
@@ -92,7 +93,7 @@ export class EventFollowUp {
       notify = false,
     }: ChangeToFollowUp,
     at: Date,
-  ): Promise<EventWriteResult> {
+  ): Promise<EventWriteResult & { jobId: string }> {
     const { accountId, applicationId } = account;
     const sql = sqlOf(em);
     const event = eventRecord(entity);

@@ -84,20 +84,22 @@ const RULE =
 
 export const recurrenceInput = z
   .object({
-    rrule: z
-      .array(
-        text(2000).regex(
-          RULE,
-          'must start with RRULE: (with FREQ) or EXDATE:; EXRULE and RDATE are not supported',
-        ),
-      )
-      .min(1, 'must have a rule')
-      .max(100, 'must not have more than 100 rules')
-      .refine(
-        (rules) => rules.filter((rule) => /^RRULE:/i.test(rule)).length <= MOST_RULES,
-        `must not have more than ${MOST_RULES} RRULE lines`,
-      )
-      .refine((rules) => rules.some((rule) => /^RRULE:/i.test(rule)), 'must have an RRULE line'),
+    rrule: optional(
+      z
+        .array(
+          text(2000).regex(
+            RULE,
+            'must start with RRULE: (with FREQ) or EXDATE:; EXRULE and RDATE are not supported',
+          ),
+        )
+        .min(1, 'must have a rule')
+        .max(100, 'must not have more than 100 rules')
+        .refine(
+          (rules) => rules.filter((rule) => /^RRULE:/i.test(rule)).length <= MOST_RULES,
+          `must not have more than ${MOST_RULES} RRULE lines`,
+        )
+        .refine((rules) => rules.some((rule) => /^RRULE:/i.test(rule)), 'must have an RRULE line'),
+    ),
     timezone: optional(
       z.union([z.literal(''), timeZoneName()], {
         error: 'must be the name of an IANA time zone, such as Europe/Berlin',
@@ -106,8 +108,16 @@ export const recurrenceInput = z
       .transform((value) => value || undefined)
       .describe('Default: the zone of the calendar'),
   })
+  .transform(({ rrule, timezone }, context) => {
+    if (rrule) return { rrule, timezone };
+    // The client for Ruby sends an empty object for an event that is not recurring.
+    if (timezone === undefined) return undefined;
+    context.addIssue({ code: 'custom', path: ['rrule'], message: 'is required' });
+    return z.NEVER;
+  })
   .meta({
     id: 'RecurrenceInput',
+    description: 'An empty object means "not given"',
     example: { rrule: ['RRULE:FREQ=WEEKLY;BYDAY=MO'], timezone: 'Europe/Berlin' },
   });
 
@@ -122,10 +132,9 @@ const detail = optional(text(2048)).transform((value) => value || undefined);
 
 export const conferencingInput = z
   .object({
-    provider: text(100)
-      .trim()
-      .min(1, 'must not be empty')
-      .describe('Usually Zoom Meeting, Google Meet, Microsoft Teams, WebEx or GoToMeeting'),
+    provider: optional(text(100).trim().min(1, 'must not be empty')).describe(
+      'Usually Zoom Meeting, Google Meet, Microsoft Teams, WebEx or GoToMeeting',
+    ),
     details: optional(
       z.object({
         meeting_code: detail,
@@ -150,16 +159,23 @@ export const conferencingInput = z
     ),
   })
   .transform(({ provider, details, autocreate }, context) => {
-    if (details && !autocreate) return { provider, details };
-    if (autocreate && !details) return { provider, autocreate };
-    const message = details
-      ? 'details and autocreate cannot be used together'
-      : 'details or autocreate is required';
-    context.addIssue({ code: 'custom', message });
+    // The client for Ruby sends an empty object for an event without conferencing.
+    if (!provider && !details && !autocreate) return undefined;
+    if (!provider) context.addIssue({ code: 'custom', path: ['provider'], message: 'is required' });
+    else if (details && !autocreate) return { provider, details };
+    else if (autocreate && !details) return { provider, autocreate };
+    else
+      context.addIssue({
+        code: 'custom',
+        message: details
+          ? 'details and autocreate cannot be used together'
+          : 'details or autocreate is required',
+      });
     return z.NEVER;
   })
   .meta({
     id: 'ConferencingInput',
+    description: 'An empty object means "not given"',
     example: {
       provider: 'Zoom Meeting',
       details: {
@@ -291,15 +307,16 @@ const BRACKETED = /^\[(-?\d{1,6}(,-?\d{1,6}){0,9})?\]$/;
  * A bracketed list such as `"[20]"`. A bare number is read as a list of one number, an empty string
  * as "not given".
  */
-export const reminderMinutesInput = optional(z.union([text(100), z.number().int()]))
+const minutesList = optional(z.union([text(100), z.number().int()]))
   .transform((value) => {
     const compact = String(value ?? '').replaceAll(' ', '');
     return /^-?\d+$/.test(compact) ? `[${compact}]` : compact || undefined;
   })
-  .refine((value) => value === undefined || BRACKETED.test(value), 'must be of the form "[20]"')
-  .describe(
-    'Popup reminder of the calendar, as `"[20]"`. `"[-1]"` means the default of the calendar, `"[]"` means none',
-  );
+  .refine((value) => value === undefined || BRACKETED.test(value), 'must be of the form "[20]"');
+
+export const reminderMinutesInput = minutesList.describe(
+  'Popup reminder of the calendar, as a number, a numeric string or a list such as `"[20]"`. `"[-1]"` means the default of the calendar, `"[]"` means none',
+);
 
 export const reminderMethodInput = optional(
   z.union([z.literal(''), z.enum(['email', 'popup', 'display', 'sound'])], {
@@ -307,6 +324,25 @@ export const reminderMethodInput = optional(
   }),
 ).transform((value) => value || undefined);
 
+/** The popup reminder as responses show it, for clients that send it back or change it. */
+export const remindersInput = z
+  .object({ reminder_minutes: minutesList, reminder_method: reminderMethodInput })
+  .meta({
+    id: 'EventRemindersInput',
+    description:
+      'The same as reminder_minutes and reminder_method, in the form of the response. The fields of the event itself have precedence',
+    example: { reminder_minutes: 20, reminder_method: 'popup' },
+  });
+
 export const remindersView = z
-  .object({ reminder_minutes: z.string(), reminder_method: z.string() })
+  .object({
+    reminder_minutes: z
+      .number()
+      .int()
+      .nullable()
+      .describe(
+        'Minutes before the start; of several reminders the first. -1: the default of the calendar; null: none',
+      ),
+    reminder_method: z.string(),
+  })
   .meta({ id: 'EventReminders' });

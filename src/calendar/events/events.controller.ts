@@ -26,7 +26,7 @@ import { EventsService } from './events.service.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.writeCalendar, write: true } as const;
 const UPDATE_RULES =
-  'Fields that are absent or null stay as they are. `notifications: []` removes all notifications. The response shows for each notification whether it will be sent. A single instance of a recurring event is changed by its id, `<id of the series>_<original start>`. From then on it is an event with its own id, and both ids find it. When the times of a series change, a changed instance is cancelled if its original start is no longer a time of the series.';
+  'Fields that are absent or null stay as they are; so do `recurrence`, `conferencing` and `reminders` if they are empty objects. A request that changes nothing has no effect, and its response has no `job_status_id`. `notifications: []` removes all notifications. The response shows for each notification whether it will be sent. A single instance of a recurring event is changed by its id, `<id of the series>_<original start>`. From then on it is an event with its own id, and both ids find it. When the times of a series change, a changed instance is cancelled if its original start is no longer a time of the series.';
 
 @ApiTags('events')
 @AccountAuth({ anyScope: SCOPES_FOR.readCalendar })
@@ -55,7 +55,11 @@ export class EventsController {
 
   @Get(':id')
   @ApiErrors(404)
-  @Endpoint({ summary: 'Read an event', response: eventView })
+  @Endpoint({
+    summary: 'Read an event',
+    description: 'A cancelled event is readable, too; its `status` is `cancelled`.',
+    response: eventView,
+  })
   async get(@CurrentAccount() { accountId }: AccountPrincipal, @Param('id') id: string) {
     return toEventView(await this.reader.get(accountId, id));
   }
@@ -65,7 +69,7 @@ export class EventsController {
   @Endpoint({
     summary: 'Create an event',
     description:
-      'The event is visible at once; a job creates it at the provider. Notifications need the scope `email.send` or `email`. The response shows for each notification whether it will be sent.',
+      'The event is visible at once; a job creates it at the provider. Notifications of a recurring event are about its first occurrence. Notifications need the scope `email.send` or `email`. The response shows for each notification whether it will be sent.',
     response: eventView,
   })
   async create(
@@ -132,7 +136,7 @@ export class EventsController {
   @Endpoint({
     summary: 'Cancel an event',
     description:
-      'The event stays readable with the status `cancelled`; a job deletes it at the provider. Deleting a recurring event deletes all its instances. `<id of the series>_<original start>` deletes a single instance.',
+      'The event stays readable with the status `cancelled`; a job deletes it at the provider. Deleting it again only repeats that job. Deleting a recurring event deletes all its instances. `<id of the series>_<original start>` deletes a single instance.',
     response: jobReference,
   })
   async delete(

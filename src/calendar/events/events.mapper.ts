@@ -6,6 +6,7 @@ import {
 import type { PlannedReminder } from '../notifications/reminder-plan.ts';
 import type { NotificationView } from './event-parts.schema.ts';
 import type { EventRecord } from '../event-store/event-record.ts';
+import { firstMinutes } from '../event-store/event-values.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { EventQuery } from '../event-store/event-query.ts';
 import { withZones } from '../event-store/when.ts';
@@ -13,8 +14,8 @@ import type { EventView, ListEventsQuery } from './events.schema.ts';
 
 /** Results of a write besides the event itself. */
 export interface WriteEffects {
-  /** The job that carries the change to the provider. */
-  jobId: string;
+  /** The job that carries the change to the provider; `null` if nothing has changed. */
+  jobId: string | null;
   /** The planned reminder of each notification. */
   planned: readonly PlannedReminder[];
 }
@@ -77,7 +78,7 @@ export function toEventView(event: EventRecord, facts?: WriteEffects): EventView
     master_event_id: event.masterEventId,
     original_start_time: toUnixSecondsOrNull(event.originalStart),
     conferencing: conferencingOf(event),
-    reminders: event.reminders,
+    reminders: toRemindersView(event.reminders),
     // The client would send an empty list back with its next change, and an empty list there means
     // "remove all".
     ...(event.notifications.length > 0 ? { notifications: toNotificationViews(event, facts) } : {}),
@@ -87,7 +88,7 @@ export function toEventView(event: EventRecord, facts?: WriteEffects): EventView
     round_robin_order: event.roundRobinOrder,
     customer_event_id: event.customerEventId,
     updated_at: toUnixSeconds(event.updatedAt),
-    ...(facts ? { job_status_id: facts.jobId } : {}),
+    ...(facts?.jobId ? { job_status_id: facts.jobId } : {}),
   };
 }
 
@@ -98,6 +99,13 @@ export function toEventView(event: EventRecord, facts?: WriteEffects): EventView
 function conferencingOf({ conferencing, autocreate }: EventRecord): EventView['conferencing'] {
   if (conferencing || !autocreate) return conferencing;
   return { provider: autocreate.provider, autocreate: { settings: autocreate.settings } };
+}
+
+/** Shows the first reminder of the list: the client for Java reads a number. */
+function toRemindersView(reminders: EventRecord['reminders']): EventView['reminders'] {
+  if (!reminders) return null;
+  const { reminder_minutes, reminder_method } = reminders;
+  return { reminder_minutes: firstMinutes(reminder_minutes), reminder_method };
 }
 
 function ownerOf({ organizerEmail, organizerName }: EventRecord): string {

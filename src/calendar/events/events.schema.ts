@@ -24,6 +24,7 @@ import {
   recurrenceView,
   reminderMethodInput,
   reminderMinutesInput,
+  remindersInput,
   remindersView,
   text,
 } from './event-parts.schema.ts';
@@ -43,6 +44,7 @@ const fields = {
   notifications: optional(notificationsInput).describe('An empty array removes all notifications'),
   reminder_minutes: reminderMinutesInput,
   reminder_method: reminderMethodInput,
+  reminders: optional(remindersInput),
   metadata: optional(metadataInput),
   visibility: optional(
     z.union([z.literal(''), z.enum(['public', 'private'])], { error: 'must be public or private' }),
@@ -97,12 +99,12 @@ export const createEvent = z
   });
 export type CreateEvent = z.infer<typeof createEvent>;
 
-/** Body of PUT, PATCH and POST /events/{id}. Fields that are absent or null stay as they are. */
+/**
+ * Body of PUT, PATCH and POST /events/{id}. Fields that are absent or null stay as they are, also
+ * all of them.
+ */
 export const updateEvent = z
   .object({ calendar_id: optional(z.string()), when: optional(whenInput), ...fields })
-  .refine((body) => Object.values(body).some((value) => value !== undefined), {
-    message: 'Empty request body: send at least one field to change',
-  })
   .meta({ id: 'UpdateEvent', example: { title: 'Review, moved', notifications: [] } });
 export type UpdateEvent = z.infer<typeof updateEvent>;
 
@@ -180,7 +182,10 @@ export const eventView = z
     round_robin_order: z.array(z.string()),
     customer_event_id: z.string().nullable(),
     updated_at: z.number().int(),
-    job_status_id: z.string().optional().describe('Only in responses to writes'),
+    job_status_id: z
+      .string()
+      .optional()
+      .describe('Only in responses to writes that have changed something'),
   })
   .meta({ id: 'Event' });
 export type EventView = z.infer<typeof eventView>;

@@ -22,7 +22,7 @@ import {
   type NewEvent,
 } from './apply-input.ts';
 import { createInstance, endInstances, refitInstances } from '../event-store/changed-instances.ts';
-import { eventFields } from '../event-store/event-record.ts';
+import { eventFields, eventRecord } from '../event-store/event-record.ts';
 import { type ChangeToFollowUp, EventFollowUp, type EventWriteResult } from './event-follow-up.ts';
 import { Event } from '../event-store/event.entity.ts';
 import { CancelledEventError, EventInReadOnlyCalendarError } from '../event-store/events.errors.ts';
@@ -33,7 +33,11 @@ import {
   lockEvent,
   zoneOf,
 } from '../event-store/locked-events.ts';
-import { assertNotificationsAllowed, type NotificationRights } from './notification-rules.ts';
+import {
+  assertFirstOccurrence,
+  assertNotificationsAllowed,
+  type NotificationRights,
+} from './notification-rules.ts';
 import { boundsOf, inZoneOf } from '../event-store/when.ts';
 
 /** Options for a change of an event. */
@@ -92,7 +96,8 @@ export class EventsService {
       const zone = zoneOf(calendar);
       const blank = { ...NEW_EVENT, when: input.when, ...boundsOf(input.when, zone) };
       const fields = applyInput(blank, input, zone);
-      assertNotificationsAllowed([], fields, this.#rights(account), this.egress);
+      assertNotificationsAllowed(null, fields, this.#rights(account), this.egress);
+      assertFirstOccurrence(fields);
       const event = em.create(Event, {
         id: newId(),
         account: em.getReference(Grant, account.accountId),
@@ -116,7 +121,7 @@ export class EventsService {
 
   /**
    * Changes the given fields of an event, a series, or a single instance of a series. All other
-   * fields stay as they are.
+   * fields stay as they are. A change that changes nothing has no effect.
    * @throws {NotFoundError}
    * @throws {CancelledEventError}
    * @throws {ReadOnlyEventError}
@@ -163,8 +168,11 @@ export class EventsService {
       after,
       notify,
     });
-    assertNotificationsAllowed(before.notifications, after, this.#rights(account), this.egress);
+    assertNotificationsAllowed(before, after, this.#rights(account), this.egress);
+    // A change that asks for a missing meeting again is written again.
+    const wantsMeeting = input.conferencing && after.autocreate && !after.conferencing;
     const changed = !isDeepStrictEqual(before, after);
+    if (!changed && !wantsMeeting) return { event: eventRecord(event), jobId: null, planned: [] };
     if (changed) em.assign(event, { ...after, version: event.version + 1, updatedAt: at });
     const moved = !isDeepStrictEqual(
       [before.when, before.recurrence],
@@ -205,11 +213,7 @@ export class EventsService {
       after,
       notify,
     });
-    if (isDeepStrictEqual(before, after)) {
-      const nothing: ChangeToFollowUp = { action: 'update_event', change: null };
-      const { jobId } = await this.followUp.run(em, account, series, nothing, at);
-      return { event: instance, jobId, planned: [] };
-    }
+    if (isDeepStrictEqual(before, after)) return { event: instance, jobId: null, planned: [] };
     const event = createInstance(em, series, instance, { ...after, status: instance.status }, at);
     const write: ChangeToFollowUp = { action: 'update_event', change: 'created', before, notify };
     return this.followUp.run(em, account, event, write, at);
@@ -227,7 +231,7 @@ export class EventsService {
   async delete(account: AccountPrincipal, id: string, options: WriteOptions): Promise<string> {
     this.invitations.assertAllowed(account, options);
     const at = this.clock.now();
-    const { jobId } = await this.em.transactional(async (em) => {
+    const { jobId } = await this.em.transactional(async (em): Promise<{ jobId: string }> => {
       const locked = await lockEvent(em, account.accountId, id);
       await this.servers.require(sqlOf(em), account);
       return 'instance' in locked
@@ -248,13 +252,22 @@ export class EventsService {
     { event }: LockedEvent,
     { notifyParticipants: notify }: WriteOptions,
     at: Date,
-  ): Promise<EventWriteResult> {
-    const change = event.status === 'cancelled' ? null : 'deleted';
+  ): Promise<{ jobId: string }> {
+    if (event.status === 'cancelled') {
+      const repeated: ChangeToFollowUp = { action: 'delete_event', change: null };
+      return this.followUp.run(em, account, event, repeated, at);
+    }
     const before = eventFields(event);
     em.assign(event, { status: 'cancelled', version: event.version + 1, updatedAt: at });
     const series = { accountId: account.accountId, id: event.id };
     const ended = event.recurrence ? await endInstances(sqlOf(em), series, at) : [];
-    const write: ChangeToFollowUp = { action: 'delete_event', change, ended, before, notify };
+    const write: ChangeToFollowUp = {
+      action: 'delete_event',
+      change: 'deleted',
+      ended,
+      before,
+      notify,
+    };
     return this.followUp.run(em, account, event, write, at);
   }
 
@@ -265,7 +278,7 @@ export class EventsService {
     { series, instance }: LockedInstance,
     { notifyParticipants: notify }: WriteOptions,
     at: Date,
-  ): Promise<EventWriteResult> {
+  ): Promise<{ jobId: string }> {
     const before = eventFields(instance);
     const fields = { ...before, status: 'cancelled' as const };
     const event = createInstance(em, series, instance, fields, at);

@@ -34,15 +34,24 @@ const rights = {
   quotas: { event: { reminders: 0, texts: 0 }, smsCountries: [] as readonly string[] },
 };
 
+const DAILY = { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' };
+
 const check = (
   event: Partial<Parameters<typeof assertNotificationsAllowed>[1]>,
   options: {
-    before?: StoredNotification[];
+    /** The stored event; `null` for a new one. */
+    before?: StoredNotification[] | null;
+    wasRecurring?: boolean;
     rights?: Partial<Omit<typeof rights, 'features'>> & { features?: readonly [] };
   } = {},
 ) =>
   assertNotificationsAllowed(
-    options.before ?? [],
+    options.before === null
+      ? null
+      : {
+          notifications: options.before ?? [],
+          recurrence: options.wasRecurring ? DAILY : null,
+        },
     { notifications: [], participants: [], recurrence: null, ...event },
     { ...rights, ...options.rights },
     new EgressPolicy([]),
@@ -64,14 +73,20 @@ describe('assertNotificationsAllowed', () => {
     expect(() => check({ notifications, participants }, { before: [inside] })).not.toThrow();
   });
 
-  it('refuses notifications on a recurring event', () => {
-    const recurrence = { rrule: ['RRULE:FREQ=DAILY'], timezone: 'UTC' };
-    expect(() => check({ notifications: [webhook], recurrence })).toThrow(
-      'notifications: a recurring event cannot have notifications',
-    );
-    expect(() => check({ notifications: [webhook], recurrence }, { before: [webhook] })).toThrow(
-      /recurring/,
-    );
+  it('refuses an update that makes a recurring event use notifications', () => {
+    const recurring = { notifications: [webhook], recurrence: DAILY };
+    const refusal = 'notifications: a recurring event cannot be updated to use notifications';
+    expect(() => check(recurring)).toThrow(refusal);
+    expect(() => check(recurring, { before: [webhook] })).toThrow(refusal);
+    expect(() => check(recurring, { before: [email], wasRecurring: true })).toThrow(refusal);
+  });
+
+  it('allows notifications of a new recurring event, and to send them back unchanged', () => {
+    const recurring = { notifications: [webhook], recurrence: DAILY };
+    expect(() => check(recurring, { before: null })).not.toThrow();
+    expect(() => check(recurring, { before: [webhook], wasRecurring: true })).not.toThrow();
+    const none = { notifications: [], recurrence: DAILY };
+    expect(() => check(none, { before: [webhook], wasRecurring: true })).not.toThrow();
   });
 
   it.each([

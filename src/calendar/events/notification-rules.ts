@@ -7,6 +7,7 @@ import type { QuotaConfig } from '../../platform/config/quota-config.ts';
 import { REMINDER_ADDRESS } from '../notifications/reminder-address.ts';
 import { phoneRefusal } from '../sms/phone-numbers.ts';
 import type { EventFields } from '../event-store/event-record.ts';
+import { firstStart, openSeries } from '../event-store/recurrence/series.ts';
 import type { Participant, StoredNotification } from '../event-store/event-values.ts';
 
 /** The rights of an account that notifications depend on. */
@@ -39,14 +40,15 @@ const listed = (names: readonly string[]): string =>
 /**
  * Checks the notifications of an event as it is after the change. An event without notifications
  * always passes: `notifications: []` is allowed also for a recurring event.
- * @param before stored notifications; a notification that has not changed needs no rights
- * @throws {InvalidInputError} if a recurring event has notifications, if a recipient or the
- *   sender's mailbox is missing, if an address or phone number is not allowed, or if there are too
+ * @param before the stored event; a notification that has not changed needs no rights. `null` for
+ *   a new event
+ * @throws {InvalidInputError} if a change makes a recurring event use notifications, a recipient or
+ *   the sender's mailbox is missing, an address or phone number is not allowed, or there are too
  *   many reminders
  * @throws {ForbiddenError} if the account's scopes or the application's features do not allow it
  */
 export function assertNotificationsAllowed(
-  before: readonly StoredNotification[],
+  before: Pick<EventFields, 'notifications' | 'recurrence'> | null,
   {
     notifications,
     participants,
@@ -57,19 +59,38 @@ export function assertNotificationsAllowed(
 ): void {
   if (notifications.length === 0) return;
   const added = notifications.filter(
-    (each) => !before.some((stored) => isDeepStrictEqual(stored, each)),
+    (each) => !before?.notifications.some((stored) => isDeepStrictEqual(stored, each)),
   );
   if (added.length > 0) assertRights(added, rights);
   for (const [index, notification] of notifications.entries()) {
     if (notification.type === 'webhook' && added.includes(notification))
       addresses.normalizeUrl(notification.url, `notifications.${index}.url:`, REMINDER_ADDRESS);
   }
-  if (recurrence)
-    throw new InvalidInputError('notifications: a recurring event cannot have notifications');
+  if (recurrence && before && (added.length > 0 || !before.recurrence))
+    throw new InvalidInputError(
+      'notifications: a recurring event cannot be updated to use notifications; give them when you create it',
+    );
   assertNumber(notifications, participants, rights.quotas.event);
   assertReachable(new Set(notifications.map(({ type }) => type)), participants);
   if (notifications.some(({ type }) => type === 'sms'))
     assertTextable(participants, rights.quotas.smsCountries);
+}
+
+/**
+ * Checks that a new recurring event with notifications has an occurrence at its own start: the
+ * notifications are about that one (ADR 0072).
+ * @throws {InvalidInputError}
+ */
+export function assertFirstOccurrence({
+  notifications,
+  recurrence,
+  when,
+}: Pick<EventFields, 'notifications' | 'recurrence' | 'when'>): void {
+  if (notifications.length === 0 || !recurrence) return;
+  if (openSeries({ when, recurrence })?.at(firstStart(when))) return;
+  throw new InvalidInputError(
+    'notifications: they are about the first occurrence, but recurrence has none at the start of the event; choose a start that the rules contain',
+  );
 }
 
 /** Checks the number of reminders and texts. Every participant gets each email and each text. */

@@ -20,6 +20,11 @@ export interface DueReminder {
   lastFailure: string | null;
   /** With angle brackets; only for email reminders. */
   messageIdHeader: string | null;
+  /**
+   * True for a recurring event whose first occurrence does not take place as its series says: it
+   * was excluded, or changed or deleted on its own.
+   */
+  withoutFirst: boolean;
   /** Current features of the application. */
   features: readonly string[];
   /** Encrypted secret of the application, used for signatures. */

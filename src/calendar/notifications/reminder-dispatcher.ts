@@ -54,6 +54,9 @@ const PACE_MS = 10;
  */
 const INTERNAL_ERROR_PAUSE_MS = 30_000;
 const MOST_INTERNAL_ERRORS = 20;
+/** Reminders of a recurring event are about its first occurrence (ADR 0072). */
+const WITHOUT_FIRST =
+  'the first occurrence of the recurring event was excluded, or changed or deleted on its own';
 const DROPPED: ReminderOutcome = { next: { kind: 'done' }, result: { kind: 'dropped' } };
 
 /**
@@ -102,6 +105,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
     const sender = this.#senders[reminder.type];
     const earlier = await lookUp(job, sender, reminder, account, lease);
     if (earlier) return end(earlier);
+    if (reminder.withoutFirst) return done({ kind: 'skipped', reason: WITHOUT_FIRST });
     if (this.clock.now() >= reminder.expiresAt) return done(expired(reminder));
     if (!(await lease.handOff())) return null;
     // Checked as late as possible: a change of the event that was committed before this check wins.

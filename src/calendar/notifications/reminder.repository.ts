@@ -11,6 +11,8 @@ import {
 } from '../../accounts/grants/provider-accounts.ts';
 import { type Quota, type UsedUp } from '../../platform/quotas/quota.ts';
 import { Quotas } from '../../platform/quotas/quotas.ts';
+import type { Recurrence, When } from '../event-store/event-values.ts';
+import { firstStart, openSeries } from '../event-store/recurrence/series.ts';
 import type { DueReminder } from './due-reminder.ts';
 import type { ReminderInfo } from './reminder-info.ts';
 import type { ReminderType } from './reminder-status.ts';
@@ -21,13 +23,20 @@ const FIND_DUE = `
   select r.id, r.type, r.recipient, r.name as "toName", r.due_at as "dueAt", r.expires_at as "expiresAt", r.status,
     r.reason as "lastFailure", r.message_id_header as "messageIdHeader", a.features, a.secret_sealed as "secretSealed",
     r.event_id || ' ' || r.notification_id as said,
+    m.when_value as "when", m.recurrence, coalesce(m.replaced, false) as replaced,
     case when row_number() over (partition by r.event_id, r.notification_id) = 1 then c.content end as content,
     ${ACCOUNT_COLUMNS}
   from unnest($1::uuid[], $2::uuid[]) j(id, account_id)
   join reminder r on r.id = j.id and r.account_id = j.account_id
   join reminder_content c using (event_id, notification_id)
   join "grant" g on g.id = r.account_id
-  join application a on a.id = g.application_id`;
+  join application a on a.id = g.application_id
+  left join lateral (
+    select e.when_value, e.recurrence, exists (
+      select 1 from event i
+      where i.master_event_id = e.id and not i.released and i.original_start =
+        coalesce(coalesce(e.when_value ->> 'date', e.when_value ->> 'start_date')::timestamp at time zone 'UTC', e.starts_at)) as replaced
+    from event e where e.id = r.event_id and e.recurrence is not null) m on true`;
 
 // Rows stay locked until they are counted. If two workers have the same reminder, the second finds
 // it counted.
@@ -47,8 +56,17 @@ const LIST = `
   from reminder where account_id = $1 and event_id = $2
   order by due_at, type, participant, id limit $3 offset $4`;
 
-type Row = Omit<DueReminder, 'content' | 'name'> &
-  AccountRow & { toName: string; said: string; content: DueReminder['content'] | null };
+type Row = Omit<DueReminder, 'content' | 'name' | 'withoutFirst'> &
+  AccountRow & {
+    toName: string;
+    said: string;
+    content: DueReminder['content'] | null;
+    /** For a recurring event: its time and rules. `null` for any other event. */
+    when: When | null;
+    recurrence: Recurrence | null;
+    /** True if the first occurrence has a row of its own. */
+    replaced: boolean;
+  };
 
 /** A claimed reminder and the account that owns its event. */
 export interface FoundReminder {
@@ -100,6 +118,11 @@ export const REMINDERS_OF_ACCOUNT: AccountListener = {
     return [];
   },
 };
+
+function isWithoutFirst({ when, recurrence, replaced }: Row): boolean {
+  if (!when || !recurrence) return false;
+  return replaced || !openSeries({ when, recurrence })?.at(firstStart(when));
+}
 
 /**
  * Reads reminders for the dispatcher and the API. Reminders sent at the same time share their
@@ -153,7 +176,8 @@ export class ReminderRepository {
     );
     return new Map(
       rows.map((row) => {
-        const reminder = { ...row, name: row.toName, content: contents.get(row.said) ?? {} };
+        const content = contents.get(row.said) ?? {};
+        const reminder = { ...row, name: row.toName, content, withoutFirst: isWithoutFirst(row) };
         return [keyOf(row.id, row.accountId), { reminder, account: row }];
       }),
     );

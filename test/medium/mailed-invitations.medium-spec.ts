@@ -1,0 +1,79 @@
+import request from 'supertest';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { Database, type Sql } from '../../src/platform/database/sql.ts';
+import {
+  MailedInvitations,
+  type MirroredMail,
+} from '../../src/calendar/rsvp/mailed-invitations.ts';
+import { readItip } from '../../src/formats/ical/itip.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const ORGANIZER = 'zoe@elsewhere.test';
+
+describe('invitations in a batch of mails', () => {
+  let server: TestApp;
+  let application: TestApplication;
+  let bo: TestAccount;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    application = await createApplication(server.app);
+    bo = await createAccount(server.app, application);
+  });
+  afterAll(() => server.close());
+
+  const mailAbout = (uid: string, title: string): MirroredMail => ({
+    id: newId(),
+    draft: false,
+    from: [{ email: ORGANIZER }],
+    headers: null,
+    remote: { folderIds: [], receivedAt: new Date() },
+    itip: readItip([
+      [
+        'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//T//T//EN', 'METHOD:REQUEST', 'BEGIN:VEVENT', `UID:${uid}`,
+        'DTSTAMP:20260101T000000Z', 'DTSTART:20300601T100000Z', 'DTEND:20300601T110000Z', 'SEQUENCE:0',
+        `SUMMARY:${title}`, `ORGANIZER:mailto:${ORGANIZER}`, `ATTENDEE:mailto:${bo.email}`, 'END:VEVENT',
+        'END:VCALENDAR', '',
+      ].join('\r\n'),
+    ]),
+  }); // prettier-ignore
+  /** The transaction, with a database that refuses rows that contain a text. */
+  const refusing = (sql: Sql, text: string): Sql =>
+    new Proxy(sql, {
+      get: (target, name) =>
+        name === 'query'
+          ? async (statement: string, values: unknown[] = []) => {
+              if (/insert into event\b/.test(statement) && JSON.stringify(values).includes(text))
+                throw new Error(`a row with ${text} cannot be stored`);
+              return target.query(statement, values);
+            }
+          : (Reflect.get(target, name) as unknown),
+    });
+
+  it('are applied although one of them fails', async () => {
+    const mails = ['First', 'Broken', 'Last'].map((title, n) => mailAbout(`uid-${n}`, title));
+    const account = { accountId: bo.id, applicationId: application.id, email: bo.email };
+    const owner = { account, newsSince: null, at: new Date() };
+    const nowhere = { sent: undefined, spam: undefined, trash: undefined };
+    const { changes } = await server.app
+      .get(Database)
+      .transaction((sql) =>
+        server.app
+          .get(MailedInvitations)
+          .applyBatch(refusing(sql, 'Broken'), owner, mails, nowhere),
+      );
+    const listed = await request(server.url).get('/events').set(bo.bearer);
+    expect(listed.body.map(({ title }: { title: string }) => title)).toEqual(['First', 'Last']);
+    expect(changes.map(({ object, event }) => `${object} ${event}`)).toEqual([
+      'calendar create',
+      'event create',
+      'event create',
+    ]);
+  });
+});
