@@ -127,7 +127,9 @@ describe('every operation', () => {
             if (answer.status === 400 && !names(messageOf(answer), named))
               attack.fault(what, unnamed(answer));
             const type = jsonTypeOf(JSON.parse(text));
-            if (answer.status < 300 && types?.has(type) === false)
+            // An empty list counts as an empty object: PHP encodes empty maps in this way.
+            const allowed = text === '[]' && types?.has('object') ? true : types?.has(type);
+            if (answer.status < 300 && allowed === false)
               attack.fault(what, `${type} was accepted`);
           }
           if (!field.required) continue;

@@ -42,8 +42,8 @@ export const HOSTILE_VALUES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Bodies that are not a JSON object, or not JSON at all. `null` and an empty body count as an empty
- * object.
+ * Bodies that are not a JSON object, or not JSON at all. `null`, an empty list and an empty body
+ * count as an empty object.
  */
 export const HOSTILE_BODIES: Readonly<Record<string, string>> = {
   'broken JSON': '{"name":',
@@ -52,7 +52,7 @@ export const HOSTILE_BODIES: Readonly<Record<string, string>> = {
   'single quotes': `{'name':'x'}`,
   'no JSON': 'name=x&name=y',
   XML: '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>',
-  'an array': '[]',
+  'an array': '[1]',
   'an array of objects': '[{"name":"x"}]',
   'a text': '"name"',
   'a number': '17',

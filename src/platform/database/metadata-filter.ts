@@ -23,6 +23,15 @@ export interface MetadataQuery {
   metadata_search?: MetadataFilter['search'] | undefined;
 }
 
+const PAIRS = ['metadata_pair', 'metadata_paire'] as const;
+
+/** @throws {InvalidInputError} */
+function toPair(name: string, pair: string): MetadataFilter['pairs'][number] {
+  const colon = pair.indexOf(':');
+  if (colon < 1) throw new InvalidInputError(`${name}: must be of the form key:value`);
+  return { key: pair.slice(0, colon), value: pair.slice(colon + 1) };
+}
+
 /**
  * Returns the metadata filter of a list endpoint, or `undefined` if the query has none.
  * @throws {InvalidInputError} if a pair is not `key:value`
@@ -33,12 +42,7 @@ export function metadataFilter(query: MetadataQuery): MetadataFilter | undefined
     metadata_value: values = [],
     metadata_search: search = 'any',
   } = query;
-  const given = [...(query.metadata_pair ?? []), ...(query.metadata_paire ?? [])];
-  const pairs = given.map((pair) => {
-    const colon = pair.indexOf(':');
-    if (colon < 1) throw new InvalidInputError('metadata_pair: must be of the form key:value');
-    return { key: pair.slice(0, colon), value: pair.slice(colon + 1) };
-  });
+  const pairs = PAIRS.flatMap((name) => (query[name] ?? []).map((pair) => toPair(name, pair)));
   if (keys.length + values.length + pairs.length === 0) return undefined;
   return { search, keys, values, pairs };
 }
