@@ -202,7 +202,7 @@ describe('a dry run', () => {
     expect((await plan({ to: [bo] }, invalid)).status).toBe(403);
   });
 
-  it.each(['?dry_run=yes', '?dry_run=1', '?dry_run=', '?dry_run=true&dry_run=false'])(
+  it.each(['?dry_run=yes', '?dry_run=1', '?dry_run=', '?dry_run=true&dry_run=no'])(
     'refuses %s instead of guessing',
     async (query) => {
       const before = await rows();
@@ -212,6 +212,13 @@ describe('a dry run', () => {
       expect(await rows()).toBe(before);
     },
   );
+
+  it('is made if the last of several dry_run parameters says so', async () => {
+    const before = await rows();
+    const response = await post('?dry_run=false&dry_run=true', { to: [bo] });
+    expect([response.status, response.body.dry_run]).toEqual([200, true]);
+    expect(await rows()).toBe(before);
+  });
 
   it('accepts the message with dry_run=false', async () => {
     const before = await rows();

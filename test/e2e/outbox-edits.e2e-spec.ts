@@ -232,6 +232,28 @@ describe('outbox messages', () => {
     expect(cancelled.body).not.toHaveProperty('object');
   });
 
+  it('are refused with a misspelt field, which would have no effect, and accept those that clients send back', async () => {
+    const message = { to: [to], send_at: inSeconds(3600) };
+    const { body } = await post({
+      ...message, id: 'x', object: 'draft', account_id: ada.id, version: 3, date: 1, starred: false, unread: false,
+      snippet: 'x', files: [], events: [], labels: [], label_ids: [], folder: { id: 'x' }, folder_id: null,
+      headers: {}, job_status_id: 'x', original_send_at: 1, received_date: 1,
+    }).expect(202); // prettier-ignore
+    const count = (await get('/v2/outbox?view=count')).body.count;
+    const change = request(server.url).patch(`/v2/outbox/${body.job_status_id}`).set(ada.bearer);
+    for (const [refused, text] of [
+      [await post({ to: [to], send_att: 1 }), 'send_att: is not a field of a message; did you mean send_at?'],
+      [await post({ to: [to], sendAt: 1 }), 'sendAt: is not a field of a message; did you mean send_at?'],
+      [await post({ to: [to], bc: [bcc] }, '/send'), /^bc: is not a field of a message; did you mean b?cc\?$/],
+      [await post({ to: [to], retryLimitDatetime: 0 }, '/v2/send?sendnow=false'), /did you mean retry_limit_datetime\?/],
+      [await change.send({ subjekt: 'x' }), 'subjekt: is not a field of a message; did you mean subject?'],
+    ] as const)
+      expect([refused.status, refused.body.message]).toEqual([
+        400, typeof text === 'string' ? text : expect.stringMatching(text),
+      ]);
+    expect((await get('/v2/outbox?view=count')).body.count).toBe(count);
+  }); // prettier-ignore
+
   it('can be counted and listed by their ids', async () => {
     const first = (await get('/v2/outbox?view=count')).body.count;
     const { body } = await post({ to: [to], send_at: inSeconds(3600) }).expect(202);

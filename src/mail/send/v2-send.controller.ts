@@ -13,6 +13,7 @@ import {
   IdempotentCall,
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
+import { refuseMisspelt } from '../composing/misspelt-fields.ts';
 import { changedMessageView } from '../messages/messages.schema.ts';
 import { writeResponse, OutboxRequests } from '../outbox/outbox-requests.ts';
 import { outboxMessage, outboxMessageOrPlan } from '../outbox/outbox.schema.ts';
@@ -59,6 +60,7 @@ export class V2SendController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<unknown> {
+    refuseMisspelt(request.body, sendNowOrLater);
     if (!now) {
       if (body.draft_id) throw new InvalidInputError('draft_id: not allowed with sendnow=false');
       return writeResponse(
