@@ -18,6 +18,7 @@ import { oneAtATime } from '../platform/http/pipelining.ts';
 import { limitServer } from '../platform/http/server-limits.ts';
 import { servedPaths } from '../platform/http/surface.ts';
 import { renewCertificate, tlsOptions } from '../platform/http/tls.ts';
+import { useErrorTexts } from '../platform/wire/error-texts.ts';
 
 /**
  * Builds the whole application for a configuration, which must be valid. The caller then calls
@@ -27,6 +28,7 @@ export async function createApp(
   config: AppConfig,
   overrides: AppOverrides = {},
 ): Promise<NestExpressApplication> {
+  useErrorTexts();
   const instance = express();
   // Otherwise /MESSAGES would bypass everything that depends on the path: limits, surfaces and
   // error formats.

@@ -443,12 +443,27 @@ describe('/connect/grants', () => {
       ['an unknown scope', { scope: ['email', 'nothing'] }],
       ['settings that are a list', { settings: [1] }],
       ['a setting of the wrong type', { settings: { sent_copies: 'no' } }],
+      ['an unknown setting', { settings: { password: 'new', sent_copy: true } }],
     ])('refuses %s and changes nothing', async (_, body) => {
       const { id } = await connect({ metadata: { a: 1 }, scope: ['email'] });
       const before = (await call('get', `/${id}`)).body;
       expect((await call('patch', `/${id}`, body)).status).toBe(400);
       expect((await call('get', `/${id}`)).body).toEqual(before);
     });
+  });
+
+  it('names an unknown setting of a change, and the nearest known one', async () => {
+    const { id } = await connect();
+    const refused = await call('patch', `/${id}`, {
+      settings: { sent_copy: true, imap_host: 'x' },
+    });
+    expect(refused.status).toBe(400);
+    expect(refused.body.error.message).toMatch(
+      /^settings: must not contain sent_copy \(did you mean sent_copies\?\), imap_host; allowed: password, name, /,
+    );
+    // The settings with which the account was connected may be sent again.
+    const again = { settings: { email: ADA.settings.email, password: 'p4ssw0rd-of-ada' } };
+    expect((await call('patch', `/${id}`, again)).status).toBe(200);
   });
 
   describe('DELETE', () => {

@@ -362,6 +362,23 @@ describe('/connect/integrations', () => {
     });
   });
 
+  it('refuses unknown settings by name, in a new integration and in a change', async () => {
+    const text =
+      'settings: must not contain client_idd (did you mean client_id?); allowed: client_id, ';
+    const settings = { client_id: 'a', client_secret: 'b' };
+    const wrong = { settings: { ...settings, client_idd: 'c' } };
+    const created = await call('post', '', { name: 'G', provider: 'google', ...wrong });
+    expect(created.status).toBe(400);
+    expect(created.body.error.message).toContain(text);
+    await call('post', '', { name: 'G', provider: 'google', settings }).expect(200);
+    const before = (await call('get', '/google')).body;
+    const changed = await call('patch', '/google', { name: 'H', ...wrong });
+    expect(changed.status).toBe(400);
+    expect(changed.body.error.message).toContain(text);
+    expect((await call('get', '/google')).body).toEqual(before);
+    await call('delete', '/google').expect(200);
+  });
+
   it('refuses broken JSON, JSON that is not an object, and unsupported methods', async () => {
     const send = (text: string) =>
       request(server.url)

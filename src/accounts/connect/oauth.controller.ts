@@ -17,7 +17,7 @@ import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
 import { emptyView } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
-import { oauthQuery } from '../../platform/wire/query-fields.ts';
+import { oauthQuery } from '../../platform/wire/schema-fields.ts';
 import { toTokenView } from './connect.mapper.ts';
 import { ConnectService } from './connect.service.ts';
 import { toAuthorizeRequest } from './hosted-sign-in.schema.ts';

@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type CheckTarget, ConnectionChecks } from '../../platform/egress/connection-checks.ts';
+import { unknownNamesText } from '../../platform/wire/error-texts.ts';
 import { parseSettings } from '../../platform/wire/parse-settings.ts';
+import { fieldNames } from '../../platform/wire/schema-fields.ts';
 import { emailAddress } from '../../platform/wire/wire.schema.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { Connector } from '../../providers/port/connector.ts';
@@ -10,6 +12,12 @@ import { AddressProofs } from './address-proofs.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
 import type { AccountCredentials, VerifiedCredentials } from './credentials.ts';
 import { toConnectError } from './grants.errors.ts';
+
+/**
+ * Settings that are read when an account is connected, whatever its provider. A change may repeat
+ * them.
+ */
+const OF_ALL_PROVIDERS = ['email', 'email_address', 'username', 'name', 'refresh_token'] as const;
 
 /**
  * Asks providers whether they accept an account. It uses the network, so never call it inside a
@@ -96,6 +104,19 @@ export class CredentialCheck {
       settings,
       proof: proof ?? null,
     };
+  }
+
+  /**
+   * Refuses a change of settings that the provider does not have: it would have no effect.
+   * @throws {UnsupportedProviderError}
+   * @throws {InvalidInputError} naming the unknown settings and the nearest known ones
+   */
+  assertKnown(provider: string, change: Readonly<Record<string, unknown>>): void {
+    const { settingsSchema } = this.connectors.require(provider);
+    const known = [...fieldNames(settingsSchema), ...OF_ALL_PROVIDERS];
+    const unknown = Object.keys(change).filter((name) => !known.includes(name));
+    if (unknown.length > 0)
+      throw new InvalidInputError(`settings: ${unknownNamesText(unknown, known)}`);
   }
 
   /**

@@ -96,7 +96,7 @@ export class GrantsService {
    * scopes stay the limit. Settings that lead to another mailbox move the account to that mailbox:
    * see `emptyForMailbox`.
    * @throws {NotFoundError}
-   * @throws {InvalidInputError} if the provider refuses the settings, the settings belong to
+   * @throws {InvalidInputError} if a setting is unknown, the provider refuses the settings, they belong to
    *   another account, or the provider does not have the scopes
    */
   async update(applicationId: string, grantId: string, change: GrantChange): Promise<Grant> {
@@ -251,6 +251,7 @@ export class GrantsService {
         'This account has been cancelled: upgrade it first.',
       );
     }
+    this.credentials.assertKnown(grant.provider, settings);
     const credentials = await this.credentials.verify(applicationId, {
       provider: grant.provider,
       email: grant.email,

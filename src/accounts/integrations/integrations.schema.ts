@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { scopeList } from '../../platform/auth/scope.schema.ts';
 import { betaPageQuery } from '../../platform/wire/pagination.schema.ts';
+import { unknownNamesError } from '../../platform/wire/error-texts.ts';
 import { httpUrl, integerLike, queryText } from '../../platform/wire/wire.schema.ts';
 import { CLIENT_AUTH_METHODS } from '../oauth/oauth-registration.ts';
 import { PROVIDER_NAMES } from '../../providers/port/provider-name.ts';
@@ -25,30 +26,31 @@ const mailHost = z
   .regex(/^[a-z0-9._:-]*$/, 'must be a host name or an address')
   .nullish();
 
-/** Settings with their names in the API. `imap` accounts can sign in by OAuth (docs/oauth.md). */
+/** Settings with their names in the API; others are refused. `imap` accounts can sign in by OAuth (docs/oauth.md). */
+const SETTINGS = {
+  client_id: setting,
+  client_secret: setting,
+  tenant: setting,
+  issuer: setting.describe('imap: issuer of the authorization server (OpenID Connect Discovery)'),
+  authorization_endpoint: setting.describe('imap: instead of `issuer`'),
+  token_endpoint: setting.describe('imap: instead of `issuer`'),
+  revocation_endpoint: setting.describe('imap: instead of `issuer`'),
+  token_endpoint_auth_method: z
+    .enum([...CLIENT_AUTH_METHODS, ''], `must be ${CLIENT_AUTH_METHODS.join(' or ')}`)
+    .nullish(),
+  oauth_scope: setting.describe('imap: scopes to request, separated by spaces'),
+  imap_host: mailHost,
+  imap_port: mailPort.describe('Default 993'),
+  imap_security: security,
+  smtp_host: mailHost,
+  smtp_port: mailPort.describe('Default 587'),
+  smtp_security: security,
+  smtp_files_sent: z.union([z.boolean(), z.stringbool()], 'must be true or false').nullish(),
+  caldav_url: setting,
+  carddav_url: setting,
+};
 const settingsInput = z
-  .object({
-    client_id: setting,
-    client_secret: setting,
-    tenant: setting,
-    issuer: setting.describe('imap: issuer of the authorization server (OpenID Connect Discovery)'),
-    authorization_endpoint: setting.describe('imap: instead of `issuer`'),
-    token_endpoint: setting.describe('imap: instead of `issuer`'),
-    revocation_endpoint: setting.describe('imap: instead of `issuer`'),
-    token_endpoint_auth_method: z
-      .enum([...CLIENT_AUTH_METHODS, ''], `must be ${CLIENT_AUTH_METHODS.join(' or ')}`)
-      .nullish(),
-    oauth_scope: setting.describe('imap: scopes to request, separated by spaces'),
-    imap_host: mailHost,
-    imap_port: mailPort.describe('Default 993'),
-    imap_security: security,
-    smtp_host: mailHost,
-    smtp_port: mailPort.describe('Default 587'),
-    smtp_security: security,
-    smtp_files_sent: z.union([z.boolean(), z.stringbool()], 'must be true or false').nullish(),
-    caldav_url: setting,
-    carddav_url: setting,
-  })
+  .strictObject(SETTINGS, { error: unknownNamesError(Object.keys(SETTINGS)) })
   .describe(
     'Null or absent settings stay as they are; empty ones are removed. `client_id` and `client_secret` are required for google and microsoft. For imap, all settings concern accounts that sign in by OAuth.',
   );

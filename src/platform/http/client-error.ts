@@ -19,7 +19,7 @@ const REFUSALS: Readonly<Record<string, { status: string; message: string }>> = 
 };
 const MALFORMED = { status: '400 Bad Request', message: 'This is not an HTTP request' };
 
-/** The connection is closed, or its encryption failed, for example because the client speaks HTTP. */
+/** The connection is closed, or its encryption failed: perhaps the client speaks plain HTTP. */
 const UNANSWERABLE = /^(ECONNRESET|EPROTO|ERR_(SSL|TLS)_.*)$/;
 
 /**

@@ -12,7 +12,7 @@ import type { ZodType } from 'zod';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import { nearestName } from '../base/text/nearest-name.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { isOauthQuery, queryFields } from '../wire/query-fields.ts';
+import { isOauthQuery, queryFields } from '../wire/schema-fields.ts';
 
 /** Response header that names the query parameters that had no effect. */
 export const IGNORED_HEADER = 'X-Carillon-Ignored';

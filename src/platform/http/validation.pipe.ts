@@ -3,7 +3,7 @@ import { StandardSchemaValidationPipe } from '@nestjs/common';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ZodType } from 'zod';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
-import { isOauthQuery, queryFields } from '../wire/query-fields.ts';
+import { isOauthQuery, queryFields } from '../wire/schema-fields.ts';
 import { emptyListToMap } from '../wire/wire.schema.ts';
 
 type Path = NonNullable<StandardSchemaV1.Issue['path']>;

@@ -1,27 +1,27 @@
 import { z } from 'zod';
 import { integerLike } from './wire.schema.ts';
 
-const nonNegative = (name: string) =>
-  integerLike().refine((value) => value >= 0, {
-    message: `${name} parameter must be nonnegative.`,
+const MOST_RESOURCES = 1_000;
+
+const limit = () =>
+  integerLike({
+    min: 0,
+    max: MOST_RESOURCES,
+    tooSmall: 'Limit parameter must be nonnegative.',
+    tooLarge: `Cannot request more than ${MOST_RESOURCES} resources at once.`,
   });
+const offset = () => integerLike({ min: 0, tooSmall: 'Offset parameter must be nonnegative.' });
 
 /** `limit` and `offset` of the main address: default 100, at most 1000. */
 export const pageQuery = {
-  limit: nonNegative('Limit')
-    .refine((limit) => limit <= 1000, 'Cannot request more than 1000 resources at once.')
-    .default(100)
-    .describe('Page size, 0 to 1000'),
-  offset: nonNegative('Offset').default(0).describe('How many items to skip'),
+  limit: limit().default(100).describe('Page size, 0 to 1000'),
+  offset: offset().default(0).describe('How many items to skip'),
 };
 
 /** `limit` and `offset` of the integrations address: default 10, at most 1000. */
 export const betaPageQuery = {
   ...pageQuery,
-  limit: nonNegative('Limit')
-    .refine((limit) => limit <= 1000, 'Cannot request more than 1000 resources at once.')
-    .default(10)
-    .describe('Page size, 0 to 1000'),
+  limit: limit().default(10).describe('Page size, 0 to 1000'),
 };
 
 /**

@@ -8,28 +8,28 @@ import { isTimeZone } from '../base/time/time-zone.ts';
  */
 
 // `993.0`: some clients read every number as a decimal, and send it back as text.
-const INTEGER_TEXT = /^\s*[+-]?\d{1,15}(?:\.0+)?\s*$/;
+const INTEGER_TEXT = /^\s*[+-]?\d+(?:\.0+)?\s*$/;
 
 /**
  * An integer, also accepted as a numeric string; parsed to a number.
- * @param bounds inclusive
+ * @param bounds inclusive; with error texts that replace the one that names both bounds
  */
-export function integerLike(bounds: { min?: number; max?: number } = {}) {
+export function integerLike(
+  bounds: { min?: number; max?: number; tooSmall?: string; tooLarge?: string } = {},
+) {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
+  const outside = `must be between ${min} and ${max}`;
+  const { tooSmall = outside, tooLarge = outside } = bounds;
   return z
     .union([z.number(), z.string()], { error: 'must be an integer' })
     .transform((value, context) => {
       const number =
         typeof value === 'number' ? value : INTEGER_TEXT.test(value) ? Number(value) : NaN;
-      if (!Number.isSafeInteger(number)) {
-        context.addIssue({ code: 'custom', message: 'must be an integer' });
-        return z.NEVER;
-      }
-      if (number < min || number > max) {
-        context.addIssue({ code: 'custom', message: `must be between ${min} and ${max}` });
-        return z.NEVER;
-      }
-      return number;
+      if (number >= min && number <= max && Number.isInteger(number)) return number;
+      const isInteger = Number.isInteger(number) || Math.abs(number) === Infinity;
+      const message = !isInteger ? 'must be an integer' : number < min ? tooSmall : tooLarge;
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
     });
 }
 

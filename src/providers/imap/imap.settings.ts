@@ -17,7 +17,8 @@ const host = () =>
     .toLowerCase()
     .max(253)
     .regex(/^[a-z0-9._:-]+$/, 'must be a host name or an address');
-const port = () => z.coerce.number().int().min(1).max(65_535);
+const PORT = 'must be between 1 and 65535';
+const port = () => z.coerce.number(PORT).int(PORT).min(1, PORT).max(65_535, PORT);
 const secret = () => z.string().min(1).max(1_000);
 const security = () => z.enum(SECURITIES);
 

@@ -8,10 +8,12 @@ import type { SmtpServer } from './smtp-settings.ts';
 const HOST =
   /^(?!.*\.$)([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*|[0-9a-f:.]+)$/i;
 
+const PORT = 'must be between 1 and 65535';
+
 const settingsSchema = z
   .strictObject({
     host: z.string().max(253).regex(HOST, 'must be a host name or an address'),
-    port: z.int().min(1).max(65_535),
+    port: z.int(PORT).min(1, PORT).max(65_535, PORT),
     security: z.enum(['tls', 'starttls', 'none']),
     username: z.string().min(1).max(320).optional(),
     password: z.string().min(1).max(1024).optional(),

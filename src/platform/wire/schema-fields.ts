@@ -31,6 +31,11 @@ function shapeOf(schema: ZodType): Readonly<Record<string, ZodType>> {
   return shape ?? (inner ? shapeOf(inner) : {});
 }
 
+/** The names of the fields that an object schema knows. */
+export function fieldNames(schema: ZodType): string[] {
+  return Object.keys(shapeOf(schema));
+}
+
 const known = new WeakMap<ZodType, QueryFields>();
 const oauth = new WeakSet<ZodType>();
 
