@@ -455,11 +455,11 @@ describe('/connect/grants', () => {
   it('names an unknown setting of a change, and the nearest known one', async () => {
     const { id } = await connect();
     const refused = await call('patch', `/${id}`, {
-      settings: { sent_copy: true, imap_host: 'x' },
+      settings: { sent_copys: true, imap_host: 'x' },
     });
     expect(refused.status).toBe(400);
     expect(refused.body.error.message).toMatch(
-      /^settings: must not contain sent_copy \(did you mean sent_copies\?\), imap_host; allowed: password, name, /,
+      /^settings: must not contain sent_copys \(did you mean sent_copies\?\), imap_host; allowed: password, name, /,
     );
     // The settings with which the account was connected may be sent again.
     const again = { settings: { email: ADA.settings.email, password: 'p4ssw0rd-of-ada' } };

@@ -113,7 +113,7 @@ export class CredentialCheck {
    */
   assertKnown(provider: string, change: Readonly<Record<string, unknown>>): void {
     const { settingsSchema } = this.connectors.require(provider);
-    const known = [...fieldNames(settingsSchema), ...OF_ALL_PROVIDERS];
+    const known = [...new Set([...fieldNames(settingsSchema), ...OF_ALL_PROVIDERS])];
     const unknown = Object.keys(change).filter((name) => !known.includes(name));
     if (unknown.length > 0)
       throw new InvalidInputError(`settings: ${unknownNamesText(unknown, known)}`);
