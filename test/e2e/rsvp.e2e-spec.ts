@@ -367,7 +367,12 @@ describe('meetings by email', () => {
       expect(same.job_status_id).toBeUndefined();
       await job(
         bo,
-        (await answer({ event_id: his.id, status: 'no', account_id: bo.id })).job_status_id,
+        (
+          await answer(
+            { event_id: his.id, status: 'no', account_id: bo.id },
+            '?notify_participants',
+          )
+        ).job_status_id,
       );
       expect(attendee(await herAnswerIs(hers.id, 'no'), bo.email)?.comment).toBeNull();
     });

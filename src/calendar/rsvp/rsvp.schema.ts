@@ -26,7 +26,9 @@ export const sendRsvp = z
 export type SendRsvp = z.infer<typeof sendRsvp>;
 
 export const sendRsvpQuery = z.object({
-  notify_participants: queryBoolean()
+  // The client for Ruby sends the name alone for an absent value.
+  notify_participants: z
+    .union([z.literal('').transform(() => undefined), queryBoolean()])
     .optional()
     .describe(
       'Whether the organizer is notified by mail. Default true, which needs the scope `email.send` or `email`. false: the answer is only stored in the event',
