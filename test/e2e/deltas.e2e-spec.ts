@@ -199,7 +199,7 @@ describe('/delta', () => {
         ['cursor=0&includeTypes=event&excluded_types=draft', 'must not be given together'],
         ['cursor=0&limit=1001', 'limit'],
         ['cursor=0&view=ids', 'Unknown view type'],
-        ['cursor=0&cursor=0', 'cursor'],
+        ['cursor=0&cursor=rubbish', 'Invalid cursor parameter'],
       ] as const) {
         const response = await api('get', `/delta?${query}`);
         expect([query, response.status]).toEqual([query, 400]);

@@ -296,7 +296,7 @@ describe('/threads', () => {
       [{ labels: [{ id: UNKNOWN }] }, /this account has folders/],
       [{ folder_id: UNKNOWN }, /Couldn't find folder/],
       [{ label_ids: [UNKNOWN] }, /this account has folders/],
-      [[], /object/i],
+      [[{}], /object/i],
     ])('refuses %j and changes nothing', async (body, message) => {
       const before = await get(ada, `/threads/${lunch.id}`);
       const response = await api(ada, 'put', `/threads/${lunch.id}`).send(body);
