@@ -37,7 +37,7 @@ export function scopeList(emptyMessage?: string) {
     });
 }
 
-/** Beside `openid`, `email` is the scope of OpenID Connect for the address, not the one for mail. */
+/** Beside `openid`, `email` is the scope of OpenID Connect for the address, not the one of mail. */
 function scopesNamed(name: string, all: readonly string[]): readonly Scope[] | undefined {
   if (name === 'email' && all.includes('openid')) return [];
   return isScope(name) ? [name] : scopesOfProvider(name);
