@@ -87,7 +87,9 @@ export const updateGrantSchema = z
   .object({
     settings: settingsInput
       .nullish()
-      .describe('Merged into the stored settings, then verified with the provider'),
+      .describe(
+        'Merged into the stored settings, then verified with the provider. Settings that the provider does not have are refused',
+      ),
     metadata: grantMetadataInput.nullish().describe('Replaces all metadata'),
     scope: scopeList().optional().describe('Empty or null for the scopes of the integration'),
   })

@@ -96,8 +96,8 @@ export class GrantsService {
    * scopes stay the limit. Settings that lead to another mailbox move the account to that mailbox:
    * see `emptyForMailbox`.
    * @throws {NotFoundError}
-   * @throws {InvalidInputError} if a setting is unknown, the provider refuses the settings, they belong to
-   *   another account, or the provider does not have the scopes
+   * @throws {InvalidInputError} if a setting is unknown, the provider refuses the settings, they
+   *   belong to another account, or the provider does not have the scopes
    */
   async update(applicationId: string, grantId: string, change: GrantChange): Promise<Grant> {
     if (isEmptyChange(change)) return this.get(applicationId, grantId);

@@ -26,7 +26,10 @@ const mailHost = z
   .regex(/^[a-z0-9._:-]*$/, 'must be a host name or an address')
   .nullish();
 
-/** Settings with their names in the API; others are refused. `imap` accounts can sign in by OAuth (docs/oauth.md). */
+/**
+ * Settings with their names in the API; others are refused. `imap` accounts can sign in by OAuth
+ * (docs/oauth.md).
+ */
 const SETTINGS = {
   client_id: setting,
   client_secret: setting,
@@ -52,7 +55,7 @@ const SETTINGS = {
 const settingsInput = z
   .strictObject(SETTINGS, { error: unknownNamesError(Object.keys(SETTINGS)) })
   .describe(
-    'Null or absent settings stay as they are; empty ones are removed. `client_id` and `client_secret` are required for google and microsoft. For imap, all settings concern accounts that sign in by OAuth.',
+    'Null or absent settings stay as they are; empty ones are removed; unknown ones are refused. `client_id` and `client_secret` are required for google and microsoft. For imap, all settings concern accounts that sign in by OAuth.',
   );
 
 const fields = {
