@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import request from 'supertest';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { Clock } from '../../src/platform/base/time/clock.ts';
 import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
@@ -37,14 +38,17 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
   let radicale: DavServer;
   let server: TestApp;
   let application: TestApplication;
+  let calendars: DavCalendars;
 
   beforeAll(async () => {
     radicale = await startRadicale();
     server = await startTestApp();
     const { app } = server;
-    const calendar = new DavCalendars(app.get(EgressClient), app.get(Clock), app.get(WorkThreads));
+    calendars = new DavCalendars(app.get(EgressClient), app.get(Clock), app.get(WorkThreads));
     // A connector with calendars only, because these accounts have no mail server.
-    app.get(ConnectorRegistry).replace({ name: 'imap', calendar } as unknown as Connector);
+    app
+      .get(ConnectorRegistry)
+      .replace({ name: 'imap', calendar: calendars } as unknown as Connector);
     application = await createApplication(app, { features: ['sms'] });
     await createWebhook(app, application, 'http://127.0.0.1:1/', {
       triggers: [
@@ -472,6 +476,51 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     await syncNow();
     expect(await api('get', `/events/${ranged.id}`)).toMatchObject({ title: 'From now on' });
   });
+
+  it('takes back what the server refuses, and the next sync pass changes nothing', async () => {
+    const { api, syncNow, written, outcome, other, path } = await connect();
+    const [calendar] = await api('get', '/calendars');
+    const refuse = (method: 'createEvent' | 'updateEvent' | 'deleteEvent' | 'deleteCalendar') =>
+      jest.spyOn(calendars, method).mockRejectedValueOnce(new ProviderError('rejected', '403 Forbidden'));
+    const refused = async (answer: { job_status_id: string }) =>
+      expect(await outcome(answer.job_status_id)).toMatchObject({ status: 'failed', reason: '403 Forbidden' });
+    const fields = {
+      calendar_id: calendar.id,
+      when: { start_time: 1_900_000_000, end_time: 1_900_003_600, start_timezone: 'Europe/Berlin' },
+      participants: [{ name: 'Bo', email: 'bo@example.test', phone_number: '+15550100', comment: 'Gladly' }],
+      reminder_minutes: '[20,10]',
+    };
+    const id = await written(await api('post', '/events', { ...fields, title: 'Kept' }));
+    await syncNow();
+    const { updated_at: _, ...kept } = await api('get', `/events/${id}`);
+    const file = (await other('GET', `${path}${id}.ics`)).text;
+
+    refuse('createEvent');
+    const fresh = await api('post', '/events', { ...fields, title: 'New' });
+    await refused(fresh);
+    refuse('updateEvent');
+    await refused(await api('put', `/events/${id}`, { title: 'Other', participants: [], reminder_minutes: '[]' }));
+    expect(await api('get', `/events/${id}`)).toMatchObject(kept);
+    refuse('deleteEvent');
+    await refused(await api('delete', `/events/${id}`));
+    expect(await api('get', `/events/${id}`)).toMatchObject(kept);
+    const extra = await written(await api('post', '/calendars', { name: 'Extra' }));
+    const inside = await written(await api('post', '/events', { ...fields, calendar_id: extra, title: 'Inside' }));
+    refuse('deleteCalendar');
+    await refused(await api('delete', `/calendars/${extra}`));
+    await syncNow();
+    expect(await api('get', `/calendars/${extra}`)).toMatchObject({ name: 'Extra' });
+    expect(await api('get', `/events/${inside}`)).toMatchObject({ title: 'Inside', status: 'confirmed' });
+    expect(await api('get', `/events/${id}`)).toMatchObject(kept);
+    expect(await api('get', '/events?show_cancelled=true')).toMatchObject([
+      { id, title: 'Kept' },
+      { id: fresh.id, status: 'cancelled' },
+      { id: inside },
+    ]);
+    expect((await other('GET', `${path}${id}.ics`)).text).toBe(file);
+    await written(await api('put', `/events/${id}`, { title: 'Changed' }));
+    expect((await other('GET', `${path}${id}.ics`)).text).toContain('SUMMARY:Changed');
+  }); // prettier-ignore
 
   it('skips calendar files that cannot be read', async () => {
     const { api, syncNow, other, path } = await connect();

@@ -107,7 +107,9 @@ const registry = app.get(ConnectorRegistry);
 // The accounts' calendars are at the sandbox, which does not know the settings for mail.
 const calendar = new Proxy(registry.requireCalendar('sandbox'), {
   get: (port, name: keyof CalendarPort) => {
-    const method = port[name] as (account: ProviderAccount, ...rest: unknown[]) => unknown;
+    const method = port[name] as
+      ((account: ProviderAccount, ...rest: unknown[]) => unknown) | undefined;
+    if (!method) return undefined;
     return (account: ProviderAccount, ...rest: unknown[]) =>
       method.call(port, { ...account, settings: {} }, ...rest);
   },
