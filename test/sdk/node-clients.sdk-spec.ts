@@ -9,6 +9,7 @@ import {
   type NodeVersion,
 } from './support/node-client.ts';
 import { nodeCallsOf } from './support/node-clients.ts';
+import { requestingMethods } from './support/node-methods.ts';
 import { connectAccounts, type Values } from './support/recorded-client.ts';
 
 /** Runs every call of each version of the unchanged official Node client. */
@@ -29,6 +30,16 @@ describe.each(NODE_VERSIONS.map((version) => [nodeSdkVersion(version), version] 
     afterAll(async () => {
       await server.close();
       await world.stop();
+    });
+
+    it('has a call for every method that sends a request', () => {
+      const called = nodeCallsOf(version)
+        .map(({ call }) => call)
+        .join(' ');
+      const missing = requestingMethods(loadNodeSdk(version)).filter(
+        (method) => !called.includes(`${method}(`),
+      );
+      expect(missing).toEqual([]);
     });
 
     it.each(nodeCallsOf(version).map((call) => [call.call, call] as const))('%s', (_name, call) =>

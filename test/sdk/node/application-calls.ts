@@ -183,7 +183,7 @@ const authentication: NodeCall[] = [
   },
   {
     resource: 'authentication',
-    call: 'Nylas.connect.authorize() of a virtual calendar',
+    call: 'Nylas.connect.authorize() of a virtual calendar, Nylas.connect.token()',
     async run(context) {
       const code = await authorize(context, 'room@example.test', 'nylas');
       const token = await context.sdk.connect.token(code);
