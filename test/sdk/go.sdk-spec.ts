@@ -187,6 +187,6 @@ describeRecordedClient('go', {
     Nothing: z.unknown(),
     Error: z.looseObject({ message: z.string(), type: z.string(), server_error: text }),
   },
-  environment: { NEURAL: 'true' },
+  environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
   prepare: (server, values) => world.prepare(server, values),
 });

@@ -23,6 +23,6 @@ describeRecordedClient('java', {
     }
   },
   models: JAVA_MODELS,
-  environment: { NEURAL: 'true' },
+  environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
   prepare: (server, values) => world.prepare(server, values),
 });
