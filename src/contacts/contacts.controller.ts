@@ -23,7 +23,7 @@ import { ApiErrors } from '../platform/http/error.schema.ts';
 import { toContactFilter, toContactInput, toContactView, toGroupView } from './contacts.mapper.ts';
 import {
   contactGroupList, contactList, contactView, createContact, type CreateContact, listContactsQuery,
-  type ListContactsQuery, pictureBytes, updateContact, type UpdateContact,
+  type ListContactsQuery, listGroupsQuery, type ListGroupsQuery, pictureBytes, updateContact, type UpdateContact,
 } from './contacts.schema.ts'; // prettier-ignore
 import { ContactsService, type WrittenContact } from './contacts.service.ts';
 
@@ -51,10 +51,13 @@ export class ContactsController {
 
   @Get('groups')
   @Endpoint({ summary: 'List the groups that contacts are in', response: contactGroupList })
-  async groups(@CurrentAccount() account: AccountPrincipal) {
-    return (await this.contacts.groups(account)).map((group) =>
-      toGroupView(account.accountId, group),
-    );
+  async groups(
+    @CurrentAccount() account: AccountPrincipal,
+    @Query({ schema: listGroupsQuery }) { offset, limit }: ListGroupsQuery,
+  ) {
+    const groups = await this.contacts.groups(account);
+    const end = limit === undefined ? undefined : offset + limit;
+    return groups.slice(offset, end).map((group) => toGroupView(account.accountId, group));
   }
 
   @Get(':id')

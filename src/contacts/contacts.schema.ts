@@ -145,6 +145,13 @@ export const updateContact = z
   .meta({ id: 'UpdateContact', example: { job_title: 'Countess' } });
 export type UpdateContact = z.infer<typeof updateContact>;
 
+/** Query of `GET /contacts/groups`. Without `limit`, all groups are returned. */
+export const listGroupsQuery = z.object({
+  limit: pageQuery.limit.removeDefault().optional().describe('Page size, 0 to 1000; default: all'),
+  offset: pageQuery.offset,
+});
+export type ListGroupsQuery = z.infer<typeof listGroupsQuery>;
+
 /** Query of `GET /contacts`. All filters must match. */
 export const listContactsQuery = z.object({
   ...pageQuery,

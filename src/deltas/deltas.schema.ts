@@ -43,6 +43,7 @@ export const deltaQuery = z.object({
   limit: pageQuery.limit.describe(
     'Most changes to read, 0 to 1000; several changes of one object become one delta',
   ),
+  offset: pageQuery.offset.describe('Without effect: the cursor says where to continue'),
 });
 export type DeltaQuery = z.infer<typeof deltaQuery>;
 

@@ -155,6 +155,8 @@ describe('/contacts', () => {
     await until('the samples', async () => (await book(sampled)).length === 3);
     expect(await notified(sampled)).toEqual([]);
     const groups = await ok('get', '/contacts/groups', sampled);
+    expect(await ok('get', '/contacts/groups?limit=1&offset=1', sampled)).toEqual([groups[1]]);
+    expect(await ok('get', '/contacts/groups?offset=1', sampled)).toEqual(groups.slice(1));
     expect(groups).toMatchObject([
       { object: 'contact_group', account_id: sampled.id, name: 'Friends', path: 'Friends' },
       { name: 'Choir', path: 'Friends/Choir' },
