@@ -73,12 +73,15 @@ export class FolderMirror {
     const { accountId } = account;
     const at = this.clock.now();
     return this.repository.withClaim(claim, null, async (sql) => {
-      const writes = await openWritesOfAccount(sql, accountId, FOLDER_ACTIONS);
-      const outdated =
+      const isOutdated = async () =>
         (await objectsOfEndedJobs(sql, accountId, FOLDER_ACTIONS, requestedAt)).length > 0;
       const displaced =
-        !outdated && renamed.length > 0 && (await rename(sql, accountId, renamed, at));
+        renamed.length > 0 && !(await isOutdated()) && (await rename(sql, accountId, renamed, at));
+      // In this order: a change that a request makes in between is in the open writes or, if its
+      // job has ended, makes the list outdated. It must not be taken for one of the provider's.
       const mirrored = await mirroredFolders(sql, accountId);
+      const writes = await openWritesOfAccount(sql, accountId, FOLDER_ACTIONS);
+      const outdated = await isOutdated();
       if (!folders || outdated)
         return { standard: standardOf(mirrored), setAside: displaced, outdated };
       const plan = planFolders(folders, mirrored, writes);
