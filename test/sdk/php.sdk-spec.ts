@@ -143,7 +143,7 @@ afterAll(() => world.stop());
 describeRecordedClient('php', {
   parse,
   models,
-  environment: { NEURAL: 'true' },
+  environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
   async prepare(server, values) {
     const more = await world.prepare(server, values);
     const hosted = await hostedCode(server, {

@@ -360,7 +360,7 @@ afterAll(() => world.stop());
 describeRecordedClient('ruby', {
   parse,
   models,
-  environment: { NEURAL: 'true' },
+  environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
   async prepare(server, values) {
     const more = await world.prepare(server, values);
     const query = {
