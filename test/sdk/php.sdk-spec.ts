@@ -137,7 +137,10 @@ function parse({ status, headers, body }: Answer): unknown {
   }
 }
 
-const world = await ClientWorld.start();
+let world: ClientWorld;
+beforeAll(async () => {
+  world = await ClientWorld.start();
+});
 afterAll(() => world.stop());
 
 describeRecordedClient('php', {

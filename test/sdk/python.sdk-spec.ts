@@ -288,7 +288,10 @@ function parse({ body }: Answer): unknown {
   }
 }
 
-const world = await ClientWorld.start();
+let world: ClientWorld;
+beforeAll(async () => {
+  world = await ClientWorld.start();
+});
 afterAll(() => world.stop());
 
 describeRecordedClient('python', {

@@ -354,7 +354,10 @@ function parse({ headers, body }: Answer): unknown {
   return headers['content-type']?.toLowerCase() === 'application/json' ? JSON.parse(text) : text;
 }
 
-const world = await ClientWorld.start();
+let world: ClientWorld;
+beforeAll(async () => {
+  world = await ClientWorld.start();
+});
 afterAll(() => world.stop());
 
 describeRecordedClient('ruby', {
