@@ -53,6 +53,9 @@ export const watchedLog = {
   },
 };
 
+/** The lines that the application under test has logged so far, oldest first. */
+export const loggedLines = (): readonly string[] => lines;
+
 /** Collects secrets from the environment variables of a process. */
 export function watchEnvironment(environment: Readonly<Record<string, string | undefined>>): void {
   for (const [name, value = ''] of Object.entries(environment)) {

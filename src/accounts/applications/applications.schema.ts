@@ -45,6 +45,8 @@ export const updateApplicationSchema = z
   })
   .meta({
     id: 'UpdateApplication',
+    // Other fields are kept only so that a body of nothing else can be refused.
+    additionalProperties: false,
     example: {
       application_name: 'Front desk',
       icon_url: 'https://app.example.test/icon.png',
