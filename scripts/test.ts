@@ -13,7 +13,7 @@ const GROUPS = ['--selectProjects', 'groups', 'patient', '--maxWorkers=4'];
  * limit makes Jest use separate processes, so that nothing they leave behind outlives the run.
  */
 const FAULTS = ['--selectProjects', 'faults', '--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
-const LONG = ['--selectProjects', 'long', '--maxWorkers=2', '--workerIdleMemoryLimit=2GB'];
+const LONG = ['--selectProjects', 'long', '--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
 
 /*
  * `npm test` runs the checks and every usual test; each check counts as one test. `npm test --
