@@ -62,7 +62,7 @@ function operationOf(document: Document, { verb, path }: PlannedRequest): Operat
   return item?.[verb.toLowerCase()];
 }
 
-/** The schemas that a schema consists of, and those that it refers to. */
+/** The schema itself, its alternatives and parts, and the schemas that they name by `$ref`. */
 function choicesOf(document: Document, schema: Schema): Schema[] {
   const { $ref, anyOf = [], oneOf = [], allOf = [] } = schema;
   const named = $ref && document.components.schemas[$ref.split('/').at(-1) ?? ''];

@@ -373,7 +373,7 @@ describe('/connect/grants', () => {
       );
     });
 
-    it('uses the scopes of the integration, limited to those that the user has agreed to', async () => {
+    it('gives the grant the scopes of the integration that the user has agreed to', async () => {
       await request(server.url)
         .patch('/connect/integrations/sandbox')
         .set(application.basic)

@@ -3,7 +3,7 @@ import zlib from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
-import { parseCalendar } from '../../src/formats/ical/ical-read.ts';
+import { parseCalendar } from '../../src/formats/ical/ical-parse.ts';
 import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
 import { SystemClock } from '../../src/platform/base/time/clock.ts';
 import type { AppConfig } from '../../src/platform/config/app-config.ts';

@@ -34,10 +34,10 @@ export class RefusedCalendarWrites {
   constructor(private readonly listeners: CalendarListeners) {}
 
   /**
-   * Takes back a creation or a change. A calendar that the provider does not have is removed with
-   * the events in it. Any other calendar gets the values from before the change, except those that
-   * were changed again since. Nothing changes if a later write of the calendar is open, because
-   * that write carries the whole calendar.
+   * Takes back a creation or a change. If the provider does not have the calendar, the calendar is
+   * removed with its events. Otherwise its fields return to their values from before the change; a
+   * field that was changed again since keeps its value. Nothing happens while a later write of the
+   * calendar is open, because that write carries the whole calendar.
    */
   readonly written = async (sql: Sql, write: FailedWrite, at: Date): Promise<void> => {
     const calendar = await lock(sql, write);

@@ -215,6 +215,6 @@ function fileFor(
 }
 
 const wasNeverNotified = (
-  { kind, untold }: WaitingInvitation,
+  { kind, unnotified }: WaitingInvitation,
   { email }: InvitationRecipient,
-): boolean => kind === 'cancel' && untold.includes(email);
+): boolean => kind === 'cancel' && unnotified.includes(email);

@@ -38,8 +38,8 @@ export interface WaitingInvitation {
   /** Status of the change's provider write; `null` if its job status was deleted. */
   writeStatus: JobState | null;
   writeReason: string | null;
-  /** Recipients for whom earlier messages about the event were stored, none of which was sent. */
-  untold: string[];
+  /** Recipients who have received no message about the event: the earlier ones were not sent. */
+  unnotified: string[];
 }
 
 /** Result of one recipient's message. */
@@ -76,7 +76,7 @@ const FIND = `
           and b.recipients @> jsonb_build_array(jsonb_build_object('email', r ->> 'email')))
       and not exists (
         select 1 from invitation b where b.event_id = i.event_id and b.id < i.id and b.released_at is not null
-          and b.recipients @> jsonb_build_array(jsonb_build_object('email', r ->> 'email')))) as untold
+          and b.recipients @> jsonb_build_array(jsonb_build_object('email', r ->> 'email')))) as unnotified
   from invitation i left join job_status w on w.id = i.write_id and w.account_id = i.account_id
   where i.id = $1 and i.account_id = $2`;
 

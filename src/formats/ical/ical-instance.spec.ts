@@ -6,7 +6,8 @@ import {
   OtherTimesError,
   removeInstance,
 } from './ical-instance.ts';
-import { eventsIn, instanceIdOf, parseCalendar, readFields } from './ical-read.ts';
+import { parseCalendar } from './ical-parse.ts';
+import { eventsIn, instanceIdOf, readFields } from './ical-read.ts';
 import { mergeFields, writeFields } from './ical-write.ts';
 
 /** A zone that only the file describes: its clocks go forward by half an hour in April. */

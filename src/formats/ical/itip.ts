@@ -1,9 +1,14 @@
 import type ICAL from 'ical.js';
 import type { IcalFields, IcalParticipant } from './ical-fields.ts';
+import { CalendarLimitError, parseCalendar, UnreadableCalendarError } from './ical-parse.ts';
 import {
-  CalendarLimitError, hasTooManyRules, type InstanceId, instanceIdOf, parseCalendar, readFields, readOrganizer,
-  readParticipants, UnreadableCalendarError,
-} from './ical-read.ts'; // prettier-ignore
+  hasTooManyRules,
+  type InstanceId,
+  instanceIdOf,
+  readFields,
+  readOrganizer,
+  readParticipants,
+} from './ical-read.ts';
 import { instantOf } from './ical-zone.ts';
 import type { Revision } from './revisions.ts';
 

@@ -9,7 +9,7 @@ const LOCK = `
 
 /**
  * Locks messages until the transaction ends.
- * @returns the ids of those that still exist in this version
+ * @returns the ids of the messages that still exist in the given version
  */
 export async function lockVersions(
   sql: Sql,

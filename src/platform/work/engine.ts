@@ -255,7 +255,7 @@ export class Engine
   async beforeApplicationShutdown(): Promise<void> {
     const inFlight = [...this.#runners.values()].reduce((sum, runner) => sum + runner.inFlight, 0);
     // If runs are still in flight, this worker's row stays. A sweep then finds this worker dead and
-    // gives its rows back. The outcome of those that were handed off is unknown.
+    // releases its queue rows. Rows with a hand-off marker have an unknown outcome.
     if (!this.#enabled || inFlight > 0) return;
     try {
       await this.#identity.leave(this.#pulse);

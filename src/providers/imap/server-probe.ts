@@ -27,7 +27,7 @@ export interface ProbedServer {
  * - `tls`: no TLS from the first byte;
  * - `no-starttls`: STARTTLS is not offered;
  * - `protocol`: the server speaks another protocol;
- * - `refused`: the server refuses connections for now;
+ * - `refused`: the server refuses connections temporarily;
  * - `lost`: the connection broke.
  */
 export type ProbeFailure =

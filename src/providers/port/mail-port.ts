@@ -28,7 +28,7 @@ export interface SendReceipt {
   /** Recipients refused for good, although the provider accepted the message for others. */
   refused: readonly RefusedRecipient[];
   /**
-   * Recipients refused for now, although the provider accepted the message for others. The caller
+   * Recipients refused temporarily, although the provider accepted the message for others. The caller
    * sends to them again later.
    */
   deferred: readonly RefusedRecipient[];

@@ -232,7 +232,7 @@ describe('SmtpSender: encryption', () => {
     },
   );
 
-  it('reports missing STARTTLS as a wrong setting, and STARTTLS that fails for now as temporary', async () => {
+  it('reports missing STARTTLS as a wrong setting, and a temporary failure of STARTTLS as temporary', async () => {
     const smtp = fixture.sender({ ca: TEST_CERTIFICATE });
     const without = await fixture.serve();
     const error = await failureOf(smtp.verify('k', at(without, { security: 'starttls' })));

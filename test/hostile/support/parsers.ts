@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../../src/platform/base/errors/domain-error.ts';
-import { UnreadableCalendarError } from '../../../src/formats/ical/ical-read.ts';
+import { UnreadableCalendarError } from '../../../src/formats/ical/ical-parse.ts';
 import { fromCursor } from '../../../src/deltas/cursor.ts';
 import { readInstanceId } from '../../../src/calendar/event-store/recurrence/instances.ts';
 import { InvalidRecurrenceError } from '../../../src/calendar/event-store/recurrence/recurrence-lines.ts';

@@ -1,5 +1,5 @@
 import type { CalendarContent, RemoteCalendar } from '../../port/connector.ts';
-import { parseCalendar } from '../../../formats/ical/ical-read.ts';
+import { parseCalendar } from '../../../formats/ical/ical-parse.ts';
 import { newCalendar } from '../../../formats/ical/ical-write.ts';
 import { ianaZone, isUtc, vtimezone } from '../../../formats/ical/ical-zone.ts';
 import { isTimeZone } from '../../../platform/base/time/time-zone.ts';

@@ -1,9 +1,14 @@
 import type ICAL from 'ical.js';
 import type { RemoteEvent } from '../../port/connector.ts';
 import type { DavObject } from './dav-session.ts';
+import { parseCalendar, UnreadableCalendarError } from '../../../formats/ical/ical-parse.ts';
 import {
-  eventsIn, instanceIdOf, parseCalendar, readFields, readOrganizer, readSequence, UnreadableCalendarError,
-} from '../../../formats/ical/ical-read.ts'; // prettier-ignore
+  eventsIn,
+  instanceIdOf,
+  readFields,
+  readOrganizer,
+  readSequence,
+} from '../../../formats/ical/ical-read.ts';
 
 /** An event within a calendar object, as identified by a `providerId`. */
 export interface EventLocation {

@@ -7,9 +7,8 @@ import {
 import {
   addInstance, exclude, isExcluded, OtherTimesError, removeInstance, standsForFollowing,
 } from '../../../formats/ical/ical-instance.ts'; // prettier-ignore
-import {
-  eventsIn, parseCalendar, readFields, readSequence, UnreadableCalendarError,
-} from '../../../formats/ical/ical-read.ts'; // prettier-ignore
+import { parseCalendar, UnreadableCalendarError } from '../../../formats/ical/ical-parse.ts';
+import { eventsIn, readFields, readSequence } from '../../../formats/ical/ical-read.ts';
 import {
   isRevision, mergeFields, newEvent, stampEvent, throughIcal, type Writer, writeFields,
 } from '../../../formats/ical/ical-write.ts'; // prettier-ignore

@@ -1,10 +1,7 @@
 import { readObject } from './dav-event-object.ts';
 import type { IcalFields } from '../../../formats/ical/ical-fields.ts';
-import {
-  parseCalendar,
-  readFields,
-  UnreadableCalendarError,
-} from '../../../formats/ical/ical-read.ts';
+import { parseCalendar, UnreadableCalendarError } from '../../../formats/ical/ical-parse.ts';
+import { readFields } from '../../../formats/ical/ical-read.ts';
 import {
   mergeFields,
   newEvent,

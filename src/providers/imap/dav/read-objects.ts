@@ -1,4 +1,4 @@
-import { UnreadableCalendarError } from '../../../formats/ical/ical-read.ts';
+import { UnreadableCalendarError } from '../../../formats/ical/ical-parse.ts';
 import type { RemoteEvent } from '../../port/connector.ts';
 import { readObject } from './dav-event-object.ts';
 
