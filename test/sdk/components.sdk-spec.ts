@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClientWorld } from './support/client-world.ts';
+import { useClientWorld } from './support/client-world.ts';
 import { describeRecordedClient } from './support/recorded-client.ts';
 
 // The web components send their requests to a service of their own, which adds the access token and
@@ -33,12 +33,6 @@ const message = object({
 });
 const draft = message.extend({ object: z.literal('draft'), version: z.number() });
 const slot = object({ status: z.string(), start_time: z.number(), end_time: z.number() });
-
-let world: ClientWorld;
-beforeAll(async () => {
-  world = await ClientWorld.start();
-});
-afterAll(() => world.stop());
 
 describeRecordedClient('components', {
   parse: ({ headers, body }) =>
@@ -120,5 +114,5 @@ describeRecordedClient('components', {
     Error: object({ message: z.string() }),
   },
   environment: { NEURAL: 'true' },
-  prepare: (server, values) => world.prepare(server, values),
+  prepare: useClientWorld(),
 });

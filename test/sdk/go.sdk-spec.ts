@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ClientWorld } from './support/client-world.ts';
-import { describeRecordedClient } from './support/recorded-client.ts';
+import { useClientWorld } from './support/client-world.ts';
+import { describeRecordedClient, jsonOrText } from './support/recorded-client.ts';
 
 // The client decodes every answer with encoding/json (client.go), which ignores the content type
 // and unknown keys, leaves a field as it is for null, and fails if a value has another type than
@@ -143,22 +143,9 @@ const deltas = z.looseObject({
   ),
 });
 
-let world: ClientWorld;
-beforeAll(async () => {
-  world = await ClientWorld.start();
-});
-afterAll(() => world.stop());
-
 describeRecordedClient('go', {
-  parse: ({ body }) => {
-    const content = body.toString();
-    try {
-      return JSON.parse(content) as unknown;
-    } catch {
-      // Only RawMessage and DownloadFile read an answer that is not JSON.
-      return content;
-    }
-  },
+  // Only RawMessage and DownloadFile read an answer that is not JSON.
+  parse: jsonOrText,
   models: {
     Account: account,
     ManagementAccount: managementAccount,
@@ -188,5 +175,5 @@ describeRecordedClient('go', {
     Error: z.looseObject({ message: z.string(), type: z.string(), server_error: text }),
   },
   environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
-  prepare: (server, values) => world.prepare(server, values),
+  prepare: useClientWorld(),
 });

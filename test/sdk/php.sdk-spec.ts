@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ClientWorld } from './support/client-world.ts';
-import { hostedCode } from './support/hosted-code.ts';
+import { useClientWorld } from './support/client-world.ts';
+import { hostedCodes } from './support/hosted-code.ts';
 import { type Answer, describeRecordedClient } from './support/recorded-client.ts';
 
 // The client has no models: methods return the JSON of an answer as an array (Request/Sync.php
@@ -137,25 +137,15 @@ function parse({ status, headers, body }: Answer): unknown {
   }
 }
 
-let world: ClientWorld;
-beforeAll(async () => {
-  world = await ClientWorld.start();
-});
-afterAll(() => world.stop());
+const prepare = useClientWorld();
 
 describeRecordedClient('php', {
   parse,
   models,
   environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
   async prepare(server, values) {
-    const more = await world.prepare(server, values);
-    const hosted = await hostedCode(server, {
-      client_id: values['clientId'] ?? '',
-      redirect_uri: 'https://app.example.test/callback',
-      response_type: 'code',
-      login_hint: 'hosted@sandbox.test',
-      scopes: 'email,calendar',
-    });
+    const more = await prepare(server, values);
+    const hosted = await hostedCodes(server, values, 1);
     // The client itself can schedule no message, because it sends no body.
     const scheduled = await fetch(`${server.url}/v2/outbox`, {
       method: 'POST',
@@ -171,6 +161,6 @@ describeRecordedClient('php', {
       }),
     });
     const { job_status_id: jobId } = (await scheduled.json()) as { job_status_id: string };
-    return { ...more, hostedCode1: hosted, jobId };
+    return { ...more, ...hosted, jobId };
   },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ClientWorld } from './support/client-world.ts';
-import { hostedCode } from './support/hosted-code.ts';
+import { useClientWorld } from './support/client-world.ts';
+import { hostedCodes } from './support/hosted-code.ts';
 import { type Answer, describeRecordedClient } from './support/recorded-client.ts';
 
 // The client casts each attribute of an answer by its type (lib/nylas/types.rb) and ignores keys
@@ -354,29 +354,16 @@ function parse({ headers, body }: Answer): unknown {
   return headers['content-type']?.toLowerCase() === 'application/json' ? JSON.parse(text) : text;
 }
 
-let world: ClientWorld;
-beforeAll(async () => {
-  world = await ClientWorld.start();
-});
-afterAll(() => world.stop());
+const prepare = useClientWorld();
 
 describeRecordedClient('ruby', {
   parse,
   models,
   environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
   async prepare(server, values) {
-    const more = await world.prepare(server, values);
-    const query = {
-      client_id: values['clientId'] ?? '',
-      redirect_uri: 'https://app.example.test/callback',
-      response_type: 'code',
-      login_hint: 'hosted@sandbox.test',
-      scopes: 'email,calendar',
-    };
     return {
-      ...more,
-      hostedCode1: await hostedCode(server, query),
-      hostedCode2: await hostedCode(server, query),
+      ...(await prepare(server, values)),
+      ...(await hostedCodes(server, values, 2)),
     };
   },
 });

@@ -34,6 +34,19 @@ const INVITATION = [
   'ORGANIZER:mailto:zoe@elsewhere.test',
 ];
 
+/**
+ * Starts a world before the tests and stops it after them.
+ * @returns `prepare` of that world
+ */
+export function useClientWorld(): ClientWorld['prepare'] {
+  let world: ClientWorld;
+  beforeAll(async () => {
+    world = await ClientWorld.start();
+  });
+  afterAll(() => world.stop());
+  return (server, values) => world.prepare(server, values);
+}
+
 /** Receives webhooks, and stands in for the mailing service. */
 export class ClientWorld {
   private constructor(

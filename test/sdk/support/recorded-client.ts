@@ -93,6 +93,16 @@ export interface ReadingRules {
   prepare?(server: TestApp, values: Values): Promise<Values>;
 }
 
+/** Reads JSON whatever the content type, and anything else as text. */
+export function jsonOrText({ body }: Answer): unknown {
+  const content = body.toString();
+  try {
+    return JSON.parse(content);
+  } catch {
+    return content;
+  }
+}
+
 /** @param name file in `test/sdk/recorded` without its ending */
 export function readRecording(name: string): Recording {
   const file = new URL(`../recorded/${name}.json`, import.meta.url);
