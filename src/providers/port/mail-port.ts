@@ -28,8 +28,8 @@ export interface SendReceipt {
   /** Recipients refused for good, although the provider accepted the message for others. */
   refused: readonly RefusedRecipient[];
   /**
-   * Recipients refused temporarily, although the provider accepted the message for others. The caller
-   * sends to them again later.
+   * Recipients refused temporarily, although the provider accepted the message for others. The
+   * caller sends to them again later.
    */
   deferred: readonly RefusedRecipient[];
   /** The provider's reply text or message id, for the timeline. */
