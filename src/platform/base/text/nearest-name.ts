@@ -31,11 +31,14 @@ const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined;
+  const given = plain(name);
   let best: { name: string; distance: number } | undefined;
   for (const candidate of known) {
-    const [given, wanted] = [plain(name), plain(candidate)];
-    const found = distance(given, wanted);
+    const wanted = plain(candidate);
     const most = Math.max(1, Math.floor(Math.min(given.length, wanted.length) / 3));
+    // The distance is at least this difference.
+    if (Math.abs(given.length - wanted.length) > most) continue;
+    const found = distance(given, wanted);
     if (found <= most && (!best || found < best.distance))
       best = { name: candidate, distance: found };
   }
