@@ -65,6 +65,7 @@ describe('readCertificate', () => {
     ['a file that is no key', TEST_CERTIFICATE, 'no key', ['TLS_KEY_FILE: the file must contain a private key in PEM format, without a passphrase']],
     ['a key with a passphrase', TEST_CERTIFICATE, encrypted, ['TLS_KEY_FILE: the file must contain a private key in PEM format, without a passphrase']],
     ['exchanged files', TEST_KEY, TEST_CERTIFICATE, ['TLS_CERT_FILE: the file must contain a certificate in PEM format', 'TLS_KEY_FILE: the file must contain a private key in PEM format, without a passphrase']],
+    ['a file whose second certificate is cut off', `${TEST_CERTIFICATE}\n${TEST_CERTIFICATE.slice(0, 300)}`, TEST_KEY, ['TLS_CERT_FILE: every certificate of the file must be complete, and its key long enough']],
     ['the key of another certificate', TEST_CERTIFICATE, OTHER_KEY, ['TLS_KEY_FILE: the key does not belong to the first certificate of TLS_CERT_FILE']],
   ])('names the variable for %s', (_, cert, key, problems) => {
     expect(read(cert, key)).toEqual({ certificate: null, problems });

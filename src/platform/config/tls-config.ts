@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import fs from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 
 /** Variables of the server's own TLS certificate. */
@@ -58,7 +59,8 @@ function parse<T>(work: () => T, problem: string, problems: string[]): T | undef
 }
 
 /**
- * Reads the files and checks that the key belongs to the certificate.
+ * Reads the files and checks that a server can use them, and that the key belongs to the
+ * certificate.
  * @param problems receives a line for everything that is wrong; names variables, never their values
  * @returns `null` if something is wrong
  */
@@ -78,7 +80,17 @@ export function readCertificate(files: TlsFiles, problems: string[]): Certificat
     problems,
   );
   if (!certificate || !privateKey) return null;
-  if (certificate.checkPrivateKey(privateKey)) return { cert, key };
-  problems.push('TLS_KEY_FILE: the key does not belong to the first certificate of TLS_CERT_FILE');
-  return null;
+  if (!certificate.checkPrivateKey(privateKey)) {
+    problems.push(
+      'TLS_KEY_FILE: the key does not belong to the first certificate of TLS_CERT_FILE',
+    );
+    return null;
+  }
+  // A server reads all certificates, for example the last one of a file that is being written.
+  const context = parse(
+    () => createSecureContext({ cert, key }),
+    'TLS_CERT_FILE: every certificate of the file must be complete, and its key long enough',
+    problems,
+  );
+  return context ? { cert, key } : null;
 }
