@@ -103,7 +103,7 @@ const DETAILS = `
    from job_attempt a where a.job_id = s.id) as attempts,
   (select ${RECIPIENTS} from outbox_message m where m.id = s.id) as recipients`;
 const DETAIL_BYTES = `
-  coalesce((select sum(octet_length(a.detail) + 300) from job_attempt a where a.job_id = s.id), 0)`;
+  coalesce((select sum(coalesce(octet_length(a.detail), 0) + 300) from job_attempt a where a.job_id = s.id), 0)`;
 // The MIME text is about as long as the content, and PostgreSQL knows its length without reading
 // it.
 const CONTENT_BYTES = `coalesce((select octet_length(m.mime) from outbox_message m where m.id = s.id), 0)`;
