@@ -90,11 +90,14 @@ export async function storePreviousValues(
   ]);
 }
 
+/** Condition: the earliest open write of object `$1`, except `$2`, with one of the actions `$3`. */
+const IS_NEXT = `id in (
+    select id from provider_job where object_id = $1 and id <> $2 and action = any($3::text[])
+    order by id limit 1 for update)`;
+
 const AMEND_NEXT = `
   update provider_job set payload = payload || $4::jsonb
-  where id in (
-    select id from provider_job where object_id = $1 and id <> $2 and action = any($3::text[])
-    order by id limit 1 for update)
+  where ${IS_NEXT}
   returning 1`;
 
 /**
@@ -129,9 +132,7 @@ const HAND_ON = `
   update provider_job set payload = payload || jsonb_build_object(
     'before', coalesce(payload -> 'before', '{}') || $4::jsonb,
     'after', $5::jsonb || coalesce(payload -> 'after', '{}'))
-  where id in (
-    select id from provider_job where object_id = $1 and id <> $2 and action = any($3::text[])
-    order by id limit 1 for update)
+  where ${IS_NEXT}
   returning 1`;
 
 /**
