@@ -87,9 +87,9 @@ describe('requests and responses, as the official clients send and read them', (
     });
 
     it('cannot be another one: bytes that are not UTF-8 are refused, and nothing is created', async () => {
-      const names = async () =>
+      const count = async () =>
         ((await client().get('/calendars').set(ada.bearer)).body as { name: string }[]).length;
-      const before = await names();
+      const before = await count();
       for (const type of ['application/json', 'application/json; charset=iso-8859-1']) {
         const response = await create(type, Buffer.from('{"name":"Gr\u00fc\u00dfe"}', 'latin1'));
         expect(response.status).toBe(400);
@@ -98,7 +98,7 @@ describe('requests and responses, as the official clients send and read them', (
           type: 'invalid_request_error',
         });
       }
-      expect(await names()).toBe(before);
+      expect(await count()).toBe(before);
     });
   });
 
@@ -149,6 +149,7 @@ describe('requests and responses, as the official clients send and read them', (
         .send({ subject: 'Three' });
       expect(patched.status).toBe(200);
       const listed = await client().get('/outbox?limit=1000').set(ada.bearer).expect(200);
+      expect(listed.body).toContainEqual(expect.objectContaining({ job_status_id: id }));
       expect(listed.body).toEqual(
         (await client().get('/v2/outbox?limit=1000').set(ada.bearer)).body,
       );

@@ -42,7 +42,7 @@ describe('a raw message', () => {
     `Message-ID: <${'a'.repeat(600)}@b.test>`,
     'Message-ID: <gr\u00fc\u00dfe@b.test>',
     'Message-ID:',
-  ])('gets a new Message-ID for an invalid one: %.60j', (line) => {
+  ])('gets a new Message-ID for an invalid one: %j', (line) => {
     const { text, messageIdHeader } = prepared(`${line}\r\nFrom: a@b.test\r\nDate: x\r\n\r\n`);
     expect([text, messageIdHeader]).toEqual([
       'Message-ID: <made@here.test>\r\nFrom: a@b.test\r\nDate: x\r\n\r\n',
