@@ -189,6 +189,17 @@ describe('edits of outbox messages', () => {
       .expect(409);
   });
 
+  it.each([[{}], [null], [{ opens: null, links: null }]])(
+    'keep the tracking if they contain %j, which clients send for tracking that was not set',
+    async (tracking) => {
+      const { job_status_id: id } = await accept({ to: [to], tracking: { opens: true } });
+      const { body: edited } = await edit(id, { subject: 'Two', tracking }).expect(200);
+      expect(edited.original_data).toMatchObject({ subject: 'Two', tracking: { opens: true } });
+      const { body: same } = await edit(id, { tracking }).expect(200);
+      expect(same.version).toBe(edited.version);
+    },
+  );
+
   it('keep the attachments if they contain the files of original_data, as the Java client sends them', async () => {
     const file = await upload();
     const { job_status_id: id, original_data } = await accept({ to: [to], file_ids: [file] });

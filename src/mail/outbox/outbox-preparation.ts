@@ -7,6 +7,7 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import {
   fileIds,
+  givenTracking,
   type MessageFields,
   type OutgoingContent,
   toContent,
@@ -171,7 +172,7 @@ function mergeContent(
   replyTo: string | null,
 ): OutgoingContent {
   const metadata = body.metadata ?? current.metadata;
-  const tracking = body.tracking ?? current.tracking;
+  const tracking = givenTracking(body.tracking) ?? current.tracking;
   // No metadata and empty metadata are the same.
   const hasMetadata = current.metadata !== undefined || Object.keys(metadata ?? {}).length > 0;
   return {
