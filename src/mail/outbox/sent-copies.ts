@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { openingProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
+import { withBcc } from '../../formats/mime/with-bcc.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import {
   type ProviderWriteHandler,
@@ -53,16 +54,9 @@ export class SentCopies implements OnModuleInit {
     const [message] = await this.database.query<SentMessage>(READ, [outboxId, account.accountId]);
     if (!message) return { kind: 'superseded', reason: 'The message was deleted' };
     const file = message.route === 'relay' ? port.fileRelayed : port.fileSent;
-    await file?.call(port, account, message.messageIdHeader, ownCopy(message));
+    await file?.call(port, account, message.messageIdHeader, withBcc(message.mime, message.bcc));
     return { kind: 'written' };
   };
-}
-
-/** The message as it was sent, with the Bcc header that only the sender sees (RFC 5322, 3.6.3). */
-export function ownCopy({ mime, bcc }: Pick<SentMessage, 'mime' | 'bcc'>): Buffer {
-  if (bcc.length === 0) return mime;
-  const header = `Bcc: ${bcc.map(({ email }) => `<${email}>`).join(',\r\n ')}\r\n`;
-  return Buffer.concat([Buffer.from(header), mime]);
 }
 
 // The mirrored copy gets the id that was announced for the message, so the job refers to that id.

@@ -19,8 +19,24 @@ export interface OutgoingMessage {
     /** Every recipient that no attempt has delivered to yet. */
     recipients: readonly string[];
   };
-  /** Bcc recipients, for the sender's own copy. */
+  /**
+   * Bcc recipients: for the sender's own copy, and for providers that take the recipients from the
+   * message (`MailPort.recipientsFrom`). They are in `envelope.recipients` as well.
+   */
   bcc: readonly { email: string; name: string }[];
+  /**
+   * The provider's id of the thread that the message replies to. Absent or `null` if it replies to
+   * nothing, or if the provider has no threads.
+   */
+  threadId?: string | null;
+}
+
+/** A message in the sender's mailbox. */
+export interface StoredCopy {
+  /** As in `RemoteMessage.providerId`. */
+  providerId: string;
+  /** The provider's thread of the message. `null` if the provider has no threads. */
+  threadId: string | null;
 }
 
 export interface SendReceipt {
@@ -34,6 +50,12 @@ export interface SendReceipt {
   deferred: readonly RefusedRecipient[];
   /** The provider's reply text or message id, for the timeline. */
   response: string;
+  /**
+   * The sender's own copy, if the provider filed one and its response names it. The mirrored
+   * message then gets the ids that were announced for the sent message, even if the provider
+   * changed its Message-ID.
+   */
+  stored?: StoredCopy;
 }
 
 /** Result of a look-up of a sent message. */
@@ -210,12 +232,35 @@ export interface DraftContent {
   mime: Buffer;
   /** With angle brackets. Each version of a draft has a different one. */
   messageIdHeader: string;
+  /** As in `OutgoingMessage`. */
+  threadId?: string | null;
 }
 
 /** Reading and sending mail of one account. */
 export interface MailPort {
   /**
-   * Sends the message once. Connectors must not retry; the caller decides about retries.
+   * Where the provider takes the recipients of a message from. Default `envelope`.
+   *
+   * - `envelope`: from `OutgoingMessage.envelope`. It may accept the message for some recipients
+   *   only, and the caller sends to the others again.
+   * - `headers`: from To, Cc and Bcc of the message. It accepts or refuses the message as a whole:
+   *   `deferred` and `refused` of its receipts are empty. The caller gives it every message for all
+   *   of its recipients, never for some. The connector adds the Bcc recipients, for example with
+   *   `withBcc` of `formats/mime`, and the provider removes them from what others receive.
+   */
+  readonly recipientsFrom?: 'envelope' | 'headers';
+  /**
+   * Sends the message once. Connectors must not retry; the caller decides about retries. Which code
+   * to throw when a limit is reached:
+   *
+   * - `rate-limited`: too many requests or messages in a short time, for example Gmail's
+   *   `rateLimitExceeded` and `userRateLimitExceeded`, any 429 of Graph, and our own
+   *   `BudgetExhaustedError`. Only this message waits.
+   * - `quota-exhausted`: the account may send no more messages today, for example Gmail's
+   *   `dailyLimitExceeded` and Graph's `ErrorExceededMessageLimit`. All messages of the account
+   *   wait, and a mailing service may take over.
+   *
+   * In both cases `retryAfterSeconds` is the wait that the provider names, if it names one.
    * @throws {ProviderError} `outcome-unknown` if the content was sent and no reply arrived. Every
    *   other code means that the message was not sent
    */
