@@ -1,8 +1,60 @@
 import { z } from 'zod';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import type { EgressClient } from '../../platform/egress/egress-client.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type {
+  EgressClient,
+  EgressOptions,
+  EgressRequest,
+  EgressResponse,
+} from '../../platform/egress/egress-client.ts';
+import { EgressError } from '../../platform/egress/egress-error.ts';
 
-/* Helpers shared by the clients of JSON APIs (SendGrid, Zoom). */
+/* Helpers shared by the clients of JSON APIs (SendGrid, Zoom, Google, Microsoft). */
+
+/** How a request to a service is made, besides its content. */
+export interface ServiceOptions extends EgressOptions {
+  /** Name of the service, at the beginning of error texts. */
+  service: string;
+  /**
+   * Error code if no response came although the request may have arrived: `temporary` for requests
+   * that are safe to repeat.
+   */
+  lost: 'temporary' | 'outcome-unknown';
+}
+
+/**
+ * Sends a request to a service and returns its response, whatever its status.
+ * @throws {ProviderError} with the code `lost` if there is no response. A request that never
+ *   reached the service is `temporary` in any case
+ */
+export async function askService(
+  egress: EgressClient,
+  url: string,
+  request: EgressRequest,
+  { service, lost, ...options }: ServiceOptions,
+): Promise<EgressResponse> {
+  try {
+    return await egress.request(url, request, options);
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    const code = NEVER_SENT.includes(error.kind) ? 'temporary' : lost;
+    throw new ProviderError(code, `${service}: ${error.message}`, { cause: error });
+  }
+}
+
+/**
+ * Failures before a connection exists: the service has not seen the request. `tls` is not one of
+ * them, because a secure connection may also break later.
+ */
+const NEVER_SENT: readonly EgressError['kind'][] = ['blocked', 'dns', 'connect'];
+
+/**
+ * Whether a gateway lost the service's response (502, 504), so that the request may have taken
+ * effect.
+ */
+export function isLostByGateway({ status }: Pick<EgressResponse, 'status'>): boolean {
+  return status === 502 || status === 504;
+}
 
 /** Longest part of a service's message that is shown, in UTF-16 units. */
 const MOST_WORDS = 500;

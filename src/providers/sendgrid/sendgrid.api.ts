@@ -4,10 +4,9 @@ import type {
   EgressClient,
   EgressRequest,
 } from '../../platform/egress/egress-client.ts';
-import { EgressError } from '../../platform/egress/egress-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { jsonOf } from '../port/service-responses.ts';
+import { askService, jsonOf } from '../port/service-responses.ts';
 import { toProviderError } from './sendgrid.errors.ts';
 import type { SendGridSettings } from './sendgrid.settings.ts';
 
@@ -129,23 +128,19 @@ export class SendGridApi {
     return parsed.data;
   }
 
-  async #call(
-    settings: SendGridSettings,
-    path: string,
-    request: EgressRequest,
-  ): Promise<EgressResponse> {
+  #call(settings: SendGridSettings, path: string, request: EgressRequest): Promise<EgressResponse> {
     const headers = { ...authorization(settings), accept: 'application/json', ...request.headers };
-    try {
-      return await this.egress.request(
-        settings.base_url + path,
-        { ...request, headers },
-        { deadlineMs: this.timeoutMs, maxBodyBytes: MOST_BYTES },
-      );
-    } catch (error) {
-      if (error instanceof EgressError)
-        throw new ProviderError('temporary', error.message, { cause: error });
-      throw error;
-    }
+    return askService(
+      this.egress,
+      settings.base_url + path,
+      { ...request, headers },
+      {
+        service: 'SendGrid',
+        lost: 'temporary',
+        deadlineMs: this.timeoutMs,
+        maxBodyBytes: MOST_BYTES,
+      },
+    );
   }
 }
 

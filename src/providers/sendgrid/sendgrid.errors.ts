@@ -7,7 +7,7 @@ import {
   type SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
 import { SenderRefusedError } from '../port/relay.ts';
-import { jsonOf, shownText } from '../port/service-responses.ts';
+import { isLostByGateway, jsonOf, shownText } from '../port/service-responses.ts';
 
 const errorBody = z.object({
   errors: z.array(z.object({ message: z.string(), field: z.string().nullish().catch(null) })),
@@ -100,8 +100,7 @@ export function toSendError(answer: EgressResponse, now: Date, left: boolean): P
   if ((answer.status === 403 || answer.status === 400) && SENDER.test(words)) {
     return new SenderRefusedError(words, { phase });
   }
-  // A gateway reports that it lost the server's response, so the outcome is unknown.
-  if (left && (answer.status === 502 || answer.status === 504)) {
+  if (left && isLostByGateway(answer)) {
     return new ProviderError('outcome-unknown', words, { phase });
   }
   return toProviderError(answer, now, phase);

@@ -4,11 +4,11 @@ import type {
   EgressResponse,
   EgressClient,
   EgressMethod,
+  EgressRequest,
 } from '../../platform/egress/egress-client.ts';
-import { EgressError } from '../../platform/egress/egress-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { jsonOf } from '../port/service-responses.ts';
+import { askService, isLostByGateway, jsonOf } from '../port/service-responses.ts';
 import { toProviderError, toTokenError } from './zoom.errors.ts';
 import type { ZoomSettings } from './zoom.settings.ts';
 
@@ -68,8 +68,7 @@ export class ZoomApi {
     }
     if (answer.status >= 200 && answer.status < 300) return jsonOf(answer.body);
     const error = toProviderError(answer, this.clock.now());
-    // A gateway reports that it lost the server's response, so the outcome is unknown.
-    if (method !== 'GET' && (answer.status === 502 || answer.status === 504))
+    if (method !== 'GET' && isLostByGateway(answer))
       throw new ProviderError('outcome-unknown', error.message);
     throw error;
   }
@@ -134,21 +133,17 @@ export class ZoomApi {
     return { value: data.access_token, expiresAtMs: now.getTime() + data.expires_in * 1000 };
   }
 
-  /** @param lost error code if no response came although the request may have arrived */
-  async #send(
+  #send(
     url: string,
-    request: Parameters<EgressClient['request']>[1],
+    request: EgressRequest,
     lost: 'temporary' | 'outcome-unknown',
   ): Promise<EgressResponse> {
-    try {
-      return await this.egress.request(url, request, {
-        deadlineMs: TIMEOUT_MS,
-        maxBodyBytes: MOST_BYTES,
-      });
-    } catch (error) {
-      if (!(error instanceof EgressError)) throw error;
-      throw new ProviderError(lost, `Zoom: ${error.message}`, { cause: error });
-    }
+    return askService(this.egress, url, request, {
+      service: 'Zoom',
+      lost,
+      deadlineMs: TIMEOUT_MS,
+      maxBodyBytes: MOST_BYTES,
+    });
   }
 }
 
