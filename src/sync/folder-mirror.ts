@@ -108,7 +108,9 @@ async function rename(
   at: Date,
 ): Promise<boolean> {
   await renameFolders(sql, accountId, renamed, at);
-  await moveMessages(sql, accountId, renamed.map(({ messagePrefix }) => messagePrefix)); // prettier-ignore
+  const prefixes = renamed.flatMap(({ messagePrefix }) => messagePrefix ?? []);
+  if (prefixes.length === 0) return false;
+  await moveMessages(sql, accountId, prefixes);
   return setDisplacedAside(sql, accountId, at);
 }
 

@@ -8,7 +8,7 @@ import { fromUnixSeconds, toUnixSeconds } from '../platform/base/time/unix-secon
 import { type Batch, BatchStore, type StoredBatch } from './batch-store.ts';
 import { FolderMirror, type FollowedFolders } from './folder-mirror.ts';
 import { idsInFolder, mirroredIds } from '../mail/messages/mirrored-messages.ts';
-import { type MessageContent, MessageParser } from '../mail/parsing/message-parser.ts';
+import { MessageParser, type ParsableContent } from '../mail/parsing/message-parser.ts';
 import { UNREADABLE } from '../mail/parsing/mime-parser.ts';
 import type { IncomingMessage } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
@@ -206,7 +206,7 @@ export class MailboxSync {
       messages.map(({ providerId }) => providerId),
     );
     const batch: ReadBatch = { incoming: [], failures: [] };
-    const fresh: { remote: RemoteMessage; content: MessageContent }[] = [];
+    const fresh: { remote: RemoteMessage; content: ParsableContent }[] = [];
     for (const remote of messages) {
       // Only flags changed, on a message that is older than the sync horizon and was never
       // mirrored.
@@ -227,7 +227,7 @@ export class MailboxSync {
   async #contentOf(
     { account, mail }: Run,
     { providerId, content }: RemoteMessage,
-  ): Promise<MessageContent | null> {
+  ): Promise<ParsableContent | null> {
     if (content) return content;
     try {
       return { kind: 'mime', mime: await mail.fetchRaw(account, providerId) };
@@ -239,7 +239,7 @@ export class MailboxSync {
 
   async #parse(
     { account, claim, state, afterCrash }: Run,
-    fresh: readonly { remote: RemoteMessage; content: MessageContent }[],
+    fresh: readonly { remote: RemoteMessage; content: ParsableContent }[],
     batch: ReadBatch,
   ): Promise<void> {
     const [first] = fresh;

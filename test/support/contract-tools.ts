@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type {
-  MailChanges, SyncPassRequest, MailPort, OutgoingMessage, ProviderAccount, RemoteFolder, RemoteMessage,
+  MailChanges, SyncPassRequest, MailPort, MessagePrefix, OutgoingMessage, ProviderAccount, RemoteFolder, RemoteMessage,
 } from '../../src/providers/port/connector.ts'; // prettier-ignore
 import type {
   ProviderErrorCode,
@@ -54,6 +54,13 @@ export function changesRequest(cursor: string | null, limit: number): SyncPassRe
 /** The complete MIME text of a message, if the message came with it. */
 export function mimeOf(message: RemoteMessage | undefined): Buffer | undefined {
   return message?.content?.kind === 'mime' ? message.content.mime : undefined;
+}
+
+/** A message's provider id after its folder was renamed. */
+export function renamedMessage(providerId: string, prefix: MessagePrefix | null): string {
+  return prefix && providerId.startsWith(prefix.from)
+    ? prefix.to + providerId.slice(prefix.from.length)
+    : providerId;
 }
 
 /** Reads all changes since the cursor, page by page. */
@@ -169,9 +176,7 @@ export class Replica {
       for (const message of this.inFolder(from)) {
         this.messages.delete(message.providerId);
         const { providerId } = message;
-        const moved = providerId.startsWith(messagePrefix.from)
-          ? messagePrefix.to + providerId.slice(messagePrefix.from.length)
-          : providerId;
+        const moved = renamedMessage(providerId, messagePrefix);
         const folderIds = message.folderIds.map((id) => (id === from ? to : id));
         this.messages.set(moved, { ...message, providerId: moved, folderIds });
       }

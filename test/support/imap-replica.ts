@@ -85,8 +85,10 @@ export class ImapReplica {
 function applied({ folders, messages }: State, changes: MailChanges): State {
   const next = new Map<string, Seen>();
   for (const [id, seen] of messages) {
-    const renaming = changes.renamed.find(({ messagePrefix }) => id.startsWith(messagePrefix.from));
-    if (!renaming) next.set(id, seen);
+    const renaming = changes.renamed.find(
+      ({ messagePrefix }) => messagePrefix && id.startsWith(messagePrefix.from),
+    );
+    if (!renaming?.messagePrefix) next.set(id, seen);
     else {
       const { from, to, messagePrefix } = renaming;
       next.set(messagePrefix.to + id.slice(messagePrefix.from.length), {
@@ -113,6 +115,7 @@ function applied({ folders, messages }: State, changes: MailChanges): State {
 
 function digestOf(content: NonNullable<RemoteMessage['content']>): string {
   if (content.kind === 'mime') return digest(content.mime);
+  if (content.kind === 'listed') throw new Error('IMAP never lists messages without content');
   return content.kind === 'parts' ? 'parts' : content.reason;
 }
 

@@ -5,7 +5,14 @@ import type {
   MailPort,
   ProviderAccount,
 } from '../../src/providers/port/connector.ts';
-import { codeOf, mimeOf, outgoing, Replica, sendControl } from './contract-tools.ts';
+import {
+  codeOf,
+  mimeOf,
+  outgoing,
+  renamedMessage,
+  Replica,
+  sendControl,
+} from './contract-tools.ts';
 
 function draftOf(account: ProviderAccount, subject: string): DraftContent {
   const { mime, messageIdHeader } = outgoing(account, ['bo@elsewhere.test'], { subject });
@@ -180,9 +187,8 @@ export function describeMailbox(
           before.providerId,
           'After',
         );
-        expect(
-          providerId.startsWith(messagePrefix.from) || messagePrefix.from === messagePrefix.to,
-        ).toBe(true);
+        const renamedId = renamedMessage(providerId, messagePrefix);
+        if (messagePrefix) expect(providerId.startsWith(messagePrefix.from)).toBe(true);
         await replica.until(
           'the new name',
           () => replica.named('After') && !replica.named('Before'),
@@ -198,9 +204,6 @@ export function describeMailbox(
             .withText(messageIdHeader)
             .filter((copy) => copy.folderIds.includes(before.providerId)),
         ).toEqual(after === before.providerId ? [inside] : []);
-        const renamedId = providerId.startsWith(messagePrefix.from)
-          ? messagePrefix.to + providerId.slice(messagePrefix.from.length)
-          : providerId;
         expect(inside.providerId).toBe(renamedId);
         expect(String(await mail.fetchRaw(one, renamedId))).toContain(messageIdHeader);
       });

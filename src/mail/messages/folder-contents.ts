@@ -1,3 +1,4 @@
+import type { MessagePrefix } from '../../providers/port/connector.ts';
 import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type MirrorOwnerIds, removeMessages } from './remove-messages.ts';
 
@@ -6,12 +7,6 @@ export interface TakenMessage {
   id: string;
   threadId: string;
   draft: boolean;
-}
-
-/** Old and new prefix of the provider ids of the messages in a folder. */
-export interface MessagePrefix {
-  from: string;
-  to: string;
 }
 
 const ADD_FROM_DUPLICATE = `

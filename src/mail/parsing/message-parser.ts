@@ -3,15 +3,15 @@ import { task } from '../../platform/threads/task.ts';
 import { TaskFailedError, WorkLimitError } from '../../platform/threads/work-errors.ts';
 import type { WorkResult } from '../../platform/threads/work-thread.ts';
 import { WorkThreads } from '../../platform/threads/work-threads.ts';
-import type { RemoteMessage } from '../../providers/port/connector.ts';
+import type { ListedContent, MessageContent } from '../../providers/port/connector.ts';
 import { MAX_HEADER_BYTES, UNREADABLE } from './mime-parser.ts';
 import type { MessageInput, ReadMessage } from './read-message.ts';
 
 export type { ReadMessage } from './read-message.ts';
 
-/** The content of a message. */
-export type MessageContent = NonNullable<RemoteMessage['content']>;
-type Readable = Exclude<MessageContent, { kind: 'unreadable' }>;
+/** What can be parsed: the content of a message, or what is known of a listed one. */
+export type ParsableContent = MessageContent | ListedContent;
+type Readable = Exclude<ParsableContent, { kind: 'unreadable' }>;
 
 const MB = 2 ** 20;
 const define = task<typeof import('./read-message.ts')>();
@@ -37,7 +37,7 @@ const READ_HEADERS = define(import.meta.url, './read-message', 'readHeaders', {
  */
 @Injectable()
 export class MessageParser {
-  readonly #ahead = new WeakMap<MessageContent, Promise<WorkResult<ReadMessage> | undefined>>();
+  readonly #ahead = new WeakMap<ParsableContent, Promise<WorkResult<ReadMessage> | undefined>>();
 
   constructor(private readonly threads: WorkThreads) {}
 
@@ -48,7 +48,7 @@ export class MessageParser {
    * @throws {WorkLimitError} `busy` or `closed`
    */
   async read(
-    contents: readonly MessageContent[],
+    contents: readonly ParsableContent[],
     accountId: string,
     patient = true,
   ): Promise<ReadMessage[]> {
@@ -70,7 +70,7 @@ export class MessageParser {
    * Starts parsing messages that `read` will request later, while earlier messages are still being
    * stored.
    */
-  readAhead(contents: readonly MessageContent[], accountId: string): void {
+  readAhead(contents: readonly ParsableContent[], accountId: string): void {
     const readable = contents.filter(isReadable);
     const all = this.threads.runAll(READ, accountId, readable.map(inputOf), { patient: true });
     for (const [index, content] of readable.entries()) {
@@ -95,7 +95,7 @@ export class MessageParser {
 
   /** The headers of a message whose content exceeded a limit. */
   async #headers(content: Readable, accountId: string): Promise<ReadMessage['parsed']> {
-    const bytes = content.kind === 'mime' ? content.mime : content.parts.headers;
+    const bytes = headerBytes(content);
     try {
       const block = bytes.subarray(0, MAX_HEADER_BYTES);
       return await this.threads.run(READ_HEADERS, accountId, block, { patient: true });
@@ -107,12 +107,17 @@ export class MessageParser {
   }
 }
 
-function isReadable(content: MessageContent): content is Readable {
+function isReadable(content: ParsableContent): content is Readable {
   return content.kind !== 'unreadable';
 }
 
 function inputOf(content: Readable): MessageInput {
-  return content.kind === 'mime' ? content : { kind: 'parts', ...content.parts };
+  return content.kind === 'parts' ? { kind: 'parts', ...content.parts } : content;
+}
+
+function headerBytes(content: Readable): Uint8Array {
+  if (content.kind === 'mime') return content.mime;
+  return (content.kind === 'parts' ? content.parts.headers : content.headers) ?? new Uint8Array();
 }
 
 function reasonOf(error: WorkLimitError | TaskFailedError): string {

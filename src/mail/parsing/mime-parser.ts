@@ -70,6 +70,8 @@ const MAX_SUBJECT_LENGTH = 10_000;
 const MAX_HEADERS_LENGTH = 128 * 1024;
 /** In UTF-16 units of HTML. A longer body is cut here; the provider has all of it. */
 const MAX_BODY_LENGTH = 8 * 1024 * 1024;
+/** In UTF-16 units: the beginning of the text as a provider gives it. */
+const MAX_SNIPPET_TEXT = 2_000;
 /** Maximum of the column `file.size`. */
 const MAX_SIZE = 2 ** 31 - 1;
 /** A header block without an end is cut after this many bytes. */
@@ -288,6 +290,12 @@ export async function parseHeaders(mime: Buffer): Promise<ParsedMessage> {
   } catch {
     return { ...UNREADABLE, headers: headerText(block) };
   }
+}
+
+/** A message whose content is unknown, with the beginning of its text as its provider gives it. */
+export function withSnippet(message: ParsedMessage, text: string): ParsedMessage {
+  const body = htmlOf(clean(text).slice(0, MAX_SNIPPET_TEXT).toWellFormed());
+  return { ...message, snippet: snippetOf(body), searchable: searchDocument({ ...message, body }) };
 }
 
 function withSearchable(message: Omit<ParsedMessage, 'searchable'>): ParsedMessage {

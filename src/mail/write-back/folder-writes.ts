@@ -11,7 +11,7 @@ import {
   type WriteOutcome,
 } from '../../accounts/provider-writes/provider-writes.ts';
 import { amendNextWrite, hasOtherWrites } from '../../accounts/provider-writes/open-writes.ts';
-import type { MailboxPort } from '../../providers/port/connector.ts';
+import type { MailboxPort, RenamedFolder } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { FolderPayload } from '../folders/folders.service.ts';
 import {
@@ -23,11 +23,7 @@ import {
   type StoredFolder,
   storeProviderId,
 } from '../folders/store-folder.ts';
-import {
-  type MessagePrefix,
-  renameMessages,
-  addMessagesOfDuplicate,
-} from '../messages/folder-contents.ts';
+import { renameMessages, addMessagesOfDuplicate } from '../messages/folder-contents.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import { retryAfterSync } from './retry-after-sync.ts';
 
@@ -189,11 +185,11 @@ async function rename(
   sql: Sql,
   account: ConnectedAccount,
   id: string,
-  { from, to, messagePrefix }: { from: string; to: string; messagePrefix: MessagePrefix },
+  { from, to, messagePrefix }: RenamedFolder,
   at: Date,
 ): Promise<void> {
   if (from !== to) await adoptProviderId(sql, account, id, to, at);
-  await renameMessages(sql, account, id, messagePrefix, at);
+  if (messagePrefix) await renameMessages(sql, account, id, messagePrefix, at);
 }
 
 /**

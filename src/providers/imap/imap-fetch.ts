@@ -1,5 +1,5 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
-import type { MessageParts, RemoteMessage } from '../port/connector.ts';
+import type { MessageContent, MessageParts } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { answersWithin } from './imap-connection.ts';
 import { uidSets } from './imap-cursor.ts';
@@ -33,9 +33,6 @@ export interface MessageMeta {
   /** Bytes, as reported by the server. */
   size: number;
 }
-
-/** The fetched content of a message, or the reason why there is none. */
-export type MessageContent = NonNullable<RemoteMessage['content']>;
 
 /**
  * Flags, dates and sizes of the messages in a range of UIDs or, with `uid: false`, of positions.

@@ -1,4 +1,5 @@
 import type {
+  MessageContent,
   MailChanges,
   SyncPassRequest,
   RemoteFolder,
@@ -7,7 +8,7 @@ import type {
 import { type FolderState, messageId, messagePrefix, parseMessageId } from './imap-cursor.ts';
 import type { Renaming } from './imap-changes-folders.ts';
 import { renamedAs } from './imap-changes-folders.ts';
-import type { MessageContent, MessageMeta } from './imap-fetch.ts';
+import type { MessageMeta } from './imap-fetch.ts';
 
 /** Bytes of content after which a sync pass returns no further messages. */
 const BATCH_BYTES = 16 * 1024 * 1024;

@@ -142,25 +142,63 @@ export interface MessageParts {
   calendars?: readonly StoredText[];
 }
 
+/**
+ * The content of a message.
+ * - `mime`: the message as it is stored.
+ * - `parts`: what could be fetched of a large message.
+ * - `unreadable`: the provider cannot deliver the message; `reason` explains why.
+ */
+export type MessageContent =
+  | { kind: 'mime'; mime: Buffer }
+  | { kind: 'parts'; parts: MessageParts }
+  | { kind: 'unreadable'; reason: string };
+
+/**
+ * What a provider knows about a message whose content is fetched later. For history
+ * only, and only for connectors with `MailPort.fetchContents`: new messages always come with their
+ * content.
+ */
+export interface ListedContent {
+  kind: 'listed';
+  /**
+   * The header block as it is stored, or the headers that the provider gives. `null` if listing
+   * does not give any: the mirror then shows the message without subject and people until its
+   * content is fetched.
+   */
+  headers: Buffer | null;
+  /** Beginning of the text, as the provider gives it; `null` if it gives none. */
+  snippet: string | null;
+  /** Whether the message has attachments. Absent if the provider does not say. */
+  hasFiles?: boolean;
+}
+
 /** A message that is new or changed at the provider. */
 export interface RemoteMessage {
   providerId: string;
+  /**
+   * The provider's own thread of the message. All messages of one provider thread get one thread of
+   * ours, whatever their headers say. Absent or `null` if the provider has no threads: the headers
+   * decide.
+   */
+  threadId?: string | null;
   /** `providerId` of each folder or label that contains the message. */
   folderIds: readonly string[];
+  /** For a listed message it may be an estimate (`FetchedMessage.receivedAt`). */
   receivedAt: Date;
   unread: boolean;
   starred: boolean;
   /**
-   * Set only for a message that the mirror does not have yet. `mime` is the message as it is
-   * stored. `parts` is what could be fetched of a large message. `unreadable` means that the
-   * provider cannot deliver the message; `reason` explains why. `null` if only flags or folders
-   * have changed.
+   * Set only for a message that the mirror does not have yet. `null` if only flags or folders have
+   * changed.
    */
-  content:
-    | { kind: 'mime'; mime: Buffer }
-    | { kind: 'parts'; parts: MessageParts }
-    | { kind: 'unreadable'; reason: string }
-    | null;
+  content: MessageContent | ListedContent | null;
+}
+
+/** The content of a listed message. */
+export interface FetchedMessage {
+  content: MessageContent;
+  /** Exact time of receipt. Absent if `RemoteMessage.receivedAt` was exact. */
+  receivedAt?: Date;
 }
 
 export interface SyncPassRequest {
@@ -180,6 +218,23 @@ export interface SyncPassRequest {
   known(folderId: string): Promise<readonly string[]>;
 }
 
+/**
+ * How the `providerId`s of messages change when their folder is renamed: every id that began with
+ * `from` now begins with `to`.
+ */
+export interface MessagePrefix {
+  from: string;
+  to: string;
+}
+
+/** A folder that got another `providerId`. */
+export interface RenamedFolder {
+  from: string;
+  to: string;
+  /** `null` if the messages keep their ids, as with labels. */
+  messagePrefix: MessagePrefix | null;
+}
+
 export interface MailChanges {
   /**
    * Opaque; pass it to the next sync pass. Store it only after everything below has been stored.
@@ -189,18 +244,16 @@ export interface MailChanges {
   more: boolean;
   /**
    * True once all recent changes have been returned and the mailbox is usable. Everything that is
-   * still to be fetched (`more`) is then history, newest first.
+   * still to be fetched (`more`) is then history, newest first. The contents of listed messages do
+   * not count: they are fetched by `fetchContents`.
    */
   present: boolean;
   /**
    * All folders of the mailbox. `null` if the list has not changed since the previous sync pass.
    */
   folders: readonly RemoteFolder[] | null;
-  /**
-   * Folders that were renamed. Every message `providerId` that began with `messagePrefix.from` now
-   * begins with `messagePrefix.to`.
-   */
-  renamed: readonly { from: string; to: string; messagePrefix: { from: string; to: string } }[];
+  /** Folders that were renamed. Their messages stay in them. */
+  renamed: readonly RenamedFolder[];
   messages: readonly RemoteMessage[];
   /**
    * `providerId`s of messages that were removed. A message moved between folders is removed under
@@ -286,6 +339,20 @@ export interface MailPort {
    * history, newest first.
    */
   listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges>;
+  /**
+   * Returns the contents of listed messages (`ListedContent`), newest first if all cannot be
+   * fetched at once. Required if `listChanges` returns listed messages.
+   * @param providerIds at most 100
+   * @param priority `interactive`: a request waits for the content; `history`: nobody does
+   * @returns by `providerId`; `null` for a message that no longer exists. Ids that are missing in
+   *   the map, for example because the quota is used up, are requested again later
+   * @throws {ProviderError} if nothing can be fetched now
+   */
+  fetchContents?(
+    account: ProviderAccount,
+    providerIds: readonly string[],
+    priority: 'interactive' | 'history',
+  ): Promise<ReadonlyMap<string, FetchedMessage | null>>;
   /**
    * Returns the message as it is stored at the provider.
    * @throws {ProviderError} `not-found`

@@ -1,5 +1,5 @@
 import type { ProviderAccount } from './provider-account.ts';
-import type { DraftContent } from './mail-port.ts';
+import type { DraftContent, MessagePrefix } from './mail-port.ts';
 
 /**
  * Changes of a mailbox. Every method must be safe to repeat: after a crash the caller cannot know
@@ -32,7 +32,7 @@ export interface MailboxPort {
   createFolder(account: ProviderAccount, displayName: string): Promise<{ providerId: string }>;
   /**
    * @returns the folder's new `providerId`. `messagePrefix` describes how the ids of its messages
-   *   change, as in `MailChanges.renamed`
+   *   change; `null` if they stay the same
    * @throws {ProviderError} `not-found`; `rejected` if the provider does not accept the name;
    *   `conflict` if the name is taken
    */
@@ -40,7 +40,7 @@ export interface MailboxPort {
     account: ProviderAccount,
     providerId: string,
     displayName: string,
-  ): Promise<{ providerId: string; messagePrefix: { from: string; to: string } }>;
+  ): Promise<{ providerId: string; messagePrefix: MessagePrefix | null }>;
   /**
    * Deletes an empty folder, or a label; the messages of a label stay. Deleting a folder that does
    * not exist is not an error.

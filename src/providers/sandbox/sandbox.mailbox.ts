@@ -68,7 +68,7 @@ export class SandboxMailbox implements MailboxPort {
     await this.folders.rename(account, providerId, displayName);
     this.changed(account);
     // In the sandbox, ids of messages and folders do not depend on names.
-    return { providerId, messagePrefix: { from: providerId, to: providerId } };
+    return { providerId, messagePrefix: null };
   }
 
   async deleteFolder(account: ProviderAccount, providerId: string) {
