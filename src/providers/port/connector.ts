@@ -6,12 +6,14 @@ import type { CalendarContent, CalendarPort } from './calendar-port.ts';
 import type { ContactsPort } from './contacts-port.ts';
 import type { MailPort } from './mail-port.ts';
 import type { MailboxPort } from './mailbox-port.ts';
+import type { PushPort } from './push-port.ts';
 
 export type * from './calendar-port.ts';
 export type * from './contacts-port.ts';
 export type * from './mail-port.ts';
 export type * from './mailbox-port.ts';
 export type * from './provider-account.ts';
+export type * from './push-port.ts';
 
 /*
  * The interface that every provider implements. Required are `name`, `settingsSchema` and `verify`;
@@ -94,6 +96,8 @@ export interface Connector {
   readonly mailbox?: MailboxPort;
   readonly calendar?: CalendarPort;
   readonly contacts?: ContactsPort;
+  /** How the provider reports changes. Absent if it does not, or only through `MailPort.watch`. */
+  readonly push?: PushPort;
   /** Closes open connections when the process ends. */
   close?(): Promise<void>;
 }

@@ -15,10 +15,12 @@ export interface TokenSource {
   ): Promise<T>;
 }
 
-const PORTS: readonly PropertyKey[] = ['mail', 'mailbox', 'calendar', 'contacts'];
+const PORTS: readonly PropertyKey[] = ['mail', 'mailbox', 'calendar', 'contacts', 'push'];
 
 /** Methods that do not call the provider and need no token. */
-const LOCAL: readonly PropertyKey[] = ['onChange', 'asStored', 'hasAddressBook', 'hasCalendars'];
+const LOCAL: readonly PropertyKey[] = [
+  'onChange', 'asStored', 'hasAddressBook', 'hasCalendars', 'resources', 'receive', 'isPulled', 'pull',
+]; // prettier-ignore
 
 type Method = (...given: unknown[]) => unknown;
 
