@@ -119,15 +119,17 @@ export function describeCalendars(
         weekly,
       );
       const occurrence = { series, start: '20300325T080000Z' };
-      const changed = await calendar.writeInstance(one, occurrence, movedInstance, plainInstance);
-      expect(await calendar.writeInstance(one, occurrence, movedInstance, plainInstance)).toEqual(
-        changed,
-      );
+      const changed = await calendar.writeInstance(one, occurrence, movedInstance, {
+        base: plainInstance,
+      });
+      expect(
+        await calendar.writeInstance(one, occurrence, movedInstance, { base: plainInstance }),
+      ).toEqual(changed);
       await calendar.updateEvent(
         one,
         changed.providerId,
         { ...movedInstance, title: 'Again' },
-        movedInstance,
+        { base: movedInstance },
       );
       await calendar.resetInstance(one, changed.providerId);
       await calendar.resetInstance(one, changed.providerId);
@@ -304,8 +306,8 @@ export function describeEventChanges(
       const [, second, third] = occurrences;
       // Each write is made twice, and all of them at the same time.
       await Promise.all([
-        calendar.writeInstance(one, second!, movedInstance, plainInstance),
-        calendar.writeInstance(one, second!, movedInstance, plainInstance),
+        calendar.writeInstance(one, second!, movedInstance, { base: plainInstance }),
+        calendar.writeInstance(one, second!, movedInstance, { base: plainInstance }),
         calendar.deleteInstance(one, third!),
         calendar.deleteInstance(one, third!),
       ]);
@@ -330,7 +332,7 @@ export function describeEventChanges(
           when: { start_time: 1_900_666_800, start_timezone: 'Europe/Berlin' },
         },
       });
-      const lost = calendar.writeInstance(one, third!, movedInstance, plainInstance);
+      const lost = calendar.writeInstance(one, third!, movedInstance, { base: plainInstance });
       expect(await codeOf(lost)).toBe('conflict');
       // A deleted instance stays deleted when another client changes the rules. The changed rules
       // stay when an instance is reset.
@@ -340,7 +342,7 @@ export function describeEventChanges(
         one,
         series,
         { ...weekly, recurrence: { rrule, timezone: 'Europe/Berlin' } },
-        base,
+        { base },
       );
       await calendar.resetInstance(one, instance?.providerId ?? '');
       const after = await since(null);
@@ -365,19 +367,19 @@ export function describeEventChanges(
         one,
         occurrence,
         { ...plainInstance, title: 'Theirs' },
-        plainInstance,
+        { base: plainInstance },
       );
       await calendar.writeInstance(
         one,
         occurrence,
         { ...plainInstance, location: 'Ours' },
-        plainInstance,
+        { base: plainInstance },
       );
       const both = calendar.writeInstance(
         one,
         occurrence,
         { ...plainInstance, title: 'Ours' },
-        plainInstance,
+        { base: plainInstance },
       );
       expect(await codeOf(both)).toBe('conflict');
       const { events } = await since(null);
@@ -393,15 +395,15 @@ export function describeEventChanges(
       const base = { ...standUp, title: 'Title' };
       // Another client makes the first change. The second one has the same base, so it does not
       // know the first.
-      await calendar.updateEvent(one, providerId, { ...base, location: 'Theirs' }, base);
-      await calendar.updateEvent(one, providerId, { ...base, description: 'Ours' }, base);
+      await calendar.updateEvent(one, providerId, { ...base, location: 'Theirs' }, { base });
+      await calendar.updateEvent(one, providerId, { ...base, description: 'Ours' }, { base });
       const now = await since(null);
       expect(now.events[0]?.content).toMatchObject({
         title: 'Title',
         location: 'Theirs',
         description: 'Ours',
       });
-      const both = calendar.updateEvent(one, providerId, { ...base, location: 'Ours' }, base);
+      const both = calendar.updateEvent(one, providerId, { ...base, location: 'Ours' }, { base });
       expect(await codeOf(both)).toBe('conflict');
       expect((await since(null)).events[0]?.content).toMatchObject({ location: 'Theirs' });
     });

@@ -63,7 +63,7 @@ export class EventWriteHandlers implements OnModuleInit {
     if (event.status !== 'cancelled' && event.providerId) {
       const content = toEventContent(event);
       const { providerId, providerContent: base, sequence } = event;
-      const written = await port.updateEvent(account, providerId, content, base, sequence);
+      const written = await port.updateEvent(account, providerId, content, { base, sequence });
       for (const instance of event.releasedProviderIds) await port.resetInstance(account, instance);
       return {
         kind: 'written',
@@ -122,13 +122,9 @@ async function create(
     );
   }
   const content = toEventContent(event);
-  const created = await port.createEvent(
-    account,
-    calendarProviderId,
-    event.id,
-    content,
-    event.sequence,
-  );
+  const created = await port.createEvent(account, calendarProviderId, event.id, content, {
+    sequence: event.sequence,
+  });
   return written(account, event, content, created);
 }
 
@@ -171,13 +167,10 @@ async function writeInstance(
   if (!position)
     throw new ProviderError('rejected', 'Its recurring event could not be created at the provider');
   const content = toEventContent(event);
-  const there = await port.writeInstance(
-    account,
-    position,
-    content,
-    event.providerContent,
-    event.sequence,
-  );
+  const there = await port.writeInstance(account, position, content, {
+    base: event.providerContent,
+    sequence: event.sequence,
+  });
   return written(account, event, content, there);
 }
 

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { DAVNamespace, getDAVAttribute } from 'tsdav';
 import type { EgressClient } from '../../../platform/egress/egress-client.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
-import type { CalendarContent, CalendarPort, EventContent, InstancePosition, ProviderAccount, RemoteEvent } from '../../port/connector.ts'; // prettier-ignore
+import type { CalendarContent, CalendarPort, EventContent, EventUpdateOptions, EventWriteOptions, InstancePosition, ProviderAccount, RemoteEvent } from '../../port/connector.ts'; // prettier-ignore
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import {
   CALENDAR_PROPS,
@@ -162,7 +162,7 @@ export class DavCalendars implements CalendarPort {
     calendarProviderId: string,
     key: string,
     event: EventContent,
-    sequence = 0,
+    { sequence = 0 }: EventWriteOptions = {},
   ) {
     return this.#accounts.run(account, async (session) => {
       const calendar = ownPath(session, calendarProviderId, 'calendar');
@@ -185,8 +185,7 @@ export class DavCalendars implements CalendarPort {
     account: ProviderAccount,
     providerId: string,
     event: EventContent,
-    base: EventContent | null = null,
-    sequence = 0,
+    { base = null, sequence = 0 }: EventUpdateOptions = {},
   ) {
     return this.#accounts.run(account, async (session) => {
       const { path, instance } = idOf(providerId);
@@ -207,8 +206,7 @@ export class DavCalendars implements CalendarPort {
     account: ProviderAccount,
     { series, start }: InstancePosition,
     event: EventContent,
-    base: EventContent | null = null,
-    sequence = 0,
+    { base = null, sequence = 0 }: EventUpdateOptions = {},
   ) {
     return this.#accounts.run(account, async (session) => {
       const target = { path: ownPath(session, series, 'event'), instance: start };
