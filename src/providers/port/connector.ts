@@ -1,7 +1,9 @@
 import type { ZodType } from 'zod';
 import type { AddressProof } from './address-proof.ts';
 import type { ProviderAccount } from './provider-account.ts';
-import type { ProviderName } from './provider-name.ts';
+import type { IntegrationDescriptor } from './integration-descriptor.ts';
+import type { OauthDescriptor } from './oauth-descriptor.ts';
+import type { DetectedProvider, SignInDescriptor } from './sign-in-descriptor.ts';
 import type { CalendarContent, CalendarPort } from './calendar-port.ts';
 import type { ContactsPort } from './contacts-port.ts';
 import type { MailPort } from './mail-port.ts';
@@ -12,6 +14,9 @@ export type * from './calendar-port.ts';
 export type * from './contacts-port.ts';
 export type * from './mail-port.ts';
 export type * from './mailbox-port.ts';
+export type * from './integration-descriptor.ts';
+export type * from './oauth-descriptor.ts';
+export type * from './sign-in-descriptor.ts';
 export type * from './provider-account.ts';
 export type * from './push-port.ts';
 
@@ -40,13 +45,65 @@ export interface VerifiedAccount {
   settings?: Readonly<Record<string, unknown>>;
   /** The proof of the address, if verifying has already produced one. Absent or `null` if not. */
   proof?: AddressProof | null;
+  /**
+   * A value of the provider that stays the same if the address of this user changes. Absent or
+   * `null` if the provider reports none; then the identity of the sign-in counts, if there is one.
+   */
+  subject?: string | null;
 }
 
 /** An address and the settings of its mailbox. Together they identify a mailbox. */
 export type MailboxSettings = Pick<ProviderAccount, 'email' | 'settings'>;
 
-export interface Connector {
-  readonly name: ProviderName;
+/** An account as a sign-in reports it, before a grant exists. */
+export interface SignedInMailbox extends MailboxSettings {
+  /** The address that the authorization server reported; `null` if none did. */
+  claimedEmail: string | null;
+}
+
+/** What applications can register for a provider, and how it is named to users and clients. */
+export interface Provider {
+  readonly name: string;
+  /** Absent if applications cannot have an integration for it. */
+  readonly integration?: IntegrationDescriptor;
+}
+
+export interface Connector extends Provider {
+  /** How its accounts sign in by OAuth. Absent if none of them do. */
+  readonly oauth?: OauthDescriptor;
+  /** How it is offered on the sign-in pages. Absent if it is not. */
+  readonly signIn?: SignInDescriptor;
+  /** Provider name in account objects, such as `gmail`; default `name`. */
+  readonly accountProvider?: string;
+  /**
+   * Why accounts of this provider cannot be connected or sign in again, such as a setting of the
+   * operator. Absent or `null` if they can. Connected accounts keep working.
+   */
+  readonly turnedOff?: string | null;
+  /**
+   * Whether the settings of a native sign-in under one of `signIn.names` are for this provider. If
+   * absent, none are.
+   * @returns the settings for `settingsSchema`, or `null` if another provider must take them
+   * @throws {InvalidInputError} for settings that no provider can take
+   */
+  nativeSettings?(
+    name: string,
+    settings: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>> | null;
+  /**
+   * Detects whether an address belongs to this provider, or to one that it can serve. May query DNS
+   * for some seconds. Never throws.
+   */
+  detect?(email: string): Promise<DetectedProvider | null>;
+  /**
+   * The proof that the settings of the application's integration give: the application itself has
+   * named the servers, and the address can sign in there under its own name. Absent if an
+   * integration proves nothing.
+   */
+  provenByIntegration?(
+    account: SignedInMailbox,
+    integration: Readonly<Record<string, unknown>>,
+  ): AddressProof | null;
   /**
    * The scopes that accounts of this provider may have. They are also the default if a request
    * names none. Absent if all scopes are allowed.

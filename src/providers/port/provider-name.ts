@@ -7,4 +7,5 @@ export const PROVIDER_NAMES = ['sandbox', 'google', 'microsoft', 'imap'] as cons
  */
 export const VIRTUAL_PROVIDER = 'nylas';
 
-export type ProviderName = (typeof PROVIDER_NAMES)[number] | typeof VIRTUAL_PROVIDER;
+/** Name of a connector. */
+export type ProviderName = string;
