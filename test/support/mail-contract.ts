@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type {
   MailPort,
+  MessageIdsRequest,
   OutgoingMessage,
   ProviderAccount,
 } from '../../src/providers/port/connector.ts';
@@ -165,6 +166,83 @@ export function describeMail(
       const stream = await mail.openFile(to, copy.providerId, section ?? '');
       expect((await buffer(stream)).equals(BYTES)).toBe(true);
       expect(await codeOf(mail.openFile(to, copy.providerId, '#7'))).toBe('not-found');
+    });
+
+    it('lists the ids of a folder page by page, and only those of the requested time', async () => {
+      const { mail, account } = await make();
+      if (!mail.listIds) return;
+      const [from, to] = [await account(), await account()];
+      const replica = await follow(mail, to);
+      for (let n = 0; n < 5; n++) await mail.send(from, outgoing(from, [to.email]), sendControl());
+      await replica.until('all messages to be delivered', ({ messages }) => messages.size >= 5);
+      const folderId = replica.standard('inbox').providerId;
+      const there = replica.inFolder(folderId).map(({ providerId }) => providerId);
+      const list = async (limit: number, since: Date | null, until: Date | null) => {
+        const ids: string[] = [];
+        for (let cursor: string | null = null, pages = 1; pages < 100; pages++) {
+          const request: MessageIdsRequest = { folderId, since, until, cursor, limit };
+          const page = await mail.listIds?.(to, request);
+          expect(page?.ids.length).toBeLessThanOrEqual(limit);
+          ids.push(...(page?.ids ?? []));
+          cursor = page?.cursor ?? null;
+          if (cursor === null) break;
+        }
+        return [...new Set(ids)].toSorted();
+      };
+      const week = 7 * 86_400_000;
+      const dates = replica.inFolder(folderId).map(({ receivedAt }) => receivedAt.getTime());
+      const [first, last] = [Math.min(...dates), Math.max(...dates)];
+      expect(await list(1_000, null, null)).toEqual(there.toSorted());
+      expect(await list(2, null, null)).toEqual(there.toSorted());
+      const around = await list(2, new Date(first), new Date(last + 1_000));
+      expect(around).toEqual(there.toSorted());
+      expect(await list(2, null, new Date(first - week))).toEqual([]);
+    });
+
+    it('reports not-found when it lists the ids of a folder that does not exist', async () => {
+      const { mail, account } = await make();
+      if (!mail.listIds) return;
+      const one = await account();
+      await follow(mail, one);
+      const request = { since: null, until: null, cursor: null, limit: 10 };
+      const listed = mail.listIds(one, { folderId: `no-folder-${randomUUID()}`, ...request });
+      expect(await codeOf(listed)).toBe('not-found');
+    });
+
+    it('counts the messages of each folder', async () => {
+      const { mail, account } = await make();
+      if (!mail.countMessages) return;
+      const [from, to] = [await account(), await account()];
+      const replica = await follow(mail, to);
+      for (let n = 0; n < 3; n++) await mail.send(from, outgoing(from, [to.email]), sendControl());
+      await replica.until('all messages to be delivered', ({ messages }) => messages.size >= 3);
+      const counts = await mail.countMessages(to);
+      for (const { providerId } of replica.folders) {
+        const count = counts.get(providerId);
+        if (count !== undefined) expect(count).toBe(replica.inFolder(providerId).length);
+      }
+      expect(counts.get(replica.standard('inbox').providerId)).toBeGreaterThan(0);
+    });
+
+    it('reads messages by their ids and names those that do not exist', async () => {
+      const { mail, account } = await make();
+      expect(typeof mail.readMessages).toBe(typeof mail.listIds);
+      if (!mail.readMessages) return;
+      const [from, to] = [await account(), await account()];
+      const replica = await follow(mail, to);
+      const message = outgoing(from, [to.email]);
+      await mail.send(from, message, sendControl());
+      const copy = await replica.until('the delivery', ({ arrivals }) => arrivals[0]);
+      const missing = [randomUUID(), `${copy.providerId}0000`, 'no such id'];
+      const providerIds = [...missing, copy.providerId];
+      const known = await mail.readMessages(to, { providerIds, content: false });
+      const { providerId, folderIds, receivedAt, unread, starred } = copy;
+      const state = { providerId, folderIds, receivedAt, unread, starred };
+      expect(known.messages).toEqual([expect.objectContaining(state)]);
+      expect([...known.gone].toSorted()).toEqual(missing.toSorted());
+      const full = await mail.readMessages(to, { providerIds, content: true });
+      expect(full.messages).toEqual([copy]);
+      expect([...full.gone].toSorted()).toEqual(missing.toSorted());
     });
 
     it('reports not-found for a message that does not exist', async () => {

@@ -5,6 +5,7 @@ import { isImapRefusal, toImapError } from './imap-error.ts';
 import type { FolderStatus } from './imap-changes-folders.ts';
 import type { SyncPassResult } from './imap-sync-pass-result.ts';
 import { fetchMetas, type MessageMeta } from './imap-fetch.ts';
+import { searchUids } from './imap-search.ts';
 
 /**
  * Number of newest messages whose flags are re-read in each sync pass, on servers without CONDSTORE
@@ -321,7 +322,7 @@ async function giveRemovals(
   folder: OpenFolder,
   result: SyncPassResult,
 ): Promise<void> {
-  const ranges = folder.messages === 0 ? [] : await uidsThere(client);
+  const ranges = folder.messages === 0 ? [] : await searchUids(client, { all: true });
   for (const { providerId, uidValidity, uid } of await result.known(state.path)) {
     // This message arrived after the folder was opened. The mirror already knows it, because it was
     // moved here through the API.
@@ -337,23 +338,6 @@ async function countOf(client: ImapFlow, lo: number, hi: number): Promise<number
     client.search({ uid: `${lo}:${hi}` }, { uid: true, returnOptions: ['COUNT'] }),
   );
   return Array.isArray(found) ? found.length : (found.count ?? 0);
-}
-
-/** UIDs of all messages of the open folder, in ascending ranges. */
-async function uidsThere(client: ImapFlow): Promise<readonly UidRange[]> {
-  const found = await answerOf(
-    client,
-    client.search({ all: true }, { uid: true, returnOptions: ['ALL'] }),
-  );
-  const text = Array.isArray(found) ? found.join(',') : (found.all ?? '');
-  return text
-    .split(',')
-    .filter(Boolean)
-    .map((part): UidRange => {
-      const [a = 0, b = a] = part.split(':').map(Number);
-      return [Math.min(a, b), Math.max(a, b)];
-    })
-    .sort(([a], [b]) => a - b);
 }
 
 function isWithinSorted(ranges: readonly UidRange[], uid: number): boolean {

@@ -51,17 +51,9 @@ export class ImapChanges {
    */
   async listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges> {
     const suspects = new Suspects();
-    for (;;) {
-      let connection: ImapFlow | undefined;
-      try {
-        return await this.sessions.use(account, (client) => {
-          connection = client;
-          return new MailboxSyncPass(client, request, suspects).run();
-        });
-      } catch (error) {
-        if (!connection || connection.usable || !suspects.shouldRepeatSyncPass()) throw error;
-      }
-    }
+    return suspects.repeating(this.sessions, account, (client) =>
+      new MailboxSyncPass(client, request, suspects).run(),
+    );
   }
 
   /** @throws {ProviderError} `not-found` */

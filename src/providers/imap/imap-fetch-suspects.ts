@@ -1,3 +1,7 @@
+import type { ImapFlow } from 'imapflow';
+import type { ProviderAccount } from '../port/connector.ts';
+import type { ImapSessions } from './imap-sessions.ts';
+
 /**
  * If the connection ends later than this after a message was requested, the message is not the
  * reason.
@@ -64,5 +68,27 @@ export class Suspects {
       this.#blamed += 1;
     } else this.#count += 1;
     return this.#count <= MOST_LOSSES && this.#blamed <= MOST_BLAMED;
+  }
+
+  /**
+   * Runs `work`, and repeats it if the connection ended and a message may be the reason.
+   * @throws {ProviderError} see `ImapSessions.use`
+   */
+  async repeating<T>(
+    sessions: ImapSessions,
+    account: ProviderAccount,
+    work: (client: ImapFlow) => Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      let connection: ImapFlow | undefined;
+      try {
+        return await sessions.use(account, (client) => {
+          connection = client;
+          return work(client);
+        });
+      } catch (error) {
+        if (!connection || connection.usable || !this.shouldRepeatSyncPass()) throw error;
+      }
+    }
   }
 }

@@ -1,7 +1,8 @@
-import type { SyncPassRequest, MailPort, MailWatcher, OutgoingMessage, ProviderAccount, SendControl } from '../port/connector.ts'; // prettier-ignore
+import type { MessageIdsRequest, SyncPassRequest, MailPort, MailWatcher, OutgoingMessage, ProviderAccount, SendControl } from '../port/connector.ts'; // prettier-ignore
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { settingsOf, smtpServerOf } from './imap.settings.ts';
+import { ImapAudit } from './imap-audit.ts';
 import { fileAmongSent, isAmongSent } from './imap-sent.ts';
 import type { ImapSessions } from './imap-sessions.ts';
 import { watchInbox } from './imap-watch.ts';
@@ -10,11 +11,15 @@ export type MailReader = Pick<MailPort, 'listChanges' | 'fetchRaw' | 'openFile'>
 
 /** Mail of accounts at any server: sent by SMTP, read by IMAP. */
 export class ImapMail implements MailPort {
+  readonly #audit: ImapAudit;
+
   constructor(
     private readonly sessions: ImapSessions,
     private readonly smtp: SmtpSender,
     private readonly reader: MailReader,
-  ) {}
+  ) {
+    this.#audit = new ImapAudit(sessions);
+  }
 
   async send(account: ProviderAccount, message: OutgoingMessage, control: SendControl) {
     const server = smtpServerOf(account);
@@ -61,6 +66,21 @@ export class ImapMail implements MailPort {
 
   openFile(account: ProviderAccount, providerId: string, section: string) {
     return this.reader.openFile(account, providerId, section);
+  }
+
+  listIds(account: ProviderAccount, request: MessageIdsRequest) {
+    return this.#audit.listIds(account, request);
+  }
+
+  countMessages(account: ProviderAccount) {
+    return this.#audit.countMessages(account);
+  }
+
+  readMessages(
+    account: ProviderAccount,
+    request: { providerIds: readonly string[]; content: boolean },
+  ) {
+    return this.#audit.readMessages(account, request);
   }
 
   watch(account: ProviderAccount, watcher: MailWatcher) {

@@ -263,6 +263,36 @@ export interface MailChanges {
   removed: readonly string[];
 }
 
+/** Part of a folder whose messages are to be listed (`MailPort.listIds`). */
+export interface MessageIdsRequest {
+  /** `RemoteFolder.providerId`. */
+  folderId: string;
+  /** Messages received at or after this time; `null` for no limit. */
+  since: Date | null;
+  /** Messages received before this time; `null` for no limit. */
+  until: Date | null;
+  /** `MessageIds.cursor` of the previous page. `null` for the first page. */
+  cursor: string | null;
+  /** Highest number of ids to return. */
+  limit: number;
+}
+
+/** A page of the ids of a folder's messages. */
+export interface MessageIds {
+  /** `RemoteMessage.providerId`s. An id may be listed twice. */
+  ids: readonly string[];
+  /** Where the next page begins. `null` if this page completes the listing. */
+  cursor: string | null;
+}
+
+/** Current state of messages that the caller knows by their ids. */
+export interface ReadMessages {
+  /** `content` is set if it was requested and the provider has it. */
+  messages: readonly RemoteMessage[];
+  /** Ids that the provider reports as not existing. */
+  gone: readonly string[];
+}
+
 export interface MailWatch {
   /** Ends the watch. Resolves when the connection is closed. */
   stop(): Promise<void>;
@@ -378,4 +408,29 @@ export interface MailPort {
    * @throws {ProviderError} `unsupported` if this mailbox cannot be watched
    */
   watch?(account: ProviderAccount, watcher: MailWatcher): Promise<MailWatch>;
+  /**
+   * Lists the ids of all messages of a part of a folder, without content. The audit compares them
+   * with the mirror (ADR 0080). Messages outside the requested time may be listed as well; all
+   * messages that were in the folder, within that time, from the first page to the last must be
+   * listed. Absent if the mirror of this provider cannot be audited; otherwise `readMessages` must
+   * be implemented as well.
+   * @throws {ProviderError} `not-found` if the folder cannot be opened or was deleted;
+   *   `conflict` if the cursor is not valid any more: list the folder from the beginning
+   */
+  listIds?(account: ProviderAccount, request: MessageIdsRequest): Promise<MessageIds>;
+  /**
+   * Returns the number of messages in each folder by `RemoteFolder.providerId`, with one request or
+   * few. A folder whose number is unknown is left out. Absent if counting costs as much as listing.
+   */
+  countMessages?(account: ProviderAccount): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Reads messages by their ids. An id is returned as `gone` only if the provider says that it does
+   * not exist. Ids that are in neither list were not read this time, for example because the
+   * contents are too large for one call: ask for them again. At least one id is answered.
+   * @param content whether to return contents
+   */
+  readMessages?(
+    account: ProviderAccount,
+    request: { providerIds: readonly string[]; content: boolean },
+  ): Promise<ReadMessages>;
 }

@@ -1,4 +1,4 @@
-import { columnsOf, type Database, type Sql } from '../../platform/database/sql.ts';
+import { columnsOf, type Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type Mailbox, stableId } from './sandbox.ids.ts';
 
 /** One copy of a message to be stored. */
@@ -69,6 +69,25 @@ const CHANGE = `
   from counter
   where m.id = $3 and m.application_id = $1 and m.address = $2 and not m.deleted
   returning 1`;
+
+// `$3` is null for "All Mail", which is computed.
+const IN_FOLDER = `
+  from sandbox_message m
+  where m.application_id = $1 and m.address = $2 and not m.deleted
+    and case when $3::text is null then not m.folders && array['trash', 'spam'] else $3 = any(m.folders) end`;
+const IDS = `
+  select m.id ${IN_FOLDER}
+    and ($4::timestamptz is null or m.received_at >= $4) and ($5::timestamptz is null or m.received_at < $5)
+    and ($6::uuid is null or m.id > $6)
+  order by m.id limit $7`;
+const COUNTS = `
+  select name, count(*)::int from sandbox_message m, unnest(m.folders) name
+  where m.application_id = $1 and m.address = $2 and not m.deleted group by name`;
+const READ = `
+  select m.id, m.folders, m.received_at as "receivedAt", m.unread, m.starred, m.deleted, m.modseq,
+    case when $4 then m.mime end as mime
+  from sandbox_message m
+  where m.application_id = $1 and m.address = $2 and m.id = any($3::uuid[]) and not m.deleted`;
 
 const BYTES_AT_A_TIME = 16 * 1024 * 1024;
 
@@ -167,6 +186,40 @@ export class SandboxMailStore {
     ]);
     const copies = rows.slice(0, limit);
     return { copies, more: (rows[0]?.candidates ?? 0) > copies.length };
+  }
+
+  /**
+   * Ids of the copies in a folder that arrived within a time, in the order of the ids.
+   * @param folder `null` for "All Mail"
+   * @param after ids up to this one are left out
+   */
+  async ids(
+    { applicationId, email }: Mailbox,
+    folder: string | null,
+    time: { since: Date | null; until: Date | null },
+    after: string | null,
+    limit: number,
+  ): Promise<string[]> {
+    const values = [applicationId, email, folder, time.since, time.until, after, limit];
+    return idsOf(await this.database.query<{ id: string }>(IDS, values));
+  }
+
+  /** Number of copies in each folder that contains any. */
+  async counts({ applicationId, email }: Mailbox): Promise<Map<string, number>> {
+    const rows = await this.database.query<{ name: string; count: number }>(COUNTS, [
+      applicationId,
+      email,
+    ]);
+    return new Map(rows.map(({ name, count }) => [name, count]));
+  }
+
+  /** Those of the copies that exist. */
+  read(
+    { applicationId, email }: Mailbox,
+    ids: readonly string[],
+    content: boolean,
+  ): Promise<StoredCopy[]> {
+    return this.database.query<StoredCopy>(READ, [applicationId, email, ids, content]);
   }
 
   /** @returns `undefined` if the copy does not exist or was deleted */

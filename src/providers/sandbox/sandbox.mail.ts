@@ -5,7 +5,10 @@ import { openAttachment } from '../../formats/mime/open-attachment.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
-import type { SyncPassRequest, MailPort, OutgoingMessage, ProviderAccount, SendControl } from '../port/connector.ts'; // prettier-ignore
+import type {
+  MailPort, MessageIds, MessageIdsRequest, OutgoingMessage, ProviderAccount, ReadMessages, RemoteMessage, SendControl,
+  SyncPassRequest,
+} from '../port/connector.ts'; // prettier-ignore
 import {
   ProviderError,
   type RefusedRecipient,
@@ -14,7 +17,7 @@ import {
 import type { SandboxFaults } from './sandbox.faults.ts';
 import { type SandboxFolders, standardFolders } from './sandbox.folders.ts';
 import type { Mailbox } from './sandbox.ids.ts';
-import type { NewCopy, SandboxMailStore } from './sandbox.mail-store.ts';
+import type { NewCopy, SandboxMailStore, StoredCopy } from './sandbox.mail-store.ts';
 import { type Magic, magicOf } from './sandbox.magic.ts';
 import { SAMPLES } from './sandbox.samples.ts';
 import { login } from './sandbox.settings.ts';
@@ -131,17 +134,46 @@ export class SandboxMail implements MailPort {
       present: !more,
       folders: cursor === null || modseq > since ? [...standardFolders(account), ...folders] : null,
       renamed: [],
-      messages: copies
-        .filter(({ deleted }) => !deleted)
-        .map(({ id, folders, receivedAt, unread, starred, mime }) => ({
-          providerId: id,
-          folderIds: foldersFor(account, folders),
-          receivedAt,
-          unread,
-          starred,
-          content: mime && { kind: 'mime' as const, mime },
-        })),
+      messages: copies.filter(({ deleted }) => !deleted).map((copy) => remoteOf(account, copy)),
       removed: copies.filter(({ deleted }) => deleted).map(({ id }) => id),
+    };
+  }
+
+  async listIds(account: ProviderAccount, request: MessageIdsRequest): Promise<MessageIds> {
+    login(account);
+    const { folderId, cursor, limit } = request;
+    const { folders } = await this.folders.list(account);
+    if (![...standardFolders(account), ...folders].some((one) => one.providerId === folderId))
+      throw new ProviderError('not-found', 'NO [NONEXISTENT] The mailbox does not exist');
+    const ids = await this.store.ids(
+      account,
+      folderId === 'all' ? null : folderId,
+      request,
+      cursor,
+      limit,
+    );
+    return { ids, cursor: ids.length < limit ? null : (ids.at(-1) ?? null) };
+  }
+
+  /** "All Mail" is left out. */
+  async countMessages(account: ProviderAccount) {
+    login(account);
+    const { folders } = await this.folders.list(account);
+    const counts = await this.store.counts(account);
+    const ids = [...standardFolders(account), ...folders].map(({ providerId }) => providerId);
+    return new Map(ids.filter((id) => id !== 'all').map((id) => [id, counts.get(id) ?? 0]));
+  }
+
+  async readMessages(
+    account: ProviderAccount,
+    { providerIds, content }: { providerIds: readonly string[]; content: boolean },
+  ): Promise<ReadMessages> {
+    login(account);
+    const copies = await this.store.read(account, providerIds.filter(isId), content);
+    const found = new Set(copies.map(({ id }) => id));
+    return {
+      messages: copies.map((copy) => remoteOf(account, copy)),
+      gone: providerIds.filter((id) => !found.has(id)),
     };
   }
 
@@ -258,6 +290,18 @@ export class SandboxMail implements MailPort {
       }
     }
   }
+}
+
+function remoteOf(account: ProviderAccount, copy: StoredCopy): RemoteMessage {
+  const { id, folders, receivedAt, unread, starred, mime } = copy;
+  return {
+    providerId: id,
+    folderIds: foldersFor(account, folders),
+    receivedAt,
+    unread,
+    starred,
+    content: mime && { kind: 'mime', mime },
+  };
 }
 
 function foldersFor(
