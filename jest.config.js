@@ -27,10 +27,10 @@ const servers = {
 };
 const GROUPS = new URL('test/.groups', import.meta.url).pathname;
 /**
- * Tiers of tests. unit: beside the code, and test/structure for rules about all code. medium: a
- * service with PostgreSQL. e2e: over HTTP. sdk: the official client. providers: real mail and
- * calendar servers, a real browser. hostile: attacks. faults: processes that die. long: storms and
- * attacks at their full size (npm run test:long).
+ * Tiers of tests. unit: beside the code and beside test/support, and test/structure for rules about
+ * all code. medium: a service with PostgreSQL. e2e: over HTTP. sdk: the official client. providers:
+ * real mail and calendar servers, a real browser. hostile: attacks. faults: processes that die.
+ * long: storms and attacks at their full size (npm run test:long).
  */
 export default {
   // Stops tests that hang; it is no measure of speed. Longer than `until` waits, because its error
@@ -50,7 +50,7 @@ export default {
     {
       ...base,
       displayName: 'unit',
-      roots: ['<rootDir>/src', '<rootDir>/test/structure'],
+      roots: ['<rootDir>/src', '<rootDir>/test/structure', '<rootDir>/test/support'],
       testMatch: ['**/*.spec.ts'],
     },
     ...['medium', 'e2e', 'sdk', 'providers', 'hostile', 'faults', 'faults/patient', 'long'].map(

@@ -23,6 +23,7 @@ const TIERS = [
   { name: 'sdk', folder: 'test/sdk', ending: '.sdk-spec.ts', groups: 1 },
   { name: 'unit', folder: 'src', ending: '.spec.ts', groups: 1 },
   { name: 'structure', folder: 'test/structure', ending: '.spec.ts', groups: 1 },
+  { name: 'support', folder: 'test/support', ending: '.spec.ts', groups: 1 },
 ] as const;
 
 /**
