@@ -9,6 +9,7 @@ import { personAnywhere } from '../mail/messages/people.ts';
 import { dropMessages } from '../mail/messages/remove-messages.ts';
 import { expiredOf, unvanish, vanish } from '../mail/messages/vanished-messages.ts';
 import { sentByUs } from '../mail/outbox/sent-by-us.ts';
+import { providerThreadKey } from '../mail/threading/provider-threads.ts';
 import { findThreads, findThreadsBySubject } from '../mail/threading/find-threads.ts';
 import { objectsOfEndedJobs } from '../platform/job-statuses/jobs.ts';
 import type { MailChanges } from '../providers/port/connector.ts';
@@ -29,7 +30,7 @@ import {
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 import { writePlan } from './mirror-writes.ts';
 import { type ReadFailure, recordFailures } from './sync-failures.ts';
-import { headersOf, subjectToFind } from '../mail/threading/thread-plan.ts';
+import { threadKeysOf, subjectToFind } from '../mail/threading/thread-plan.ts';
 
 /** A batch of mailbox changes that has been read and is ready to be stored. */
 export interface Batch {
@@ -198,14 +199,25 @@ async function knowledgeOf(
   );
   const added = incoming.flatMap(({ remote, parsed }) =>
     parsed && !known.has(remote.providerId)
-      ? [{ ...parsed, providerId: remote.providerId, date: remote.receivedAt, participants: participantsOf(parsed) }]
+      ? [
+          {
+            ...parsed,
+            providerId: remote.providerId,
+            providerThreadId: remote.threadId ?? null,
+            date: remote.receivedAt,
+            participants: participantsOf(parsed),
+          },
+        ]
       : [],
-  ); // prettier-ignore
+  );
   const own = [...new Set(added.flatMap(({ messageIdHeader }) => messageIdHeader ?? []))];
   const nameless = added.some(({ messageIdHeader }) => messageIdHeader === null);
   const comparable = nameless && (hasVanished || changes.removed.length > 0);
   const unplaced = await lockUnplaced(sql, accountId, changes.removed, own, comparable);
-  const related = [...new Set(added.flatMap(headersOf))];
+  const related = [
+    ...added.flatMap(threadKeysOf),
+    ...changes.messages.flatMap(({ threadId }) => (threadId ? providerThreadKey(threadId) : [])),
+  ];
   const questions = added.flatMap((message) => {
     const key = subjectToFind(message);
     const participants = message.participants
@@ -242,7 +254,7 @@ async function knowledgeOf(
     writes,
     draftVersions: drafts.draftVersions,
     outdated: ended.length > 0 || drafts.outdated,
-    threads: await findThreads(sql, accountId, related),
+    threads: await findThreads(sql, accountId, [...new Set(related)]),
     subjects: await findThreadsBySubject(sql, accountId, questions),
     sent: await sentByUs(sql, accountId, own),
   };

@@ -142,7 +142,14 @@ describe('planBatch', () => {
       { ...NOTHING, known: new Map([['1', known('1')]]) },
       FOLDERS,
     );
-    expect(plan).toEqual({ added: [], changed: [], merged: [], named: [], reported: [] });
+    expect(plan).toEqual({
+      added: [],
+      changed: [],
+      merged: [],
+      named: [],
+      knownThreadIds: [],
+      reported: [],
+    });
   });
 
   it.each<[Partial<RemoteMessage>, boolean, boolean]>([

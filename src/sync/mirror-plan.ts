@@ -1,6 +1,7 @@
 import { newId } from '../platform/base/ids/ids.ts';
 import type { RemoteMessage } from '../providers/port/connector.ts';
 import type { ParsedMessage } from '../mail/parsing/mime-parser.ts';
+import { providerThreadKey } from '../mail/threading/provider-threads.ts';
 import { type KnownThread, ThreadPlan } from '../mail/threading/thread-plan.ts';
 import {
   contentKey,
@@ -26,7 +27,7 @@ export interface Knowledge {
   unplaced: readonly UnplacedMessage[];
   /** By our message id. */
   writes: ReadonlyMap<string, OpenWrite>;
-  /** Thread of each Message-ID. */
+  /** Thread of each key of `threadKeysOf`. */
   threads: ReadonlyMap<string, KnownThread>;
   /** Threads found by subject, by the provider id of the message. */
   subjects: ReadonlyMap<string, string>;
@@ -82,8 +83,10 @@ export interface MirrorPlan {
   changed: ChangedMessage[];
   /** Threads that turned out to be part of other threads. */
   merged: { from: string; into: string }[];
-  /** Message-IDs whose thread is now known. */
+  /** Keys of `threadKeysOf` whose thread is now known. */
   named: { header: string; threadId: string }[];
+  /** Threads of messages that the mirror has already and whose provider thread was reported. */
+  knownThreadIds: string[];
   /**
    * The provider's state of messages with an open provider write. Used to restore the messages if
    * the provider refuses the write.
@@ -108,7 +111,14 @@ export function planBatch(
   mailbox: MailboxTraits,
 ): MirrorPlan {
   const { known, writes, threads, subjects, sent, draftVersions } = knowledge;
-  const plan: MirrorPlan = { added: [], changed: [], merged: [], named: [], reported: [] };
+  const plan: MirrorPlan = {
+    added: [],
+    changed: [],
+    merged: [],
+    named: [],
+    knownThreadIds: [],
+    reported: [],
+  };
   const threadPlan = new ThreadPlan(threads, mailbox.email);
   const strays = new UnplacedMessages(knowledge.unplaced);
   const taken = new Set<string>();
@@ -124,12 +134,17 @@ export function planBatch(
       if (write) plan.reported.push({ id: mirrored.id, remote });
       const change = changeOf(mirrored, remote, write, mailbox.drafts);
       if (change) plan.changed.push(change);
+      if (remote.threadId) {
+        threadPlan.note(providerThreadKey(remote.threadId), mirrored.threadId);
+        plan.knownThreadIds.push(mirrored.threadId);
+      }
       continue;
     }
     if (!parsed || draftVersions.has(remote.providerId)) continue;
     const own = parsed.messageIdHeader === null ? undefined : sent.get(parsed.messageIdHeader);
     const participants = participantsOf(parsed);
-    const threaded = { ...parsed, date: remote.receivedAt, participants };
+    const providerThreadId = remote.threadId ?? null;
+    const threaded = { ...parsed, date: remote.receivedAt, participants, providerThreadId };
     const threadId = threadPlan.place(threaded, own?.threadId, subjects.get(remote.providerId));
     const promised =
       own && isIn(mailbox.sent, remote) && !own.mirrored && !taken.has(own.messageId);

@@ -123,10 +123,10 @@ async function merge(
 async function rememberReferences(
   sql: Sql,
   accountId: string,
-  { named, added }: MirrorPlan,
+  { named, added, knownThreadIds }: MirrorPlan,
 ): Promise<void> {
   // Only for threads with messages. A promised thread whose message never arrived has no row.
-  const written = new Set(added.map(({ threadId }) => threadId));
+  const written = new Set([...added.map(({ threadId }) => threadId), ...knownThreadIds]);
   const kept = named.filter(({ threadId }) => written.has(threadId));
   if (kept.length > 0) await writeReferences(sql, accountId, kept);
 }

@@ -3,6 +3,7 @@ import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config
 import { Database } from '../../src/platform/database/sql.ts';
 import { FilesRepository } from '../../src/mail/files/files.repository.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import { providerThreadOf } from '../../src/mail/threading/provider-threads.ts';
 import type {
   Connector,
   MailChanges,
@@ -101,6 +102,14 @@ describe('the mirror', () => {
       mime: mime({ 'Message-ID': `<${providerId}@x>`, Subject: providerId, From: 'a@x.test' }),
     },
     ...overrides,
+  });
+  const replyTo = (providerId: string, answered: string) => ({
+    kind: 'mime' as const,
+    mime: mime({
+      'Message-ID': `<${providerId}@x>`,
+      'In-Reply-To': `<${answered}@x>`,
+      Subject: providerId,
+    }),
   });
   const copyOf = (original: string, providerId: string, overrides: Partial<RemoteMessage> = {}) =>
     message(providerId, { content: message(original).content, ...overrides });
@@ -237,7 +246,68 @@ describe('the mirror', () => {
     });
   });
 
+  describe('threads of the provider', () => {
+    const threads = async () =>
+      Object.fromEntries((await rows()).map(({ subject, thread_id }) => [subject, thread_id]));
+
+    it('decide the threads of messages that arrive in any order and in several batches', async () => {
+      await syncPass(
+        {
+          messages: [
+            message('INBOX/5', { threadId: 'T1' }),
+            message('INBOX/4', { threadId: 'T2', content: replyTo('INBOX/4', 'INBOX/5') }),
+          ],
+        },
+        {
+          messages: [
+            message('INBOX/3', { threadId: 'T1' }),
+            message('INBOX/2', { threadId: 'T2' }),
+            message('INBOX/1', { threadId: null, content: replyTo('INBOX/1', 'INBOX/2') }),
+          ],
+        },
+      );
+      const of = await threads();
+      expect(of['INBOX/3']).toBe(of['INBOX/5']);
+      expect(of['INBOX/2']).toBe(of['INBOX/4']);
+      expect(of['INBOX/1']).toBe(of['INBOX/2']);
+      expect(of['INBOX/4']).not.toBe(of['INBOX/5']);
+      expect(await providerThreadOf(database, account.id, of['INBOX/5'] ?? '')).toBe('T1');
+      expect(await providerThreadOf(database, account.id, of['INBOX/4'] ?? '')).toBe('T2');
+    });
+
+    it('are learned for a message that the mirror has already', async () => {
+      await syncPass({ messages: [message('INBOX/1')] });
+      await syncPass({ messages: [message('INBOX/1', { threadId: 'T1', content: null })] });
+      await syncPass({ messages: [message('INBOX/2', { threadId: 'T1' })] });
+      const of = await threads();
+      expect(of['INBOX/2']).toBe(of['INBOX/1']);
+    });
+
+    it('are unknown for a thread whose messages came without one', async () => {
+      await syncPass({ messages: [message('INBOX/1')] });
+      const [one] = await rows();
+      expect(await providerThreadOf(database, account.id, one?.thread_id ?? '')).toBeNull();
+    });
+  });
+
   describe('folders', () => {
+    it('keeps the messages of a renamed folder whose messages keep their ids', async () => {
+      const folder = { providerId: 'Before', name: null, displayName: 'Before' };
+      await syncPass({
+        folders: [...FOLDERS, folder],
+        messages: [message('Before/1'), message('INBOX/1')],
+      });
+      const before = await rows();
+      await syncPass({
+        folders: [...FOLDERS, { providerId: 'After', name: null, displayName: 'After' }],
+        renamed: [{ from: 'Before', to: 'After', messagePrefix: null }],
+      });
+      const after = await rows();
+      expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+      expect(after.map(({ provider_id }) => provider_id).sort()).toEqual(['Before/1', 'INBOX/1']);
+      expect(after.map((row) => row.folders)).toEqual([['After'], ['INBOX']]);
+    });
+
     it('keeps a renamed folder and its messages, even when two folders swap names', async () => {
       await syncPass({
         folders: [...FOLDERS, { providerId: 'A', name: null, displayName: 'A' }],

@@ -25,7 +25,7 @@ const SUBJECTS = `
       and exists (select 1 from message m where m.thread_id = t.id and m.participants && x.participants)
     order by t.last_message_at desc limit 1) t`;
 
-/** Finds threads by Message-ID. Message-IDs without a thread are left out. */
+/** Finds threads by keys of `threadKeysOf`. Keys without a thread are left out. */
 export async function findThreads(
   sql: Sql,
   accountId: string,

@@ -17,6 +17,7 @@ const message = (
   subject: '',
   date: new Date(0),
   participants: ['me@x.test', 'you@x.test'],
+  providerThreadId: null,
   ...overrides,
 });
 const planOf = (known: Record<string, [string, number]> = {}) =>
@@ -165,5 +166,52 @@ describe('subjectKey and isReplySubject', () => {
 
   it('reads very long subjects quickly', () => {
     expect(subjectKey('re: '.repeat(100_000))).toBeNull();
+  });
+
+  describe('with threads of the provider', () => {
+    const inThread = (id: string, header: string, overrides: Partial<ThreadedMessage> = {}) =>
+      message(header, { providerThreadId: id, ...overrides });
+
+    it('puts the messages of one provider thread into one thread, although no header connects them', () => {
+      const [first, second, other] = placeAll([
+        inThread('T1', '<a>'),
+        inThread('T1', '<b>'),
+        inThread('T2', '<c>'),
+      ]);
+      expect(second).toBe(first);
+      expect(other).not.toBe(first);
+    });
+
+    it('keeps messages of two provider threads apart, although their headers and subjects connect them', () => {
+      const conversation = [
+        inThread('T1', '<a>', { subject: 'Lunch' }),
+        inThread('T2', '<b>', { subject: 'Re: Lunch', inReplyTo: '<a>', references: ['<a>'] }),
+        inThread('T2', '<c>', { subject: 'Re: Lunch' }),
+      ];
+      for (const order of [conversation, conversation.toReversed()]) {
+        const threads = placeAll(order);
+        const [a, b, c] = order === conversation ? threads : threads.toReversed();
+        expect(b).not.toBe(a);
+        expect(c).toBe(b);
+      }
+    });
+
+    it('merges the thread of the provider into the thread that was promised for a sent message', () => {
+      const plan = new ThreadPlan(
+        new Map([['thread:T1', { threadId: 'known', firstMessageAt: new Date(0) }]]),
+        'me@x.test',
+      );
+      expect(plan.place(inThread('T1', '<a>'), 'promised', undefined)).toBe('promised');
+      expect(plan.merged()).toEqual([{ from: 'known', into: 'promised' }]);
+      expect(plan.final(plan.place(inThread('T1', '<b>'), undefined, undefined))).toBe('promised');
+    });
+
+    it('gives a message without a provider thread the thread of the message that it names', () => {
+      const [first, second] = placeAll([
+        inThread('T1', '<a>'),
+        message('<b>', { inReplyTo: '<a>' }),
+      ]);
+      expect(second).toBe(first);
+    });
   });
 });

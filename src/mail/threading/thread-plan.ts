@@ -1,12 +1,18 @@
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { ParsedMessage } from '../parsing/mime-parser.ts';
+import { providerThreadKey } from './provider-threads.ts';
 import { isReplySubject, subjectKey } from './subject.ts';
 
 /** The data of a message that decides its thread. */
 export type ThreadedMessage = Pick<
   ParsedMessage,
   'messageIdHeader' | 'inReplyTo' | 'references' | 'subject'
-> & { date: Date; participants: readonly string[] };
+> & {
+  date: Date;
+  participants: readonly string[];
+  /** The provider's own thread; `null` if the provider has no threads. */
+  providerThreadId: string | null;
+};
 
 /** A thread in the mirror. */
 export interface KnownThread {
@@ -24,8 +30,22 @@ const MOST_MERGED = 5;
 export const SUBJECT_SPAN_DAYS = 30;
 const SUBJECT_SPAN_MS = SUBJECT_SPAN_DAYS * 86_400_000;
 
-/** Message-IDs that a message has or names, nearest first. */
-export function headersOf({ messageIdHeader, inReplyTo, references }: ThreadedMessage): string[] {
+/**
+ * Keys in `thread_reference` that decide the thread of a message, nearest first: the Message-IDs
+ * that it has or names. If the provider has threads, only the provider's thread decides, and the
+ * message's own Message-ID is added for messages without a provider thread that name it.
+ */
+export function threadKeysOf({
+  messageIdHeader,
+  inReplyTo,
+  references,
+  providerThreadId,
+}: Pick<
+  ThreadedMessage,
+  'messageIdHeader' | 'inReplyTo' | 'references' | 'providerThreadId'
+>): string[] {
+  if (providerThreadId !== null)
+    return [providerThreadKey(providerThreadId), ...(messageIdHeader ? [messageIdHeader] : [])];
   const named = [inReplyTo, ...references.slice(-MOST_REFERENCES).toReversed()];
   return [...new Set([messageIdHeader, ...named].filter((header) => header !== null))];
 }
@@ -36,6 +56,7 @@ export function headersOf({ messageIdHeader, inReplyTo, references }: ThreadedMe
  * @returns `null` for any other message
  */
 export function subjectToFind(message: ThreadedMessage): string | null {
+  if (message.providerThreadId !== null) return null;
   if (message.inReplyTo !== null || message.references.length > 0) return null;
   return isReplySubject(message.subject) ? subjectKey(message.subject) : null;
 }
@@ -43,7 +64,7 @@ export function subjectToFind(message: ThreadedMessage): string | null {
 /**
  * Puts messages into threads (RFC 5322, 3.6.4), whatever the order in which they arrive. A message
  * joins the threads of all Message-IDs that it has or names, and these threads are merged into the
- * oldest one (ADR 0025).
+ * oldest one (ADR 0025). A thread of the provider takes precedence over all headers (ADR 0077).
  */
 export class ThreadPlan {
   readonly #threadOf: Map<string, string>;
@@ -59,7 +80,7 @@ export class ThreadPlan {
   }[] = [];
 
   /**
-   * @param known thread of each Message-ID
+   * @param known thread of each key of `threadKeysOf`
    * @param own address of the account; everybody has it in common, so it connects nothing
    */
   constructor(
@@ -83,8 +104,9 @@ export class ThreadPlan {
     promised: string | undefined,
     bySubject: string | undefined,
   ): string {
-    const headers = headersOf(message);
-    const found = new Set(headers.flatMap((header) => this.#known(header) ?? []));
+    const keys = threadKeysOf(message);
+    const deciding = message.providerThreadId === null ? keys : keys.slice(0, 1);
+    const found = new Set(deciding.flatMap((key) => this.#known(key) ?? []));
     const nearest = [...found].slice(0, MOST_MERGED);
     const threadId =
       (promised && this.final(promised)) ??
@@ -93,14 +115,17 @@ export class ThreadPlan {
       this.#sameSubject(message) ??
       this.#begin(message);
     for (const other of nearest) if (other !== threadId) this.#into.set(other, threadId);
-    for (const header of headers) {
-      if (this.#threadOf.has(header)) continue;
-      this.#threadOf.set(header, threadId);
-      this.#named.set(header, threadId);
-    }
+    for (const key of keys) this.note(key, threadId);
     const began = this.#began.get(threadId);
     if (!began || message.date < began) this.#began.set(threadId, message.date);
     return threadId;
+  }
+
+  /** Stores the thread of a key, unless the key has one. */
+  note(key: string, threadId: string): void {
+    if (this.#threadOf.has(key)) return;
+    this.#threadOf.set(key, threadId);
+    this.#named.set(key, threadId);
   }
 
   /** The thread that `threadId` was merged into, or `threadId` itself. */
@@ -115,7 +140,7 @@ export class ThreadPlan {
     return [...this.#into.keys()].map((from) => ({ from, into: this.final(from) }));
   }
 
-  /** New Message-IDs and their threads. */
+  /** New keys and their threads. */
   named(): { header: string; threadId: string }[] {
     return [...this.#named].map(([header, threadId]) => ({
       header,
@@ -123,8 +148,8 @@ export class ThreadPlan {
     }));
   }
 
-  #known(header: string): string | undefined {
-    const threadId = this.#threadOf.get(header);
+  #known(key: string): string | undefined {
+    const threadId = this.#threadOf.get(key);
     return threadId === undefined ? undefined : this.final(threadId);
   }
 

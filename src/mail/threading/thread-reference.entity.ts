@@ -8,12 +8,15 @@ const ThreadReferenceSchema = defineEntity({
   indexes: [{ name: 'thread_reference_thread', properties: ['thread'] }],
   properties: {
     account: () => p.manyToOne(Grant).primary().deleteRule('cascade'),
-    /** With angle brackets. */
+    /** A Message-ID with angle brackets, or a thread of the provider (`provider-threads.ts`). */
     messageIdHeader: p.text().primary(),
     thread: () => p.manyToOne(Thread).ref().deleteRule('cascade'),
   },
 });
 
-/** A Message-ID that a message of the account has or names, and its thread (ADR 0025). */
+/**
+ * The thread of a Message-ID that a message of the account has or names, or of a provider's thread
+ * (ADR 0025, ADR 0077).
+ */
 export class ThreadReference extends ThreadReferenceSchema.class {}
 ThreadReferenceSchema.setClass(ThreadReference);
