@@ -47,6 +47,7 @@ import {
   SandboxMailbox,
   SandboxMessage,
 } from '../providers/sandbox/sandbox.entity.ts';
+import { ProviderBucket } from '../platform/budgets/provider-bucket.entity.ts';
 import { QuotaUse } from '../platform/quotas/quota-use.entity.ts';
 import { Relay } from '../mail/relay/relay.entity.ts';
 import { RelaySender } from '../mail/relay/relay-sender.entity.ts';
@@ -77,7 +78,7 @@ export const entities = [
   Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
   MessageSearch, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
-  Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse,
+  Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket,
   Worker, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
   Change, PrunedChanges, TrackedMessage,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,

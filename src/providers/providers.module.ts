@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BudgetsModule } from '../platform/budgets/budgets.module.ts';
 import { EgressClient } from '../platform/egress/egress-client.ts';
 import { EgressPolicy } from '../platform/egress/egress-policy.ts';
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
@@ -24,6 +25,7 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
  * connector here and its name to `provider-name.ts`.
  */
 @Module({
+  imports: [BudgetsModule],
   providers: [
     {
       provide: ConnectorRegistry,

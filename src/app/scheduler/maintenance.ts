@@ -10,6 +10,7 @@ import { pruneAccessTokens } from '../../accounts/grants/prune-access-tokens.ts'
 import { pruneAddressLoops } from '../../accounts/grants/prune-address-loops.ts';
 import { pruneIdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
 import { pruneJobAttempts } from '../../platform/job-statuses/jobs.ts';
+import { pruneProviderBuckets } from '../../platform/budgets/provider-budget.ts';
 import { pruneQuotaUse } from '../../platform/quotas/quotas.ts';
 import { pruneTrackedMessages } from '../../mail/tracking/prune-tracked-messages.ts';
 import { pruneWebhookEvidence } from '../../platform/webhooks/prune-webhook-evidence.ts';
@@ -30,6 +31,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   files: pruneFiles,
   'tracked messages': pruneTrackedMessages,
   'counts of quotas': pruneQuotaUse,
+  'full budgets of providers': pruneProviderBuckets,
   'mails that prove addresses': pruneAddressLoops,
 };
 

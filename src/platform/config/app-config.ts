@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { EncryptionKey } from '../base/crypto/secret-box.ts';
 import { isEgressAllowEntry } from '../egress/egress-policy.ts';
 import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
+import { budgetConfig, budgetVariables } from './budget-config.ts';
 import { quotaConfig, quotaVariables } from './quota-config.ts';
 import { smsConfig, smsVariables } from './sms-config.ts';
 import { tlsConfig, tlsVariables } from './tls-config.ts';
@@ -129,6 +130,7 @@ export const environmentSchema = z.object({
   IMAP_CONNECTIONS_PER_HOST: integer(200, 1, 100_000),
   ...smsVariables,
   ...quotaVariables,
+  ...budgetVariables,
   ...operatorMailVariables,
   NEURAL: flag(false),
   SANDBOX: z.enum(['true', 'false'], 'must be true or false').optional(),
@@ -359,6 +361,8 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     operatorMail,
     /** Quotas on operations that cost the operator money. */
     quotas: quotaConfig(env),
+    /** Limits of providers that our requests stay below. */
+    budgets: budgetConfig(env),
     /**
      * True if `/neural` serves applications that have the feature `neural`. Otherwise it returns
      * 403.

@@ -1,0 +1,20 @@
+import { ProviderError } from '../base/errors/provider-error.ts';
+
+/**
+ * Our own limit on requests to a provider is used up, so the provider was not asked. Callers wait
+ * for `retryAfterSeconds`; it counts as a failure of nobody.
+ */
+export class BudgetExhaustedError extends ProviderError {
+  override name = 'BudgetExhaustedError';
+  declare readonly retryAfterSeconds: number;
+
+  /** @param seconds until the request can be made if nobody else makes one; rounded up */
+  constructor(seconds: number) {
+    const wait = Math.max(1, Math.ceil(seconds));
+    super(
+      'rate-limited',
+      `waiting for ${wait} s so that the account stays below the provider's limit on requests`,
+      { retryAfterSeconds: wait },
+    );
+  }
+}
