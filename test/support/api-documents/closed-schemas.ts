@@ -96,11 +96,9 @@ class Closing {
         properties: { '@odata.type': { const: value } },
         required: ['@odata.type'],
       };
-      choice = Object.fromEntries([
-        ['if', condition],
-        ['then', { $ref: reference(nameIn(target)) }],
-        ['else', choice],
-      ]);
+      const subtype = { $ref: reference(nameIn(target)) };
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON schema
+      choice = { if: condition, then: subtype, else: choice };
     }
     return [
       [`${name} itself`, own],

@@ -1,0 +1,50 @@
+import type { StubAnswer, StubRequest } from './messages.ts';
+
+/**
+ * What a fault does with a request:
+ * - an answer: this is answered, and nothing is done;
+ * - `drop`: the connection is cut, and nothing is done;
+ * - `drop-after-done`: the request is done, then the connection is cut;
+ * - `504-after-done`: the request is done, then 504 is answered.
+ */
+export type FaultAnswer = StubAnswer | 'drop' | 'drop-after-done' | '504-after-done' | 'none';
+
+/** A fault that a test adds. */
+export interface Fault {
+  /** Requests that the fault may answer. Default: every request. */
+  match?: (request: StubRequest) => boolean;
+  /** How many requests it answers before it is gone. Default: 1. */
+  times?: number;
+  /** `none` only delays. */
+  answer: FaultAnswer;
+  /** Milliseconds to wait before the request is looked at. Default: 0. */
+  delayMs?: number;
+}
+
+/** Faults of a stub, in the order in which they were added. The first that matches is taken. */
+export class Faults {
+  #faults: (Fault & { left: number })[] = [];
+
+  /** Adds a fault, after those that are already there. */
+  add(fault: Fault): void {
+    this.#faults.push({ ...fault, left: fault.times ?? 1 });
+  }
+
+  clear(): void {
+    this.#faults = [];
+  }
+
+  /** Number of requests that faults are still waiting for. */
+  get pending(): number {
+    return this.#faults.reduce((sum, { left }) => sum + left, 0);
+  }
+
+  /** Takes the fault for a request; null for none. */
+  take(request: StubRequest): Fault | null {
+    const fault = this.#faults.find(({ match }) => match?.(request) ?? true);
+    if (!fault) return null;
+    fault.left -= 1;
+    if (fault.left === 0) this.#faults = this.#faults.filter((other) => other !== fault);
+    return fault;
+  }
+}
