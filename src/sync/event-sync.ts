@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
@@ -10,7 +11,7 @@ import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import { EventRestorer } from '../calendar/events/event-restorer.ts';
 import { asStoredAt } from '../calendar/event-store/as-stored.ts';
 import { ReminderPlanner } from '../calendar/notifications/reminder-planner.ts';
-import type { CalendarPort, EventChanges, RemoteEvent } from '../providers/port/connector.ts';
+import type { CalendarPort, RemoteEvent } from '../providers/port/connector.ts';
 import * as mirror from '../calendar/event-store/event-mirror.ts';
 import type { MirrorEvent, NewMirrorEvent } from '../calendar/event-store/event-mirror.ts';
 import {
@@ -23,10 +24,23 @@ import {
   changeOf,
   fieldsOf,
   groupOf,
-  rowFinder,
   storableContent,
 } from '../calendar/event-store/event-plan.ts';
 import type { ProviderFields } from '../calendar/event-store/event-columns.ts';
+import { endInstancesOutside } from '../calendar/event-store/changed-instances.ts';
+import {
+  fillExcluded,
+  insertExcluded,
+  moveToCalendar,
+  storeExcluded,
+} from '../calendar/event-store/remote-instances.ts';
+import {
+  comparePage,
+  type ComparedPage,
+  type EventPage,
+  groupsOf,
+  idsReported,
+} from './event-page.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
 /** Events stored in one transaction. */
@@ -39,13 +53,37 @@ interface Batch {
   account: ConnectedAccount;
   calendar: MirrorCalendar;
   port: CalendarPort;
-  changes: Pick<EventChanges, 'events' | 'removed' | 'present'>;
+  changes: EventPage;
   /**
    * When the page was requested. An event that changed here later is skipped: the page may show its
    * earlier state.
    */
   requestedAt: Date;
   at: Date;
+}
+
+/** A row that takes over fields from the provider. */
+interface ChangedRow {
+  row: MirrorEvent;
+  id: string;
+  fields: ProviderFields;
+}
+
+const isAlive = ({ status }: MirrorEvent): boolean => status !== 'cancelled';
+
+/**
+ * Returns a function that says whether a row must wait for the next sync pass, because it was
+ * changed here. If the provider reports parts, a series waits for its instances: their starts are
+ * compared with its rules.
+ */
+function busyRule(
+  rows: readonly MirrorEvent[],
+  { requestedAt, changes }: Batch,
+): (row: MirrorEvent) => boolean {
+  const busy = (row: MirrorEvent) => row.writing || row.touchedAt > requestedAt;
+  if (!changes.partial) return busy;
+  const groups = new Set(rows.filter(busy).map(groupOf));
+  return (row) => (row.recurrence ? groups.has(groupOf(row)) : busy(row));
 }
 
 /** Copies the events of a calendar from the provider into the mirror. */
@@ -109,72 +147,112 @@ export class EventSync {
   }
 
   async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean }> {
-    const { account, calendar, changes, requestedAt } = batch;
+    const { account, calendar, changes } = batch;
     const locked = await lockCalendarForShare(sql, account.accountId, calendar.id);
     // The calendar was deleted. The provider may refuse that, so nothing is skipped.
     if (!locked) return { whole: false };
-    const adopted = await adoptMailed(sql, batch, changes.events);
     const zone = locked.timezone ?? 'UTC';
-    const present = changes.present && new Set(changes.present);
-    const groups = new Set([...changes.events.map(groupOf), ...changes.removed]);
-    const rows = await mirror.lockGroups(sql, calendar.id, [...groups], present !== null);
-    const rowOf = rowFinder(rows);
-    const busy = (row: MirrorEvent) => row.writing || row.touchedAt > requestedAt;
-    const coming = await mirror.eventsBeingCreated(
+    const adopted = await adoptMailed(sql, batch, changes.events);
+    const ids = idsReported(changes);
+    const moved = await moveToCalendar(sql, account.accountId, calendar.id, ids);
+    const groups = groupsOf(changes);
+    const rows = await mirror.lockGroups(
       sql,
       calendar.id,
-      changes.events.map(({ icalUid }) => icalUid).filter(isId),
+      [...groups, ...ids],
+      changes.present !== null,
     );
-    const fresh = changes.events.filter((remote) => !rowOf(remote));
-    const waiting = fresh.filter(({ icalUid }) => coming.has(icalUid));
-    const known = changes.events.flatMap((remote) => {
-      const row = rowOf(remote);
-      return row ? [{ row, remote }] : [];
-    });
-    const matched = new Set(known.map(({ row }) => row));
-    const gone = rows.filter((row) => {
-      const group = groupOf(row);
-      return groups.has(group) ? !matched.has(row) : present !== null && !present.has(group);
-    });
-    const alive = gone.filter(({ status }) => status !== 'cancelled');
-    const log: ChangeRecord[] = [
+    const page = comparePage(changes, rows);
+    const isBusy = busyRule(rows, batch);
+    const waiting = await this.#beingCreated(sql, calendar, page.fresh);
+    const fresh = page.fresh.filter((one) => !waiting.has(one));
+    const log = [
       ...adopted,
-      ...(await this.#add(
-        sql,
-        batch,
-        fresh.filter((one) => !waiting.includes(one)),
-        zone,
-      )),
-      ...(await this.#change(
-        sql,
-        batch,
-        known.filter(({ row }) => !busy(row)),
-        zone,
-      )),
-      ...(await this.#cancel(
-        sql,
-        batch,
-        alive.filter((row) => !busy(row)),
-      )),
+      ...(await this.#add(sql, batch, fresh, zone)),
+      ...(await this.#change(sql, batch, page, isBusy, zone)),
+      ...(await this.#exclude(sql, batch, page, isBusy)),
+      ...(await this.#remove(sql, batch, page, rows, isBusy)),
     ];
-    // The provider no longer lists a changed instance: its series applies to that date again. This
-    // waits while an event of the series has an open provider write.
-    const pending = new Set(rows.filter(busy).map(groupOf));
-    const over = gone.filter((row) => !pending.has(groupOf(row)));
-    await mirror.releaseInstances(sql, idsOf(over));
-    const tied = await mirror.tieInstances(sql, calendar.id, [...groups]);
+    log.push(...(await this.#tie(sql, batch, groups, moved, log)));
+    await fillExcluded(sql, calendar.id, groups, zone);
+    await recordChanges(sql, log);
+    const reported = [...page.known, ...page.knownExcluded].map(({ row }) => row);
+    const skipped = [...reported, ...page.gone.filter(isAlive)].some(isBusy);
+    return { whole: waiting.size === 0 && !skipped };
+  }
+
+  /** The events that we are creating at the provider: their rows have no provider id yet. */
+  async #beingCreated(
+    sql: Sql,
+    calendar: MirrorCalendar,
+    fresh: readonly RemoteEvent[],
+  ): Promise<Set<RemoteEvent>> {
+    const uids = fresh.map(({ icalUid }) => icalUid).filter(isId);
+    const coming = await mirror.eventsBeingCreated(sql, calendar.id, uids);
+    return new Set(fresh.filter(({ icalUid }) => coming.has(icalUid)));
+  }
+
+  /**
+   * Cancels the events that the provider no longer has. If it no longer lists an instance, the
+   * series applies to that start again. This waits while an event of the series has an open
+   * provider write.
+   */
+  async #remove(
+    sql: Sql,
+    batch: Batch,
+    { gone }: ComparedPage,
+    rows: readonly MirrorEvent[],
+    isBusy: (row: MirrorEvent) => boolean,
+  ): Promise<ChangeRecord[]> {
+    const over = gone.filter((row) => isAlive(row) && !isBusy(row));
+    const log = await this.#cancel(sql, batch, over);
+    const pending = new Set(rows.filter(isBusy).map(groupOf));
+    const released = gone.filter((row) => !pending.has(groupOf(row)));
+    await mirror.releaseInstances(sql, idsOf(released));
+    return log;
+  }
+
+  /** Stores starts at which a series does not take place. */
+  async #exclude(
+    sql: Sql,
+    batch: Batch,
+    { knownExcluded, freshExcluded }: ComparedPage,
+    isBusy: (row: MirrorEvent) => boolean,
+  ): Promise<ChangeRecord[]> {
+    const { account, calendar, at } = batch;
+    const known = knownExcluded.filter(({ row }) => !isBusy(row));
+    const cancelled = known.map(({ row }) => row).filter(isAlive);
+    const log = await this.#cancel(sql, batch, cancelled);
+    const seen = known.map(({ row, excluded }) => ({
+      id: row.id,
+      providerId: excluded.providerId,
+    }));
+    await storeExcluded(sql, seen, at);
+    const added = await insertExcluded(sql, account.accountId, calendar.id, freshExcluded, at);
+    return [...log, ...added.map((id) => this.#record(batch, id, 'deleted', null))];
+  }
+
+  /** Links instances to their series, and reports events that were moved to this calendar. */
+  async #tie(
+    sql: Sql,
+    batch: Batch,
+    groups: readonly string[],
+    moved: readonly string[],
+    log: readonly ChangeRecord[],
+  ): Promise<ChangeRecord[]> {
+    const { account, calendar, at } = batch;
+    const tied = await mirror.tieInstances(sql, calendar.id, groups);
     const logged = new Set(log.map(({ objectId }) => objectId));
-    for (const id of tied) {
-      if (logged.has(id)) continue;
+    const arrived = moved.filter((id) => !logged.has(id));
+    const quiet = tied.filter((id) => !logged.has(id) && !arrived.includes(id));
+    return [
+      ...arrived.map((id) => this.#record(batch, id, 'updated', null)),
       // The event itself has not changed, only the series that it belongs to: log the change, but
       // send no webhook.
-      log.push(
-        eventChange({ ...account, at: batch.at }, { id, calendarId: calendar.id }, 'updated', null),
-      );
-    }
-    const whole = waiting.length === 0 && !known.some(({ row }) => busy(row)) && !alive.some(busy);
-    await recordChanges(sql, log);
-    return { whole };
+      ...quiet.map((id) =>
+        eventChange({ ...account, at }, { id, calendarId: calendar.id }, 'updated', null),
+      ),
+    ];
   }
 
   async #add(
@@ -195,12 +273,14 @@ export class EventSync {
   async #change(
     sql: Sql,
     batch: Batch,
-    events: readonly { row: MirrorEvent; remote: RemoteEvent }[],
+    { known }: ComparedPage,
+    isBusy: (row: MirrorEvent) => boolean,
     zone: string,
   ): Promise<ChangeRecord[]> {
     const { account, port, at } = batch;
     const asStored = asStoredAt(port, account);
-    const changed: { row: MirrorEvent; id: string; fields: ProviderFields }[] = [];
+    const changed: ChangedRow[] = [];
+    const events = known.filter(({ row }) => !isBusy(row));
     const seen = events.map(({ row, remote }) => {
       const content = storableContent(remote.content);
       const fields = changeOf(row, content, asStored, zone);
@@ -210,7 +290,31 @@ export class EventSync {
     await mirror.updateMirrored(sql, changed, at);
     await mirror.storeSeenEvents(sql, seen, at);
     for (const { row, fields } of changed) await this.#plan(sql, row, fields, at);
-    return changed.map(({ row }) => this.#record(batch, row.id, 'updated', row.metadata));
+    const reported = new Set(known.map(({ row }) => row.id));
+    return [
+      ...changed.map(({ row }) => this.#record(batch, row.id, 'updated', row.metadata)),
+      ...(await this.#endInstances(sql, batch, changed, reported)),
+    ];
+  }
+
+  /** Ends instances whose series was shortened or moved by a provider that reports parts. */
+  async #endInstances(
+    sql: Sql,
+    batch: Batch,
+    changed: readonly ChangedRow[],
+    reported: ReadonlySet<string>,
+  ): Promise<ChangeRecord[]> {
+    if (!batch.changes.partial) return [];
+    const log: ChangeRecord[] = [];
+    for (const { row, fields: after } of changed) {
+      const same = isDeepStrictEqual([row.when, row.recurrence], [after.when, after.recurrence]);
+      if (!row.recurrence || same) continue;
+      const rules = { before: row, after };
+      const ended = await endInstancesOutside(sql, row, rules, reported, batch.at);
+      await mirror.releaseInstances(sql, idsOf(ended));
+      log.push(...ended.map(({ id, metadata }) => this.#record(batch, id, 'deleted', metadata)));
+    }
+    return log;
   }
 
   async #cancel(sql: Sql, batch: Batch, rows: readonly MirrorEvent[]): Promise<ChangeRecord[]> {

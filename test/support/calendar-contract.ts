@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type {
-  CalendarContent, CalendarPort, EventContent, ProviderAccount, RemoteEvent,
+  CalendarContent, CalendarPort, EventContent, ExcludedInstance, ProviderAccount, RemoteEvent,
 } from '../../src/providers/port/connector.ts'; // prettier-ignore
 import { codeOf } from './contract-tools.ts';
 
@@ -17,6 +17,15 @@ export interface CalendarTraits {
   keepsNamesOnly?: boolean;
   /** True if the server has one user only, so that there are no accounts to keep apart. */
   oneUser?: boolean;
+}
+
+/** How a provider reports changes of events. */
+export interface EventChangeTraits {
+  /**
+   * True if the provider reports each instance on its own, and excluded starts as objects instead
+   * of `EXDATE` (`EventChanges.partial`).
+   */
+  partial?: boolean;
 }
 
 const content = (name: string): CalendarContent => ({
@@ -177,21 +186,24 @@ export async function allEventChanges(
 ): Promise<{
   cursor: string;
   events: RemoteEvent[];
+  excluded: ExcludedInstance[];
   removed: string[];
   present: readonly string[] | null;
   pages: number;
 }> {
   if (!port.listEventChanges) throw new Error('events are not listed');
   const events: RemoteEvent[] = [];
+  const excluded: ExcludedInstance[] = [];
   const removed: string[] = [];
   let present: readonly string[] | null = null;
   for (let pages = 1; ; pages++) {
     const changes = await port.listEventChanges(account, calendarId, cursor, limit);
     events.push(...changes.events);
+    excluded.push(...(changes.excluded ?? []));
     removed.push(...changes.removed);
     present ??= changes.present;
     cursor = changes.cursor;
-    if (!changes.more) return { cursor, events, removed, present, pages };
+    if (!changes.more) return { cursor, events, excluded, removed, present, pages };
   }
 }
 
@@ -199,7 +211,13 @@ export async function allEventChanges(
 export function describeEventChanges(
   make: () => Promise<CalendarsUnderTest>,
   hasEventChanges: boolean,
+  { partial = false }: EventChangeTraits = {},
 ): void {
+  /** The rules of a series as reported after an instance was deleted. */
+  const rulesWith = (rule: string) => ({
+    rrule: partial ? [rule] : [rule, 'EXDATE;TZID=Europe/Berlin:20300401T090000'],
+    timezone: 'Europe/Berlin',
+  });
   if (!hasEventChanges) {
     it('does not list event changes', async () => {
       expect((await make()).calendar.listEventChanges).toBeUndefined();
@@ -311,17 +329,25 @@ export function describeEventChanges(
         calendar.deleteInstance(one, third!),
         calendar.deleteInstance(one, third!),
       ]);
-      const { events } = await since(null);
+      const { events, excluded } = await since(null);
       expect(events).toHaveLength(2);
+      expect(excluded).toEqual(
+        partial
+          ? [
+              {
+                providerId: expect.any(String),
+                masterProviderId: series,
+                originalStartTime: 1_901_257_200,
+              },
+            ]
+          : [],
+      );
       const [master, instance] = events.toSorted(
         (a, b) => Number(a.masterProviderId !== null) - Number(b.masterProviderId !== null),
       );
       expect(master?.content).toMatchObject({
         title: 'Weekly',
-        recurrence: {
-          rrule: ['RRULE:FREQ=WEEKLY;COUNT=5', 'EXDATE;TZID=Europe/Berlin:20300401T090000'],
-          timezone: 'Europe/Berlin',
-        },
+        recurrence: rulesWith('RRULE:FREQ=WEEKLY;COUNT=5'),
       });
       expect(instance).toMatchObject({
         masterProviderId: series,
@@ -337,22 +363,49 @@ export function describeEventChanges(
       // A deleted instance stays deleted when another client changes the rules. The changed rules
       // stay when an instance is reset.
       const base = { ...weekly };
-      const rrule = ['RRULE:FREQ=WEEKLY;COUNT=9'];
+      const rule = 'RRULE:FREQ=WEEKLY;COUNT=9';
       await calendar.updateEvent(
         one,
         series,
-        { ...weekly, recurrence: { rrule, timezone: 'Europe/Berlin' } },
+        { ...weekly, recurrence: { rrule: [rule], timezone: 'Europe/Berlin' } },
         { base },
       );
       await calendar.resetInstance(one, instance?.providerId ?? '');
       const after = await since(null);
-      expect(after.events.map(({ content }) => content['recurrence'])).toEqual([
-        {
-          rrule: [...rrule, 'EXDATE;TZID=Europe/Berlin:20300401T090000'],
-          timezone: 'Europe/Berlin',
-        },
-      ]);
+      expect(after.events.map(({ content }) => content['recurrence'])).toEqual([rulesWith(rule)]);
     });
+
+    if (partial)
+      it('reports each change of an instance on its own, and lists all objects again without a cursor', async () => {
+        const { calendar, one, calendarId, since } = await begin();
+        const { providerId: series } = await calendar.createEvent(
+          one,
+          calendarId,
+          randomUUID(),
+          weekly,
+        );
+        const [second, third] = ['20300325T080000Z', '20300401T070000Z'].map((start) => ({
+          series,
+          start,
+        }));
+        const changed = await calendar.writeInstance(one, second!, movedInstance, {
+          base: plainInstance,
+        });
+        const first = await since(null);
+        await calendar.deleteInstance(one, third!);
+        const later = await since(first.cursor);
+        expect(later).toMatchObject({
+          events: [],
+          removed: [],
+          excluded: [{ masterProviderId: series, originalStartTime: 1_901_257_200 }],
+        });
+        await calendar.resetInstance(one, changed.providerId);
+        const last = await since(later.cursor);
+        expect(last).toMatchObject({ events: [], excluded: [], removed: [changed.providerId] });
+        expect((await since(null)).present?.toSorted()).toEqual(
+          [series, later.excluded[0]!.providerId].toSorted(),
+        );
+      });
 
     it('reports a conflict for an instance field that both sides changed, even at its first change', async () => {
       const { calendar, one, calendarId, since } = await begin();

@@ -29,6 +29,8 @@ export interface ConnectorUnderTest {
  */
 export interface ConnectorCapabilities {
   eventChanges?: boolean;
+  /** See `EventChangeTraits.partial`. */
+  partialEventChanges?: boolean;
   contacts?: boolean;
 }
 
@@ -85,7 +87,9 @@ export function describeConnectorContract(
       return { calendar: connector.calendar, account };
     };
     describeCalendars(calendars);
-    describeEventChanges(calendars, capabilities.eventChanges ?? false);
+    describeEventChanges(calendars, capabilities.eventChanges ?? false, {
+      partial: capabilities.partialEventChanges ?? false,
+    });
     describeContacts(async () => {
       const { connector, account } = await make();
       return { contacts: connector.contacts, account };

@@ -108,6 +108,43 @@ export async function refitInstances(
   return ended.length > 0 ? sql.query<EndedInstance>(END, [accountId, id, at, ended]) : [];
 }
 
+/**
+ * Cancels the changed instances of a series that its new rules no longer contain, although its old
+ * rules did: the provider has ended them. For providers that need not report such instances.
+ * @param except ids of instances that stay
+ * @returns the cancelled instances
+ */
+export async function endInstancesOutside(
+  sql: Sql,
+  { accountId, id }: SeriesKey,
+  { before, after }: { before: SeriesFields; after: SeriesFields },
+  except: ReadonlySet<string>,
+  at: Date,
+): Promise<EndedInstance[]> {
+  const found = await sql.query<{ id: string; startMs: number; status: string }>(OF_SERIES, [
+    accountId,
+    id,
+  ]);
+  const rows = found.filter((row) => row.status !== 'cancelled' && !except.has(row.id));
+  if (rows.length === 0) return [];
+  const starts = rows.map(({ startMs }) => startMs);
+  const [old, kept] = [startsIfCheap(before, starts), startsIfCheap(after, starts)];
+  const ended = rows.filter(({ startMs }) => old.has(startMs) && !kept.has(startMs)).map(idOf);
+  return ended.length > 0 ? sql.query<EndedInstance>(END, [accountId, id, at, ended]) : [];
+}
+
+const idOf = ({ id }: { id: string }): string => id;
+
+/** Rules that take too long to expand contain every start. */
+function startsIfCheap(series: SeriesFields, startsMs: readonly number[]): Set<number> {
+  try {
+    return startsAmong(openedSeries(series), startsMs);
+  } catch (error) {
+    if (error instanceof InvalidInputError) return new Set(startsMs);
+    throw error;
+  }
+}
+
 function openedSeries({ when, recurrence }: SeriesFields): Series | undefined {
   return recurrence ? openSeries({ when, recurrence }) : undefined;
 }

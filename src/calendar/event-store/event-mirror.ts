@@ -41,7 +41,7 @@ const IN_GROUPS = `
   select ${COLUMNS} from event e
   where e.calendar_id = $1 and coalesce(e.master_provider_id, e.provider_id) is not null
     and (e.provider_id is not null or not e.released)
-    and ($3 or coalesce(e.master_provider_id, e.provider_id) = any($2::text[]))
+    and ($3 or coalesce(e.master_provider_id, e.provider_id) = any($2::text[]) or e.provider_id = any($2::text[]))
   order by e.id for update of e`;
 
 /**
@@ -98,12 +98,12 @@ const UPDATE = `
 
 const SEEN = `
   update event e set provider_content = x.provider_content, provider_version = e.version, provider_seen_at = $2,
-    provider_id = coalesce(e.provider_id, x.provider_id), ical_uid = coalesce(e.ical_uid, x.ical_uid),
+    provider_id = x.provider_id, master_provider_id = coalesce(x.master_provider_id, e.master_provider_id), ical_uid = coalesce(e.ical_uid, x.ical_uid),
     organizer_email = coalesce(x.organizer_email, e.organizer_email),
     organizer_name = case when x.organizer_email is null then e.organizer_name else x.organizer_name end,
     original_start = coalesce(to_timestamp(x.original_start), e.original_start),
     sequence = greatest(e.sequence, x.sequence)
-  from jsonb_to_recordset($1::jsonb) x(id uuid, provider_id text, ical_uid text, provider_content jsonb,
+  from jsonb_to_recordset($1::jsonb) x(id uuid, provider_id text, master_provider_id text, ical_uid text, provider_content jsonb,
     organizer_email text, organizer_name text, original_start double precision, sequence int)
   where e.id = x.id`;
 
@@ -153,17 +153,16 @@ export interface SeenEvent {
 }
 
 /**
- * Events of these series, or all events of the calendar. Their rows stay locked until the
- * transaction ends.
- * @param groups provider ids of series or single events
+ * The events with these provider ids, and the instances of these series; or all events of the
+ * calendar. Their rows stay locked until the transaction ends.
  */
 export function lockGroups(
   sql: Sql,
   calendarId: string,
-  groups: readonly string[],
+  providerIds: readonly string[],
   all: boolean,
 ): Promise<MirrorEvent[]> {
-  return sql.query<MirrorEvent>(IN_GROUPS, [calendarId, groups, all]);
+  return sql.query<MirrorEvent>(IN_GROUPS, [calendarId, providerIds, all]);
 }
 
 /**
@@ -213,6 +212,7 @@ function seenColumns(id: string, { organizer, ...remote }: RemoteEvent) {
   return {
     id,
     provider_id: remote.providerId,
+    master_provider_id: remote.masterProviderId,
     ical_uid: remote.icalUid,
     provider_content: remote.content,
     organizer_email: organizer?.email ?? null,
@@ -236,7 +236,6 @@ export async function insertMirrored(
   if (events.length === 0) return new Set();
   const rows = events.map(({ id, remote, fields }) => ({
     ...seenColumns(id, remote),
-    master_provider_id: remote.masterProviderId,
     ...columnValues(fields, PROVIDER_FIELDS),
   }));
   const inserted = await sql.query<{ id: string }>(INSERT, [

@@ -4,7 +4,11 @@ import { CONTENT_FIELDS, type ProviderFields } from './event-columns.ts';
 import { type EventRecord, toEventContent } from './event-record.ts';
 import type { Participant } from './event-values.ts';
 import { boundsOf } from './when.ts';
-import type { EventContent, RemoteEvent } from '../../providers/port/connector.ts';
+import type {
+  EventContent,
+  ExcludedInstance,
+  RemoteEvent,
+} from '../../providers/port/connector.ts';
 
 /*
  * Computes how an event at a provider changes our event. These are pure functions; `EventSync`
@@ -96,19 +100,21 @@ export function groupOf({
 }
 
 /**
- * Returns a function that finds our row of a remote event. It matches by `providerId`. Instances
- * that were changed here and have no provider id yet are matched by series and original start.
+ * Returns a function that finds our row of a remote event or excluded instance. It matches by
+ * `providerId`. Instances that were changed here and have no provider id yet, or that the provider
+ * lists under a new id, are matched by series and original start.
  */
 export function rowFinder<Row extends MirrorRow>(
   rows: readonly Row[],
-): (remote: RemoteEvent) => Row | undefined {
+): (remote: RemoteEvent | ExcludedInstance) => Row | undefined {
   const key = (group: string, seconds: number) => `${group} ${seconds}`;
   const known = new Map<string, Row>();
   const coming = new Map<string, Row>();
   for (const row of rows) {
     if (row.providerId !== null) known.set(row.providerId, row);
-    else if (row.originalStart)
-      coming.set(key(groupOf(row), row.originalStart.getTime() / 1000), row);
+    if (!row.originalStart) continue;
+    const place = key(groupOf(row), row.originalStart.getTime() / 1000);
+    if (row.providerId === null || !coming.has(place)) coming.set(place, row);
   }
   return (remote) =>
     known.get(remote.providerId) ??

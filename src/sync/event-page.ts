@@ -1,0 +1,84 @@
+import type { MirrorEvent } from '../calendar/event-store/event-mirror.ts';
+import { groupOf, rowFinder } from '../calendar/event-store/event-plan.ts';
+import type { EventChanges, ExcludedInstance, RemoteEvent } from '../providers/port/connector.ts';
+
+/* Compares a page of a provider's changes with the rows of the mirror. Pure functions. */
+
+export type EventPage = Pick<
+  EventChanges,
+  'events' | 'excluded' | 'partial' | 'removed' | 'present'
+>;
+
+/** What a page says about the events of a calendar. */
+export interface ComparedPage {
+  /** Events that the mirror does not have. */
+  fresh: RemoteEvent[];
+  known: { row: MirrorEvent; remote: RemoteEvent }[];
+  /** Excluded starts that have no row in the mirror. */
+  freshExcluded: ExcludedInstance[];
+  knownExcluded: { row: MirrorEvent; excluded: ExcludedInstance }[];
+  /** Rows that the provider no longer has: deleted events, and instances without changes. */
+  gone: MirrorEvent[];
+}
+
+/** Provider ids of the series and single events that a page concerns. */
+export function groupsOf({ events, excluded = [], removed }: EventPage): string[] {
+  return [...new Set([...events.map(groupOf), ...excluded.map(groupOf), ...removed])];
+}
+
+/** Provider ids of everything that a page reports. */
+export function idsReported({ events, excluded = [], removed }: EventPage): string[] {
+  const reported = [...events, ...excluded].map(({ providerId }) => providerId);
+  return [...new Set([...reported, ...removed])];
+}
+
+/** @param rows all rows of `groupsOf` and `idsReported`; all rows if everything was listed */
+export function comparePage(page: EventPage, rows: readonly MirrorEvent[]): ComparedPage {
+  const rowOf = rowFinder(rows);
+  const [known, fresh] = matched(page.events, rowOf);
+  const [knownExcluded, freshExcluded] = matched(page.excluded ?? [], rowOf);
+  const reported = new Set([...known, ...knownExcluded].map(({ row }) => row));
+  const isGone = page.partial ? goneFromPartial(page) : goneFromWhole(page);
+  return {
+    fresh,
+    known: known.map(({ row, remote }) => ({ row, remote })),
+    freshExcluded,
+    knownExcluded: knownExcluded.map(({ row, remote }) => ({ row, excluded: remote })),
+    gone: rows.filter((row) => !reported.has(row) && isGone(row)),
+  };
+}
+
+function matched<Remote extends ExcludedInstance | RemoteEvent>(
+  remotes: readonly Remote[],
+  rowOf: (remote: Remote) => MirrorEvent | undefined,
+): [known: { row: MirrorEvent; remote: Remote }[], fresh: Remote[]] {
+  const known: { row: MirrorEvent; remote: Remote }[] = [];
+  const fresh: Remote[] = [];
+  for (const remote of remotes) {
+    const row = rowOf(remote);
+    if (row) known.push({ row, remote });
+    else fresh.push(remote);
+  }
+  return [known, fresh];
+}
+
+/** The report of a series lists all of its instances. */
+function goneFromWhole(page: EventPage): (row: MirrorEvent) => boolean {
+  const groups = new Set(groupsOf(page));
+  const present = page.present && new Set(page.present);
+  return (row) => {
+    const group = groupOf(row);
+    return groups.has(group) || (present !== null && !present.has(group));
+  };
+}
+
+/** An instance that is not reported has not changed. */
+function goneFromPartial({ removed, present }: EventPage): (row: MirrorEvent) => boolean {
+  const ended = new Set(removed);
+  const listed = present && new Set(present);
+  return (row) => {
+    const own = row.providerId;
+    if (ended.has(groupOf(row)) || (own !== null && ended.has(own))) return true;
+    return listed !== null && !listed.has(own ?? groupOf(row));
+  };
+}

@@ -1,0 +1,20 @@
+import { randomUUID } from 'node:crypto';
+import type { ProviderAccount } from '../../src/providers/port/connector.ts';
+import { describeCalendars, describeEventChanges } from '../support/calendar-contract.ts';
+import { HostedCalendars } from '../support/hosted-calendars.ts';
+
+describe('calendars of the test provider that reports each change on its own', () => {
+  const calendar = new HostedCalendars();
+  const account = async (): Promise<ProviderAccount> => ({
+    accountId: randomUUID(),
+    applicationId: randomUUID(),
+    email: `user-${randomUUID()}@hosted.test`,
+    name: '',
+    organizationUnit: 'label',
+    settings: {},
+  });
+  const make = async () => ({ calendar, account });
+
+  describeCalendars(make);
+  describeEventChanges(make, true, { partial: true });
+});
