@@ -17,7 +17,6 @@ import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/prov
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import type { CalendarPort, ContactsPort, MailPort } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
-import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
 import { CalendarSync } from './calendar-sync.ts';
 import { type ContactPassResult, ContactSync } from './contact-sync.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
@@ -41,7 +40,7 @@ import {
 export type SyncResult =
   /** The mirror shows the whole mailbox. */
   | { kind: 'current' }
-  /** Nothing was done, or more can be fetched, perhaps after a wait for the provider's budget. */
+  /** Nothing was done, or more can be fetched. */
   | { kind: 'idle' }
   | { kind: 'failed'; reason: string }
   /** The provider permanently refused the credentials. */
@@ -63,26 +62,6 @@ const COUNT_FAILURES = `
 /** Longest time slice of one account in milliseconds; then other waiting accounts run. */
 const TIME_SLICE_MS = 20_000;
 const DAY_MS = 86_400_000;
-
-/**
- * Collects how long parts of a sync pass have to wait for the budget of the provider. Waiting is no
- * failure.
- */
-class BudgetWait {
-  /** Shortest wait in seconds; `null` if no part has to wait. */
-  seconds: number | null = null;
-
-  /** @returns the result of the part, or `undefined` if the part has to wait */
-  async within<T>(part: Promise<T>): Promise<T | undefined> {
-    try {
-      return await part;
-    } catch (error) {
-      if (!(error instanceof BudgetExhaustedError)) throw error;
-      this.seconds = Math.min(this.seconds ?? Infinity, error.retryAfterSeconds);
-      return undefined;
-    }
-  }
-}
 
 /**
  * Dispatcher of the queue `sync`, which has one permanent row per account. A run first reads the
@@ -132,19 +111,12 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TIME_SLICE_MS;
     try {
       const { mail, calendar, contacts } = this.connectors.require(account.provider);
-      const budget = new BudgetWait();
-      const current =
-        !mail || (await budget.within(this.#mailbox(account, mail, claim, state, goOn)));
-      // After the mailbox, because users wait for new mail. A history that waits for its budget
-      // must not keep calendars and contacts waiting.
+      const current = !mail || (await this.#mailbox(account, mail, claim, state, goOn));
+      // After the mailbox, because users wait for new mail.
       const hasCalendars =
-        calendar &&
-        (await budget.within(this.#calendars(account, calendar, claim, state, mail !== undefined)));
+        calendar && (await this.#calendars(account, calendar, claim, state, mail !== undefined));
       const book =
-        contacts &&
-        (await budget.within(this.#contacts(account, contacts, claim, goOn, mail !== undefined)));
-      if (budget.seconds !== null)
-        return this.#wait(budget.seconds, { kind: current ? 'current' : 'idle' });
+        contacts && (await this.#contacts(account, contacts, claim, goOn, mail !== undefined));
       // Watches do not cover calendars and contacts, so these accounts keep the shorter poll
       // interval.
       const watched = state.watched && !hasCalendars && !book?.hasBook;
@@ -231,7 +203,6 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       return await this.calendars.run(account, calendar, claim, state);
     } catch (error) {
       if (!(error instanceof ProviderError) || !hasMailbox) throw error;
-      if (error instanceof BudgetExhaustedError) throw error;
       this.#log.warn(
         `account ${account.accountId}: calendar sync failed and will be retried: ${error.message}`,
       );
@@ -251,7 +222,6 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       return await this.contacts.run(account, contacts, claim, goOn);
     } catch (error) {
       if (!(error instanceof ProviderError) || !hasMailbox) throw error;
-      if (error instanceof BudgetExhaustedError) throw error;
       this.#log.warn(
         `account ${account.accountId}: contact sync failed and will be retried: ${error.message}`,
       );

@@ -1,5 +1,4 @@
 import type { Lease } from '../../platform/work/dispatcher.ts';
-import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-error.ts';
 import type { SendControl } from '../../providers/port/connector.ts';
 import { internalReason } from '../../platform/base/errors/internal-reason.ts';
 import {
@@ -52,8 +51,6 @@ export interface HandOverFailure {
    * provider.
    */
   internal: boolean;
-  /** True if our own limit on requests kept the provider from being asked. */
-  ownLimit: boolean;
 }
 
 /**
@@ -65,8 +62,7 @@ export interface HandOverFailure {
 export function failureOf(error: unknown, reached: SendPhase | null): HandOverFailure {
   if (error instanceof ProviderError) {
     const { code, message: detail, retryAfterSeconds, phase } = error;
-    const ownLimit = error instanceof BudgetExhaustedError;
-    return { code, phase: phase ?? reached, detail, retryAfterSeconds, internal: false, ownLimit };
+    return { code, phase: phase ?? reached, detail, retryAfterSeconds, internal: false };
   }
   const code = reached && IRREVOCABLE.includes(reached) ? 'outcome-unknown' : 'temporary';
   return {
@@ -75,6 +71,5 @@ export function failureOf(error: unknown, reached: SendPhase | null): HandOverFa
     detail: internalReason(error),
     retryAfterSeconds: null,
     internal: true,
-    ownLimit: false,
   };
 }

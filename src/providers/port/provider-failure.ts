@@ -3,7 +3,6 @@ import {
   type ErrorKind,
   NotImplementedError,
 } from '../../platform/base/errors/domain-error.ts';
-import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-error.ts';
 import type {
   ProviderError,
   ProviderErrorCode,
@@ -31,9 +30,7 @@ export function providerFailure(error: ProviderError, what: string): DomainError
   return new DomainError(
     `provider.${code}`,
     KINDS[code],
-    error instanceof BudgetExhaustedError
-      ? `The provider was not asked to ${what}: ${message}. Try again after that time`
-      : `The provider could not ${what}: ${message}`,
+    `The provider could not ${what}: ${message}`,
     {
       serverError: message,
       ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),

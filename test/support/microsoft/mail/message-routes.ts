@@ -1,0 +1,220 @@
+import {
+  bodyOf,
+  deltaPageSize,
+  type GraphContext,
+  type GraphRoute,
+  property,
+  reading,
+  writing,
+} from '../graph/context.ts';
+import { page, selected, withQuery } from '../graph/odata.ts';
+import type { PathValues } from '../http/routes.ts';
+import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
+import { assertVersion, folderIn, messageIn } from './mail-access.ts';
+import { messageDelta } from './mail-delta.ts';
+import type { MessagePatch, StoredMessage } from './message.ts';
+import { attachmentJson, etag, MESSAGE_ON_DEMAND, messageJson } from './message-json.ts';
+import { newContent, readMessage } from './message-input.ts';
+import { writeMime } from './mime.ts';
+import { matchesSearch } from './search.ts';
+import { mimeBody } from './sending.ts';
+
+type Handler = GraphRoute['handle'];
+
+const route = (
+  method: string,
+  path: string,
+  handle: Handler,
+  permissions = method === 'GET' ? reading('Mail') : writing('Mail'),
+): GraphRoute => ({ method, path, handle, permissions });
+
+/** The same routes for `messages/…` and `mailFolders/{id}/messages/…`. */
+const both = (method: string, path: string, handle: Handler): GraphRoute[] => [
+  route(method, path, handle),
+  route(method, `mailFolders/{folder}/${path}`, handle),
+];
+
+/** Routes of messages. */
+export const messageRoutes: GraphRoute[] = [
+  ...both('GET', 'messages', list),
+  ...both('POST', 'messages', create),
+  route('GET', 'messages/delta', () => {
+    throw graphErrors.badRequest(
+      "Unsupported request: Change tracking is not supported against 'microsoft.graph.message'.",
+    );
+  }),
+  route('GET', 'mailFolders/{folder}/messages/delta', delta),
+  ...both('GET', 'messages/{id}', (context, values) =>
+    shown(context, messageIn(context, values), 200),
+  ),
+  ...both('GET', 'messages/{id}/$value', async (context, values) => ({
+    status: 200,
+    headers: { 'content-type': 'text/plain' },
+    raw: await writeMime(messageIn(context, values)),
+  })),
+  ...both('PATCH', 'messages/{id}', patch),
+  ...both('DELETE', 'messages/{id}', (context, values) => {
+    const { mailbox } = context.user;
+    mailbox.move(messageIn(context, values), mailbox.folderId('recoverableitemsdeletions'));
+    return { status: 204 };
+  }),
+  ...both('POST', 'messages/{id}/permanentDelete', (context, values) => {
+    context.user.mailbox.remove(messageIn(context, values));
+    return { status: 204 };
+  }),
+  ...both('POST', 'messages/{id}/move', (context, values) => {
+    const message = messageIn(context, values);
+    return shown(context, context.user.mailbox.move(message, destination(context)), 201);
+  }),
+  ...both('POST', 'messages/{id}/copy', (context, values) => {
+    const message = messageIn(context, values);
+    return shown(context, context.user.mailbox.copy(message, destination(context)), 201);
+  }),
+];
+
+function list(context: GraphContext, { folder }: PathValues): StubAnswer {
+  const { query } = context.request;
+  const { mailbox } = context.user;
+  const search = query.get('$search');
+  if (search !== null) {
+    if (query.has('$filter')) throw unsupported('SearchWithFilter', '$filter');
+    if (query.has('$orderby')) throw unsupported('SearchWithOrderBy', '$orderby');
+    if (query.has('$skip')) throw unsupported('SearchWithSkip', '$skip');
+  }
+  const hidden = mailbox.folderId('recoverableitemsdeletions');
+  const messages =
+    folder === undefined
+      ? [...mailbox.messages()].filter(({ folderId }) => folderId !== hidden)
+      : [...mailbox.messagesIn(folderIn(context, folder).id).values()];
+  const sorted = messages
+    .filter((message) => search === null || matchesSearch(message, search))
+    .toSorted((a, b) => b.received.getTime() - a.received.getTime());
+  const body = pageOf(context, sorted);
+  return { status: 200, body };
+}
+
+/** Sorting and paging of many messages is quick if only those of the page are written out. */
+function pageOf(context: GraphContext, messages: StoredMessage[]): Json {
+  const { query } = context.request;
+  const plain = !query.has('$filter') && !query.has('$orderby');
+  const listing = { url: context.url, query, onDemand: MESSAGE_ON_DEMAND, strictOrder: true };
+  const show = (message: StoredMessage) => expanded(context, message);
+  if (!plain) return page({ ...listing, items: messages.map(show) });
+  const skip = Number(query.get('$skip') ?? 0);
+  const top = Math.min(Number(query.get('$top') ?? 10), 1_000);
+  const shown = page({
+    ...listing,
+    query: new URLSearchParams([...query].filter(([name]) => name === '$select')),
+    items: messages.slice(skip, skip + top).map(show),
+    defaultTop: 1_000,
+  });
+  const next = { $skip: String(skip + top) };
+  return {
+    ...(query.get('$count') === 'true' ? { '@odata.count': messages.length } : {}),
+    ...shown,
+    ...(skip + top < messages.length
+      ? { '@odata.nextLink': withQuery(context.url, query, next) }
+      : {}),
+  };
+}
+
+const unsupported = (code: string, option: string) =>
+  new GraphError(400, code, `The query parameter '$search' is not supported with '${option}'.`);
+
+/** Creates a draft from JSON or, with a body of text, from MIME. */
+async function create(context: GraphContext, { folder }: PathValues): Promise<StubAnswer> {
+  const { mailbox } = context.user;
+  const target = folderIn(context, folder ?? 'drafts');
+  const now = mailbox.now();
+  const isMime = context.request.headers['content-type']?.startsWith('text/plain') === true;
+  const content = isMime
+    ? await mimeBody(context.request.body, now)
+    : newContent(readMessage(bodyOf(context), now), now);
+  const own = context.world.personOf(context.user);
+  const from = content.from ?? own;
+  const message = mailbox.add(
+    { ...content, from, sender: content.sender ?? own, sent: now },
+    { folderId: target.id, isDraft: true, isRead: true },
+  );
+  if (!isMime) mailbox.update(message, stateIn(bodyOf(context)));
+  return shown(context, message, 201);
+}
+
+function patch(context: GraphContext, values: PathValues): StubAnswer {
+  const message = messageIn(context, values);
+  assertVersion(context, etag(message, message.version));
+  const body = bodyOf(context);
+  const { mailbox } = context.user;
+  const content = readMessage(body, mailbox.now());
+  const fields = Object.keys(content).filter((name) => name !== 'importance');
+  if (fields.length > 0 && !message.isDraft) {
+    throw new GraphError(
+      400,
+      'ErrorInvalidPropertySet',
+      `The property '${fields[0]}' can be set only on draft messages.`,
+    );
+  }
+  const change: MessagePatch = { ...content, ...stateIn(body) };
+  if (fields.length > 0) change.mime = null;
+  mailbox.update(message, change);
+  return shown(context, message, 200);
+}
+
+/** What a body says about the state of a message, besides its content. */
+function stateIn(body: Json): MessagePatch {
+  const { isRead, flag, categories, inferenceClassification } = body;
+  return {
+    ...(typeof isRead === 'boolean' ? { isRead } : {}),
+    ...(flag && typeof flag === 'object' ? { flag: flag as Json } : {}),
+    ...(Array.isArray(categories) ? { categories: categories.map(String) } : {}),
+    ...(inferenceClassification === 'other' || inferenceClassification === 'focused'
+      ? { inferenceClassification }
+      : {}),
+  };
+}
+
+function delta(context: GraphContext, { folder = '' }: PathValues): StubAnswer {
+  return {
+    status: 200,
+    body: messageDelta(
+      {
+        tokens: context.world.deltas,
+        mailbox: context.user.mailbox,
+        url: context.url,
+        query: context.request.query,
+        form: context.form,
+        pageSize: deltaPageSize(context),
+      },
+      folderIn(context, folder),
+    ),
+  };
+}
+
+const destination = (context: GraphContext): string => {
+  const id = property(bodyOf(context), 'destinationId');
+  if (typeof id !== 'string') throw graphErrors.invalidRequest("'DestinationId' is required.");
+  return folderIn(context, id).id;
+};
+
+/** A message with what the request expands. */
+function expanded({ form, request }: GraphContext, message: StoredMessage): Json {
+  const json = messageJson(message, form);
+  const expand = request.query.get('$expand');
+  if (expand === null || !/^attachments\b/.test(expand)) return json;
+  const names = /\$select=([^;)]*)/.exec(expand)?.[1];
+  const query = new URLSearchParams(names === undefined ? [] : [['$select', names]]);
+  return {
+    ...json,
+    attachments: message.attachments.map((file) => selected(attachmentJson(file), query)),
+  };
+}
+
+function shown(context: GraphContext, message: StoredMessage, status: number): StubAnswer {
+  const { query } = context.request;
+  const json = expanded(context, message);
+  const names = query.get('$select');
+  const kept = new URLSearchParams(
+    names === null ? [] : [['$select', `${names},${query.has('$expand') ? 'attachments' : ''}`]],
+  );
+  return { status, body: selected(json, kept, MESSAGE_ON_DEMAND) };
+}

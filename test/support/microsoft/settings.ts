@@ -1,0 +1,57 @@
+/** What tests can set on a running stub. Every field may be changed at any time. */
+export interface StubSettings {
+  /** Lifetime of access tokens in seconds. Default 3600. */
+  accessTokenSeconds: number;
+  /** How long a refresh token still works after a newer one was issued. Default 3600. */
+  oldRefreshTokenSeconds: number;
+  /** User who signs in when the request has no `login_hint`. */
+  signInAs: string | null;
+  /** Answer of the consent page. */
+  consent: 'granted' | 'denied' | 'admin-required';
+  /** Answer of the administrator's consent page. */
+  adminConsent: 'granted' | 'denied';
+  /** Time until a sent message appears in Sent Items. Default 0: it is there at once. */
+  sentDelayMs: number;
+  /** Time until a sent message arrives at users of the stub. */
+  deliveryDelayMs: number;
+  /** Requests of one application to one mailbox in one window. Default 10,000. */
+  requestsPerWindow: number;
+  /** Length of that window, which slides. Default 10 minutes. */
+  windowMs: number;
+  /** Requests of one application to one mailbox at the same time. Default 4. */
+  concurrentRequests: number;
+  /** Messages that one mailbox sends in a minute. Default 30. */
+  sendsPerMinute: number;
+  /** Whether 429 has the header Retry-After. Default true. */
+  sendsRetryAfter: boolean;
+  /**
+   * What a batch with more than four requests does: `queued` works on four at a time, `throttled`
+   * answers the fifth and later ones with 429. Default `queued`.
+   */
+  batch: 'queued' | 'throttled';
+  /** Time that every request to Graph takes at least. Default 0. */
+  latencyMs: number;
+  /** Reports requests about messages without `Prefer: IdType="ImmutableId"` as violations. */
+  requiresImmutableIds: boolean;
+  /** Most time that the receiver of a notification has to confirm its address. Default 10 s. */
+  validationTimeoutMs: number;
+}
+
+export const defaultSettings = (): StubSettings => ({
+  accessTokenSeconds: 3_600,
+  oldRefreshTokenSeconds: 3_600,
+  signInAs: null,
+  consent: 'granted',
+  adminConsent: 'granted',
+  sentDelayMs: 0,
+  deliveryDelayMs: 0,
+  requestsPerWindow: 10_000,
+  windowMs: 600_000,
+  concurrentRequests: 4,
+  sendsPerMinute: 30,
+  sendsRetryAfter: true,
+  batch: 'queued',
+  latencyMs: 0,
+  requiresImmutableIds: false,
+  validationTimeoutMs: 10_000,
+});
