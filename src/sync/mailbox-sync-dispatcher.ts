@@ -21,6 +21,7 @@ import { CalendarSync } from './calendar-sync.ts';
 import { type ContactPassResult, ContactSync } from './contact-sync.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
 import { WatchLeases } from './watch-leases.ts';
+import { MirrorAudit } from './mirror-audit.ts';
 import { MailboxSync, type RunControl } from './mailbox-sync.ts';
 import {
   ClaimLostError,
@@ -39,7 +40,11 @@ import {
 /** Result of a sync pass over an account. */
 export type SyncResult =
   /** The mirror shows the whole mailbox. */
-  | { kind: 'current' }
+  | {
+      kind: 'current';
+      /** Why the account is not shown as healthy; absent if it is. */
+      problem?: string;
+    }
   /** Nothing was done, or more can be fetched. */
   | { kind: 'idle' }
   | { kind: 'failed'; reason: string }
@@ -91,6 +96,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     private readonly contacts: ContactSync,
     private readonly leases: WatchLeases,
     private readonly watches: MailboxWatches,
+    private readonly audits: MirrorAudit,
     private readonly clock: Clock,
   ) {
     this.slots = config.sync.slots;
@@ -120,8 +126,13 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       // Watches do not cover calendars and contacts, so these accounts keep the shorter poll
       // interval.
       const watched = state.watched && !hasCalendars && !book?.hasBook;
-      if (current && book?.more) return this.#wait(0, { kind: 'current' });
-      return current ? this.#poll({ watched }) : this.#wait(0, { kind: 'idle' });
+      if (!current) return this.#wait(0, { kind: 'idle' });
+      const audit = await this.audits.run(account, mail, claim, state, goOn);
+      const result: SyncResult = {
+        kind: 'current',
+        ...(audit.problem === null ? {} : { problem: audit.problem }),
+      };
+      return book?.more || audit.more ? this.#wait(0, result) : this.#poll({ watched }, result);
     } catch (error) {
       if (error instanceof ClaimLostError) return null;
       if (!(error instanceof ProviderError)) throw error;
@@ -151,7 +162,9 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
 
   async record(sql: Sql, settled: readonly Settled<ClaimedRow, SyncResult>[]): Promise<void> {
     const now = this.clock.now();
-    const current = settled.filter(({ result }) => result.kind === 'current');
+    const current = settled.flatMap(({ job, result }) =>
+      result.kind === 'current' ? [{ job, problem: result.problem ?? null }] : [],
+    );
     // `again` is set if a change was reported during the run; the account then runs again at once.
     await sql.query(CURRENT, [current.map(({ job }) => job.id), now]);
     const failed = settled.filter(({ result }) => result.kind === 'failed');
@@ -168,10 +181,10 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     await moveGrants(
       sql,
       [
-        ...current.map(({ job }) => ({
+        ...current.map(({ job, problem }) => ({
           accountId: job.gateId,
-          syncState: 'running' as const,
-          reason: null,
+          syncState: problem === null ? ('running' as const) : ('sync-error' as const),
+          reason: problem,
         })),
         ...failing.map(({ accountId }) => ({
           accountId,
@@ -266,14 +279,14 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     );
   }
 
-  #poll({ watched }: Pick<MirrorState, 'watched'>): Outcome<SyncResult> {
+  #poll({ watched }: Pick<MirrorState, 'watched'>, result: SyncResult): Outcome<SyncResult> {
     const { pollSeconds, pollWatchedSeconds } = this.config.sync;
     const at = nextPoll(
       this.clock.now(),
       watched ? pollWatchedSeconds : pollSeconds,
       Math.random(),
     );
-    return { next: { kind: 'again', at, ambiguous: false }, result: { kind: 'current' } };
+    return { next: { kind: 'again', at, ambiguous: false }, result };
   }
 
   #wait(seconds: number, result: SyncResult): Outcome<SyncResult> {

@@ -42,12 +42,31 @@ interface Run {
   claim: MirrorClaim;
   state: MirrorState;
   since: Date | null;
+  /** Messages received before this time are history; `null` if every message is new. */
+  newsSince: Date | null;
   /**
    * True if a worker crashed while it had claimed this mailbox. Messages are then read one at a
    * time, and batches are small.
    */
   afterCrash: boolean;
 }
+
+/** Differences that an audit has found and that are to be repaired. */
+export interface Repair {
+  /** Messages that are missing in the mirror, with their content, or in the wrong folders. */
+  messages: readonly RemoteMessage[];
+  /** Provider ids of messages that the provider no longer has. */
+  removed: readonly string[];
+  /** Whether further differences follow. Until then, a removed message may be half of a move. */
+  more: boolean;
+  newsSince: Date | null;
+  /** When the provider was asked for the messages. */
+  requestedAt: Date;
+  hasVanished: boolean;
+}
+
+/** Whether a worker crashed while it had claimed this mailbox. */
+const crashedBefore = ({ crashes, reading }: MirrorState) => crashes > 0 || reading !== null;
 
 /** Result of reading a batch. */
 interface ReadBatch {
@@ -83,8 +102,13 @@ export class MailboxSync {
     state: MirrorState,
     control: RunControl,
   ): Promise<boolean> {
-    const afterCrash = state.crashes > 0 || state.reading !== null;
-    const run: Run = { account, mail, claim, state, since: control.since, afterCrash };
+    const { since } = control;
+    const afterCrash = crashedBefore(state);
+    // Servers report times in whole seconds. A message that arrives in the same second in which the
+    // account was connected counts as new.
+    const connected = fromUnixSeconds(toUnixSeconds(state.connectedAt));
+    const newsSince = state.wasCurrent ? null : connected;
+    const run: Run = { account, mail, claim, state, since, newsSince, afterCrash };
     let { cursor, hasVanished } = state;
     let requestedAt = this.clock.now();
     let next = control.goOn() ? this.#fetch(run, cursor, Promise.resolve()) : null;
@@ -120,6 +144,40 @@ export class MailboxSync {
     return false;
   }
 
+  /**
+   * Stores differences that an audit has found, as if a sync pass had reported them. The cursor
+   * stays.
+   */
+  async repair(
+    account: ConnectedAccount,
+    mail: MailPort,
+    claim: MirrorClaim,
+    state: MirrorState,
+    repair: Repair,
+  ): Promise<StoredBatch> {
+    const { newsSince, requestedAt, hasVanished, more, messages, removed } = repair;
+    const run: Run = {
+      account,
+      mail,
+      claim,
+      state,
+      since: null,
+      newsSince,
+      afterCrash: crashedBefore(state),
+    };
+    const cursor = await this.repository.cursor(claim);
+    const changes: MailChanges = {
+      cursor: cursor ?? '',
+      more,
+      present: !more,
+      folders: null,
+      renamed: [],
+      messages,
+      removed,
+    };
+    return this.#store(run, changes, { cursor, hasVanished, requestedAt });
+  }
+
   #fetch(
     { account, mail, since, afterCrash }: Run,
     cursor: string | null,
@@ -150,7 +208,7 @@ export class MailboxSync {
     changes: MailChanges,
     { cursor, hasVanished, requestedAt }: Pick<Batch, 'cursor' | 'hasVanished' | 'requestedAt'>,
   ): Promise<StoredBatch> {
-    const { account, claim, state } = run;
+    const { account, claim } = run;
     // Folders come first, because a renamed folder changes the provider ids of its messages.
     const {
       standard: folders,
@@ -165,15 +223,12 @@ export class MailboxSync {
     if (changes.cursor === cursor && !hasChanges && !mayTurnUp)
       return { hasVanished: false, outdated: false };
     const { incoming, failures } = await this.#read(run, changes.messages);
-    // Servers report times in whole seconds. A message that arrives in the same second in which the
-    // account was connected counts as new.
-    const newsSince = state.wasCurrent ? null : fromUnixSeconds(toUnixSeconds(state.connectedAt));
     return this.batches.store(account, claim, {
       changes,
       incoming,
       failures,
       folders,
-      newsSince,
+      newsSince: run.newsSince,
       hasVanished: mayTurnUp,
       requestedAt,
       cursor,

@@ -83,6 +83,15 @@ export class MirrorRepository {
     return (await this.database.query<MirrorState>(BEGIN, [id, fence]))[0];
   }
 
+  /** The stored cursor of a claimed mailbox. */
+  async cursor({ id }: MirrorClaim): Promise<string | null> {
+    const [row] = await this.database.query<{ cursor: string | null }>(
+      'select cursor from sync_job where id = $1',
+      [id],
+    );
+    return row?.cursor ?? null;
+  }
+
   /**
    * Sets the cursor back to the start of a batch, so that the next sync pass reads the batch again.
    * This happens if the batch is outdated (`StoredBatch.outdated`). Call it in a transaction of

@@ -16,6 +16,8 @@ import { MailboxSyncDispatcher } from './mailbox-sync-dispatcher.ts';
 import { MailboxSync } from './mailbox-sync.ts';
 import { ParsingModule } from '../mail/parsing/parsing.module.ts';
 import { MirrorRepository, SYNC_OF_ACCOUNT } from './mirror.repository.ts';
+import { MirrorAudit } from './mirror-audit.ts';
+import { MirrorRepairs } from './mirror-repairs.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
 import { SyncWaker } from './sync-waker.ts';
 import { WatchLeases } from './watch-leases.ts';
@@ -44,6 +46,8 @@ import { WatchLeases } from './watch-leases.ts';
     SyncWaker,
     WatchLeases,
     MailboxWatches,
+    MirrorAudit,
+    MirrorRepairs,
   ],
   exports: [MailboxSyncDispatcher],
 })

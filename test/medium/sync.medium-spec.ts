@@ -13,6 +13,7 @@ import { ContactSync } from '../../src/sync/contact-sync.ts';
 import { FolderMirror } from '../../src/sync/folder-mirror.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
+import { MirrorAudit } from '../../src/sync/mirror-audit.ts';
 import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
 import { MessageParser } from '../../src/mail/parsing/message-parser.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
@@ -101,6 +102,7 @@ describe('MailboxSyncDispatcher', () => {
       server.app.get(ContactSync),
       server.app.get(WatchLeases),
       server.app.get(MailboxWatches),
+      server.app.get(MirrorAudit),
       clock,
     );
   }

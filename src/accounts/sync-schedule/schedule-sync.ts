@@ -40,6 +40,8 @@ const RESTART = `
     contacts_since = null, again = false, failures = 0, well_since = null, reading = null
   where account_id = $1`;
 
+const FORGET_AUDIT = 'delete from mirror_audit where account_id = $1';
+
 const UNSCHEDULE = 'delete from sync_job where account_id = $1';
 
 /**
@@ -92,6 +94,7 @@ export async function scheduleChangedMailboxes(
  */
 export async function restartSync(sql: Sql, accountId: string): Promise<void> {
   await sql.query(RESTART, [accountId]);
+  await sql.query(FORGET_AUDIT, [accountId]);
 }
 
 /** Stops syncing the mailbox. The mirror stays. */

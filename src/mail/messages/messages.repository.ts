@@ -1,3 +1,4 @@
+import { AUDIT_DELETIONS } from './audited-messages.ts';
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
@@ -27,6 +28,7 @@ export const MESSAGES_OF_ACCOUNT: AccountListener = {
   visibleObjects: [
     `select id, case when draft then 'draft' else 'message' end as object from message where account_id = $1 and not deleting`,
   ],
+  mirrorDeletions: AUDIT_DELETIONS,
 };
 
 /** Reads the mirror of messages. Every statement is limited to one account. */

@@ -122,6 +122,9 @@ export const environmentSchema = z.object({
   SYNC_POLL_SECONDS: integer(60, 1, 86_400),
   SYNC_POLL_WATCHED_SECONDS: integer(300, 1, 86_400),
   SYNC_WATCHES: integer(5_000, 0, 100_000),
+  SYNC_AUDIT_SECONDS: integer(3_600, 0, 604_800),
+  SYNC_AUDIT_RECENT_DAYS: integer(7, 1, 365),
+  SYNC_AUDIT_FULL_DAYS: integer(7, 1, 365),
   CONNECT_CHECKS: integer(32, 1, 10_000),
   CONNECT_CHECKS_PER_APPLICATION: integer(16, 1, 10_000),
   CONNECT_CHECKS_PER_ADDRESS: integer(8, 1, 10_000),
@@ -328,6 +331,17 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
        * Maximum number of mailboxes that one worker watches, with one connection each; 0 = none.
        */
       watches: env.SYNC_WATCHES,
+      audit: {
+        /**
+         * Seconds between two audits of the recent messages of a mailbox; 0 = mailboxes are not
+         * audited.
+         */
+        seconds: env.SYNC_AUDIT_SECONDS,
+        /** Messages received in this many days are recent. */
+        recentDays: env.SYNC_AUDIT_RECENT_DAYS,
+        /** Days between two audits of a whole mailbox. */
+        fullDays: env.SYNC_AUDIT_FULL_DAYS,
+      },
     },
     /**
      * How many accounts, mailing services and conferencing services one process verifies at the

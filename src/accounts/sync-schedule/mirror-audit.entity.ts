@@ -1,0 +1,61 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { ownedByAccount } from '../../platform/database/owner-keys.ts';
+
+/** Progress of an audit that has begun. Times are ISO 8601. */
+export interface AuditRound {
+  /** `full`: every message; `recent`: messages of the last days, and folders with a new count. */
+  kind: 'full' | 'recent';
+  beganAt: string;
+  /** Earlier messages are not compared; `null` compares all. */
+  since: string | null;
+  /** The same for folders of `whole`. */
+  wholeSince: string | null;
+  /** Provider ids of folders to compare completely, because their count has changed. */
+  whole: readonly string[];
+  /** Provider ids of the folders that are left; the first one is being listed. */
+  folders: readonly string[];
+  /** Where the listing of the first folder continues; `null` for its beginning. */
+  cursor: string | null;
+  /** When the listing of the first folder began; `null` before it. */
+  folderBeganAt: string | null;
+  /** Number of ids listed so far. */
+  checked: number;
+  /** Number of proven differences so far, and how many of them were repaired. */
+  found: number;
+  repaired: number;
+  /** Messages at the provider minus messages in the mirror when the round began, by folder. */
+  counted: Readonly<Record<string, number>>;
+}
+
+const MirrorAuditSchema = defineEntity({
+  name: 'MirrorAudit',
+  tableName: 'mirror_audit',
+  properties: {
+    account: () => ownedByAccount().primary(),
+    /** When the next audit of recent messages is due. */
+    recentAt: p.datetime().columnType('timestamptz'),
+    /** When the next audit of the whole mailbox is due. */
+    fullAt: p.datetime().columnType('timestamptz'),
+    /** No audit before this time, because the provider refused or limited the last one. */
+    notBefore: p.datetime().columnType('timestamptz').nullable(),
+    /** The audit that has begun; `null` if there is none. */
+    round: p.json<AuditRound>().nullable(),
+    /** `counted` of the last complete round. */
+    counted: p.json<Readonly<Record<string, number>>>(),
+    /** When the last audit of the whole mailbox was complete; `null` before the first one. */
+    checkedAt: p.datetime().columnType('timestamptz').nullable(),
+    /** Messages that it compared. */
+    messagesChecked: p.integer().default(0),
+    /** Differences found and repaired by it, and by the audits of recent messages since then. */
+    differencesFound: p.integer().default(0),
+    repaired: p.integer().default(0),
+    /** Differences that the last audit could not repair. */
+    unrepaired: p.integer().default(0),
+    /** Number of audits in a row that could not repair every difference. */
+    failed: p.integer().default(0),
+  },
+});
+
+/** The audits of an account's mirror: when they are due, their progress and their results. */
+export class MirrorAudit extends MirrorAuditSchema.class {}
+MirrorAuditSchema.setClass(MirrorAudit);

@@ -1,0 +1,116 @@
+import type { Sql } from '../../platform/database/sql.ts';
+import type { AuditRound } from './mirror-audit.entity.ts';
+
+/** The audits of an account. */
+export interface AuditState {
+  recentAt: Date;
+  fullAt: Date;
+  notBefore: Date | null;
+  round: AuditRound | null;
+  counted: Readonly<Record<string, number>>;
+  unrepaired: number;
+  failed: number;
+}
+
+/** Published results of the audits of a mirror. */
+export interface AuditResult {
+  /** When the last audit of the whole mailbox was complete. Unix seconds. */
+  checkedAt: number;
+  messagesChecked: number;
+  /** Found by that audit and by the audits of recent messages since then. */
+  differencesFound: number;
+  repaired: number;
+}
+
+/** Results of an account's audits as operators see them. */
+export interface ListedAudit {
+  accountId: string;
+  email: string;
+  /** `null` before the first audit of the whole mailbox is complete. */
+  checkedAt: Date | null;
+  messagesChecked: number;
+  differencesFound: number;
+  repaired: number;
+  /** Differences that the last audit could not repair. */
+  unrepaired: number;
+}
+
+const STATE = `
+  select recent_at as "recentAt", full_at as "fullAt", not_before as "notBefore", round, counted, unrepaired, failed
+  from mirror_audit where account_id = $1`;
+
+const ADD = `
+  insert into mirror_audit (account_id, recent_at, full_at, counted) values ($1, $2, $2, '{}')
+  on conflict (account_id) do nothing`;
+
+const STORE_ROUND = `update mirror_audit set round = $2, not_before = null where account_id = $1`;
+
+const POSTPONE = `update mirror_audit set not_before = $2 where account_id = $1`;
+
+// The numbers of an audit of recent messages are added to those of the last full audit.
+const FINISH = `
+  update mirror_audit a
+  set round = null, not_before = null, recent_at = $2, full_at = $3, counted = round -> 'counted',
+    unrepaired = r.found - r.repaired,
+    failed = case when r.found > r.repaired then least(failed + 1, 1000) when r.is_full then 0 else failed end,
+    checked_at = case when r.is_full then $4 else checked_at end,
+    messages_checked = case when r.is_full then r.checked else messages_checked end,
+    differences_found = least(case when r.is_full then 0 else differences_found end + r.found, 1000000000),
+    repaired = least(case when r.is_full then 0 else a.repaired end + r.repaired, 1000000000)
+  from (select round ->> 'kind' = 'full' as is_full, (round ->> 'checked')::int as checked,
+               (round ->> 'found')::int as found, (round ->> 'repaired')::int as repaired
+        from mirror_audit where account_id = $1) r
+  where a.account_id = $1`;
+
+const LIST = `
+  select a.account_id as "accountId", g.email, a.checked_at as "checkedAt", a.messages_checked as "messagesChecked",
+    a.differences_found as "differencesFound", a.repaired, a.unrepaired
+  from mirror_audit a join "grant" g on g.id = a.account_id
+  where $2::uuid is null or a.account_id = $2
+  order by a.unrepaired desc, a.differences_found - a.repaired desc, a.differences_found desc, a.account_id limit $1`;
+
+/** SQL expression: `AuditResult` of the account as JSON; `null` before its first full audit. */
+export const auditResultOf = (accountId: string): string => `(
+  select json_build_object('checkedAt', floor(extract(epoch from a.checked_at)), 'messagesChecked', a.messages_checked,
+    'differencesFound', a.differences_found, 'repaired', a.repaired)
+  from mirror_audit a where a.account_id = ${accountId} and a.checked_at is not null)`;
+
+/** The state of an account's audits. An account without audits gets its first one at `now`. */
+export async function auditState(sql: Sql, accountId: string, now: Date): Promise<AuditState> {
+  for (;;) {
+    const [state] = await sql.query<AuditState>(STATE, [accountId]);
+    if (state) return state;
+    await sql.query(ADD, [accountId, now]);
+  }
+}
+
+/** Stores the progress of the account's audit. */
+export async function storeRound(sql: Sql, accountId: string, round: AuditRound): Promise<void> {
+  await sql.query(STORE_ROUND, [accountId, JSON.stringify(round)]);
+}
+
+/** Postpones the account's audits. Their progress is kept. */
+export async function postponeAudit(sql: Sql, accountId: string, until: Date): Promise<void> {
+  await sql.query(POSTPONE, [accountId, until]);
+}
+
+/** Records the result of the account's audit, as `storeRound` has stored it. */
+export async function finishAudit(
+  sql: Sql,
+  accountId: string,
+  { at, recentAt, fullAt }: { at: Date; recentAt: Date; fullAt: Date },
+): Promise<void> {
+  await sql.query(FINISH, [accountId, recentAt, fullAt, at]);
+}
+
+/**
+ * Results of audits: accounts with differences first.
+ * @param accountId only this account; `null` for all accounts
+ */
+export function listAudits(
+  sql: Sql,
+  limit: number,
+  accountId: string | null = null,
+): Promise<ListedAudit[]> {
+  return sql.query<ListedAudit>(LIST, [limit, accountId]);
+}

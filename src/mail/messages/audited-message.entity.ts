@@ -1,0 +1,31 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Grant } from '../../accounts/grants/grant.entity.ts';
+
+const ListedMessageSchema = defineEntity({
+  name: 'ListedMessage',
+  tableName: 'listed_message',
+  properties: {
+    account: () => p.manyToOne(Grant).primary().deleteRule('cascade'),
+    /** The provider's id of the message. */
+    providerId: p.text().primary(),
+  },
+});
+
+/** A message that the provider has listed in the folder that an audit is comparing. */
+export class ListedMessage extends ListedMessageSchema.class {}
+ListedMessageSchema.setClass(ListedMessage);
+
+const SuspectMessageSchema = defineEntity({
+  name: 'SuspectMessage',
+  tableName: 'suspect_message',
+  properties: {
+    account: () => p.manyToOne(Grant).primary().deleteRule('cascade'),
+    providerId: p.text().primary(),
+    /** How often the audit has looked at it without a result. */
+    looks: p.smallint().default(0),
+  },
+});
+
+/** A message whose folders in the mirror and at the provider differed when they were listed. */
+export class SuspectMessage extends SuspectMessageSchema.class {}
+SuspectMessageSchema.setClass(SuspectMessage);

@@ -1,0 +1,167 @@
+import type { Sql } from '../../platform/database/sql.ts';
+import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
+
+/* SQL with which an audit compares a folder at the provider with the mirror. */
+
+/** Statements that delete an account's audit together with its mirror. */
+export const AUDIT_DELETIONS = [
+  'delete from listed_message where account_id = $1',
+  'delete from suspect_message where account_id = $1',
+];
+
+const ADD_LISTED = `
+  insert into listed_message (account_id, provider_id) select $1, unnest($2::text[]) on conflict do nothing`;
+
+const FORGET_LISTED = 'delete from listed_message where account_id = $1 returning 1';
+
+const vanished = (id: string) =>
+  `exists (select 1 from vanished_message v where v.message_id = ${id})`;
+
+// A message that was stored or changed after the listing began may be missing in the listing.
+const COMPARE = `
+  with f as (select id from folder where account_id = $1 and provider_id = $2 and not deleting),
+  unknown as (
+    select l.provider_id
+    from f cross join listed_message l
+    left join message m on m.account_id = l.account_id and m.provider_id = l.provider_id
+    where l.account_id = $1
+      and (m.id is null or not exists (
+        select 1 from message_folder mf where mf.message_id = m.id and mf.folder_id = f.id))
+      and not ${hasOpenWrite('m.id')}),
+  absent as (
+    select m.provider_id
+    from f join message_folder mf on mf.folder_id = f.id join message m on m.id = mf.message_id
+    where m.provider_id is not null and ($3::timestamptz is null or mf.date >= $3)
+      and greatest(m.created_at, m.updated_at) <= $4
+      and not exists (
+        select 1 from listed_message l where l.account_id = $1 and l.provider_id = m.provider_id)
+      and not ${vanished('m.id')} and not ${hasOpenWrite('m.id')})
+  insert into suspect_message (account_id, provider_id)
+  select $1, provider_id from unknown union select $1, provider_id from absent
+  on conflict do nothing`;
+
+const SUSPECTS = `
+  select provider_id as "providerId" from suspect_message where account_id = $1 order by provider_id limit $2`;
+
+const COUNT_LOOK = `
+  update suspect_message set looks = looks + 1 where account_id = $1 and provider_id = any($2::text[])`;
+
+const RESET_LOOKS = `
+  update suspect_message set looks = 0 where account_id = $1 and provider_id = any($2::text[])`;
+
+const FORGET_SUSPECTS = `
+  delete from suspect_message where account_id = $1 and (provider_id = any($2::text[]) or looks >= $3)
+  returning provider_id = any($2::text[]) as known`;
+
+const STATES = `
+  select m.provider_id as "providerId",
+    ${vanished('m.id')} or ${hasOpenWrite('m.id')} as "isOpen",
+    array(select f.provider_id from message_folder mf join folder f on f.id = mf.folder_id
+          where mf.message_id = m.id and f.provider_id is not null) as "folderIds"
+  from message m where m.account_id = $1 and m.provider_id = any($2::text[])`;
+
+const COUNTS = `
+  select f.provider_id as "folderId", count(m.id)::int as messages
+  from folder f
+  left join message_folder mf on mf.folder_id = f.id
+  left join message m on m.id = mf.message_id and m.provider_id is not null
+  where f.account_id = $1 and f.provider_id is not null and not f.deleting
+  group by f.provider_id order by f.provider_id`;
+
+/** Stores ids that the provider has listed in a folder. */
+export async function addListed(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+): Promise<void> {
+  if (providerIds.length > 0) await sql.query(ADD_LISTED, [accountId, providerIds]);
+}
+
+/** Deletes the listed ids. @returns how many there were */
+export async function forgetListed(sql: Sql, accountId: string): Promise<number> {
+  return (await sql.query(FORGET_LISTED, [accountId])).length;
+}
+
+/**
+ * Compares the listed ids with a folder of the mirror. Messages that differ become suspects, except
+ * those with an open provider write and those that wait for the other half of a move.
+ * @param since earlier messages of the mirror are not compared
+ * @param beganAt when the listing began
+ */
+export async function compareListed(
+  sql: Sql,
+  accountId: string,
+  folderId: string,
+  since: Date | null,
+  beganAt: Date,
+): Promise<void> {
+  await sql.query(COMPARE, [accountId, folderId, since, beganAt]);
+}
+
+/** Provider ids of suspects. */
+export async function suspects(sql: Sql, accountId: string, limit: number): Promise<string[]> {
+  const rows = await sql.query<{ providerId: string }>(SUSPECTS, [accountId, limit]);
+  return rows.map(({ providerId }) => providerId);
+}
+
+/** Counts a look at suspects, before it begins. */
+export async function countLook(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+): Promise<void> {
+  await sql.query(COUNT_LOOK, [accountId, providerIds]);
+}
+
+/** Forgets earlier looks at suspects. */
+export async function resetLooks(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+): Promise<void> {
+  await sql.query(RESET_LOOKS, [accountId, providerIds]);
+}
+
+/**
+ * Deletes suspects.
+ * @param providerIds suspects whose state is known now
+ * @param looks suspects with this many looks are deleted as well
+ * @returns the number of the latter
+ */
+export async function forgetSuspects(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+  looks: number,
+): Promise<number> {
+  const rows = await sql.query<{ known: boolean }>(FORGET_SUSPECTS, [
+    accountId,
+    providerIds,
+    looks,
+  ]);
+  return rows.filter(({ known }) => !known).length;
+}
+
+/** A mirrored message, as far as an audit compares it. */
+export interface AuditedMessage {
+  providerId: string;
+  folderIds: readonly string[];
+  /** True if it is changing: it has an open provider write, or has vanished from its folder. */
+  isOpen: boolean;
+}
+
+/** Mirrored messages by provider id; those that are not in the mirror are left out. */
+export async function auditedMessages(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+): Promise<Map<string, AuditedMessage>> {
+  const rows = await sql.query<AuditedMessage>(STATES, [accountId, providerIds]);
+  return new Map(rows.map((row) => [row.providerId, row]));
+}
+
+/** Number of messages in each folder of the mirror, by the folder's provider id. */
+export async function countMirrored(sql: Sql, accountId: string): Promise<Map<string, number>> {
+  const rows = await sql.query<{ folderId: string; messages: number }>(COUNTS, [accountId]);
+  return new Map(rows.map(({ folderId, messages }) => [folderId, messages]));
+}

@@ -1,0 +1,121 @@
+import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
+import type { AuditRound } from '../accounts/sync-schedule/mirror-audit.entity.ts';
+import type { AuditState } from '../accounts/sync-schedule/mirror-audits.ts';
+import type { AuditedMessage } from '../mail/messages/audited-messages.ts';
+import type { MailPort, ReadMessages, RemoteMessage } from '../providers/port/connector.ts';
+import type { MirrorClaim, MirrorState } from './mirror.repository.ts';
+
+/** Audits in a row that could not repair every difference before the account is shown as failing. */
+const MOST_FAILED = 2;
+
+/** A mail port whose mirror can be audited. */
+export type AuditPort = MailPort & Required<Pick<MailPort, 'listIds' | 'readMessages'>>;
+
+export const isAuditable = (mail: MailPort): mail is AuditPort =>
+  mail.listIds !== undefined && mail.readMessages !== undefined;
+
+/** One run of an audit. */
+export interface AuditRun {
+  account: ConnectedAccount;
+  mail: AuditPort;
+  claim: MirrorClaim;
+  state: MirrorState;
+  /** Messages received at or after this time are recent. */
+  recentSince: Date;
+  /** Called between requests; `false` ends the run early. */
+  goOn(): boolean;
+}
+
+/** Why a mirror must not be shown as healthy; `null` if it is. */
+export function problemOf({ failed, unrepaired }: Pick<AuditState, 'failed' | 'unrepaired'>) {
+  return failed < MOST_FAILED
+    ? null
+    : `The mirror differs from the mailbox in ${unrepaired} messages, and ${failed} audits could not repair it`;
+}
+
+/** What is known when an audit begins. */
+export interface RoundStart {
+  now: Date;
+  isFull: boolean;
+  recentSince: Date;
+  /** Sync horizon; `null` if all messages are mirrored. */
+  horizon: Date | null;
+  /** Messages in each folder at the provider; `undefined` if unknown. */
+  counts: ReadonlyMap<string, number> | undefined;
+  /** Messages in each folder of the mirror. */
+  mirrored: ReadonlyMap<string, number>;
+  /** `AuditRound.counted` of the previous round. */
+  counted: Readonly<Record<string, number>>;
+}
+
+/**
+ * Plans an audit. A folder is compared completely if the provider counts more or fewer messages
+ * than the mirror has, unless the last audit has already seen that difference.
+ */
+export function roundOf(start: RoundStart): AuditRound {
+  const { now, isFull, recentSince, horizon, counts, mirrored } = start;
+  const folders = [...mirrored.keys()];
+  const counted = Object.fromEntries(
+    folders.flatMap((id) => {
+      const difference = (counts?.get(id) ?? Number.NaN) - (mirrored.get(id) ?? 0);
+      return Number.isNaN(difference) || difference === 0 ? [] : [[id, difference]];
+    }),
+  ) as Record<string, number>;
+  const since = horizon && horizon > recentSince ? horizon : recentSince;
+  return {
+    kind: isFull ? 'full' : 'recent',
+    beganAt: now.toISOString(),
+    since: since.toISOString(),
+    wholeSince: horizon?.toISOString() ?? null,
+    whole: Object.keys(counted).filter((id) => counted[id] !== start.counted[id]),
+    folders,
+    cursor: null,
+    folderBeganAt: null,
+    checked: 0,
+    found: 0,
+    repaired: 0,
+    counted,
+  };
+}
+
+/** Proven differences between the provider and the mirror. */
+export interface Differences {
+  /** Messages that the mirror does not have. */
+  missing: RemoteMessage[];
+  /** Messages that are in other folders in the mirror. */
+  misplaced: RemoteMessage[];
+  /** Provider ids of messages that only the mirror has. */
+  gone: string[];
+}
+
+/**
+ * Compares messages at the provider with the mirror. Messages that are changing, messages from
+ * before the horizon, and folders that the mirror does not have are no differences.
+ * @param mirror mirrored messages by provider id
+ * @param folders provider ids of the folders in the mirror
+ * @param since the sync horizon
+ */
+export function differencesOf(
+  { messages, gone }: ReadMessages,
+  mirror: ReadonlyMap<string, AuditedMessage>,
+  folders: ReadonlySet<string>,
+  since: Date | null,
+): Differences {
+  const isIncluded = ({ receivedAt }: RemoteMessage) => since === null || receivedAt >= since;
+  const isMisplaced = ({ providerId, folderIds }: RemoteMessage) => {
+    const known = mirror.get(providerId);
+    if (!known || known.isOpen) return false;
+    const wanted = new Set(folderIds.filter((id) => folders.has(id)));
+    const present = known.folderIds.filter((id) => folders.has(id));
+    return wanted.size !== present.length || present.some((id) => !wanted.has(id));
+  };
+  return {
+    missing: messages.filter((one) => !mirror.has(one.providerId) && isIncluded(one)),
+    misplaced: messages.filter(isMisplaced),
+    gone: gone.filter((id) => mirror.get(id)?.isOpen === false),
+  };
+}
+
+/** Number of differences. */
+export const sizeOf = ({ missing, misplaced, gone }: Differences): number =>
+  missing.length + misplaced.length + gone.length;

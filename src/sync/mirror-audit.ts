@@ -1,0 +1,216 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
+import type { AuditRound } from '../accounts/sync-schedule/mirror-audit.entity.ts';
+import {
+  type AuditState,
+  auditState,
+  finishAudit,
+  postponeAudit,
+  storeRound,
+} from '../accounts/sync-schedule/mirror-audits.ts';
+import {
+  addListed,
+  compareListed,
+  countMirrored,
+  forgetListed,
+} from '../mail/messages/audited-messages.ts';
+import { ProviderError } from '../platform/base/errors/provider-error.ts';
+import { Clock } from '../platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
+import { Database } from '../platform/database/sql.ts';
+import type { MailPort } from '../providers/port/connector.ts';
+import { type AuditPort, type AuditRun, isAuditable, problemOf, roundOf } from './audit-round.ts';
+import { MirrorRepairs } from './mirror-repairs.ts';
+import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
+import { nextPoll } from './sync-policy.ts';
+
+/** Most ids that are requested at a time. */
+const PAGE = 10_000;
+/** Shortest wait after the provider failed or limited an audit. Seconds. */
+const AFTER_FAILURE_SECONDS = 300;
+const DAY_SECONDS = 86_400;
+
+/** State of the audit after a run. */
+export interface AuditOutcome {
+  /** True if the audit can continue at once. */
+  more: boolean;
+  /** Why the mirror must not be shown as healthy; `null` if it is. */
+  problem: string | null;
+}
+
+/**
+ * Compares the mailbox at the provider with the mirror and repairs what differs (ADR 0080). An
+ * audit lists the ids of each folder. A message that differs is a suspect. After the next sync pass
+ * the provider is asked for the suspects themselves, and only what still differs is repaired.
+ */
+@Injectable()
+export class MirrorAudit {
+  readonly #log = new Logger(MirrorAudit.name);
+
+  constructor(
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+    private readonly database: Database,
+    private readonly claims: MirrorRepository,
+    private readonly repairs: MirrorRepairs,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Continues the audit of an account, or begins one that is due. Called after a sync pass that has
+   * stored everything the provider reports. Errors of the provider postpone the audit.
+   * @param goOn called between requests; `false` ends the run, and the next one continues
+   * @throws {ClaimLostError}
+   */
+  async run(
+    account: ConnectedAccount,
+    mail: MailPort | undefined,
+    claim: MirrorClaim,
+    state: MirrorState,
+    goOn: () => boolean,
+  ): Promise<AuditOutcome> {
+    if (!mail || !isAuditable(mail) || this.config.sync.audit.seconds === 0)
+      return { more: false, problem: null };
+    const now = this.clock.now();
+    const { recentDays } = this.config.sync.audit;
+    const recentSince = new Date(now.getTime() - recentDays * DAY_SECONDS * 1000);
+    const run: AuditRun = { account, mail, claim, state, recentSince, goOn };
+    const audit = await auditState(this.database, account.accountId, now);
+    const isDue = audit.round !== null || audit.recentAt <= now || audit.fullAt <= now;
+    const mayRun = isDue && (audit.notBefore === null || audit.notBefore <= now);
+    if (!mayRun) return { more: false, problem: problemOf(audit) };
+    try {
+      const more = await this.#continue(run, audit);
+      if (more) return { more, problem: problemOf(audit) };
+      const after = await auditState(this.database, account.accountId, now);
+      return { more, problem: problemOf(after) };
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      await this.#postpone(run, error);
+      return { more: false, problem: problemOf(audit) };
+    }
+  }
+
+  /** @returns true if the audit is not complete */
+  async #continue(run: AuditRun, audit: AuditState): Promise<boolean> {
+    const { account, goOn } = run;
+    // Suspects that were found before the sync pass of this run. It would have reported late changes.
+    const areProven = audit.round?.folders.length === 0;
+    let round = audit.round ?? (await this.#begin(run, audit));
+    while (round.folders.length > 0) {
+      if (!goOn()) return true;
+      round = await this.#list(run, round);
+    }
+    const left = await this.repairs.left(account.accountId);
+    if (left && !areProven) return true;
+    if (left) {
+      const result = await this.repairs.run(run, round);
+      round = result.round;
+      if (result.more) return true;
+    }
+    await this.#finish(run, round, audit);
+    return false;
+  }
+
+  async #begin(
+    { account, mail, claim, recentSince }: AuditRun,
+    audit: AuditState,
+  ): Promise<AuditRound> {
+    const { accountId } = account;
+    const now = this.clock.now();
+    const { horizonDays } = this.config.sync;
+    const horizon =
+      horizonDays === 0 ? null : new Date(now.getTime() - horizonDays * DAY_SECONDS * 1000);
+    // With a horizon, the mirror has fewer messages than the provider counts.
+    const counts = horizon ? undefined : await mail.countMessages?.(account);
+    const mirrored = await countMirrored(this.database, accountId);
+    const round = roundOf({
+      now,
+      isFull: audit.fullAt <= now,
+      recentSince,
+      horizon,
+      counts,
+      mirrored,
+      counted: audit.counted,
+    });
+    await this.claims.withClaim(claim, null, async (sql) => {
+      await forgetListed(sql, accountId);
+      await storeRound(sql, accountId, round);
+    });
+    return round;
+  }
+
+  /** Lists one page of the first folder, and compares the folder if that was the last page. */
+  async #list({ account, mail, claim }: AuditRun, round: AuditRound): Promise<AuditRound> {
+    const { accountId } = account;
+    const [folderId = '', ...folders] = round.folders;
+    const isWhole = round.kind === 'full' || round.whole.includes(folderId);
+    const from = isWhole ? round.wholeSince : round.since;
+    const since = from === null ? null : new Date(from);
+    const beganAt = round.folderBeganAt ?? this.clock.now().toISOString();
+    const next = { ...round, folders, cursor: null, folderBeganAt: null };
+    const page = await this.#page(account, mail, { folderId, since, cursor: round.cursor });
+    return this.claims.withClaim(claim, null, async (sql) => {
+      let stored: AuditRound = next;
+      if (page === null) await forgetListed(sql, accountId);
+      else {
+        await addListed(sql, accountId, page.ids);
+        if (page.cursor !== null) {
+          stored = { ...round, cursor: page.cursor, folderBeganAt: beganAt };
+        } else {
+          await compareListed(sql, accountId, folderId, since, new Date(beganAt));
+          stored = { ...next, checked: round.checked + (await forgetListed(sql, accountId)) };
+        }
+      }
+      await storeRound(sql, accountId, stored);
+      return stored;
+    });
+  }
+
+  /** @returns `null` if the folder cannot be listed now; it is then not compared */
+  async #page(
+    account: ConnectedAccount,
+    mail: AuditPort,
+    request: { folderId: string; since: Date | null; cursor: string | null },
+  ) {
+    try {
+      const page = await mail.listIds(account, { ...request, until: null, limit: PAGE });
+      if (page.cursor !== null && page.cursor === request.cursor)
+        throw new ProviderError('temporary', 'The listing of a folder does not end');
+      return page;
+    } catch (error) {
+      const code = error instanceof ProviderError ? error.code : null;
+      if (code === 'not-found' || code === 'conflict') return null;
+      throw error;
+    }
+  }
+
+  async #finish({ account, claim }: AuditRun, round: AuditRound, audit: AuditState): Promise<void> {
+    const { accountId } = account;
+    const { seconds, fullDays } = this.config.sync.audit;
+    const at = this.clock.now();
+    const { found, repaired, checked, kind } = round;
+    const recentAt = nextPoll(at, seconds, Math.random());
+    const isFine = found === repaired && (audit.failed === 0 || kind === 'full');
+    const later =
+      kind === 'full' ? nextPoll(at, fullDays * DAY_SECONDS, Math.random()) : audit.fullAt;
+    // Until an audit of everything finds nothing that it cannot repair, each audit is one.
+    const fullAt = isFine ? later : recentAt;
+    await this.claims.withClaim(claim, null, (sql) =>
+      finishAudit(sql, accountId, { at, recentAt, fullAt }),
+    );
+    if (found > 0)
+      this.#log.warn(
+        `account ${accountId}: the audit compared ${checked} messages with the provider, found ${found} differences and repaired ${repaired}`,
+      );
+  }
+
+  async #postpone({ account, claim }: AuditRun, error: ProviderError): Promise<void> {
+    const seconds = Math.max(AFTER_FAILURE_SECONDS, error.retryAfterSeconds ?? 0);
+    const until = new Date(this.clock.now().getTime() + seconds * 1000);
+    await this.claims.withClaim(claim, null, (sql) => postponeAudit(sql, account.accountId, until));
+    if (error.code !== 'rate-limited')
+      this.#log.warn(
+        `account ${account.accountId}: the audit failed and will be continued: ${error.message}`,
+      );
+  }
+}
