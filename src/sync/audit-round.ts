@@ -5,7 +5,7 @@ import type { AuditedMessage } from '../mail/messages/audited-messages.ts';
 import type { MailPort, ReadMessages, RemoteMessage } from '../providers/port/connector.ts';
 import type { MirrorClaim, MirrorState } from './mirror.repository.ts';
 
-/** Audits in a row that could not repair every difference before the account is shown as failing. */
+/** An account is shown as failing after this many audits that could not repair every difference. */
 const MOST_FAILED = 2;
 
 /** A mail port whose mirror can be audited. */

@@ -40,8 +40,9 @@ export interface AuditOutcome {
 
 /**
  * Compares the mailbox at the provider with the mirror and repairs what differs (ADR 0080). An
- * audit lists the ids of each folder. A message that differs is a suspect. After the next sync pass
- * the provider is asked for the suspects themselves, and only what still differs is repaired.
+ * audit lists the ids of each folder. A message that differs is a candidate. After the next sync
+ * pass the provider is asked for the candidates themselves, and only what still differs is
+ * repaired.
  */
 @Injectable()
 export class MirrorAudit {
@@ -93,7 +94,7 @@ export class MirrorAudit {
   /** @returns true if the audit is not complete */
   async #continue(run: AuditRun, audit: AuditState): Promise<boolean> {
     const { account, goOn } = run;
-    // Suspects that were found before the sync pass of this run. It would have reported late changes.
+    // The sync pass of this run would have reported changes that the listing saw too early.
     const areProven = audit.round?.folders.length === 0;
     let round = audit.round ?? (await this.#begin(run, audit));
     while (round.folders.length > 0) {

@@ -5,9 +5,9 @@ import { mirroredFolders } from '../mail/folders/mirror-folders.ts';
 import {
   auditedMessages,
   countLook,
-  forgetSuspects,
+  forgetCandidates,
   resetLooks,
-  suspects,
+  candidates,
 } from '../mail/messages/audited-messages.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { Database } from '../platform/database/sql.ts';
@@ -16,19 +16,19 @@ import { type AuditRun, type Differences, differencesOf, sizeOf } from './audit-
 import { MailboxSync } from './mailbox-sync.ts';
 import { MirrorRepository } from './mirror.repository.ts';
 
-/** Suspects that are looked at together. */
+/** Candidates that are looked at together. */
 const BATCH = 250;
 /** The same after a worker crashed while it had claimed the mailbox. */
 const BATCH_AFTER_CRASH = 10;
-/** A suspect that this many looks could not clear up counts as a difference that stays. */
+/** A candidate that this many looks could not clear up counts as a difference that stays. */
 const MOST_LOOKS = 3;
 
-/** A second look at suspects. */
+/** A second look at candidates. */
 interface Look {
   answer: ReadMessages;
   differences: Differences;
   requestedAt: Date;
-  /** Whether suspects are left that this look does not cover. */
+  /** Whether candidates are left that this look does not cover. */
   more: boolean;
 }
 
@@ -41,7 +41,7 @@ interface Repaired {
   unread: string[];
 }
 
-/** Looks at the suspects of an audit again, and repairs those that still differ. */
+/** Looks at the candidates of an audit again, and repairs those that still differ. */
 @Injectable()
 export class MirrorRepairs {
   constructor(
@@ -51,14 +51,14 @@ export class MirrorRepairs {
     private readonly clock: Clock,
   ) {}
 
-  /** Whether an account has suspects. */
+  /** Whether an account has candidates. */
   async left(accountId: string): Promise<boolean> {
-    return (await suspects(this.database, accountId, 1)).length > 0;
+    return (await candidates(this.database, accountId, 1)).length > 0;
   }
 
   /**
-   * Looks at all suspects.
-   * @returns the round with the differences counted; `more` if suspects are left
+   * Looks at all candidates.
+   * @returns the round with the differences counted; `more` if candidates are left
    * @throws {ProviderError}
    * @throws {ClaimLostError}
    */
@@ -78,17 +78,17 @@ export class MirrorRepairs {
     return { round, more: await this.left(run.account.accountId) };
   }
 
-  /** @returns `undefined` if there are no suspects */
+  /** @returns `undefined` if there are no candidates */
   async #look(
     { account, mail, claim }: AuditRun,
     round: AuditRound,
     limit: number,
   ): Promise<Look | undefined> {
     const { accountId } = account;
-    const found = await suspects(this.database, accountId, limit + 1);
+    const found = await candidates(this.database, accountId, limit + 1);
     const providerIds = found.slice(0, limit);
     if (providerIds.length === 0) return undefined;
-    // Counted first: a suspect that crashes the worker must not be looked at forever.
+    // Counted first: a candidate that crashes the worker must not be looked at forever.
     await this.claims.withClaim(claim, null, (sql) => countLook(sql, accountId, providerIds));
     const requestedAt = this.clock.now();
     const answer = await mail.readMessages(account, { providerIds, content: false });
@@ -134,7 +134,7 @@ export class MirrorRepairs {
     return { ...stored, unread };
   }
 
-  /** Forgets the suspects that are cleared up, and counts the differences among them. */
+  /** Forgets the candidates that are cleared up, and counts the differences among them. */
   async #settle(
     { account: { accountId }, claim }: AuditRun,
     round: AuditRound,
@@ -147,7 +147,7 @@ export class MirrorRepairs {
     return this.claims.withClaim(claim, null, async (sql) => {
       // What did not fit into one answer is not held against the messages that are left.
       if (unread.length < differences.missing.length) await resetLooks(sql, accountId, unread);
-      const stuck = await forgetSuspects(sql, accountId, cleared, MOST_LOOKS);
+      const stuck = await forgetCandidates(sql, accountId, cleared, MOST_LOOKS);
       const settled: AuditRound = {
         ...round,
         found: round.found + sizeOf(differences) - unread.length + stuck,

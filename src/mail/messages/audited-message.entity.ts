@@ -15,9 +15,9 @@ const ListedMessageSchema = defineEntity({
 export class ListedMessage extends ListedMessageSchema.class {}
 ListedMessageSchema.setClass(ListedMessage);
 
-const SuspectMessageSchema = defineEntity({
-  name: 'SuspectMessage',
-  tableName: 'suspect_message',
+const CandidateMessageSchema = defineEntity({
+  name: 'CandidateMessage',
+  tableName: 'candidate_message',
   properties: {
     account: () => p.manyToOne(Grant).primary().deleteRule('cascade'),
     providerId: p.text().primary(),
@@ -27,5 +27,5 @@ const SuspectMessageSchema = defineEntity({
 });
 
 /** A message whose folders in the mirror and at the provider differed when they were listed. */
-export class SuspectMessage extends SuspectMessageSchema.class {}
-SuspectMessageSchema.setClass(SuspectMessage);
+export class CandidateMessage extends CandidateMessageSchema.class {}
+CandidateMessageSchema.setClass(CandidateMessage);

@@ -6,7 +6,7 @@ import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 /** Statements that delete an account's audit together with its mirror. */
 export const AUDIT_DELETIONS = [
   'delete from listed_message where account_id = $1',
-  'delete from suspect_message where account_id = $1',
+  'delete from candidate_message where account_id = $1',
 ];
 
 const ADD_LISTED = `
@@ -36,21 +36,21 @@ const COMPARE = `
       and not exists (
         select 1 from listed_message l where l.account_id = $1 and l.provider_id = m.provider_id)
       and not ${vanished('m.id')} and not ${hasOpenWrite('m.id')})
-  insert into suspect_message (account_id, provider_id)
+  insert into candidate_message (account_id, provider_id)
   select $1, provider_id from unknown union select $1, provider_id from absent
   on conflict do nothing`;
 
-const SUSPECTS = `
-  select provider_id as "providerId" from suspect_message where account_id = $1 order by provider_id limit $2`;
+const CANDIDATES = `
+  select provider_id as "providerId" from candidate_message where account_id = $1 order by provider_id limit $2`;
 
 const COUNT_LOOK = `
-  update suspect_message set looks = looks + 1 where account_id = $1 and provider_id = any($2::text[])`;
+  update candidate_message set looks = looks + 1 where account_id = $1 and provider_id = any($2::text[])`;
 
 const RESET_LOOKS = `
-  update suspect_message set looks = 0 where account_id = $1 and provider_id = any($2::text[])`;
+  update candidate_message set looks = 0 where account_id = $1 and provider_id = any($2::text[])`;
 
-const FORGET_SUSPECTS = `
-  delete from suspect_message where account_id = $1 and (provider_id = any($2::text[]) or looks >= $3)
+const FORGET_CANDIDATES = `
+  delete from candidate_message where account_id = $1 and (provider_id = any($2::text[]) or looks >= $3)
   returning provider_id = any($2::text[]) as known`;
 
 const STATES = `
@@ -83,8 +83,8 @@ export async function forgetListed(sql: Sql, accountId: string): Promise<number>
 }
 
 /**
- * Compares the listed ids with a folder of the mirror. Messages that differ become suspects, except
- * those with an open provider write and those that wait for the other half of a move.
+ * Compares the listed ids with a folder of the mirror. Messages that differ become candidates,
+ * except those with an open provider write and those that wait for the other half of a move.
  * @param since earlier messages of the mirror are not compared
  * @param beganAt when the listing began
  */
@@ -98,13 +98,13 @@ export async function compareListed(
   await sql.query(COMPARE, [accountId, folderId, since, beganAt]);
 }
 
-/** Provider ids of suspects. */
-export async function suspects(sql: Sql, accountId: string, limit: number): Promise<string[]> {
-  const rows = await sql.query<{ providerId: string }>(SUSPECTS, [accountId, limit]);
+/** Provider ids of candidates. */
+export async function candidates(sql: Sql, accountId: string, limit: number): Promise<string[]> {
+  const rows = await sql.query<{ providerId: string }>(CANDIDATES, [accountId, limit]);
   return rows.map(({ providerId }) => providerId);
 }
 
-/** Counts a look at suspects, before it begins. */
+/** Counts a look at candidates, before it begins. */
 export async function countLook(
   sql: Sql,
   accountId: string,
@@ -113,7 +113,7 @@ export async function countLook(
   await sql.query(COUNT_LOOK, [accountId, providerIds]);
 }
 
-/** Forgets earlier looks at suspects. */
+/** Forgets earlier looks at candidates. */
 export async function resetLooks(
   sql: Sql,
   accountId: string,
@@ -123,18 +123,18 @@ export async function resetLooks(
 }
 
 /**
- * Deletes suspects.
- * @param providerIds suspects whose state is known now
- * @param looks suspects with this many looks are deleted as well
+ * Deletes candidates.
+ * @param providerIds candidates whose state is known now
+ * @param looks candidates with this many looks are deleted as well
  * @returns the number of the latter
  */
-export async function forgetSuspects(
+export async function forgetCandidates(
   sql: Sql,
   accountId: string,
   providerIds: readonly string[],
   looks: number,
 ): Promise<number> {
-  const rows = await sql.query<{ known: boolean }>(FORGET_SUSPECTS, [
+  const rows = await sql.query<{ known: boolean }>(FORGET_CANDIDATES, [
     accountId,
     providerIds,
     looks,

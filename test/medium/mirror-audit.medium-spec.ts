@@ -1,0 +1,425 @@
+import { randomUUID } from 'node:crypto';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
+import { SystemClock } from '../../src/platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
+import { CalendarSync } from '../../src/sync/calendar-sync.ts';
+import { ContactSync } from '../../src/sync/contact-sync.ts';
+import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
+import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
+import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
+import { MirrorAudit } from '../../src/sync/mirror-audit.ts';
+import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
+import { WatchLeases } from '../../src/sync/watch-leases.ts';
+import { outgoing, sendControl } from '../support/connector-contract.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
+import { outcomeOf } from '../support/outcome-of.ts';
+import { syncAccount } from '../support/sync.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+interface Audited {
+  checked_at: Date | null;
+  messages_checked: number;
+  differences_found: number;
+  repaired: number;
+  unrepaired: number;
+}
+
+describe('MirrorAudit', () => {
+  let server: TestApp;
+  let database: Database;
+  let sandbox: MailPort;
+  let application: TestApplication;
+  const now = new Date();
+  const longAgo = new Date(now.getTime() - 100 * 86_400_000);
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    database = server.app.get(Database);
+    sandbox = server.app.get(ConnectorRegistry).requireMail('sandbox');
+    application = await createApplication(server.app);
+  });
+  afterAll(() => server.close());
+
+  /** A dispatcher whose provider behaves like the sandbox except for the given methods. */
+  function dispatcherWith(overrides: Partial<MailPort>): MailboxSyncDispatcher {
+    const mail: Partial<MailPort> = {
+      listChanges: (...asked) => sandbox.listChanges(...asked),
+      fetchRaw: (...asked) => sandbox.fetchRaw(...asked),
+      listIds: (...asked) => sandbox.listIds?.(...asked) ?? never(),
+      countMessages: (...asked) => sandbox.countMessages?.(...asked) ?? never(),
+      readMessages: (...asked) => sandbox.readMessages?.(...asked) ?? never(),
+      ...overrides,
+    };
+    return new MailboxSyncDispatcher(
+      server.app.get<AppConfig>(APP_CONFIG),
+      database,
+      server.app.get(MirrorRepository),
+      server.app.get(ProviderAccounts),
+      new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]),
+      server.app.get(MailboxSync),
+      server.app.get(CalendarSync),
+      server.app.get(ContactSync),
+      server.app.get(WatchLeases),
+      server.app.get(MailboxWatches),
+      server.app.get(MirrorAudit),
+      new SystemClock(),
+    );
+  }
+  const never = (): never => {
+    throw new Error('the sandbox lists and reads messages');
+  };
+
+  const asProvider = async (account: TestAccount): Promise<ProviderAccount> => {
+    const found = await server.app.get(ProviderAccounts).find(account.id);
+    if (!found) throw new Error('no such account');
+    return found;
+  };
+  async function deliver(account: TestAccount, count: number): Promise<void> {
+    const to = await asProvider(account);
+    for (let n = 0; n < count; n++) {
+      const from = { ...to, email: `somebody-${randomUUID()}@elsewhere.test` };
+      await sandbox.send(from, outgoing(from, [account.email]), sendControl());
+    }
+  }
+  /** An account with a complete mirror, and no audit before `auditOf` makes one due. */
+  async function mirrored(count: number, dispatcher = dispatcherWith({})): Promise<TestAccount> {
+    const account = await createAccount(server.app, application);
+    await deliver(account, count);
+    await settle(account, dispatcher);
+    return account;
+  }
+  /** Runs sync passes until the account waits for its next poll. */
+  async function settle(account: TestAccount, dispatcher = dispatcherWith({})) {
+    for (let runs = 1; ; runs++) {
+      const before = Date.now();
+      const { next, result } = outcomeOf(await syncAccount(server.app, dispatcher, account.id));
+      const waits = next.kind === 'again' && next.at.getTime() > before + 5_000;
+      if (waits) return { result, runs };
+      if (runs > 30) throw new Error('the sync passes do not end');
+    }
+  }
+  async function auditNow(
+    account: TestAccount,
+    dispatcher = dispatcherWith({}),
+    kind: 'full' | 'recent' = 'full',
+  ) {
+    await database.query(
+      `update mirror_audit set recent_at = now() - interval '1 s', not_before = null,
+         full_at = now() + case when $2 then interval '-1 s' else interval '1 day' end
+       where account_id = $1`,
+      [account.id, kind === 'full'],
+    );
+    return settle(account, dispatcher);
+  }
+  const auditOf = async (account: TestAccount): Promise<Audited> => {
+    const rows = await database.query<Audited>(
+      `select checked_at, messages_checked, differences_found, repaired, unrepaired from mirror_audit where account_id = $1`,
+      [account.id],
+    );
+    return rows[0] as Audited;
+  };
+  const inMirror = (account: TestAccount) =>
+    database.query<{ id: string; provider_id: string; folders: string[] }>(
+      `select m.id, m.provider_id, array(select f.name from message_folder mf join folder f on f.id = mf.folder_id
+                                         where mf.message_id = m.id order by 1) as folders
+       from message m where account_id = $1 order by provider_id`,
+      [account.id],
+    );
+  const atProvider = (account: TestAccount) =>
+    database.query<{ provider_id: string; folders: string[] }>(
+      `select id as provider_id, folders from sandbox_message
+       where application_id = $1 and address = $2 and not deleted order by id::text`,
+      [application.id, account.email],
+    );
+  const changes = (account: TestAccount) =>
+    database.query<{ seq: number; object: string; event: string }>(
+      `select seq, object, event from change where account_id = $1 and object in ('message', 'draft') order by seq`,
+      [account.id],
+    );
+  const lose = (account: TestAccount, set: string, count: number) =>
+    database.query(
+      `update sandbox_message set ${set}
+       where id in (select id from sandbox_message where address = $1 and not deleted order by id limit $2)`,
+      [account.email, count],
+    );
+  const stateOf = async (account: TestAccount) => {
+    const [row] = await database.query<{ state: string; reason: string | null }>(
+      `select sync_state as state, sync_reason as reason from "grant" where id = $1`,
+      [account.id],
+    );
+    return row;
+  };
+  const expectEqual = async (account: TestAccount) => {
+    const mirror = (await inMirror(account)).map(({ id: _, ...row }) => row);
+    expect(mirror).toEqual(await atProvider(account));
+  };
+
+  it('audits a mailbox when its mirror is complete, and touches nothing that is equal', async () => {
+    const account = await mirrored(5);
+    const first = await auditOf(account);
+    expect(first).toMatchObject({ messages_checked: 5, differences_found: 0, repaired: 0 });
+    expect(first.checked_at).not.toBeNull();
+    const before = [await inMirror(account), await changes(account)];
+    await auditNow(account);
+    expect([await inMirror(account), await changes(account)]).toEqual(before);
+    expect(await auditOf(account)).toMatchObject({ messages_checked: 5, differences_found: 0 });
+  });
+
+  it('adds 40 percent of a folder that are missing in the mirror', async () => {
+    const account = await mirrored(20);
+    await database.query(
+      `delete from message where id in (select id from message where account_id = $1 order by id limit 8)`,
+      [account.id],
+    );
+    const logged = (await changes(account)).length;
+    await auditNow(account);
+    await expectEqual(account);
+    expect(await auditOf(account)).toMatchObject({
+      messages_checked: 20,
+      differences_found: 8,
+      repaired: 8,
+      unrepaired: 0,
+    });
+    const log = (await changes(account)).slice(logged);
+    expect(log.map(({ object, event }) => `${object} ${event}`)).toEqual(
+      Array.from({ length: 8 }, () => 'message create'),
+    );
+    expect(await stateOf(account)).toEqual({ state: 'running', reason: null });
+  });
+
+  it('finds a message that appeared without a change being reported', async () => {
+    const account = await mirrored(3);
+    await deliver(account, 1);
+    // As if the change counter had skipped the message: the cursor is past it already.
+    await database.query(
+      `update sync_job j set cursor = (select max(modseq) from sandbox_message where address = $2)
+       where account_id = $1`,
+      [account.id, account.email],
+    );
+    await settle(account);
+    expect(await inMirror(account)).toHaveLength(3);
+    await auditNow(account, dispatcherWith({}), 'recent');
+    await expectEqual(account);
+    expect(await auditOf(account)).toMatchObject({ differences_found: 1, repaired: 1 });
+  });
+
+  it('follows a move that was never reported, and keeps the id of the message', async () => {
+    const account = await mirrored(4);
+    const ids = (await inMirror(account)).map(({ id }) => id);
+    await lose(account, `folders = '{archive}'`, 2);
+    await settle(account);
+    await auditNow(account, dispatcherWith({}), 'recent');
+    await expectEqual(account);
+    expect((await inMirror(account)).map(({ id }) => id)).toEqual(ids);
+    expect(await auditOf(account)).toMatchObject({ differences_found: 2, repaired: 2 });
+  });
+
+  it('removes a message whose deletion was never reported', async () => {
+    const account = await mirrored(4);
+    await lose(account, 'deleted = true', 3);
+    await settle(account);
+    expect(await inMirror(account)).toHaveLength(4);
+    await auditNow(account);
+    expect(await inMirror(account)).toHaveLength(1);
+    expect(await auditOf(account)).toMatchObject({ differences_found: 3, repaired: 3 });
+  });
+
+  it('removes nothing when a listing is cut, because the second look finds the messages', async () => {
+    const account = await mirrored(6);
+    const before = await inMirror(account);
+    const cut = dispatcherWith({
+      listIds: async () => ({ ids: [], cursor: null }),
+    });
+    await auditNow(account, cut);
+    expect(await inMirror(account)).toEqual(before);
+    expect(await auditOf(account)).toMatchObject({ differences_found: 0 });
+  });
+
+  it('removes nothing and continues later when the provider fails', async () => {
+    const account = await mirrored(4);
+    await lose(account, 'deleted = true', 2);
+    const failing = dispatcherWith({
+      readMessages: () => Promise.reject(new ProviderError('temporary', 'maintenance')),
+    });
+    await auditNow(account, failing);
+    expect(await inMirror(account)).toHaveLength(4);
+    expect(await stateOf(account)).toEqual({ state: 'running', reason: null });
+    await database.query(`update mirror_audit set not_before = null where account_id = $1`, [
+      account.id,
+    ]);
+    await settle(account);
+    expect(await inMirror(account)).toHaveLength(2);
+  });
+
+  it('waits as long as a provider with an exhausted quota asks', async () => {
+    const account = await mirrored(1);
+    const limited = dispatcherWith({
+      listIds: () =>
+        Promise.reject(new ProviderError('rate-limited', 'slowly', { retryAfterSeconds: 3_000 })),
+    });
+    await auditNow(account, limited);
+    const [row] = await database.query<{ waits: boolean }>(
+      `select not_before > now() + interval '2900 s' as waits from mirror_audit where account_id = $1`,
+      [account.id],
+    );
+    expect(row?.waits).toBe(true);
+  });
+
+  it('leaves alone a message that has an open provider write', async () => {
+    const account = await mirrored(2);
+    const [message] = await inMirror(account);
+    await database.query(
+      `with s as (insert into job_status (id, account_id, action, object, status, message_id)
+                  values ($1, $2, 'update_message', 'message', 'pending', $3))
+       insert into provider_job (id, account_id, action, object_id, payload, run_at, due_at)
+       values ($1, $2, 'update_message', $3, '{"folders":[]}', now() + interval '1 h', now() + interval '1 h')`,
+      [randomUUID(), account.id, message?.id],
+    );
+    await lose(account, `folders = '{archive}'`, 2);
+    const before = await inMirror(account);
+    await auditNow(account);
+    const after = await inMirror(account);
+    expect(after.find(({ id }) => id === message?.id)).toEqual(message);
+    expect(after).not.toEqual(before);
+    expect(await auditOf(account)).toMatchObject({ differences_found: 1, repaired: 1 });
+  });
+
+  it('continues where it stopped when a slice ends or the worker dies', async () => {
+    const account = await mirrored(12);
+    await database.query(
+      `delete from message where id in (select id from message where account_id = $1 order by id limit 5)`,
+      [account.id],
+    );
+    let pages = 0;
+    const dying = dispatcherWith({
+      listIds: async (one, request) => {
+        pages += 1;
+        const page = await (sandbox.listIds?.(one, { ...request, limit: 2 }) ?? never());
+        // Another worker has taken over the mailbox.
+        if (pages === 3)
+          await database.query(`update sync_job set fence = fence + 1 where account_id = $1`, [
+            account.id,
+          ]);
+        return page;
+      },
+    });
+    await database.query(
+      `update mirror_audit set recent_at = now(), full_at = now() where account_id = $1`,
+      [account.id],
+    );
+    await syncAccount(server.app, dying, account.id);
+    expect(pages).toBe(3);
+    await database.query(`update sync_job set state = 0, worker_id = null where account_id = $1`, [
+      account.id,
+    ]);
+    await settle(account, dying);
+    await expectEqual(account);
+    expect(await auditOf(account)).toMatchObject({
+      messages_checked: 12,
+      differences_found: 5,
+      repaired: 5,
+    });
+  });
+
+  it('shows sync-error after two audits that could not repair, and recovers', async () => {
+    const account = await mirrored(3);
+    await database.query(
+      `delete from message where id in (select id from message where account_id = $1 order by id limit 1)`,
+      [account.id],
+    );
+    const withheld = dispatcherWith({
+      readMessages: async (one, request) => {
+        const read = await (sandbox.readMessages?.(one, request) ?? never());
+        return request.content ? { messages: [], gone: [] } : read;
+      },
+    });
+    await auditNow(account, withheld);
+    expect(await auditOf(account)).toMatchObject({
+      differences_found: 1,
+      repaired: 0,
+      unrepaired: 1,
+    });
+    expect(await stateOf(account)).toEqual({ state: 'running', reason: null });
+    await auditNow(account, withheld);
+    const shown = await stateOf(account);
+    expect(shown?.state).toBe('sync-error');
+    expect(shown?.reason).toContain('differs from the mailbox in 1 messages');
+    await settle(account, withheld);
+    expect(await stateOf(account)).toEqual(shown);
+    await auditNow(account);
+    expect(await stateOf(account)).toEqual({ state: 'running', reason: null });
+    await expectEqual(account);
+  });
+
+  it('stores a message that cannot be parsed and does not look at it again', async () => {
+    const account = await mirrored(2);
+    const nested = Array.from(
+      { length: 300 },
+      (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}`,
+    ).join('\r\n');
+    await database.query(
+      `update sandbox_message set mime = $2 where id = (select id from sandbox_message where address = $1 limit 1)`,
+      [account.email, Buffer.from(nested)],
+    );
+    await database.query(`delete from message where account_id = $1`, [account.id]);
+    const { runs } = await auditNow(account);
+    expect(runs).toBeLessThan(4);
+    await expectEqual(account);
+    expect(await auditOf(account)).toMatchObject({ differences_found: 2, repaired: 2 });
+    await auditNow(account);
+    expect(await auditOf(account)).toMatchObject({ differences_found: 0 });
+  });
+
+  it('notifies subscribers of recent messages only', async () => {
+    const account = await mirrored(4);
+    await lose(account, `received_at = '${longAgo.toISOString()}'`, 2);
+    await database.query(
+      `update "grant" set created_at = $2::timestamptz - interval '1 day' where id = $1`,
+      [account.id, longAgo],
+    );
+    await database.query(`delete from message where account_id = $1`, [account.id]);
+    await database.query(
+      `insert into webhook (id, application_id, callback_url, triggers, state, subscribed_at, created_at, updated_at)
+       values ($1, $2, 'http://127.0.0.1:9/', '{message.created}', 'active', now(), now(), now())`,
+      [randomUUID(), application.id],
+    );
+    const since = (await changes(account)).length;
+    await auditNow(account);
+    expect((await changes(account)).slice(since)).toHaveLength(4);
+    const notified = await database.query<{ body: Buffer }>(
+      `select body from webhook_event where application_id = $1`,
+      [application.id],
+    );
+    const recent = await database.query<{ id: string }>(
+      `select id from message where account_id = $1 and date > $2 order by id`,
+      [account.id, new Date(now.getTime() - 86_400_000)],
+    );
+    expect(recent).toHaveLength(2);
+    const ids = notified.map(({ body }) => {
+      const [delta] = JSON.parse(body.toString()).deltas as { object_data: { id: string } }[];
+      return delta?.object_data.id;
+    });
+    expect(ids.toSorted()).toEqual(recent.map(({ id }) => id));
+  });
+
+  it('compares a whole folder when its count has changed, although only recent audits run', async () => {
+    const account = await mirrored(4);
+    await database.query(
+      `update message_folder set date = $2 where message_id in (select id from message where account_id = $1)`,
+      [account.id, longAgo],
+    );
+    await lose(account, `received_at = '${longAgo.toISOString()}'`, 4);
+    await lose(account, 'deleted = true', 1);
+    await auditNow(account, dispatcherWith({}), 'recent');
+    expect(await inMirror(account)).toHaveLength(3);
+  });
+});
