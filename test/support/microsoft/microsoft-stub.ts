@@ -9,9 +9,11 @@ import { routerOf } from './http/routes.ts';
 import { errorBody, type StubAnswer, type StubRequest } from './http/types.ts';
 import type { StoredMessage } from './mail/message.ts';
 import { readMime } from './mail/mime.ts';
+import { answerUpload, UPLOADS } from './mail/upload-sessions.ts';
 import { type EntraContext, entraRoutes } from './oauth/entra.ts';
 import { EntraError, entraErrors } from './oauth/oauth-error.ts';
 import type { StubSettings } from './settings.ts';
+import type { LifecycleEvent } from './subscriptions/subscriptions.ts';
 import { World } from './world.ts';
 
 export interface MicrosoftStubOptions extends StubOptions {
@@ -145,6 +147,11 @@ export class MicrosoftStub extends RemoteStub {
     this.world.deltas.expire(code);
   }
 
+  /** Posts a notice about a subscription to its `lifecycleNotificationUrl`. */
+  notifyLifecycle(subscriptionId: string, event: LifecycleEvent): Promise<void> {
+    return this.world.subscriptions.lifecycle(subscriptionId, event);
+  }
+
   protected apiOf({ path }: StubRequest): Api | null {
     return path.startsWith('/v1.0/') ? 'graph' : null;
   }
@@ -154,6 +161,7 @@ export class MicrosoftStub extends RemoteStub {
       return answerBatch(request, this.settings, (part) => this.handle(part));
     }
     if (request.path.startsWith('/v1.0/')) return answerGraph(this.world, request);
+    if (request.path.startsWith(UPLOADS)) return answerUpload(this.world, request);
     const found = entra.find(request.method, request.path);
     if (found === null || found === 'method') {
       const status = found === null ? 404 : 405;

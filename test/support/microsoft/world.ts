@@ -2,8 +2,10 @@ import { DeltaTokens } from './graph/delta-tokens.ts';
 import { Directory, type StubUser } from './directory/directory.ts';
 import { MailboxQuotas } from './graph/quota.ts';
 import type { Recipient } from './mail/message.ts';
+import type { UploadSession } from './mail/upload-sessions.ts';
 import { TokenStore } from './oauth/token-store.ts';
 import { defaultSettings, type StubSettings } from './settings.ts';
+import { Subscriptions } from './subscriptions/subscriptions.ts';
 
 /** A message that the stub has accepted for sending. */
 export interface SentMessage {
@@ -31,6 +33,9 @@ export class World {
   readonly directory: Directory;
   readonly tokens: TokenStore;
   readonly quotas: MailboxQuotas;
+  readonly subscriptions: Subscriptions;
+  /** Unfinished uploads of attachments, by the token of their address. */
+  readonly uploads = new Map<string, UploadSession>();
   readonly deltas = new DeltaTokens();
   /** All messages accepted for sending, in order. */
   readonly sent: SentMessage[] = [];
@@ -47,6 +52,10 @@ export class World {
     this.directory = new Directory(now);
     this.tokens = new TokenStore(this.settings, now);
     this.quotas = new MailboxQuotas(this.settings, now);
+    this.subscriptions = new Subscriptions(this.settings, now, (ms, action) =>
+      this.later(ms, action),
+    );
+    this.directory.onChange = (user, change) => this.subscriptions.changed(user, change);
   }
 
   /** Runs `action` after `ms`, at once for 0. */

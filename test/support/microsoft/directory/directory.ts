@@ -1,5 +1,5 @@
 import { randomUUID, type X509Certificate } from 'node:crypto';
-import { Mailbox } from '../mail/mailbox.ts';
+import { type ItemChange, Mailbox } from '../mail/mailbox.ts';
 
 /** The tenant of all personal Microsoft accounts. */
 export const PERSONAL_TENANT = '9188040d-6c67-4c5b-b112-36a304b66dad';
@@ -46,6 +46,8 @@ export interface StubTenant {
 export class Directory {
   readonly tenants = new Map<string, StubTenant>();
   readonly apps = new Map<string, StubApp>();
+  /** Called for every change in a mailbox. */
+  onChange: ((user: StubUser, change: ItemChange) => void) | null = null;
   readonly #users = new Map<string, StubUser>();
   readonly #addresses = new Map<string, StubUser>();
   readonly #now: () => number;
@@ -74,6 +76,7 @@ export class Directory {
       sendAs: new Set(),
       mailbox: new Mailbox(email, this.#now),
     };
+    user.mailbox.onChange = (change) => this.onChange?.(user, change);
     this.#users.set(user.id, user);
     this.#addresses.set(email.toLowerCase(), user);
     return user;

@@ -7,7 +7,9 @@ import { attachmentRoutes } from '../mail/attachment-routes.ts';
 import { folderRoutes } from '../mail/folder-routes.ts';
 import { messageRoutes } from '../mail/message-routes.ts';
 import { sendRoutes } from '../mail/send-routes.ts';
+import { uploadRoutes } from '../mail/upload-sessions.ts';
 import type { AccessToken } from '../oauth/token-store.ts';
+import { subscriptionRoutes } from '../subscriptions/subscription-routes.ts';
 import type { World } from '../world.ts';
 import {
   authenticate,
@@ -26,9 +28,10 @@ const mailboxRoutes = routerOf<GraphRoute>([
   ...messageRoutes,
   ...sendRoutes,
   ...attachmentRoutes,
+  ...uploadRoutes,
 ]);
 /** Routes that belong to no mailbox. */
-const otherRoutes = routerOf<GraphRoute>([]);
+const otherRoutes = routerOf<GraphRoute>(subscriptionRoutes);
 
 /** Answers a request to Microsoft Graph v1.0. Errors become answers in Graph's form. */
 export async function answerGraph(world: World, request: StubRequest): Promise<StubAnswer> {
