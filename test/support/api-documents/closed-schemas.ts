@@ -51,7 +51,17 @@ function instanceOf(api: Api, direction: Direction): Ajv {
   const ajv = new Ajv({ strict: false, allErrors: true });
   for (const [format, expression] of Object.entries(FORMATS))
     ajv.addFormat(format, { type: 'string', validate: expression });
-  for (const format of ['int32', 'double', 'float', 'binary', 'uuid', 'duration'])
+  for (const format of [
+    'int32',
+    'uint32',
+    'double',
+    'float',
+    'binary',
+    'uuid',
+    'duration',
+    'decimal',
+    'uri',
+  ])
     ajv.addFormat(format, true);
   const closing = new Closing(api, direction);
   const $defs = Object.fromEntries(

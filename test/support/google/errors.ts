@@ -1,0 +1,65 @@
+import type { StubAnswer } from '../remote-stub/messages.ts';
+
+/** Name of a status in Google's errors, by HTTP status. */
+const STATUS: Record<number, string> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  412: 'FAILED_PRECONDITION',
+  429: 'RESOURCE_EXHAUSTED',
+  500: 'INTERNAL',
+};
+
+/** An error as Google's interfaces answer it. Thrown by handlers of the stub. */
+export class GoogleError extends Error {
+  readonly status: number;
+  readonly reason: string;
+  /** Further fields of the one entry of `errors`, such as its location. */
+  readonly entry: Record<string, string>;
+  readonly details: object[] | null;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    status: number,
+    reason: string,
+    message: string,
+    more: {
+      entry?: Record<string, string>;
+      details?: object[];
+      headers?: Record<string, string>;
+    } = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+    this.entry = more.entry ?? {};
+    this.details = more.details ?? null;
+    this.headers = more.headers ?? {};
+  }
+
+  /**
+   * @param isLegacy the form of Calendar, which has no name of a status
+   */
+  answer(isLegacy = false): StubAnswer {
+    const { status: code, message, reason, details, headers, entry } = this;
+    const errors = [{ message, domain: 'global', reason, ...entry }];
+    const error = { code, message, errors };
+    const status = STATUS[code] ?? 'UNKNOWN';
+    const body = isLegacy
+      ? { error }
+      : { error: { ...error, status, ...(details && { details }) } };
+    return { status: code, headers, body };
+  }
+}
+
+/** 400 for an argument that is not allowed. */
+export function invalid(message: string, reason = 'invalidArgument'): GoogleError {
+  return new GoogleError(400, reason, message);
+}
+
+/** 404 as Gmail and People answer it. */
+export function notFound(message = 'Requested entity was not found.'): GoogleError {
+  return new GoogleError(404, 'notFound', message);
+}

@@ -1,0 +1,210 @@
+import type { Api } from '../api-documents/check.ts';
+import { type StubAnswer, stubRequest, type StubRequest } from '../remote-stub/messages.ts';
+import { RemoteStub, type StubOptions } from '../remote-stub/remote-stub.ts';
+import { Router } from '../remote-stub/router.ts';
+import { batchAnswer, batchParts, isBatch } from './batch.ts';
+import type { GoogleMethod } from './call.ts';
+import { GoogleError } from './errors.ts';
+import { addDraftMethods } from './gmail/draft-methods.ts';
+import { addMailboxMethods } from './gmail/mailbox-methods.ts';
+import type { MailMessage } from './gmail/mailbox.ts';
+import { addMessageMethods } from './gmail/message-methods.ts';
+import { deliverMail } from './gmail/sending.ts';
+import { addThreadMethods } from './gmail/thread-methods.ts';
+import type { GoogleUser } from './google-user.ts';
+import type { AccessToken } from './oauth/grants.ts';
+import { GoogleOAuth } from './oauth/google-oauth.ts';
+import { PubSub } from './pubsub/pubsub.ts';
+import { GoogleQuotas } from './quotas.ts';
+import { GoogleWorld, type OutgoingMail } from './world.ts';
+
+/**
+ * Stands in for Google: sign-in, Gmail and Pub/Sub, with real state and with Google's rules as
+ * published. All hosts of Google are this one server, so every base address of a client is
+ * `origin`. It was written from the manuals; the real services run only at Google.
+ *
+ * A test adds people with `addUser`, lets them consent on the authorize page
+ * (`oauth.consent`), sends them mail from outside with `deliver`, and ends with
+ * `expectDocumented(stub)`. Faults: see `RemoteStub.faults`.
+ */
+export class GoogleStub extends RemoteStub {
+  readonly oauth: GoogleOAuth;
+  readonly quotas: GoogleQuotas;
+  readonly pubsub: PubSub;
+  readonly world: GoogleWorld;
+  readonly #router = new Router<GoogleMethod>();
+  /** Requests of resumable uploads that wait for their content. */
+  readonly #uploads = new Map<string, StubRequest>();
+
+  /** Starts the stub on a free port, or on `port`. */
+  static async start(options: StubOptions & { port?: number } = {}): Promise<GoogleStub> {
+    return await new GoogleStub(options).listen(options.port);
+  }
+
+  constructor(options: StubOptions = {}) {
+    super(options);
+    const now = () => this.now();
+    this.pubsub = new PubSub({
+      now,
+      origin: () => this.origin,
+      signed: (claims) => this.oauth.signed(claims),
+    });
+    this.world = new GoogleWorld(now, this.pubsub);
+    this.quotas = new GoogleQuotas(now);
+    const origin = () => this.origin;
+    this.oauth = new GoogleOAuth({
+      get origin() {
+        return origin();
+      },
+      now,
+      identity: (email) => this.world.identity(email),
+      firstIdentity: () => this.world.firstIdentity(),
+    });
+    addMessageMethods(this.#router);
+    addMailboxMethods(this.#router);
+    addDraftMethods(this.#router);
+    addThreadMethods(this.#router);
+  }
+
+  /** Adds a person. @param name default: the part of the address before @ */
+  addUser(email: string, name?: string): GoogleUser {
+    return this.world.addUser(email, name);
+  }
+
+  /** Mail that people sent to addresses that the stub does not have. */
+  get outgoing(): OutgoingMail[] {
+    return this.world.outgoing;
+  }
+
+  /**
+   * Lets a message arrive from outside.
+   * @returns its copies, one for each person of the stub among the recipients
+   */
+  deliver(
+    raw: Buffer | string,
+    recipients: readonly string[],
+    from = 'x@elsewhere.test',
+  ): MailMessage[] {
+    return deliverMail(this.world, from, recipients, Buffer.from(raw));
+  }
+
+  protected apiOf({ path, query }: StubRequest): Api | null {
+    if (query.has('upload_id') || query.get('uploadType') === 'resumable') return null;
+    if (/^(\/upload)?\/gmail\/v1\//.test(path)) return 'gmail';
+    if (path.startsWith('/calendar/v3/')) return 'calendar';
+    return /^\/v1\/(people|contactGroups|otherContacts)\b/.test(path) ? 'people' : null;
+  }
+
+  protected async answer(request: StubRequest): Promise<StubAnswer> {
+    try {
+      if (isBatch(request)) return await this.#batch(request);
+      return this.oauth.answer(request) ?? this.#upload(request) ?? (await this.#call(request));
+    } catch (error) {
+      if (!(error instanceof GoogleError)) throw error;
+      return error.answer(request.path.startsWith('/calendar/'));
+    }
+  }
+
+  async #batch(request: StubRequest): Promise<StubAnswer> {
+    const answers: { contentId: string | null; answer: StubAnswer }[] = [];
+    for (const { contentId, request: part } of batchParts(request)) {
+      const answer = (await this.handle(part)) ?? { status: 500, raw: '' };
+      answers.push({ contentId, answer });
+    }
+    return batchAnswer(answers);
+  }
+
+  /** The first of the two requests of a resumable upload. The second brings the content. */
+  #upload(request: StubRequest): StubAnswer | null {
+    if (request.query.get('uploadType') !== 'resumable' || request.query.has('upload_id'))
+      return null;
+    this.#token(request);
+    const id = `upload-${this.world.nextId()}`;
+    this.#uploads.set(id, request);
+    const location = `${this.origin}${request.path}?uploadType=resumable&upload_id=${id}`;
+    return { status: 200, headers: { location, 'x-guploader-uploadid': id } };
+  }
+
+  async #call(request: StubRequest): Promise<StubAnswer> {
+    const begun = this.#uploads.get(request.query.get('upload_id') ?? '');
+    const asked = begun ? resumed(begun, request) : request;
+    const route = this.#router.find(asked.method, asked.path);
+    if (!route || route === 'method') throw new GoogleError(404, 'notFound', 'Not Found');
+    const { value: method, params } = route;
+    const token = this.#token(asked);
+    const user = this.#userOf(token, params['userId']);
+    if (!method.needs.some((scope) => token.scopes.has(scope))) throw missingScope(method.needs);
+    this.quotas.charge(method.service, user.email, method.units);
+    if (asked.body.length > 0 && asked.json === undefined && !asked.path.startsWith('/upload/'))
+      throw new GoogleError(400, 'badRequest', 'Invalid JSON payload received.');
+    const body = (asked.json ?? {}) as Record<string, unknown>;
+    const { query } = asked;
+    const { world } = this;
+    return await method.handle({
+      world,
+      user,
+      params,
+      query,
+      body,
+      request: asked,
+      scopes: token.scopes,
+    });
+  }
+
+  #token({ headers, query }: StubRequest): AccessToken {
+    const text = /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1];
+    const given = text ?? query.get('access_token') ?? '';
+    const token = this.oauth.grants.accessToken(given, this.now());
+    if (token) return token;
+    throw new GoogleError(
+      401,
+      'authError',
+      'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.',
+      {
+        entry: { location: 'Authorization', locationType: 'header' },
+        headers: { 'www-authenticate': 'Bearer realm="https://accounts.google.com/"' },
+      },
+    );
+  }
+
+  #userOf({ email }: AccessToken, wanted: string | undefined): GoogleUser {
+    const user = this.world.users.get(email ?? '');
+    if (!user) throw new GoogleError(400, 'failedPrecondition', 'Precondition check failed.');
+    if (wanted !== undefined && wanted !== 'me' && wanted.toLowerCase() !== user.email)
+      throw new GoogleError(403, 'forbidden', `Delegation denied for ${user.email}`);
+    return user;
+  }
+}
+
+/** The request of a resumable upload together with its content. */
+function resumed(begun: StubRequest, { headers, body }: StubRequest): StubRequest {
+  const url = `${begun.path}?uploadType=media`;
+  const type = begun.headers['x-upload-content-type'] ?? headers['content-type'];
+  const authorization = begun.headers.authorization;
+  const own = {
+    ...(authorization && { authorization }),
+    'content-type': String(type ?? 'message/rfc822'),
+  };
+  return stubRequest(begun.method, url, own, body);
+}
+
+function missingScope(needs: readonly string[]): GoogleError {
+  const scope = needs.join(' ');
+  return new GoogleError(
+    403,
+    'insufficientPermissions',
+    'Request had insufficient authentication scopes.',
+    {
+      details: [
+        {
+          '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+          reason: 'ACCESS_TOKEN_SCOPE_INSUFFICIENT',
+          domain: 'googleapis.com',
+        },
+      ],
+      headers: {
+        'www-authenticate': `Bearer realm="https://accounts.google.com/", error="insufficient_scope", scope="${scope}"`,
+      },
+    },
+  );
+}

@@ -1,0 +1,64 @@
+import { Quota } from '../remote-stub/quota.ts';
+import type { Service } from './call.ts';
+import { GoogleError } from './errors.ts';
+
+const MINUTE = 60_000;
+
+/** How the stub refuses requests over quota. Google does both. */
+export interface Refusal {
+  /** 429 `rateLimitExceeded`, or 403 `userRateLimitExceeded`. */
+  status: 429 | 403;
+  /** True: the answer has a Retry-After. */
+  hasRetryAfter: boolean;
+}
+
+/** Quotas of Google's interfaces. Limits may be changed while the stub runs. */
+export class GoogleQuotas {
+  /** Units of each person in a minute, as published. Calls of other services count as one unit. */
+  readonly perUser: Record<Service, Quota>;
+  /** Units of the client's project in a minute. The account's name is `project`. */
+  readonly perProject: Record<Service, Quota>;
+  refusal: Refusal = { status: 429, hasRetryAfter: false };
+
+  /** @param now milliseconds of the stub's clock */
+  constructor(now: () => number) {
+    const quotas = (gmail: number, calendar: number, people: number, others: number) => {
+      const quota = (units: number) => new Quota({ units, windowMs: MINUTE }, now);
+      return {
+        gmail: quota(gmail),
+        calendar: quota(calendar),
+        people: quota(people),
+        directory: quota(others),
+        pubsub: quota(others),
+      };
+    };
+    this.perUser = quotas(6000, 600, 180, 2400);
+    this.perProject = quotas(1_200_000, 10_000, 10_000, 1_200_000);
+  }
+
+  /** Charges a call, or throws the error that Google answers. */
+  charge(service: Service, email: string, units: number): void {
+    const wait =
+      this.perUser[service].take(email, units) || this.perProject[service].take('project', units);
+    if (wait === 0) return;
+    const { status, hasRetryAfter } = this.refusal;
+    const headers: Record<string, string> = hasRetryAfter
+      ? { 'retry-after': String(Math.ceil(wait / 1000)) }
+      : {};
+    const entry = { domain: 'usageLimits' };
+    if (status === 403)
+      throw new GoogleError(403, 'userRateLimitExceeded', 'User Rate Limit Exceeded', {
+        entry,
+        headers,
+      });
+    const what = `Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user' of service '${service}.googleapis.com' for consumer 'project_number:1'.`;
+    const details = [
+      {
+        '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+        reason: 'RATE_LIMIT_EXCEEDED',
+        domain: 'googleapis.com',
+      },
+    ];
+    throw new GoogleError(429, 'rateLimitExceeded', what, { entry, headers, details });
+  }
+}
