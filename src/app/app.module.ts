@@ -31,6 +31,7 @@ import { MessagesModule } from '../mail/messages/messages.module.ts';
 import { NeuralModule } from '../mail/neural/neural.module.ts';
 import { NotificationsModule } from '../calendar/notifications/notifications.module.ts';
 import { OutboxModule } from '../mail/outbox/outbox.module.ts';
+import { PushModule } from '../accounts/push/push.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { ConferencingModule } from '../calendar/conferencing/conferencing.module.ts';
 import { RelayModule } from '../mail/relay/relay.module.ts';
@@ -78,6 +79,7 @@ export class AppModule {
         GrantsModule,
         ConnectModule,
         AccountsModule,
+        PushModule,
         SearchModule,
         MessagesModule,
         ThreadsModule,

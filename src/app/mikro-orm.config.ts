@@ -22,6 +22,8 @@ import { AccessToken } from '../accounts/grants/access-token.entity.ts';
 import { AddressLoop } from '../accounts/grants/address-loop.entity.ts';
 import { Grant } from '../accounts/grants/grant.entity.ts';
 import { Integration } from '../accounts/integrations/integration.entity.ts';
+import { PushPull } from '../accounts/push/push-pull.entity.ts';
+import { PushSubscription } from '../accounts/push/push-subscription.entity.ts';
 import { IdempotencyKey } from '../platform/idempotency/idempotency-key.entity.ts';
 import { Invitation } from '../calendar/invitations/invitation.entity.ts';
 import { JobAttempt } from '../platform/job-statuses/job-attempt.entity.ts';
@@ -75,7 +77,7 @@ import { Webhook } from '../platform/webhooks/webhook.entity.ts';
 export const entities = [
   Application, Integration, AddressLoop, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt,
   Webhook, WebhookEvent, WebhookAttempt, WebhookDelivery,
-  JobStatus, JobAttempt, ProviderJob, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
+  JobStatus, JobAttempt, ProviderJob, PushSubscription, PushPull, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
   Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
   MessageSearch, TextBacklog, NeuralFeedback,

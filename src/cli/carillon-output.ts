@@ -1,6 +1,7 @@
 import type { Application } from '../accounts/applications/application.entity.ts';
 import type { ListedUse } from '../accounts/account-management/list-quota-use.ts';
 import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
+import type { ListedWatch } from '../accounts/push/list-subscriptions.ts';
 import type { RecordedFailure } from '../sync/sync-failures.ts';
 import { formatJson, formatTable } from './api-output.ts';
 
@@ -80,6 +81,23 @@ export function showSms(messages: readonly ShownSms[], options: OutputOptions): 
 export function showFailures(failures: readonly RecordedFailure[], options: OutputOptions): string {
   const columns = ['last_at', 'account_id', 'email', 'provider_id', 'times', 'reason'];
   return showRows(failures, columns, options);
+}
+
+/** @param pushUrl address that providers notify; `null` if there is none */
+export function showWatches(
+  watches: readonly ListedWatch[],
+  pushUrl: string | null,
+  options: OutputOptions,
+): string {
+  if (options.json) return formatJson({ push_url: pushUrl, watches: watches.map(readable) });
+  const columns = [
+    'state', 'kind', 'provider', 'name', 'resource', 'expires_at', 'notified_at', 'failures', 'error',
+  ]; // prettier-ignore
+  const where =
+    pushUrl === null
+      ? 'Providers cannot notify this server: set PUSH_URL or BASE_URL to a public https address.'
+      : `Providers notify ${pushUrl}/push/….`;
+  return `${showRows(watches, columns, options)}\n${where}`;
 }
 
 export function showQuotas(uses: readonly ListedUse[], options: OutputOptions): string {

@@ -42,6 +42,7 @@ import {
 import { addInstance, NotConfirmedError } from './instance-command.ts';
 import { main as migrate } from './migrate.ts';
 import { withOperator } from './operator-context.ts';
+import { addWatches } from './watches-command.ts';
 
 /** Environment and output of the commands. Tests pass their own. */
 export interface OperatorIo {
@@ -340,6 +341,7 @@ function createProgram(io: OperatorIo): Command {
     .description('bring the database schema up to date')
     .action(() => migrate());
   addMailbox(program, io);
+  addWatches(program, countOf, io);
   addSms(program, io);
   addQuotas(program, io);
   return program;

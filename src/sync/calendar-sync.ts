@@ -36,7 +36,7 @@ export class CalendarSync {
    * does nothing if the previous calendar pass is too recent. The changes of the first pass are
    * history: they go into the change log, but send no webhooks. A provider whose events are created
    * only through our API is read once.
-   * @returns true if the account has calendars that must be polled
+   * @returns provider ids of the calendars that must be polled
    * @throws {ProviderError}
    * @throws {ClaimLostError}
    */
@@ -45,15 +45,15 @@ export class CalendarSync {
     port: CalendarPort,
     claim: MirrorClaim,
     { wasCurrent }: Pick<MirrorState, 'wasCurrent'>,
-  ): Promise<boolean> {
-    if (wasCurrent && !port.listEventChanges) return false;
+  ): Promise<string[]> {
+    if (wasCurrent && !port.listEventChanges) return [];
     const now = this.clock.now();
     const pass = await beginCalendarPass(this.database, claim, now);
     try {
       if (pass) await this.#calendars(account, port, claim, pass.first);
       const calendars = await this.events.calendars(account.accountId);
       if (pass) await this.#events(account, port, claim, calendars);
-      return port.listEventChanges !== undefined && calendars.length > 0;
+      return port.listEventChanges ? calendars.map(({ providerId }) => providerId) : [];
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       const until = pass?.first ? null : nextPassAt(this.clock.now(), error);

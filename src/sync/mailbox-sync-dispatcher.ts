@@ -14,6 +14,7 @@ import { moveGrants } from '../accounts/grants/grant-moves.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 import { markGrantsInvalid } from '../accounts/grants/mark-invalid.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
+import { type PushCoverage, PushWants } from '../accounts/push/push-wants.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import type { CalendarPort, ContactsPort, MailPort } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
@@ -64,6 +65,8 @@ const COUNT_FAILURES = `
   update sync_job set failures = least(failures + 1, 1000), well_since = null where id = any($1::uuid[])
   returning account_id as "accountId", failures`;
 
+const NOTHING_COVERED: PushCoverage = { mail: false, calendars: false, contacts: false };
+
 /** Longest time slice of one account in milliseconds; then other waiting accounts run. */
 const TIME_SLICE_MS = 20_000;
 const DAY_MS = 86_400_000;
@@ -94,6 +97,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     private readonly mailboxes: MailboxSync,
     private readonly calendars: CalendarSync,
     private readonly contacts: ContactSync,
+    private readonly push: PushWants,
     private readonly leases: WatchLeases,
     private readonly watches: MailboxWatches,
     private readonly audits: MirrorAudit,
@@ -119,13 +123,15 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       const { mail, calendar, contacts } = this.connectors.require(account.provider);
       const current = !mail || (await this.#mailbox(account, mail, claim, state, goOn));
       // After the mailbox, because users wait for new mail.
-      const hasCalendars =
+      const calendars =
         calendar && (await this.#calendars(account, calendar, claim, state, mail !== undefined));
       const book =
         contacts && (await this.#contacts(account, contacts, claim, goOn, mail !== undefined));
-      // Watches do not cover calendars and contacts, so these accounts keep the shorter poll
-      // interval.
-      const watched = state.watched && !hasCalendars && !book?.hasBook;
+      const watched = await this.#isWatched(account, state, {
+        calendars: calendars === undefined ? [] : calendars,
+        hasMailbox: mail !== undefined,
+        hasBook: book?.hasBook ?? false,
+      });
       if (!current) return this.#wait(0, { kind: 'idle' });
       const audit = await this.audits.run(account, mail, claim, state, goOn);
       const result: SyncResult = {
@@ -157,6 +163,28 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       FAILURES_UNTIL_SHOWN,
       'quarantined: several workers crashed while they synced this account',
       null,
+    );
+  }
+
+  /**
+   * Whether the provider reports every change of the account, so that it can be polled less often.
+   * A watch covers the mailbox only; subscriptions may cover everything. Also keeps the account's
+   * subscriptions in line with its calendars.
+   */
+  async #isWatched(
+    account: ConnectedAccount,
+    { watched }: Pick<MirrorState, 'watched'>,
+    has: { calendars: readonly string[] | null; hasMailbox: boolean; hasBook: boolean },
+  ): Promise<boolean> {
+    const { push } = this.connectors.require(account.provider);
+    const covered: PushCoverage =
+      push && has.calendars
+        ? await this.push.settle(account, push, has.calendars)
+        : NOTHING_COVERED;
+    return (
+      (has.hasMailbox ? watched || covered.mail : covered.calendars) &&
+      (covered.calendars || has.calendars?.length === 0) &&
+      (covered.contacts || !has.hasBook)
     );
   }
 
@@ -201,6 +229,9 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
   }
 
   /**
+   * Returns provider ids of the calendars that must be polled; `null` after an error, because they
+   * may not all be known.
+   *
    * Calendar errors must not slow down the mailbox: they are logged, and the mailbox keeps its poll
    * interval. A refused calendar password does not invalidate credentials that the mail server
    * accepts.
@@ -211,7 +242,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     claim: MirrorClaim,
     state: MirrorState,
     hasMailbox: boolean,
-  ): Promise<boolean> {
+  ): Promise<string[] | null> {
     try {
       return await this.calendars.run(account, calendar, claim, state);
     } catch (error) {
@@ -219,7 +250,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       this.#log.warn(
         `account ${account.accountId}: calendar sync failed and will be retried: ${error.message}`,
       );
-      return true;
+      return null;
     }
   }
 

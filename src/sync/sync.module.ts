@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccountListeners } from '../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../accounts/grants/grants.module.ts';
+import { PushModule } from '../accounts/push/push.module.ts';
 import { CalendarsModule } from '../calendar/calendars/calendars.module.ts';
 import { EventsModule } from '../calendar/events/events.module.ts';
 import { NotificationsModule } from '../calendar/notifications/notifications.module.ts';
@@ -31,6 +32,7 @@ import { WatchLeases } from './watch-leases.ts';
     NotificationsModule,
     ParsingModule,
     ProvidersModule,
+    PushModule,
     RsvpModule,
     TrackingModule,
   ],

@@ -13,6 +13,7 @@ import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
 import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
 import { MirrorAudit } from '../../src/sync/mirror-audit.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
+import { PushWants } from '../../src/accounts/push/push-wants.ts';
 import { WatchLeases } from '../../src/sync/watch-leases.ts';
 import { outgoing, sendControl } from '../support/connector-contract.ts';
 import {
@@ -68,6 +69,7 @@ describe('MirrorAudit', () => {
       server.app.get(MailboxSync),
       server.app.get(CalendarSync),
       server.app.get(ContactSync),
+      server.app.get(PushWants),
       server.app.get(WatchLeases),
       server.app.get(MailboxWatches),
       server.app.get(MirrorAudit),

@@ -17,6 +17,7 @@ import { MirrorAudit } from '../../src/sync/mirror-audit.ts';
 import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
 import { MessageParser } from '../../src/mail/parsing/message-parser.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
+import { PushWants } from '../../src/accounts/push/push-wants.ts';
 import { WatchLeases } from '../../src/sync/watch-leases.ts';
 import { MailedInvitations } from '../../src/calendar/rsvp/mailed-invitations.ts';
 import { Tracker } from '../../src/mail/tracking/tracker.ts';
@@ -100,6 +101,7 @@ describe('MailboxSyncDispatcher', () => {
       mailboxes,
       server.app.get(CalendarSync),
       server.app.get(ContactSync),
+      server.app.get(PushWants),
       server.app.get(WatchLeases),
       server.app.get(MailboxWatches),
       server.app.get(MirrorAudit),

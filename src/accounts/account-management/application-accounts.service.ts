@@ -16,6 +16,7 @@ import { Grant } from '../grants/grant.entity.ts';
 import { type GrantStateChange, moveGrants, setBilling } from '../grants/grant-moves.ts';
 import { GrantsService } from '../grants/grants.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { endSubscriptions } from '../push/end-subscriptions.ts';
 import { scheduleSync, unscheduleSync } from '../sync-schedule/schedule-sync.ts';
 
 export type ApplicationAccount = Pick<
@@ -95,6 +96,7 @@ export class ApplicationAccountsService {
   async downgrade(applicationId: string, accountId: string): Promise<ApplicationAccount> {
     return this.#changeBilling(applicationId, accountId, 'cancelled', async (sql) => {
       await unscheduleSync(sql, accountId);
+      await endSubscriptions(sql, accountId, this.clock.now());
       return { syncState: 'stopped', reason: CANCELLED };
     });
   }

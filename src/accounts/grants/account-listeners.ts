@@ -41,6 +41,12 @@ export interface AccountListener {
   /** Called when the user or the application has authenticated the account again. */
   reconnected?(sql: Sql, account: ChangedAccount): Promise<void>;
   /**
+   * Called before an account is removed.
+   * @returns what to do at the provider once the removal is committed, and before the account's
+   *   tokens are revoked. It must not reject
+   */
+  leaving?(accountId: string): Promise<() => Promise<void>>;
+  /**
    * Statements that select `id` and `object` (`ChangeObject`) of the objects that clients see in
    * the mailbox of account `$1`. When the account moves to another mailbox, the change log records
    * them as deleted before any module deletes rows.
@@ -69,6 +75,18 @@ export class AccountListeners {
 
   async reconnected(sql: Sql, account: ChangedAccount): Promise<void> {
     for (const listener of this.#listeners) await listener.reconnected?.(sql, account);
+  }
+
+  /** Calls `leaving` of all listeners. @returns a function that does what they returned */
+  async leaving(accountId: string): Promise<() => Promise<void>> {
+    const farewells: (() => Promise<void>)[] = [];
+    for (const listener of this.#listeners) {
+      const farewell = await listener.leaving?.(accountId);
+      if (farewell) farewells.push(farewell);
+    }
+    return async () => {
+      for (const farewell of farewells) await farewell();
+    };
   }
 
   /**

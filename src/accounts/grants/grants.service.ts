@@ -157,6 +157,7 @@ export class GrantsService {
    * @throws {NotFoundError}
    */
   async remove(applicationId: string, grantId: string): Promise<void> {
+    const farewell = isId(grantId) ? await this.listeners.leaving(grantId) : null;
     const { provider, tokensSealed } = await this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       await lockApplication(sql, applicationId);
@@ -181,8 +182,10 @@ export class GrantsService {
       await recordChanges(sql, [stopped]);
       return row;
     });
-    if (tokensSealed !== null)
-      this.oauth.forget({ applicationId, grantId, provider, tokensSealed });
+    void farewell?.().then(() => {
+      if (tokensSealed !== null)
+        this.oauth.forget({ applicationId, grantId, provider, tokensSealed });
+    });
   }
 
   async #deleteWork(sql: Sql, grantId: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import type { PushResource } from '../../providers/port/push-port.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 const SCHEDULE = `
@@ -29,6 +30,32 @@ const LOOK_AT_CHANGED = `
     where g.status = 'valid' and not (j.again and (j.run_at <= now() or ${FAILING}))
     order by j.id for update of j)
   update sync_job j set again = true, run_at = case when ${FAILING} then j.run_at else least(j.run_at, now()) end
+  from due where j.id = due.id
+  returning 1`;
+
+// A calendar pass runs at most once a minute (`pass-schedule.ts`). A later time than that is the
+// wait after a failure, which a notification does not end. `null` means that there was no pass yet.
+const hurried = (column: string, asked: string): string => `
+  case when ${asked} and j.${column} <= now() + interval '1 minute' then least(j.${column}, '2000-01-01'::timestamptz)
+       else j.${column} end`;
+
+// Locks rows in the same order.
+const LOOK_AT_PUSHED = `
+  with asked as (
+    select account_id, bool_or(resource like 'calendar%') as calendars, bool_or(resource = 'contacts') as contacts
+    from unnest($1::uuid[], $2::text[]) x(account_id, resource) group by account_id),
+  due as (
+    select j.id, a.calendars, a.contacts
+    from asked a join sync_job j on j.account_id = a.account_id join "grant" g on g.id = a.account_id
+    where g.status = 'valid'
+      and not (j.again and (j.run_at <= now() or ${FAILING})
+        and (not a.calendars or j.calendars_at is null or j.calendars_at <= now())
+        and (not a.contacts or j.contacts_at is null or j.contacts_at <= now()))
+    order by j.id for update of j)
+  update sync_job j
+  set again = true, run_at = case when ${FAILING} then j.run_at else least(j.run_at, now()) end,
+    calendars_at = ${hurried('calendars_at', 'due.calendars')},
+    contacts_at = ${hurried('contacts_at', 'due.contacts')}
   from due where j.id = due.id
   returning 1`;
 
@@ -84,6 +111,22 @@ export async function scheduleChangedMailboxes(
     mailboxes.map(({ provider }) => provider),
     mailboxes.map(({ applicationId }) => applicationId),
     mailboxes.map(({ email }) => email),
+  ]);
+  if (due.length > 0) wakeAfterCommit(sql, 'sync');
+}
+
+/**
+ * Same as `scheduleChangedMailboxes`, for resources of accounts. A calendar or an address book is
+ * read in the next pass, even if the last one was less than a minute ago, unless that one failed.
+ */
+export async function schedulePushed(
+  sql: Sql,
+  changed: readonly { accountId: string; resource: PushResource }[],
+): Promise<void> {
+  if (changed.length === 0) return;
+  const due = await sql.query(LOOK_AT_PUSHED, [
+    changed.map(({ accountId }) => accountId),
+    changed.map(({ resource }) => resource),
   ]);
   if (due.length > 0) wakeAfterCommit(sql, 'sync');
 }

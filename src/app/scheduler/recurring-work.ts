@@ -14,6 +14,8 @@ import { SchedulerRegistry } from '@nestjs/schedule';
 import { AddressChecks } from '../../accounts/grants/address-checks.ts';
 import { AddressLoops } from '../../accounts/grants/address-loops.ts';
 import { TokenUses } from '../../accounts/grants/token-uses.ts';
+import { PushPulls } from '../../accounts/push/push-pulls.ts';
+import { PushUpkeep } from '../../accounts/push/push-upkeep.ts';
 import { MeetingUpkeep } from '../../calendar/conferencing/meeting-upkeep.ts';
 import { RelayEnrolment } from '../../mail/relay/relay-enrolment.ts';
 import { TextBacklogRunner } from '../../mail/search/text-backlog.ts';
@@ -43,9 +45,10 @@ const calls =
  * All recurring work of the application, with its interval and the role of its processes. Workers
  * divide the work of a task among themselves through its tables.
  *
- * Timers that belong to an open resource are not listed here. There are three: the engine's
+ * Timers that belong to an open resource are not listed here. There are four: the engine's
  * heartbeat while it stops, connections that wait for mailbox changes (`sync/mailbox-watches.ts`),
- * and clients that wait for changes (`deltas/change-watch.ts`).
+ * leased integrations whose notifications are pulled (`accounts/push/push-pulls.ts`), and clients
+ * that wait for changes (`deltas/change-watch.ts`).
  */
 const RECURRING_WORK: readonly RecurringTask[] = [
   { name: 'engine', everySeconds: 1, role: 'worker', run: calls(Engine, (engine) => engine.tick()) },
@@ -53,6 +56,8 @@ const RECURRING_WORK: readonly RecurringTask[] = [
   { name: 'uses of access tokens', everySeconds: 60, role: 'any', run: calls(TokenUses, (uses) => uses.store()) },
   { name: 'address checks', everySeconds: 10, role: 'worker', run: calls(AddressChecks, (checks) => checks.runAll()) },
   { name: 'address loops', everySeconds: 10, role: 'worker', run: calls(AddressLoops, (loops) => loops.run()) },
+  { name: 'push subscriptions', everySeconds: 5, role: 'worker', run: calls(PushUpkeep, (upkeep, stop) => upkeep.run(stop)) },
+  { name: 'pulled notifications', everySeconds: 5, role: 'worker', run: calls(PushPulls, (pulls) => pulls.run()) },
   { name: 'relay enrolment', everySeconds: 10, role: 'worker', run: calls(RelayEnrolment, (relays) => relays.run()) },
   { name: 'meetings', everySeconds: 10, role: 'worker', run: calls(MeetingUpkeep, (meetings) => meetings.run()) },
   { name: 'meetings without events', everySeconds: 300, role: 'worker', run: calls(MeetingUpkeep, (meetings) => meetings.reconcile()) },

@@ -5,6 +5,7 @@ import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
 import { budgetConfig, budgetVariables } from './budget-config.ts';
 import { quotaConfig, quotaVariables } from './quota-config.ts';
 import { smsConfig, smsVariables } from './sms-config.ts';
+import { pushUrl } from './push-url.ts';
 import { tlsConfig, tlsVariables } from './tls-config.ts';
 import { trustedProxies } from './trusted-proxies.ts';
 
@@ -82,6 +83,9 @@ export const environmentSchema = z.object({
   BASE_URL: address.optional(),
   INTEGRATIONS_URL_US: address.optional(),
   INTEGRATIONS_URL_EU: address.optional(),
+  PUSH_URL: z
+    .union([z.literal('off'), address], 'must be off, or an address that starts with https://')
+    .optional(),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
@@ -213,6 +217,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
   const sms = smsConfig(env, problems);
   const operatorMail = operatorMailConfig(env, problems);
   const tls = tlsConfig(env, problems);
+  const push = pushUrl(env, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   const baseUrl = env.BASE_URL ?? `${tls ? 'https' : 'http'}://localhost:${env.PORT}`;
   return {
@@ -234,6 +239,11 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
       us: env.INTEGRATIONS_URL_US ?? baseUrl,
       eu: env.INTEGRATIONS_URL_EU ?? baseUrl,
     },
+    /**
+     * Public https address at which providers notify this server of changes, without a trailing
+     * slash; `null` = there is none, and polling finds the changes.
+     */
+    pushUrl: push,
     database: {
       /** `postgres://` URL; always set once the application starts. */
       url: databaseUrl ?? '',

@@ -12,6 +12,10 @@ const FORMS = /^\/(connect\/login|oauth\/token)(\/|\?|$)/;
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 /** Where some clients send a form and declare it as JSON, as Ruby's does with rest-client 2.0. */
 const UNDECLARED_FORMS = /^\/oauth\/token(\/|\?|$)/;
+/** Paths whose handlers get the bytes, because signatures cover them. */
+const RAW = /^\/push\//;
+/** Notifications name what has changed, and have no content. */
+const MOST_RAW_BYTES = 1024 * 1024;
 /** Far more than the fields of a sign-in page need. */
 const MOST_FORM_BYTES = 64 * 1024;
 
@@ -67,7 +71,13 @@ export function jsonBodyParser(limitBytes: number): RequestHandler {
     express.raw({ limit, inflate: false, type: () => true });
   const json = capacity.limit(bytes, limitBytes);
   const form = capacity.limit(bytes, Math.min(limitBytes, MOST_FORM_BYTES));
+  const raw = capacity.limit(bytes, Math.min(limitBytes, MOST_RAW_BYTES));
   return (request, response, next) => {
+    if (RAW.test(request.originalUrl)) {
+      return raw(request, response, (error?: unknown) =>
+        next(error === undefined ? undefined : toDomainError(error)),
+      );
+    }
     if (isReadElsewhere(request)) return next();
     const [receive, parse] = mayBeForm(request) ? [form, readForm] : [json, readJson];
     receive(request, response, (error?: unknown) => {

@@ -65,6 +65,7 @@ const ANY_OBJECT: Scope[] = [...READ_FOLDERS, 'email.drafts', ...READ_CALENDAR, 
 const WITHOUT_LABELS = { right: 404 };
 const PAGES = 'pages of the hosted sign-in: a secret link and a cookie in the same browser';
 const DOCS = 'documentation without data';
+const PUSH = 'the secret of a subscription, or a signature of the provider';
 
 /**
  * Every route of the program, and who may call it. `authorization.hostile-spec.ts` tries all other
@@ -106,6 +107,10 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'GET /feeds/{file}': anybody('a secret address'),
   'GET /t/o': anybody('a signature in the query'),
   'GET /t/c': anybody('a signature in the query'),
+  'GET /push/{provider}': anybody(PUSH),
+  'GET /push/{provider}/{integration}': anybody(PUSH),
+  'POST /push/{provider}': anybody(PUSH),
+  'POST /push/{provider}/{integration}': anybody(PUSH),
 
   'POST /connect/auth': application({ right: 400 }), // its redirect address is not registered
   'GET /connect/integrations': application(),

@@ -1,0 +1,58 @@
+import type { Sql } from '../../platform/database/sql.ts';
+
+/** States of what reports changes, those that an operator should look at first. */
+export const WATCH_STATES = [
+  'failing', 'expired', 'expiring', 'pending', 'ending', 'live', 'unsupported',
+] as const; // prettier-ignore
+
+/** A subscription, a pull or a watch as operators see it. */
+export interface ListedWatch {
+  /**
+   * - `failing`: the last attempt failed
+   * - `expired`: the provider has ended it, and it is not renewed yet
+   * - `expiring`: its renewal is overdue by more than an hour
+   * - `pending`: not made yet
+   * - `ending`: no longer needed, not ended yet
+   * - `unsupported`: the provider cannot report changes of it
+   */
+  state: (typeof WATCH_STATES)[number];
+  kind: 'subscription' | 'pull' | 'watch';
+  provider: string;
+  /** `null` for a pull, which serves all accounts of an integration. */
+  accountId: string | null;
+  /** Address of the account, or name of the integration. */
+  name: string;
+  /** `mail`, `calendars`, `calendar:<id>`, `contacts`; `*` for a pull. */
+  resource: string;
+  /** `null` if it does not end by itself, or is not there. */
+  expiresAt: Date | null;
+  /** Last notification, accurate to a minute; `null` for watches and before the first one. */
+  notifiedAt: Date | null;
+  failures: number;
+  error: string | null;
+}
+
+const LIST = `
+  select * from (
+    select case
+        when p.failures > 0 and not p.unsupported then 'failing'
+        when p.unsupported then 'unsupported'
+        when not p.wanted then 'ending'
+        when p.expires_at is null then 'pending'
+        when p.expires_at <= $1 then 'expired'
+        when p.renew_at < $1::timestamptz - interval '1 hour' then 'expiring'
+        else 'live' end as state,
+      'subscription' as kind, p.provider, p.account_id as "accountId", g.email as name, p.resource,
+      p.expires_at as "expiresAt", p.notified_at as "notifiedAt", p.failures, p.error
+    from push_subscription p join "grant" g on g.id = p.account_id
+    union all
+    select case when u.failures > 0 then 'failing' when u.pulled_at is null then 'pending'
+        when u.due_at < $1::timestamptz - interval '1 minute' then 'expired' else 'live' end,
+      'pull', i.provider, null, i.name, '*', null, u.pulled_at, u.failures, u.error
+    from push_pull u join integration i on i.id = u.integration_id) w
+  order by array_position($3::text[], w.state), w."expiresAt" nulls last, w.name, w.resource limit $2`;
+
+/** Subscriptions and pulls: those that fail first, then those that end next. */
+export function listSubscriptions(sql: Sql, now: Date, limit: number): Promise<ListedWatch[]> {
+  return sql.query<ListedWatch>(LIST, [now, limit, WATCH_STATES]);
+}

@@ -1,0 +1,104 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { clientKey } from '../../platform/base/client-address.ts';
+import { DomainError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import type { PushAnswer, PushPort, PushRequest } from '../../providers/port/push-port.ts';
+import { PushIntegrations } from './push-integrations.ts';
+import { PushSignals } from './push-signals.ts';
+
+/** Requests that one process handles at a time. More are refused, and providers repeat them. */
+const MOST_AT_A_TIME = 16;
+const BUSY_SECONDS = 5;
+
+const UNKNOWN: PushAnswer = { status: 404 };
+
+/** Who sent a request to `/push/{provider}`, and what it contains. */
+export interface PushDelivery {
+  provider: string;
+  /** `null` if the address names none. */
+  integrationId: string | null;
+  /** Network address of the sender. */
+  client: string;
+  request: PushRequest;
+}
+
+/**
+ * Receives the notifications of providers. Anybody can send one. A forged one costs a query, never
+ * a request to a provider, and changes nothing.
+ */
+@Injectable()
+export class PushInbox {
+  readonly #log = new Logger('Push');
+  readonly #perSecond: number;
+  readonly #limiter: RateLimiterMemory | null;
+  #running = 0;
+
+  constructor(
+    private readonly connectors: ConnectorRegistry,
+    private readonly integrations: PushIntegrations,
+    private readonly signals: PushSignals,
+    @Inject(APP_CONFIG) { rateLimits }: AppConfig,
+  ) {
+    this.#perSecond = rateLimits.applicationPerSecond;
+    this.#limiter =
+      this.#perSecond > 0 ? new RateLimiterMemory({ points: this.#perSecond, duration: 1 }) : null;
+  }
+
+  /**
+   * Stores what a request reports. Everything is committed when this returns.
+   * @returns what to answer the provider
+   * @throws {NotFoundError} for a provider or integration that receives no notifications
+   * @throws {DomainError} `rate-limited` for too many requests from one address, `unavailable` for
+   *   too many at a time
+   */
+  async receive(delivery: PushDelivery): Promise<PushAnswer> {
+    const port = this.#portOf(delivery.provider);
+    await this.#spend(delivery.client);
+    if (this.#running >= MOST_AT_A_TIME) {
+      throw new DomainError('push.busy', 'unavailable', 'Too many notifications at a time', {
+        retryAfterSeconds: BUSY_SECONDS,
+      });
+    }
+    this.#running += 1;
+    try {
+      return await this.#handle(port, delivery);
+    } finally {
+      this.#running -= 1;
+    }
+  }
+
+  async #handle(
+    port: PushPort,
+    { provider, integrationId, request }: PushDelivery,
+  ): Promise<PushAnswer> {
+    const integration =
+      integrationId === null ? null : await this.integrations.byId(integrationId, provider);
+    if (integrationId !== null && !integration) throw new NotFoundError('address', '');
+    const { signals, answer, unknown = UNKNOWN } = await port.receive(request, integration);
+    if (signals.length === 0) return answer;
+    const known = await this.signals.store(provider, integration, signals);
+    if (known > 0) return answer;
+    this.#log.debug(`${provider}: a notification about no live subscription`);
+    return unknown;
+  }
+
+  #portOf(provider: string): PushPort {
+    const port = this.connectors.has(provider) ? this.connectors.require(provider).push : undefined;
+    if (!port) throw new NotFoundError('address', '');
+    return port;
+  }
+
+  async #spend(client: string): Promise<void> {
+    try {
+      await this.#limiter?.consume(clientKey(client));
+    } catch (rejection) {
+      if (!(rejection instanceof RateLimiterRes)) throw rejection;
+      throw new DomainError('request.rate-limited', 'rate-limited', 'Too many requests', {
+        limit: this.#perSecond,
+        retryAfterSeconds: Math.max(1, Math.ceil(rejection.msBeforeNext / 1000)),
+      });
+    }
+  }
+}

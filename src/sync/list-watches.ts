@@ -1,0 +1,28 @@
+import {
+  type ListedWatch,
+  listSubscriptions,
+  WATCH_STATES,
+} from '../accounts/push/list-subscriptions.ts';
+import type { Sql } from '../platform/database/sql.ts';
+
+const LIST = `
+  select * from (
+    select case when w.up_since is not null then 'live' when w.failures > 0 then 'failing' else 'pending' end as state,
+      'watch' as kind, g.provider, w.account_id as "accountId", g.email as name, 'mail' as resource,
+      null::timestamptz as "expiresAt", null::timestamptz as "notifiedAt", w.failures, null as error
+    from mailbox_watch w join "grant" g on g.id = w.account_id) w
+  order by array_position($2::text[], w.state), w.name limit $1`;
+
+/**
+ * Everything that reports changes: watches of mailboxes, subscriptions and pulls. Those that fail
+ * come first, then those that end next.
+ */
+export async function listWatches(sql: Sql, now: Date, limit: number): Promise<ListedWatch[]> {
+  const [subscriptions, watches] = await Promise.all([
+    listSubscriptions(sql, now, limit),
+    sql.query<ListedWatch>(LIST, [limit, WATCH_STATES]),
+  ]);
+  const rank = ({ state }: ListedWatch) => WATCH_STATES.indexOf(state);
+  // The sort is stable: within one state, the order of the lists remains.
+  return [...subscriptions, ...watches].toSorted((a, b) => rank(a) - rank(b)).slice(0, limit);
+}
