@@ -14,6 +14,7 @@ const FORMATS: Record<string, RegExp> = {
   'date-time': /^\d{4,}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/,
   'google-datetime': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
   date: /^\d{4}-\d\d-\d\d$/,
+  time: /^\d\d:\d\d:\d\d(\.\d+)?$/,
   byte: /^[\w+/-]*={0,2}$/,
   base64url: /^[\w+/-]*={0,2}$/,
   int64: /^-?\d{1,19}$/,

@@ -1,6 +1,7 @@
 import { DeltaTokens } from './graph/delta-tokens.ts';
 import { Directory, type StubUser } from './directory/directory.ts';
 import { MailboxQuotas } from './graph/quota.ts';
+import type { MeetingMail } from './calendar/meetings.ts';
 import type { Recipient } from './mail/message.ts';
 import type { UploadSession } from './mail/upload-sessions.ts';
 import { TokenStore } from './oauth/token-store.ts';
@@ -22,8 +23,6 @@ export interface SentMessage {
   mime: Buffer;
   /** Addresses that are no users of the stub. */
   outside: string[];
-  /** What sent it: a person's request, or Exchange for a meeting. */
-  origin: 'mail' | 'meeting';
 }
 
 /** All state of one stub, shared by the handlers of its requests. */
@@ -39,6 +38,8 @@ export class World {
   readonly deltas = new DeltaTokens();
   /** All messages accepted for sending, in order. */
   readonly sent: SentMessage[] = [];
+  /** Invitations, cancellations and answers that Exchange sent by itself. */
+  readonly meetingMails: MeetingMail[] = [];
   /** Requests and answers that the real service would not have made like this. */
   readonly violations: string[];
   /** http://127.0.0.1:port; empty until the stub listens. */

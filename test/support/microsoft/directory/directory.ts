@@ -1,4 +1,5 @@
 import { randomUUID, type X509Certificate } from 'node:crypto';
+import { CalendarStore } from '../calendar/calendar-store.ts';
 import { type ItemChange, Mailbox } from '../mail/mailbox.ts';
 
 /** The tenant of all personal Microsoft accounts. */
@@ -21,6 +22,7 @@ export interface StubUser {
   /** Addresses that this user may send as, besides its own, lower case. */
   sendAs: Set<string>;
   mailbox: Mailbox;
+  calendars: CalendarStore;
 }
 
 export interface StubApp {
@@ -75,8 +77,11 @@ export class Directory {
       members: new Set(),
       sendAs: new Set(),
       mailbox: new Mailbox(email, this.#now),
+      calendars: new CalendarStore(this.#now),
     };
-    user.mailbox.onChange = (change) => this.onChange?.(user, change);
+    const tell = (change: ItemChange) => this.onChange?.(user, change);
+    user.mailbox.onChange = tell;
+    user.calendars.onChange = tell;
     this.#users.set(user.id, user);
     this.#addresses.set(email.toLowerCase(), user);
     return user;

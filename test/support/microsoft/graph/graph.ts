@@ -3,6 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { StubUser } from '../directory/directory.ts';
 import { type Route, routerOf, shortPath } from '../http/routes.ts';
 import { GraphError, graphErrors, type StubAnswer, type StubRequest } from '../http/types.ts';
+import { calendarRoutes } from '../calendar/calendar-routes.ts';
+import { eventRoutes } from '../calendar/event-routes.ts';
+import { placeRoutes, scheduleRoutes } from '../calendar/schedule-routes.ts';
 import { attachmentRoutes } from '../mail/attachment-routes.ts';
 import { folderRoutes } from '../mail/folder-routes.ts';
 import { messageRoutes } from '../mail/message-routes.ts';
@@ -29,9 +32,12 @@ const mailboxRoutes = routerOf<GraphRoute>([
   ...sendRoutes,
   ...attachmentRoutes,
   ...uploadRoutes,
+  ...calendarRoutes,
+  ...eventRoutes,
+  ...scheduleRoutes,
 ]);
 /** Routes that belong to no mailbox. */
-const otherRoutes = routerOf<GraphRoute>(subscriptionRoutes);
+const otherRoutes = routerOf<GraphRoute>([...subscriptionRoutes, ...placeRoutes]);
 
 /** Answers a request to Microsoft Graph v1.0. Errors become answers in Graph's form. */
 export async function answerGraph(world: World, request: StubRequest): Promise<StubAnswer> {

@@ -22,15 +22,15 @@ const MOST_FILTERED = 5_000;
 /** One page of changes to the messages of a folder. */
 export function messageDelta(ask: DeltaAsk, folder: MailFolder): Json {
   const { mailbox, query, form } = ask;
-  return ask.tokens.answer<LogEntry>({
+  return ask.tokens.answer<LogEntry, number>({
     list: `${mailbox.email} ${folder.id}`,
     url: ask.url,
     query,
     pageSize: ask.pageSize,
-    first: () => ({ entries: firstRound(ask, folder), seq: mailbox.seq }),
+    first: () => ({ entries: firstRound(ask, folder), mark: mailbox.seq }),
     since: (seq, first) => ({
       entries: latest(mailbox.logOf(folder.id), seq).filter((entry) => isReported(entry, first)),
-      seq: mailbox.seq,
+      mark: mailbox.seq,
     }),
     show: (entry, first) => showMessage(mailbox, folder, form, entry, first),
   });
@@ -40,18 +40,18 @@ export function messageDelta(ask: DeltaAsk, folder: MailFolder): Json {
 export function folderDelta(ask: DeltaAsk): Json {
   const { mailbox, query } = ask;
   const shown = ({ isHidden, parentId }: MailFolder) => !isHidden && parentId !== '';
-  return ask.tokens.answer<string>({
+  return ask.tokens.answer<string, number>({
     list: `${mailbox.email} folders`,
     url: ask.url,
     query,
     pageSize: ask.pageSize,
     first: () => ({
       entries: [...mailbox.folders.values()].filter(shown).map(({ id }) => id),
-      seq: mailbox.seq,
+      mark: mailbox.seq,
     }),
     since: (seq) => ({
       entries: latest(mailbox.folderLog, seq).map(({ immutableId }) => immutableId),
-      seq: mailbox.seq,
+      mark: mailbox.seq,
     }),
     show: (id, first) => {
       const folder = mailbox.folders.get(id);

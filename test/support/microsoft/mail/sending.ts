@@ -1,6 +1,6 @@
 import type { StubUser } from '../directory/directory.ts';
 import { GraphError, graphErrors } from '../http/types.ts';
-import type { SentMessage, World } from '../world.ts';
+import type { World } from '../world.ts';
 import type { MessageContent, Recipient } from './message.ts';
 import { readMime, withoutBcc, writeMime } from './mime.ts';
 
@@ -8,7 +8,6 @@ import { readMime, withoutBcc, writeMime } from './mime.ts';
 export interface SendOptions {
   /** Called when the copy may be put into Sent Items; absent keeps no copy. */
   file?: (content: MessageContent) => void;
-  origin?: SentMessage['origin'];
 }
 
 /** Most recipients of one message. */
@@ -23,7 +22,7 @@ export async function send(
   world: World,
   user: StubUser,
   draft: MessageContent,
-  { file, origin = 'mail' }: SendOptions,
+  { file }: SendOptions,
 ): Promise<void> {
   const own = world.personOf(user);
   const from = draft.from ?? own;
@@ -43,7 +42,7 @@ export async function send(
       'The message has too many recipients.',
     );
   }
-  if (origin === 'mail') world.quotas.send(user.email);
+  world.quotas.send(user.email);
   const sent = world.now();
   const content = { ...draft, from, sender: own, sent: new Date(Math.floor(sent / 1_000) * 1_000) };
   const mime = withoutBcc(await writeMime(content));
@@ -58,7 +57,6 @@ export async function send(
     internetMessageId: draft.internetMessageId,
     mime,
     outside,
-    origin,
   });
   if (file) world.later(world.settings.sentDelayMs, () => file(content));
   const received = await readMime(mime, new Date(sent));
