@@ -1,5 +1,6 @@
 import { randomUUID, type X509Certificate } from 'node:crypto';
 import { CalendarStore } from '../calendar/calendar-store.ts';
+import { ContactStore } from '../contacts/contact-store.ts';
 import { type ItemChange, Mailbox } from '../mail/mailbox.ts';
 
 /** The tenant of all personal Microsoft accounts. */
@@ -23,6 +24,7 @@ export interface StubUser {
   sendAs: Set<string>;
   mailbox: Mailbox;
   calendars: CalendarStore;
+  contacts: ContactStore;
 }
 
 export interface StubApp {
@@ -78,10 +80,12 @@ export class Directory {
       sendAs: new Set(),
       mailbox: new Mailbox(email, this.#now),
       calendars: new CalendarStore(this.#now),
+      contacts: new ContactStore(this.#now),
     };
     const tell = (change: ItemChange) => this.onChange?.(user, change);
     user.mailbox.onChange = tell;
     user.calendars.onChange = tell;
+    user.contacts.onChange = tell;
     this.#users.set(user.id, user);
     this.#addresses.set(email.toLowerCase(), user);
     return user;

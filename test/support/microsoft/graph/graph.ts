@@ -6,6 +6,7 @@ import { GraphError, graphErrors, type StubAnswer, type StubRequest } from '../h
 import { calendarRoutes } from '../calendar/calendar-routes.ts';
 import { eventRoutes } from '../calendar/event-routes.ts';
 import { placeRoutes, scheduleRoutes } from '../calendar/schedule-routes.ts';
+import { contactRoutes } from '../contacts/contact-routes.ts';
 import { attachmentRoutes } from '../mail/attachment-routes.ts';
 import { folderRoutes } from '../mail/folder-routes.ts';
 import { messageRoutes } from '../mail/message-routes.ts';
@@ -35,6 +36,7 @@ const mailboxRoutes = routerOf<GraphRoute>([
   ...calendarRoutes,
   ...eventRoutes,
   ...scheduleRoutes,
+  ...contactRoutes,
 ]);
 /** Routes that belong to no mailbox. */
 const otherRoutes = routerOf<GraphRoute>([...subscriptionRoutes, ...placeRoutes]);

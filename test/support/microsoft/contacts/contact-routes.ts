@@ -1,0 +1,180 @@
+import {
+  bodyOf,
+  deltaPageSize,
+  type GraphContext,
+  type GraphRoute,
+  reading,
+  writing,
+} from '../graph/context.ts';
+import { assertId } from '../graph/item-ids.ts';
+import { page, selected } from '../graph/odata.ts';
+import { snapshotDelta } from '../graph/snapshot-delta.ts';
+import type { PathValues } from '../http/routes.ts';
+import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
+import { idIn } from '../mail/message-json.ts';
+import { CONTACT_FIELDS, contactJson } from './contact-json.ts';
+import type { ContactFolder, StoredContact } from './contact-store.ts';
+
+type Handler = (context: GraphContext, values: PathValues) => StubAnswer;
+
+const route = (method: string, path: string, handle: Handler): GraphRoute => ({
+  method,
+  path,
+  handle,
+  permissions: method === 'GET' ? reading('Contacts') : writing('Contacts'),
+});
+
+/** The same routes for `contacts/…` and `contactFolders/{id}/contacts/…`. */
+const both = (method: string, path: string, handle: Handler): GraphRoute[] => [
+  route(method, path, handle),
+  route(method, `contactFolders/{folder}/${path}`, handle),
+];
+
+/** Routes of contacts and their folders. The default folder is in no list. */
+export const contactRoutes: GraphRoute[] = [
+  route('GET', 'contactFolders', (context) => ({
+    status: 200,
+    body: page({
+      items: [...context.user.contacts.folders.values()]
+        .filter(({ isDefault }) => !isDefault)
+        .map((folder) => folderJson(context, folder)),
+      url: context.url,
+      query: context.request.query,
+    }),
+  })),
+  route('POST', 'contactFolders', (context) => {
+    const folder = context.user.contacts.addFolder(nameIn(context));
+    return { status: 201, body: folderJson(context, folder) };
+  }),
+  route('GET', 'contactFolders/{folder}', (context, values) => ({
+    status: 200,
+    body: folderJson(context, folderIn(context, values)),
+  })),
+  route('PATCH', 'contactFolders/{folder}', (context, values) => {
+    const folder = folderIn(context, values);
+    folder.displayName = nameIn(context);
+    return { status: 200, body: folderJson(context, folder) };
+  }),
+  route('DELETE', 'contactFolders/{folder}', (context, values) => {
+    context.user.contacts.removeFolder(folderIn(context, values));
+    return { status: 204 };
+  }),
+  ...both('GET', 'contacts', list),
+  ...both('POST', 'contacts', (context, values) => {
+    const contact = context.user.contacts.add(folderIn(context, values).id, fieldsIn(context));
+    return shown(context, contact, 201);
+  }),
+  ...both('GET', 'contacts/delta', delta),
+  ...both('GET', 'contacts/{id}', (context, values) =>
+    shown(context, contactIn(context, values), 200),
+  ),
+  ...both('PATCH', 'contacts/{id}', (context, values) => {
+    const contact = contactIn(context, values);
+    const fields = { ...contact.fields, ...fieldsIn(context) };
+    context.user.contacts.update(contact, { fields });
+    return shown(context, contact, 200);
+  }),
+  ...both('DELETE', 'contacts/{id}', (context, values) => {
+    context.user.contacts.remove(contactIn(context, values));
+    return { status: 204 };
+  }),
+  ...both('GET', 'contacts/{id}/photo/$value', readPhoto),
+  ...both('PUT', 'contacts/{id}/photo/$value', writePhoto),
+];
+
+const folderJson = ({ user }: GraphContext, { id, displayName }: ContactFolder): Json => ({
+  id,
+  displayName,
+  parentFolderId: user.contacts.defaultFolder.id,
+});
+
+function nameIn(context: GraphContext): string {
+  const { displayName } = bodyOf(context);
+  if (typeof displayName === 'string' && displayName !== '') return displayName;
+  throw graphErrors.invalidRequest("The property 'displayName' is required.");
+}
+
+function folderIn({ user }: GraphContext, { folder }: PathValues): ContactFolder {
+  if (folder === undefined || folder === 'contacts') return user.contacts.defaultFolder;
+  const found = user.contacts.folders.get(folder);
+  if (found) return found;
+  assertId(folder);
+  throw graphErrors.itemNotFound();
+}
+
+function contactIn(context: GraphContext, values: PathValues): StoredContact {
+  const { id = '' } = values;
+  const contact = context.user.contacts.contact(id);
+  const isElsewhere =
+    values['folder'] !== undefined && contact?.folderId !== folderIn(context, values).id;
+  if (contact && !isElsewhere) return contact;
+  assertId(id);
+  throw graphErrors.itemNotFound();
+}
+
+function fieldsIn(context: GraphContext): Json {
+  const body = bodyOf(context);
+  return Object.fromEntries(Object.entries(body).filter(([name]) => CONTACT_FIELDS.has(name)));
+}
+
+function list(context: GraphContext, values: PathValues): StubAnswer {
+  const { form, user, url } = context;
+  const items = user.contacts
+    .contactsIn(folderIn(context, values).id)
+    .map((contact) => contactJson(contact, form));
+  return { status: 200, body: page({ items, url, query: context.request.query }) };
+}
+
+function delta(context: GraphContext, values: PathValues): StubAnswer {
+  const { form, user, url, world } = context;
+  const folder = folderIn(context, values);
+  return {
+    status: 200,
+    body: snapshotDelta({
+      tokens: world.deltas,
+      list: `${user.email} ${folder.id}`,
+      url,
+      query: context.request.query,
+      pageSize: deltaPageSize(context),
+      type: '#microsoft.graph.contact',
+      groups: (query) =>
+        new Map(
+          user.contacts.contactsIn(folder.id).map((contact) => [
+            contact.immutableId,
+            {
+              fingerprint: String(contact.version),
+              ids: [idIn(form, contact)],
+              show: () => [
+                {
+                  '@odata.type': '#microsoft.graph.contact',
+                  ...selected(contactJson(contact, form), query),
+                },
+              ],
+            },
+          ]),
+        ),
+    }),
+  };
+}
+
+function shown(context: GraphContext, contact: StoredContact, status: number): StubAnswer {
+  const json = contactJson(contact, context.form);
+  return { status, body: selected(json, context.request.query) };
+}
+
+function readPhoto(context: GraphContext, values: PathValues): StubAnswer {
+  const { photo } = contactIn(context, values);
+  if (!photo) {
+    throw new GraphError(404, 'ImageNotFound', 'Exception of type ImageNotFoundException.');
+  }
+  return { status: 200, headers: { 'content-type': photo.contentType }, raw: photo.content };
+}
+
+function writePhoto(context: GraphContext, values: PathValues): StubAnswer {
+  const { body, headers } = context.request;
+  const contentType = headers['content-type'] ?? 'image/jpeg';
+  context.user.contacts.update(contactIn(context, values), {
+    photo: { content: body, contentType },
+  });
+  return { status: 200 };
+}

@@ -1,0 +1,88 @@
+import { type ItemIds, newContainerId, newItemIds } from '../graph/item-ids.ts';
+import type { Json } from '../http/types.ts';
+import type { ItemChange } from '../mail/mailbox.ts';
+
+export interface ContactFolder {
+  id: string;
+  displayName: string;
+  isDefault: boolean;
+}
+
+export interface StoredContact extends ItemIds {
+  folderId: string;
+  /** Fields as requests set them. */
+  fields: Json;
+  photo: { content: Buffer; contentType: string } | null;
+  created: Date;
+  modified: Date;
+  version: number;
+}
+
+/** Contacts of one user. */
+export class ContactStore {
+  readonly folders = new Map<string, ContactFolder>();
+  onChange: ((change: ItemChange) => void) | null = null;
+  readonly #contacts = new Map<string, StoredContact>();
+  readonly #byRestId = new Map<string, StoredContact>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    const id = newContainerId();
+    this.folders.set(id, { id, displayName: 'Contacts', isDefault: true });
+  }
+
+  get defaultFolder(): ContactFolder {
+    const found = [...this.folders.values()].find(({ isDefault }) => isDefault);
+    if (!found) throw new Error('a user has a default folder of contacts');
+    return found;
+  }
+
+  addFolder(displayName: string): ContactFolder {
+    const folder = { id: newContainerId(), displayName, isDefault: false };
+    this.folders.set(folder.id, folder);
+    return folder;
+  }
+
+  removeFolder({ id }: ContactFolder): void {
+    for (const contact of this.contactsIn(id)) this.remove(contact);
+    this.folders.delete(id);
+  }
+
+  contactsIn(folderId: string): StoredContact[] {
+    return [...this.#contacts.values()].filter((contact) => contact.folderId === folderId);
+  }
+
+  /** The contact with this id of either form. */
+  contact(id: string): StoredContact | undefined {
+    return this.#contacts.get(id) ?? this.#byRestId.get(id);
+  }
+
+  add(folderId: string, fields: Json): StoredContact {
+    const now = new Date(this.#now());
+    const times = { created: now, modified: now };
+    const contact = { ...newItemIds(), folderId, fields, photo: null, ...times, version: 1 };
+    this.#contacts.set(contact.immutableId, contact);
+    this.#byRestId.set(contact.restId, contact);
+    this.#tell(contact, 'created');
+    return contact;
+  }
+
+  update(contact: StoredContact, patch: Partial<Pick<StoredContact, 'fields' | 'photo'>>): void {
+    Object.assign(contact, patch);
+    contact.modified = new Date(this.#now());
+    contact.version += 1;
+    this.#tell(contact, 'updated');
+  }
+
+  remove(contact: StoredContact): void {
+    this.#contacts.delete(contact.immutableId);
+    this.#byRestId.delete(contact.restId);
+    this.#tell(contact, 'deleted');
+  }
+
+  #tell({ folderId, immutableId, restId }: StoredContact, change: ItemChange['change']): void {
+    const ids = { immutableId, restId };
+    this.onChange?.({ resource: 'contacts', change, containerId: folderId, ids });
+  }
+}
