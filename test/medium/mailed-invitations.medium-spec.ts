@@ -58,7 +58,12 @@ describe('invitations in a batch of mails', () => {
 
   it('are applied although one of them fails', async () => {
     const mails = ['First', 'Broken', 'Last'].map((title, n) => mailAbout(`uid-${n}`, title));
-    const account = { accountId: bo.id, applicationId: application.id, email: bo.email };
+    const account = {
+      accountId: bo.id,
+      applicationId: application.id,
+      email: bo.email,
+      provider: 'sandbox',
+    };
     const owner = { account, newsSince: null, at: new Date() };
     const nowhere = { sent: undefined, spam: undefined, trash: undefined };
     const { changes } = await server.app

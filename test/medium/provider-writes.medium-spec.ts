@@ -571,8 +571,7 @@ describe('ProviderWriteDispatcher', () => {
         expect.anything(),
         expect.any(String),
         expect.anything(),
-        expect.anything(),
-        2,
+        { base: expect.objectContaining({ title: 'x' }), sequence: 2 },
       );
       await step(moved.release);
       await step(renamed.job);
@@ -580,8 +579,7 @@ describe('ProviderWriteDispatcher', () => {
         expect.anything(),
         expect.any(String),
         expect.anything(),
-        expect.anything(),
-        5,
+        { base: expect.objectContaining({ title: 'y' }), sequence: 5 },
       );
       await step(renamed.release);
       expect(await mails()).toEqual([`${ALL}: 0`, `${ALL}: 4`, `${ALL}: 5`]);

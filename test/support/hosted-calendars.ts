@@ -51,6 +51,7 @@ export class HostedCalendars implements CalendarPort {
   /** The error of the next write. */
   fault: ProviderError | null = null;
 
+  #gate: (() => Promise<void>) | null = null;
   readonly #pendingMeetings: boolean;
   readonly #calendars = new Map<string, { owner: string; primary: boolean } & CalendarContent>();
   readonly #objects = new Map<string, StoredObject>();
@@ -140,7 +141,7 @@ export class HostedCalendars implements CalendarPort {
     options: EventWriteOptions = {},
   ) {
     this.#calendar(account, calendar);
-    this.#fail();
+    await this.#begin();
     const providerId = hashed('event', account.email, key);
     const known = this.#objects.get(providerId);
     const fields = { calendar, organizer: account.email, sequence: options.sequence ?? 0 };
@@ -157,7 +158,7 @@ export class HostedCalendars implements CalendarPort {
     event: EventContent,
     options: EventUpdateOptions = {},
   ) {
-    this.#fail();
+    await this.#begin();
     const known = this.#own(account, providerId);
     const meeting = this.#meeting(providerId, options);
     const merged = merge(known.content ?? BLANK, event, options.base ?? null);
@@ -170,7 +171,7 @@ export class HostedCalendars implements CalendarPort {
   }
 
   async deleteEvent(account: ProviderAccount, providerId: string, options: NotifyOption = {}) {
-    this.#fail();
+    await this.#begin();
     const known = this.#objects.get(providerId);
     if (!known || known.deleted || !this.#owns(account, known)) return;
     this.#end(known);
@@ -183,7 +184,7 @@ export class HostedCalendars implements CalendarPort {
     event: EventContent,
     options: EventUpdateOptions = {},
   ) {
-    this.#fail();
+    await this.#begin();
     const master = this.#own(account, series);
     const start = startOf(stamp);
     const providerId = instanceId(series, start);
@@ -208,7 +209,7 @@ export class HostedCalendars implements CalendarPort {
     { series, start: stamp }: InstancePosition,
     options: NotifyOption = {},
   ) {
-    this.#fail();
+    await this.#begin();
     const master = this.#objects.get(series);
     if (!master || master.deleted || !this.#owns(account, master)) return;
     const providerId = instanceId(series, startOf(stamp));
@@ -224,7 +225,7 @@ export class HostedCalendars implements CalendarPort {
   }
 
   async respond(account: ProviderAccount, providerId: string, response: EventResponse) {
-    this.#fail();
+    await this.#begin();
     const known = this.#own(account, providerId);
     const participants = (known.content?.['participants'] ?? []) as { email: string }[];
     if (!participants.some(({ email }) => email === account.email))
@@ -368,7 +369,20 @@ export class HostedCalendars implements CalendarPort {
     if (mails && to.length > 0) this.mails.push({ kind, title: titleOf(after), to });
   }
 
-  #fail(): void {
+  /** Makes the next write wait. `reached` resolves when it has begun, `open` lets it go on. */
+  holdWrites(): { reached: Promise<void>; open(): void } {
+    const reached = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    this.#gate = () => {
+      this.#gate = null;
+      reached.resolve();
+      return gate.promise;
+    };
+    return { reached: reached.promise, open: gate.resolve };
+  }
+
+  async #begin(): Promise<void> {
+    await this.#gate?.();
     const { fault } = this;
     this.fault = null;
     if (fault) throw fault;

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 
 /** A provider write that is waiting or running. */
@@ -158,6 +158,29 @@ export async function handOnReplaced(
 export async function forgetReplaced(sql: Sql, jobId: string): Promise<void> {
   await sql.query(`update provider_job set payload = payload - 'before' - 'after' where id = $1`, [
     jobId,
+  ]);
+}
+
+const WITH_FLAG = `
+  select id from provider_job
+  where object_id = $1 and action = any($2::text[]) and payload @> jsonb_build_object($3::text, true) order by id`;
+
+/** Ids of an object's open writes with these actions whose payload has `flag: true`. */
+export async function openWritesWithFlag(
+  sql: Sql,
+  objectId: string,
+  actions: readonly JobAction[],
+  flag: string,
+): Promise<string[]> {
+  return idsOf(await sql.query<{ id: string }>(WITH_FLAG, [objectId, actions, flag]));
+}
+
+/** Removes a flag from the payloads of open writes. Writes that have ended are skipped. */
+export async function clearFlag(sql: Sql, ids: readonly string[], flag: string): Promise<void> {
+  if (ids.length === 0) return;
+  await sql.query(`update provider_job set payload = payload - $2 where id = any($1::uuid[])`, [
+    ids,
+    flag,
   ]);
 }
 

@@ -47,6 +47,11 @@ export class ConferencingAccess {
     return { id, applicationId, provider: stored.provider, driver, settings, lastError };
   }
 
+  /** Whether the application has a service of this name. */
+  async has(applicationId: string, provider: string): Promise<boolean> {
+    return (await this.repository.find(applicationId, provider)) != null;
+  }
+
   /**
    * Runs `work` with the service and records whether its settings work. Refused credentials become
    * `temporary` here: the application's owner has to repair them, and the user's account is not

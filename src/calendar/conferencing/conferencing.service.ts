@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ConnectionChecks } from '../../platform/egress/connection-checks.ts';
 import { SecretBox, UnsealError } from '../../platform/base/crypto/secret-box.ts';
 import {
@@ -48,6 +50,7 @@ export class ConferencingServices {
     private readonly quotas: Quotas,
     private readonly clock: Clock,
     private readonly checks: ConnectionChecks,
+    private readonly connectors: ConnectorRegistry,
   ) {}
 
   /**
@@ -109,31 +112,27 @@ export class ConferencingServices {
   }
 
   /**
-   * Checks that a service can create the meeting that an event requests. Does nothing if the event
-   * requests none.
-   * @param forNew id of the account if the event is new. Then the quota of meetings is checked
-   *   too. A change of an event may repeat stored values, so there the quota is checked later and
-   *   the job status reports the result
+   * Checks that a service of the application, or the account's provider, can create the meeting
+   * that an event requests. Does nothing if the event requests none.
+   * @param event for a new event, the quota of meetings is checked too. A change of an event may
+   *   repeat stored values, so there the quota is checked later and the job status reports the
+   *   result
    * @throws {InvalidInputError} naming the field: unknown provider, no service set up, or
    *   unsupported settings
    * @throws {DomainError} `rate-limited` if the quota of meetings is used up for today
    */
-  async accept(applicationId: string, request: ConferencingRequest | undefined, forNew?: string) {
+  async accept(
+    { applicationId, accountId, provider: calendarProvider }: AccountPrincipal,
+    request: ConferencingRequest | undefined,
+    { isNew }: { isNew: boolean },
+  ) {
     if (!request?.autocreate) return;
     const { provider, autocreate } = request;
     const stored = await this.repository.find(applicationId, provider);
-    if (!stored) {
-      const known = (CONFERENCING_PROVIDERS as readonly string[]).includes(provider);
-      throw new InvalidInputError(
-        known
-          ? `conferencing.provider: no conferencing service is set up for ${provider} in this application: send details instead of autocreate, or set it up (PUT /a/{client_id}/conferencing)`
-          : `conferencing.provider: must be one of ${CONFERENCING_PROVIDERS.join(', ')} with autocreate`,
-      );
-    }
+    if (!stored) return this.#acceptNative(calendarProvider, provider, autocreate.settings);
     const parsed = this.drivers.require(stored.kind).meetingSchema.safeParse(autocreate.settings);
     if (parsed.success) {
-      if (forNew !== undefined && isCounted(stored.kind))
-        await this.#assertQuota(applicationId, forNew);
+      if (isNew && isCounted(stored.kind)) await this.#assertQuota(applicationId, accountId);
       return;
     }
     const [issue] = parsed.error.issues;
@@ -142,6 +141,27 @@ export class ConferencingServices {
       .join('.')
       .slice(0, 200);
     throw new InvalidInputError(`${path}: ${issue?.message ?? 'is wrong'}`.toWellFormed());
+  }
+
+  /** @throws {InvalidInputError} if the account's provider creates no such meetings */
+  #acceptNative(
+    calendarProvider: string,
+    wanted: string,
+    settings: Readonly<Record<string, unknown>>,
+  ): void {
+    const native = this.connectors.require(calendarProvider).calendar?.conferencing ?? [];
+    if (native.some((one) => one === wanted)) {
+      if (Object.keys(settings).length === 0) return;
+      throw new InvalidInputError(
+        `conferencing.autocreate.settings: must be {}, because the account's provider creates the ${wanted} meeting and takes no settings`,
+      );
+    }
+    const known = (CONFERENCING_PROVIDERS as readonly string[]).includes(wanted);
+    throw new InvalidInputError(
+      known
+        ? `conferencing.provider: no conferencing service is set up for ${wanted} in this application, and the account's provider creates no such meetings: send details instead of autocreate, or set the service up (PUT /a/{client_id}/conferencing)`
+        : `conferencing.provider: must be one of ${CONFERENCING_PROVIDERS.join(', ')} with autocreate`,
+    );
   }
 
   async #assertQuota(applicationId: string, accountId: string): Promise<void> {

@@ -11,6 +11,7 @@ import type {
   WriteOutcome,
 } from '../../accounts/provider-writes/provider-writes.ts';
 import type { MeetingContent, MeetingDetails } from '../../providers/port/conferencing-port.ts';
+import type { CalendarPort, NativeMeeting } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { refusalOf } from '../../platform/quotas/quota.ts';
 import { eventChange } from '../event-store/event-changes.ts';
@@ -24,6 +25,22 @@ type StepOutcome = Extract<WriteOutcome, { kind: 'continues' }>;
 const UNPROVEN = 'the address of this account is not proven to belong to its mailbox';
 
 type Account = Pick<ConnectedAccount, 'accountId' | 'applicationId' | 'email'>;
+
+/** One step in the write of an event. */
+export interface EventWriteStep {
+  /**
+   * False if a meeting is still to be created: the event is written once more then, and only that
+   * write notifies participants.
+   */
+  isLast: boolean;
+  /** The meeting that the provider is to create with the event. */
+  meeting?: NativeMeeting;
+}
+
+/** Writes an event to its calendar. */
+export type EventWriteHandler = (
+  ...write: [...Parameters<ProviderWriteHandler>, EventWriteStep]
+) => Promise<WriteOutcome>;
 
 /**
  * Creates, changes and releases meetings as steps of the provider writes of their events. Each step
@@ -39,14 +56,19 @@ export class Meetings {
     private readonly clock: Clock,
   ) {}
 
-  /** Wraps the write of an event and adds the step for its meeting. */
-  writing(write: ProviderWriteHandler): ProviderWriteHandler {
+  /**
+   * Wraps the write of an event and adds the step for its meeting. The application's own service is
+   * preferred to the provider, which creates its meetings with the event.
+   */
+  writing(write: EventWriteHandler): ProviderWriteHandler {
     return async (port, account, job) => {
       const state = await this.repository.state(account.accountId, job.objectId);
       const step = state ? nextStep(state, state.meeting) : 'nothing';
-      if (!state || step === 'nothing') return write(port, account, job);
+      if (!state || step === 'nothing') return write(port, account, job, { isLast: true });
+      const meeting = step === 'make' ? await this.#nativeMeeting(port, account, state) : null;
+      if (meeting) return write(port, account, job, { isLast: true, meeting });
       if (state.atProvider) return this.#perform(account, state, step);
-      const outcome = await write(port, account, job);
+      const outcome = await write(port, account, job, { isLast: step === 'change' });
       return outcome.kind === 'written' ? { ...outcome, kind: 'continues' } : outcome;
     };
   }
@@ -169,6 +191,17 @@ export class Meetings {
       driver.update(settings, remoteId, content),
     );
     return changed ?? details;
+  }
+
+  /** The meeting to create with the event; `null` if the provider creates no such meetings. */
+  async #nativeMeeting(
+    { conferencing = [] }: CalendarPort,
+    { applicationId }: Account,
+    { eventId: key, autocreate }: EventState,
+  ): Promise<NativeMeeting | null> {
+    const provider = conferencing.find((name) => name === autocreate.provider);
+    if (!provider || (await this.access.has(applicationId, provider))) return null;
+    return { provider, key };
   }
 
   /** @throws {ProviderError} `rejected` if the application no longer has the service */

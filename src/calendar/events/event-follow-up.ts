@@ -21,6 +21,7 @@ import {
 } from '../event-store/event-columns.ts';
 import { type EventFields, type EventRecord, eventRecord } from '../event-store/event-record.ts';
 import type { Event } from '../event-store/event.entity.ts';
+import { ASKS_PROVIDER } from './event-notices.ts';
 
 /** An event after a change, with the provider write and the reminders that the change led to. */
 export interface EventWriteResult {
@@ -47,7 +48,7 @@ export interface ChangeToFollowUp {
   reminding?: boolean;
   /** The event before the change; absent for a new event. */
   before?: EventFields;
-  /** Whether participants are notified by mail. */
+  /** `notify_participants` of the request. */
   notify?: boolean | undefined;
 }
 
@@ -90,7 +91,7 @@ export class EventFollowUp {
       ended = [],
       reminding = false,
       before,
-      notify = false,
+      notify,
     }: ChangeToFollowUp,
     at: Date,
   ): Promise<EventWriteResult & { jobId: string }> {
@@ -112,7 +113,12 @@ export class EventFollowUp {
       action,
       object: 'event',
       objectId: event.id,
-      payload: action === 'update_event' && before ? replacedBy(before, event) : {},
+      payload: {
+        ...(action === 'update_event' && before ? replacedBy(before, event) : {}),
+        ...(change && this.invitations.notifying(account, event, notify).asksProvider
+          ? ASKS_PROVIDER
+          : {}),
+      },
       at,
     });
     const { calendarId } = event;

@@ -1,9 +1,10 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Meetings } from '../conferencing/meetings.ts';
+import { type EventWriteHandler, type EventWriteStep, Meetings } from '../conferencing/meetings.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { type ChangeVerb, objectChange } from '../../platform/changes/object-change.ts';
 import {
+  type ProviderWrite,
   type ProviderWriteHandler,
   ProviderWrites,
   type WriteOutcome,
@@ -11,7 +12,10 @@ import {
 import type {
   CalendarPort,
   EventContent,
+  EventResponse,
+  EventWriteOptions,
   InstancePosition,
+  NotifyOption,
   ProviderAccount,
   EventProviderIds,
   ProviderSequence,
@@ -24,6 +28,8 @@ import {
 } from '../event-store/event-at-provider.ts'; // prettier-ignore
 import { raiseWaitingInvitations } from '../invitations/raise-waiting-invitations.ts';
 import { instanceStamp } from '../event-store/recurrence/instances.ts';
+import { showNativeMeeting } from './event-native-meeting.ts';
+import { asksProvider, storeNotified, writesThatNotify } from './event-notices.ts';
 import { RefusedEventWrites } from './refused-event-writes.ts';
 
 const DELETED: WriteOutcome = {
@@ -56,20 +62,21 @@ export class EventWriteHandlers implements OnModuleInit {
    * Creates or updates an event. Both are one operation: an update creates the event if its
    * creation failed (ADR 0013).
    */
-  readonly #write: ProviderWriteHandler = async (port, account, write) => {
+  readonly #write: EventWriteHandler = async (port, account, write, step) => {
+    const notices = await this.#notices(port, write, step);
     const event = await findEventAtProvider(this.database, account.accountId, write.objectId);
     // The event was deleted with its calendar. The provider deletes the calendar as a whole.
     if (!event) return DELETED;
     if (event.status !== 'cancelled' && event.providerId) {
-      const content = toEventContent(event);
-      const { providerId, providerContent: base, sequence } = event;
-      const written = await port.updateEvent(account, providerId, content, { base, sequence });
+      const content = contentToWrite(port, event, write);
+      const update = { ...event, providerId: event.providerId };
+      const there = await updateEvent(port, account, update, content, write, notices);
       for (const instance of event.releasedProviderIds) await port.resetInstance(account, instance);
+      const stored = written(account, event, content, there, notices);
       return {
         kind: 'written',
         store: async (sql, at) => {
-          await storeProviderContent(sql, event, content, at);
-          await storeRevision(sql, event, written);
+          await stored.store(sql, at);
           await clearReleasedIds(sql, event);
           // The meeting of the event may still be refused. That takes back nothing else.
           await forgetReplaced(sql, write.jobId);
@@ -87,17 +94,35 @@ export class EventWriteHandlers implements OnModuleInit {
     // The event was deleted meanwhile. If an earlier attempt may have created it, creating it again
     // with the same key returns its id. The deletion queued after this write needs that id.
     if (event.status === 'cancelled' && (event.providerId || !write.mayHaveRun)) return DELETED;
-    return event.series ? writeInstance(port, account, event) : create(port, account, event);
+    return event.series
+      ? writeInstance(port, account, event, notices)
+      : create(port, account, event, notices);
   };
+
+  /** Which open writes ask the provider to mail participants. Read before the event is read. */
+  async #notices(
+    { mailsParticipants }: CalendarPort,
+    { objectId, jobId }: ProviderWrite,
+    { isLast, meeting }: EventWriteStep,
+  ): Promise<Notices> {
+    const mayAsk = isLast && mailsParticipants === 'on-request';
+    const asking = mayAsk ? await writesThatNotify(this.database, objectId) : [];
+    const options = {
+      ...(asking.length > 0 ? { notify: true } : {}),
+      ...(meeting ? { meeting } : {}),
+    };
+    return { options, others: asking.filter((id) => id !== jobId) };
+  }
 
   readonly #delete: ProviderWriteHandler = async (port, account, write) => {
     const event = await findEventAtProvider(this.database, account.accountId, write.objectId);
     // A released instance is removed at the provider by the write of its series.
     if (!event || event.released) return { kind: 'written' };
-    if (event.series) return deleteInstance(port, account, event);
+    const options = asksProvider(write) ? { notify: true } : {};
+    if (event.series) return deleteInstance(port, account, event, options);
     // An event without an id has never been at the provider.
     if (!event.providerId) return { kind: 'written' };
-    await port.deleteEvent(account, event.providerId);
+    await port.deleteEvent(account, event.providerId, options);
     return {
       kind: 'written',
       store: async (sql, at) => {
@@ -108,10 +133,46 @@ export class EventWriteHandlers implements OnModuleInit {
   };
 }
 
+/** What a write has to say to participants. */
+interface Notices {
+  options: EventWriteOptions;
+  /** Ids of other open writes whose participants the provider mails with this one. */
+  others: readonly string[];
+}
+
+/** Writes an event that is at the provider, or the account's answer to it. */
+async function updateEvent(
+  port: CalendarPort,
+  account: ProviderAccount,
+  { providerId, providerContent, sequence }: EventAtProvider & { providerId: string },
+  content: EventContent,
+  { payload }: ProviderWrite,
+  { options }: Notices,
+): Promise<ProviderSequence> {
+  const response = payload['response'] as EventResponse | undefined;
+  if (!response || !port.respond)
+    return port.updateEvent(account, providerId, content, { base: providerContent, sequence, ...options }); // prettier-ignore
+  await port.respond(account, providerId, response);
+  return {};
+}
+
+/** The event as the provider has it after the write. An answer changes the participants only. */
+function contentToWrite(
+  port: CalendarPort,
+  event: EventAtProvider,
+  { payload }: ProviderWrite,
+): EventContent {
+  const content = toEventContent(event);
+  const isAnswer = payload['response'] !== undefined && port.respond !== undefined;
+  if (!isAnswer || !event.providerContent) return content;
+  return { ...event.providerContent, participants: content['participants'] };
+}
+
 async function create(
   port: CalendarPort,
   account: ProviderAccount,
   event: EventAtProvider,
+  notices: Notices,
 ): Promise<WriteOutcome> {
   const { calendarProviderId, calendarBusyUntil } = event;
   if (calendarProviderId === null) {
@@ -124,22 +185,29 @@ async function create(
   const content = toEventContent(event);
   const created = await port.createEvent(account, calendarProviderId, event.id, content, {
     sequence: event.sequence,
+    // An event that was deleted meanwhile is created for its id only.
+    ...(event.status === 'cancelled' ? {} : notices.options),
   });
-  return written(account, event, content, created);
+  return written(account, event, content, created, notices);
 }
 
 function written(
   account: ProviderAccount,
   event: EventAtProvider,
   content: EventContent,
-  there: EventProviderIds & ProviderSequence,
-): WriteOutcome {
+  there: ProviderSequence & Partial<EventProviderIds>,
+  { others }: Notices,
+) {
   return {
-    kind: 'written',
-    store: async (sql, at) => {
-      await store(sql, account, event.id, there, at);
-      await storeProviderContent(sql, event, content, at);
+    kind: 'written' as const,
+    store: async (sql: Sql, at: Date): Promise<void> => {
+      const { providerId, icalUid } = there;
+      if (providerId !== undefined && icalUid !== undefined)
+        await store(sql, account, event.id, { providerId, icalUid }, at);
+      const seen = await showNativeMeeting(sql, account, event, content, there, at);
+      await storeProviderContent(sql, seen.event, seen.content, at);
       await storeRevision(sql, event, there);
+      await storeNotified(sql, others);
     },
   };
 }
@@ -160,6 +228,7 @@ async function writeInstance(
   port: CalendarPort,
   account: ProviderAccount,
   event: EventAtProvider,
+  notices: Notices,
 ): Promise<WriteOutcome> {
   // An open write of the series may carry the rules that make this start an instance.
   if (event.series?.busyUntil) return { kind: 'waits', until: event.series.busyUntil };
@@ -170,18 +239,20 @@ async function writeInstance(
   const there = await port.writeInstance(account, position, content, {
     base: event.providerContent,
     sequence: event.sequence,
+    ...notices.options,
   });
-  return written(account, event, content, there);
+  return written(account, event, content, there, notices);
 }
 
 async function deleteInstance(
   port: CalendarPort,
   account: ProviderAccount,
   event: EventAtProvider,
+  options: NotifyOption,
 ): Promise<WriteOutcome> {
   if (event.series?.busyUntil) return { kind: 'waits', until: event.series.busyUntil };
   const position = positionOf(event);
-  if (position) await port.deleteInstance(account, position);
+  if (position) await port.deleteInstance(account, position, options);
   return {
     kind: 'written',
     store: (sql, at) => storeProviderContent(sql, event, event.providerContent, at),

@@ -83,7 +83,7 @@ export class EventsService {
     options: WriteOptions,
   ): Promise<EventWriteResult> {
     this.invitations.assertAllowed(account, options);
-    await this.conferencing.accept(account.applicationId, input.conferencing, account.accountId);
+    await this.conferencing.accept(account, input.conferencing, { isNew: true });
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
       await this.servers.require(sqlOf(em), account);
@@ -136,7 +136,7 @@ export class EventsService {
     options: WriteOptions,
   ): Promise<EventWriteResult> {
     this.invitations.assertAllowed(account, options);
-    await this.conferencing.accept(account.applicationId, input.conferencing);
+    await this.conferencing.accept(account, input.conferencing, { isNew: false });
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
       const locked = await lockEvent(em, account.accountId, id);

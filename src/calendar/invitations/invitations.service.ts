@@ -29,15 +29,32 @@ import {
 export interface InvitingWrite {
   /** The event before the write; `null` if the event is new. */
   before: EventFields | null;
-  /** True if participants are notified (`notify_participants`). */
-  notify: boolean;
+  /** `notify_participants` of the request. */
+  notify: boolean | undefined;
   /** Id of the provider write that carries the change to the provider. */
   writeId: string;
   at: Date;
 }
 
+/** The provider mails participants about every change, although the request said not to. */
+export class AlwaysNotifiedError extends InvalidInputError {
+  constructor() {
+    super(
+      'notify_participants: the provider of this account mails the participants about every change of its events, so false is possible only without other participants; leave it out or send true',
+    );
+  }
+}
+
 /** Most recipients of one mail: servers refuse or scrutinise mails with more. */
 const MOST_TOGETHER = 50;
+
+/** Whether participants are notified, and by whom (ADR 0078). */
+export interface Notifying {
+  /** True if Carillon or the provider mails the participants. */
+  isNotified: boolean;
+  /** True if the provider write has to ask the provider to mail them. */
+  asksProvider: boolean;
+}
 
 /** Notifies participants of changes of their events by mail (docs/invitations.md). */
 @Injectable()
@@ -49,7 +66,8 @@ export class Invitations {
   ) {}
 
   /**
-   * Checks whether this account may notify participants. Call it before anything is stored.
+   * Checks whether this account may notify participants. Call it before anything is stored. If its
+   * provider mails participants, the user has allowed that with the access to the calendar.
    * @throws {InvalidInputError} if the account cannot send mail
    * @throws {ForbiddenError} if the account has granted no scope for sending
    */
@@ -57,7 +75,7 @@ export class Invitations {
     { provider, scopes }: AccountPrincipal,
     { notifyParticipants }: { notifyParticipants?: boolean | undefined },
   ): void {
-    if (!notifyParticipants) return;
+    if (!notifyParticipants || this.connectors.participantMail(provider) !== 'never') return;
     if (!this.connectors.require(provider).mail)
       throw new InvalidInputError(
         'notify_participants: this account has calendars only and cannot send mail',
@@ -83,15 +101,33 @@ export class Invitations {
       notify,
     }: { before: EventFields; after: EventFields; notify: boolean | undefined },
   ): Participant[] {
-    return notify && isOwn(account, organizerEmail)
+    return this.notifying(account, { organizerEmail }, notify).isNotified
       ? resetResponses(before, after, account.email)
       : after.participants;
   }
 
   /**
+   * Whether a write of an event notifies participants. Writes of events with another organizer
+   * never do.
+   * @param notify `notify_participants` of the request
+   */
+  notifying(
+    account: AccountPrincipal,
+    { organizerEmail }: { organizerEmail?: string | null | undefined },
+    notify: boolean | undefined,
+  ): Notifying {
+    if (!isOwn(account, organizerEmail)) return { isNotified: false, asksProvider: false };
+    const by = this.connectors.participantMail(account.provider);
+    const isAsked = notify === true;
+    return { isNotified: isAsked || by === 'always', asksProvider: isAsked && by === 'on-request' };
+  }
+
+  /**
    * Handles a write of an event in its transaction: raises SEQUENCE if required, and stores the
-   * messages to participants. The messages are sent after the write has reached the provider. Does
-   * nothing for an event with another organizer. Call it after the event has its new values.
+   * messages to participants, unless the provider mails them. The messages are sent after the write
+   * has reached the provider. Does nothing for an event with another organizer. Call it after the
+   * event has its new values.
+   * @throws {InvalidInputError} if no participant must be notified, but the provider mails them
    */
   async follow(
     em: EntityManager,
@@ -101,9 +137,12 @@ export class Invitations {
   ): Promise<void> {
     if (!isOwn(account, event.organizerEmail)) return;
     const change = { before, after: eventFields(event), cancelled: event.status === 'cancelled' };
-    const plan = notify ? planInvitations(change, account.email) : [];
+    const { isNotified } = this.notifying(account, event, notify);
+    const plan = isNotified ? planInvitations(change, account.email) : [];
     if (raisesSequence(change, plan)) event.sequence += 1;
     if (plan.length === 0) return;
+    if (notify === false) throw new AlwaysNotifiedError();
+    if (this.connectors.participantMail(account.provider) !== 'never') return;
     // The rows of invitations refer to the row of the event.
     await em.flush();
     const invitations = plan.flatMap((planned) => inParts(planned, event));

@@ -6,6 +6,7 @@ import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import { openProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
 import { type ChangeVerb, objectChange } from '../../platform/changes/object-change.ts';
 import { type ChangedEvent, eventChange } from '../event-store/event-changes.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
 import { applyReply } from './mailed-reply.ts';
@@ -27,7 +28,7 @@ export interface MirroredMail {
 
 /** The account whose mail is mirrored. */
 export interface MailOwner {
-  account: { accountId: string; applicationId: string; email: string };
+  account: { accountId: string; applicationId: string; email: string; provider: string };
   /**
    * Mail received before this time leads to no notifications of subscribers. `null` to notify them
    * about all mail.
@@ -65,12 +66,16 @@ interface MeetingMail {
 export class MailedInvitations {
   readonly #log = new Logger(MailedInvitations.name);
 
-  constructor(private readonly planner: ReminderPlanner) {}
+  constructor(
+    private readonly planner: ReminderPlanner,
+    private readonly connectors: ConnectorRegistry,
+  ) {}
 
   /**
    * Applies the invitations in a batch of mails. Call it after the mails are stored, in the same
    * transaction. Sends no statement if no mail in the batch is about a meeting. Drafts, sent mail,
-   * spam and trash are ignored.
+   * spam and trash are ignored. If the provider puts invitations and answers into the account's
+   * calendar itself, mails only get linked to its events.
    *
    * If an invitation cannot be applied, the error is logged and its mail changes no event. The
    * other mails of the batch are applied one by one. All mails stay stored.
@@ -128,8 +133,10 @@ export class MailedInvitations {
     const events = await mailed.lockMailedEvents(sql, accountId, uids, uids.filter(isId));
     const keys = [...new Set(mails.flatMap(({ message }) => MeetingBatch.keysOf(own, message)))];
     const states = await lockStates(sql, accountId, keys);
-    const batch = new MeetingBatch(own, events, states);
+    const isHosted = this.connectors.participantMail(owner.account.provider) !== 'never';
+    const batch = new MeetingBatch(own, events, states, isHosted);
     for (const { mail, message, isNews } of mails) {
+      if (message.method === 'reply' && isHosted) continue;
       if (message.method === 'reply') applyReply(batch, mail, message, isNews);
       else
         for (const meeting of batch.meetingsOf(message, isNews))

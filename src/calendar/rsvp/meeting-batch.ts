@@ -39,6 +39,7 @@ export interface EventOfMail {
  */
 export class MeetingBatch {
   readonly #account: string;
+  readonly #isHosted: boolean;
   readonly #events: readonly StoredEvent[];
   readonly #byId: ReadonlyMap<string, StoredEvent>;
   readonly #known: Map<string, StoredState[]>;
@@ -47,9 +48,19 @@ export class MeetingBatch {
   readonly #own = new Map<string, StoredState>();
   readonly #answered = new Map<string, { event: StoredEvent; isNews: boolean }>();
 
-  /** @param account address of the account in lower case */
-  constructor(account: string, events: readonly StoredEvent[], states: readonly StoredState[]) {
+  /**
+   * @param account address of the account in lower case
+   * @param isHosted true if the provider puts invitations into the account's calendar. Mail then
+   *   only links events to messages
+   */
+  constructor(
+    account: string,
+    events: readonly StoredEvent[],
+    states: readonly StoredState[],
+    isHosted: boolean,
+  ) {
     this.#account = account;
+    this.#isHosted = isHosted;
     this.#events = events;
     this.#byId = new Map(events.map((event) => [event.id, event]));
     this.#known = Map.groupBy(states, ({ key }) => key);
@@ -95,7 +106,7 @@ export class MeetingBatch {
       parts: new Map(
         (this.#known.get(key) ?? []).map((state) => [state.instance, this.#part(state)]),
       ),
-      elsewhere: there.length > 0,
+      elsewhere: this.#isHosted || there.length > 0,
     };
     for (const event of there) this.#addStored(meeting, event);
     this.#meetings.set(key, { meeting, isNews });

@@ -3,6 +3,7 @@ import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { EventStoreModule } from '../event-store/event-store.module.ts';
 import { InvitationsModule } from '../invitations/invitations.module.ts';
+import { ProvidersModule } from '../../providers/providers.module.ts';
 import { NotificationsModule } from '../notifications/notifications.module.ts';
 import { MEETINGS_OF_ACCOUNT } from './meeting-states.sql.ts';
 import { MailedInvitations } from './mailed-invitations.ts';
@@ -11,7 +12,13 @@ import { RsvpService } from './rsvp.service.ts';
 
 /** Answers invitations, and applies invitations and answers that arrive by mail. */
 @Module({
-  imports: [GrantsModule, EventStoreModule, InvitationsModule, NotificationsModule],
+  imports: [
+    GrantsModule,
+    EventStoreModule,
+    InvitationsModule,
+    NotificationsModule,
+    ProvidersModule,
+  ],
   controllers: [RsvpController],
   providers: [MailedInvitations, RsvpService],
   exports: [MailedInvitations],

@@ -13,6 +13,7 @@ import { EventReader } from '../event-store/event-reader.ts';
 import { Invitations } from '../invitations/invitations.service.ts';
 import { SchedulingMails } from '../invitations/scheduling-mails.ts';
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import { fieldsOf } from '../event-store/event-plan.ts';
 import { instanceKeyOf } from './meeting-batch.ts';
@@ -32,7 +33,7 @@ import { meetingKey } from '../../formats/ical/revisions.ts';
 export class NoInvitationError extends InvalidInputError {
   constructor() {
     super(
-      'event_id: the event did not come from an invitation in mail, so there is no organizer to answer',
+      'event_id: the event did not come from an invitation, so there is no organizer to answer',
     );
   }
 }
@@ -79,6 +80,8 @@ interface PreparedAnswer {
   attendee: Participant;
   /** `null` if no mail about the meeting has been processed. */
   state: StoredState | null;
+  /** True if the provider takes the answer and mails it to the organizer. */
+  atProvider: boolean;
   at: Date;
 }
 
@@ -91,12 +94,14 @@ export class RsvpService {
     private readonly planner: ReminderPlanner,
     private readonly invitations: Invitations,
     private readonly mails: SchedulingMails,
+    private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
   ) {}
 
   /**
-   * Stores the account's answer in the event and sends a mail to the organizer. An answer that
-   * changes nothing has no effect, unless the last mail has failed.
+   * Stores the account's answer in the event and sends a mail to the organizer. A provider that
+   * takes answers gets it instead, and mails the organizer. An answer that changes nothing has no
+   * effect, unless the last mail has failed.
    * @throws {NotFoundError}
    * @throws {ForbiddenError} if the organizer is to be notified and the account has not granted
    *   the right to send
@@ -115,7 +120,7 @@ export class RsvpService {
     });
     const at = this.clock.now();
     const { id, jobId } = await this.database.transaction(async (sql) => {
-      const event = await this.#lock(sql, account.accountId, known, at);
+      const event = await this.#lock(sql, account, known, at);
       const prepared = await this.#prepareAnswer(sql, account, event, answer, at);
       return { id: event.id, jobId: prepared && (await this.#write(sql, prepared, options)) };
     });
@@ -123,19 +128,31 @@ export class RsvpService {
   }
 
   /** Locks the event. An instance without a row gets one, because it is answered on its own. */
-  async #lock(sql: Sql, accountId: string, known: EventRecord, at: Date): Promise<StoredEvent> {
+  async #lock(
+    sql: Sql,
+    account: AccountPrincipal,
+    known: EventRecord,
+    at: Date,
+  ): Promise<StoredEvent> {
+    const { accountId } = account;
     const rowId = isId(known.id) ? known.id : (known.masterEventId ?? '');
     const [locked] = await mailed.lockMailedEvents(sql, accountId, [], [rowId]);
     if (!locked) throw new NotFoundError('event', known.id);
     if (locked.id === known.id) return locked;
-    if (locked.messageId === null) throw new NoInvitationError();
+    if (locked.messageId === null && !this.#takesAnswers(account, locked))
+      throw new NoInvitationError();
     if (!locked.emailed)
       throw new InvalidInputError(
         'event_id: in this calendar only the whole series can be answered',
       );
     const instance = await mailed.findInstance(sql, accountId, locked.id, known.originalStart);
-    if (instance) return this.#lock(sql, accountId, { ...known, id: instance }, at);
+    if (instance) return this.#lock(sql, account, { ...known, id: instance }, at);
     return this.#detach(sql, accountId, locked, known, at);
+  }
+
+  /** Whether the account's provider takes the answer to this event. */
+  #takesAnswers({ provider }: AccountPrincipal, { emailed }: StoredEvent): boolean {
+    return !emailed && this.connectors.require(provider).calendar?.respond !== undefined;
   }
 
   /** Creates a row for an instance. Later mail about the instance changes this row. */
@@ -170,10 +187,12 @@ export class RsvpService {
     at: Date,
   ): Promise<PreparedAnswer | null> {
     const { icalUid, organizerEmail, messageId, fields } = event;
-    if (messageId === null || icalUid === null || organizerEmail === null)
-      throw new NoInvitationError();
-    if (fields.status === 'cancelled') throw new CancelledEventError();
     const own = account.email.toLowerCase();
+    const atProvider = this.#takesAnswers(account, event);
+    if (icalUid === null || organizerEmail === null || (messageId === null && !atProvider))
+      throw new NoInvitationError();
+    if (organizerEmail.toLowerCase() === own) throw new NoInvitationError();
+    if (fields.status === 'cancelled') throw new CancelledEventError();
     const before = fields.participants.find(({ email }) => email.toLowerCase() === own);
     if (!before) throw new NotInvitedError(account.email);
     const kept = before.status === status ? before.comment : null;
@@ -185,7 +204,7 @@ export class RsvpService {
       null;
     const isSame = before.status === attendee.status && before.comment === attendee.comment;
     if (isSame && !(await hasFailed(sql, account.accountId, event.id))) return null;
-    return { account, event, attendee, state, at };
+    return { account, event, attendee, state, atProvider, at };
   }
 
   /**
@@ -193,18 +212,21 @@ export class RsvpService {
    * @returns id of the job that the client can follow; `null` if there is none
    */
   async #write(sql: Sql, prepared: PreparedAnswer, options: AnswerOptions): Promise<string | null> {
-    const { account, event, attendee, at } = prepared;
+    const { account, event, attendee, atProvider, at } = prepared;
     const { accountId } = account;
+    const notify = options.notifyParticipants !== false;
     const own = account.email.toLowerCase();
     const participants = event.fields.participants.map((one) =>
       one.email.toLowerCase() === own ? attendee : one,
     );
     await mailed.writeParticipants(sql, event.id, participants, at);
     await this.#planReminders(sql, accountId, event, participants, at);
-    const mailId = options.notifyParticipants === false ? null : await this.#mail(sql, prepared);
+    const mailId = notify && !atProvider ? await this.#mail(sql, prepared) : null;
     const writeId = event.emailed ? null : newId();
     if (writeId !== null) {
-      const payload = { before: { participants: event.fields.participants }, after: { participants } };
+      const { status, comment } = attendee;
+      const replaced = { before: { participants: event.fields.participants }, after: { participants } };
+      const payload = atProvider ? { ...replaced, response: { status, comment, notify } } : replaced;
       const job = { id: writeId, accountId, action: 'update_event', object: 'event', objectId: event.id, payload, at } as const;
       await openProviderWrite(sql, job);
     }

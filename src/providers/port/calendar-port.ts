@@ -144,14 +144,13 @@ export interface NativeMeeting {
   provider: ConferencingProvider;
   /** Repeating a write with the same key creates no second meeting. */
   key: string;
-  /** `autocreate.settings` of the event, as the application gave them. */
-  settings: Readonly<Record<string, unknown>>;
 }
 
 export interface NotifyOption {
   /**
    * Whether the provider mails the participants about this write. Default `false`. Only providers
-   * with `mailsParticipants: 'on-request'` read it.
+   * with `mailsParticipants: 'on-request'` read it. A repeated write that changes nothing must mail
+   * no participant: repeat no request whose result is already there.
    */
   notify?: boolean;
 }
@@ -235,8 +234,9 @@ export interface CalendarPort {
    */
   asStored?(account: Pick<ProviderAccount, 'email' | 'name'>, event: EventContent): EventContent;
   /**
-   * Who mails participants. Absent: `never`. The two other kinds also put the invitations that the
-   * account receives into its calendar, so Carillon makes no events from invitation mails.
+   * Who mails participants. Absent: `never`. The two other kinds need `respond`. They also put the
+   * invitations that the account receives, and the answers to its own, into its calendar: Carillon
+   * makes no events from such mails.
    */
   readonly mailsParticipants?: ParticipantMail;
   /** Meetings that the provider itself creates with events. Absent: none. */

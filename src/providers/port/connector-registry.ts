@@ -1,6 +1,6 @@
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { type TokenSource, withFreshTokens } from './fresh-tokens.ts';
-import type { CalendarPort, Connector, ContactsPort, MailboxPort, MailPort } from './connector.ts';
+import type { CalendarPort, Connector, ContactsPort, MailboxPort, MailPort, ParticipantMail } from './connector.ts'; // prettier-ignore
 import type { ProviderName } from './provider-name.ts';
 
 /**
@@ -122,6 +122,14 @@ export class ConnectorRegistry {
     const { calendar } = this.require(provider);
     if (!calendar) throw new UnsupportedProviderError(provider, 'calendars');
     return calendar;
+  }
+
+  /**
+   * Who mails participants of events. `never` also for a provider without calendars.
+   * @throws {UnsupportedProviderError}
+   */
+  participantMail(provider: string): ParticipantMail {
+    return this.require(provider).calendar?.mailsParticipants ?? 'never';
   }
 
   /**
