@@ -22,8 +22,11 @@ import { changesOf, type MirrorOwner } from './mirror-changes.ts';
 import { openWrites, versionsOfDrafts } from './mirror-knowledge.ts';
 import {
   type IncomingMessage,
+  isComparable,
+  isListed,
   type Knowledge,
   type MirrorPlan,
+  type NewMessage,
   participantsOf,
   planBatch,
 } from './mirror-plan.ts';
@@ -110,8 +113,10 @@ export class BatchStore {
       const seen = [...known.known.values(), ...plan.changed.map((change) => change.known)];
       if (batch.hasVanished) await unvanish(sql, accountId, idsOf(seen));
       const gone = await this.#removeGone(sql, account, batch, { known, plan, at: owner.at });
-      const harvested = await harvestContacts(sql, owner, plan.added, folders);
-      const invited = await this.invitations.applyBatch(sql, owner, plan.added, folders);
+      // What follows from the content of a listed message follows when it is completed.
+      const complete = plan.added.filter(({ remote }) => !isListed(remote));
+      const harvested = await harvestContacts(sql, owner, complete, folders);
+      const invited = await this.invitations.applyBatch(sql, owner, complete, folders);
       await storeEventIds(sql, accountId, invited.events);
       await recordFailures(sql, accountId, failures, owner.at);
       await recordChanges(sql, [
@@ -119,7 +124,7 @@ export class BatchStore {
         ...harvested,
         ...invited.changes,
         ...gone.removed,
-        ...(await trackingChanges(sql, owner, plan)),
+        ...(await trackingChanges(sql, owner, complete)),
       ]);
       if (known.outdated) await this.repository.resetCursor(sql, claim, batch.cursor);
       return { hasVanished: gone.hasVanished, outdated: known.outdated };
@@ -172,7 +177,11 @@ export class BatchStore {
 }
 
 /** Changes of tracked mail, such as replies and bounces, that newly received messages cause. */
-function trackingChanges(sql: Sql, { account, newsSince, at }: MirrorOwner, { added }: MirrorPlan) {
+function trackingChanges(
+  sql: Sql,
+  { account, newsSince, at }: MirrorOwner,
+  added: readonly NewMessage[],
+) {
   const news = added.filter(
     ({ draft, remote }) => !draft && (!newsSince || remote.receivedAt >= newsSince),
   );
@@ -211,7 +220,12 @@ async function knowledgeOf(
       : [],
   );
   const own = [...new Set(added.flatMap(({ messageIdHeader }) => messageIdHeader ?? []))];
-  const nameless = added.some(({ messageIdHeader }) => messageIdHeader === null);
+  const nameless = incoming.some(
+    ({ remote, parsed }) =>
+      parsed?.messageIdHeader === null &&
+      !known.has(remote.providerId) &&
+      isComparable(remote, parsed),
+  );
   const comparable = nameless && (hasVanished || changes.removed.length > 0);
   const unplaced = await lockUnplaced(sql, accountId, changes.removed, own, comparable);
   const related = [

@@ -22,6 +22,7 @@ import { CalendarSync } from './calendar-sync.ts';
 import { type ContactPassResult, ContactSync } from './contact-sync.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
 import { WatchLeases } from './watch-leases.ts';
+import { ListedMessages } from './listed-messages.ts';
 import { MirrorAudit } from './mirror-audit.ts';
 import { MailboxSync, type RunControl } from './mailbox-sync.ts';
 import {
@@ -67,6 +68,11 @@ const COUNT_FAILURES = `
 
 const NOTHING_COVERED: PushCoverage = { mail: false, calendars: false, contacts: false };
 
+/**
+ * Shortest pause in seconds after the contents of messages could not be fetched, unless the
+ * provider's quota was used up.
+ */
+const CONTENT_PAUSE_SECONDS = 60;
 /** Longest time slice of one account in milliseconds; then other waiting accounts run. */
 const TIME_SLICE_MS = 20_000;
 const DAY_MS = 86_400_000;
@@ -95,6 +101,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     private readonly accounts: ProviderAccounts,
     private readonly connectors: ConnectorRegistry,
     private readonly mailboxes: MailboxSync,
+    private readonly listed: ListedMessages,
     private readonly calendars: CalendarSync,
     private readonly contacts: ContactSync,
     private readonly push: PushWants,
@@ -138,7 +145,9 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
         kind: 'current',
         ...(audit.problem === null ? {} : { problem: audit.problem }),
       };
-      return book?.more || audit.more ? this.#wait(0, result) : this.#poll({ watched }, result);
+      const pause = mail ? await this.#contents(account, mail, claim, state, goOn) : null;
+      if (book?.more || audit.more) return this.#wait(0, result);
+      return this.#poll({ watched }, pause, result);
     } catch (error) {
       if (error instanceof ClaimLostError) return null;
       if (!(error instanceof ProviderError)) throw error;
@@ -273,7 +282,32 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     }
   }
 
-  #mailbox(
+  /**
+   * Completes listed messages. Errors do not slow down the mailbox, whose changes have been read
+   * already.
+   * @returns seconds until the next messages can be completed; `null` if none is left
+   */
+  async #contents(
+    account: ConnectedAccount,
+    mail: MailPort,
+    claim: MirrorClaim,
+    state: MirrorState,
+    goOn: () => boolean,
+  ): Promise<number | null> {
+    try {
+      return (await this.listed.complete(account, mail, claim, state, goOn)) ? null : 0;
+    } catch (error) {
+      if (!(error instanceof ProviderError) || error.code === 'auth-invalid') throw error;
+      const isQuota = error.code === 'rate-limited';
+      if (!isQuota)
+        this.#log.warn(
+          `account ${account.accountId}: contents of messages could not be fetched and will be requested again: ${error.message}`,
+        );
+      return Math.max(error.retryAfterSeconds ?? CONTENT_PAUSE_SECONDS, isQuota ? 1 : CONTENT_PAUSE_SECONDS); // prettier-ignore
+    }
+  }
+
+  async #mailbox(
     account: ConnectedAccount,
     mail: MailPort,
     claim: MirrorClaim,
@@ -301,6 +335,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
         if (await this.leases.add(account.accountId)) this.watches.hurry();
       },
     };
+    if (state.reading !== null) await this.listed.giveUp(account, claim, state.reading);
     return this.mailboxes.run(account, mail, claim, state, control);
   }
 
@@ -310,13 +345,17 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     );
   }
 
-  #poll({ watched }: Pick<MirrorState, 'watched'>, result: SyncResult): Outcome<SyncResult> {
+  /** @param pause seconds after which there is more to do; `null` if there is nothing */
+  #poll(
+    { watched }: Pick<MirrorState, 'watched'>,
+    pause: number | null,
+    result: SyncResult,
+  ): Outcome<SyncResult> {
     const { pollSeconds, pollWatchedSeconds } = this.config.sync;
-    const at = nextPoll(
-      this.clock.now(),
-      watched ? pollWatchedSeconds : pollSeconds,
-      Math.random(),
-    );
+    const now = this.clock.now();
+    const poll = nextPoll(now, watched ? pollWatchedSeconds : pollSeconds, Math.random());
+    const resume = pause === null ? Infinity : now.getTime() + pause * 1000;
+    const at = new Date(Math.min(poll.getTime(), resume));
     return { next: { kind: 'again', at, ambiguous: false }, result };
   }
 

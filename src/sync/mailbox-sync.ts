@@ -8,8 +8,8 @@ import { fromUnixSeconds, toUnixSeconds } from '../platform/base/time/unix-secon
 import { type Batch, BatchStore, type StoredBatch } from './batch-store.ts';
 import { FolderMirror, type FollowedFolders } from './folder-mirror.ts';
 import { idsInFolder, mirroredIds } from '../mail/messages/mirrored-messages.ts';
-import { MessageParser, type ParsableContent } from '../mail/parsing/message-parser.ts';
-import { UNREADABLE } from '../mail/parsing/mime-parser.ts';
+import type { ParsableContent } from '../mail/parsing/message-parser.ts';
+import { isAfterCrash, MessageReader } from './message-reader.ts';
 import type { IncomingMessage } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 import type { ReadFailure } from './sync-failures.ts';
@@ -65,9 +65,6 @@ export interface Repair {
   hasVanished: boolean;
 }
 
-/** Whether a worker crashed while it had claimed this mailbox. */
-const crashedBefore = ({ crashes, reading }: MirrorState) => crashes > 0 || reading !== null;
-
 /** Result of reading a batch. */
 interface ReadBatch {
   incoming: IncomingMessage[];
@@ -81,7 +78,7 @@ export class MailboxSync {
     private readonly database: Database,
     private readonly repository: MirrorRepository,
     private readonly folders: FolderMirror,
-    private readonly parser: MessageParser,
+    private readonly reader: MessageReader,
     private readonly batches: BatchStore,
     private readonly clock: Clock,
   ) {}
@@ -103,7 +100,7 @@ export class MailboxSync {
     control: RunControl,
   ): Promise<boolean> {
     const { since } = control;
-    const afterCrash = crashedBefore(state);
+    const afterCrash = isAfterCrash(state);
     // Servers report times in whole seconds. A message that arrives in the same second in which the
     // account was connected counts as new.
     const connected = fromUnixSeconds(toUnixSeconds(state.connectedAt));
@@ -163,7 +160,7 @@ export class MailboxSync {
       state,
       since: null,
       newsSince,
-      afterCrash: crashedBefore(state),
+      afterCrash: isAfterCrash(state),
     };
     const cursor = await this.repository.cursor(claim);
     const changes: MailChanges = {
@@ -191,7 +188,7 @@ export class MailboxSync {
     const fetched = mail.listChanges(account, { cursor, limit, since, known }).then((changes) => {
       // Start parsing while the previous batch is still being stored.
       if (!afterCrash)
-        this.parser.readAhead(
+        this.reader.readAhead(
           changes.messages.flatMap(({ content }) => content ?? []),
           account.accountId,
         );
@@ -273,8 +270,13 @@ export class MailboxSync {
         if (content) fresh.push({ remote, content });
       }
     }
-    if (run.afterCrash) for (const one of fresh) await this.#parse(run, [one], batch);
-    else await this.#parse(run, fresh, batch);
+    const readable = fresh.map(({ remote: { providerId }, content }) => ({ providerId, content }));
+    const { parsed, failures } = run.afterCrash
+      ? await this.reader.readCarefully(readable, run.claim, run.state)
+      : await this.reader.read(readable, accountId);
+    for (const { remote } of fresh)
+      batch.incoming.push({ remote, parsed: parsed.get(remote.providerId) ?? null });
+    batch.failures.push(...failures);
     return batch;
   }
 
@@ -289,30 +291,6 @@ export class MailboxSync {
     } catch (error) {
       if (error instanceof ProviderError && error.code === 'not-found') return null;
       throw error;
-    }
-  }
-
-  async #parse(
-    { account, claim, state, afterCrash }: Run,
-    fresh: readonly { remote: RemoteMessage; content: ParsableContent }[],
-    batch: ReadBatch,
-  ): Promise<void> {
-    const [first] = fresh;
-    if (afterCrash && first) {
-      const { providerId } = first.remote;
-      if (providerId === state.reading) {
-        batch.incoming.push({ remote: first.remote, parsed: UNREADABLE });
-        batch.failures.push({ providerId, reason: 'a worker crashed while it read this message' });
-        return;
-      }
-      await this.repository.noteReading(claim, providerId);
-    }
-    const read = await this.parser.read(fresh.map(({ content }) => content), account.accountId); // prettier-ignore
-    for (const [index, { remote }] of fresh.entries()) {
-      const { parsed, failure } = read[index] ?? { parsed: UNREADABLE, failure: 'not parsed' };
-      batch.incoming.push({ remote, parsed });
-      const reason = failure ?? parsed.skipped;
-      if (reason !== undefined) batch.failures.push({ providerId: remote.providerId, reason });
     }
   }
 }

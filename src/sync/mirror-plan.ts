@@ -55,6 +55,19 @@ export interface IncomingMessage {
   parsed: ParsedMessage | null;
 }
 
+/** True if only what a listing shows of the message is known. */
+export function isListed({ content }: Pick<RemoteMessage, 'content'>): boolean {
+  return content?.kind === 'listed';
+}
+
+/**
+ * True if the message can be compared by its content with others. A listed message cannot, because
+ * its content is unknown.
+ */
+export function isComparable(remote: RemoteMessage, { messageIdHeader }: ParsedMessage): boolean {
+  return messageIdHeader !== null || !isListed(remote);
+}
+
 /** A message to be added to the mirror. */
 export interface NewMessage extends ParsedMessage {
   id: string;
@@ -128,7 +141,9 @@ export function planBatch(
     (a, b) => a.remote.receivedAt.getTime() - b.remote.receivedAt.getTime(),
   );
   for (const { remote, parsed } of oldestFirst) {
-    const mirrored = known.get(remote.providerId) ?? (parsed && strays.take(parsed, remote));
+    const mirrored =
+      known.get(remote.providerId) ??
+      (parsed && isComparable(remote, parsed) && strays.take(parsed, remote));
     if (mirrored) {
       const write = writes.get(mirrored.id);
       if (write) plan.reported.push({ id: mirrored.id, remote });

@@ -18,6 +18,7 @@ import {
   writeReferences,
   writeThreads,
 } from '../mail/threading/store-threads.ts';
+import type { RemoteMessage } from '../providers/port/connector.ts';
 import { rethreadJobs } from '../platform/job-statuses/jobs.ts';
 import type { MirrorPlan, NewMessage } from './mirror-plan.ts';
 
@@ -48,7 +49,7 @@ export async function writePlan(
   at: Date,
 ): Promise<Written> {
   const { added, changed } = plan;
-  if (added.length > 0) await writeThreads(sql, accountId, threadsToWrite(added));
+  await writeThreadsOf(sql, accountId, added);
   const merged = await merge(sql, accountId, plan.merged, at);
   await insertMessages(sql, accountId, added.map(rowOf), at);
   await insertDocuments(sql, accountId, added.map(({ id, remote, searchable }) => {
@@ -75,6 +76,18 @@ function threadsOf({ added, changed }: MirrorPlan, rethreaded: Written['rethread
   return [...[...added, ...rethreaded].map(({ threadId }) => threadId), ...visible];
 }
 
+/**
+ * Writes the threads of messages.
+ * @param messages oldest first
+ */
+export async function writeThreadsOf(
+  sql: Sql,
+  accountId: string,
+  messages: readonly NewMessage[],
+): Promise<void> {
+  if (messages.length > 0) await writeThreads(sql, accountId, threadsToWrite(messages));
+}
+
 function threadsToWrite(added: readonly NewMessage[]) {
   const threads = new Map<string, { id: string; subject: string; first: Date; last: Date }>();
   for (const { threadId: id, subject, remote } of added) {
@@ -97,13 +110,26 @@ function rowOf({ remote, ...message }: NewMessage) {
     date: remote.receivedAt,
     unread: remote.unread,
     starred: remote.starred,
-    hasAttachments: message.files.some(
-      ({ contentDisposition }) => contentDisposition === 'attachment',
-    ),
+    listed: remote.content?.kind === 'listed',
+    hasAttachments: hasAttachments(remote.content, message.files),
   };
 }
 
-async function merge(
+function hasAttachments(content: RemoteMessage['content'], files: NewMessage['files']): boolean {
+  if (content?.kind === 'listed') return content.hasFiles ?? false;
+  return hasAttachment(files);
+}
+
+/** True if one of the files is an attachment and not only shown in the text. */
+export function hasAttachment(files: NewMessage['files']): boolean {
+  return files.some(({ contentDisposition }) => contentDisposition === 'attachment');
+}
+
+/**
+ * Merges threads, and moves their messages and jobs into the threads that remain. Call it after
+ * those threads are written.
+ */
+export async function merge(
   sql: Sql,
   accountId: string,
   merged: MirrorPlan['merged'],

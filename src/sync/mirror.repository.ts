@@ -60,6 +60,10 @@ const CHECK_CLAIM = `
   update sync_job set cursor = coalesce($3, cursor), reading = case when $3::text is null then reading end
   where id = $1 and fence = $2 and state = 1 returning 1`;
 
+const ASKED_AGAIN = `select again from sync_job where id = $1 and fence = $2 and state = 1`;
+
+const LOCK_MAILBOX = `select 1 from sync_job where account_id = $1 for no key update`;
+
 const READING = `update sync_job set reading = $3 where id = $1 and fence = $2 and state = 1`;
 
 /** Statements that delete an account's read failures and its watch together with its mirror. */
@@ -117,6 +121,34 @@ export class MirrorRepository {
         throw new ClaimLostError('the claim on the mailbox was lost to another worker');
       return work(sql);
     });
+  }
+
+  /**
+   * Runs `work` in a transaction of its own while no sync pass stores anything of the account. For
+   * requests, which have no claim.
+   */
+  withMailbox<T>(accountId: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.database.transaction(async (sql) => {
+      await sql.query(LOCK_MAILBOX, [accountId]);
+      return work(sql);
+    });
+  }
+
+  /**
+   * True if another run was requested since this one began.
+   * @throws {ClaimLostError}
+   */
+  async isAskedAgain({ id, fence }: MirrorClaim): Promise<boolean> {
+    const [row] = await this.database.query<{ again: boolean }>(ASKED_AGAIN, [id, fence]);
+    if (!row) throw new ClaimLostError('the claim on the mailbox was lost to another worker');
+    return row.again;
+  }
+
+  /** Forgets the message of `noteReading`: it is stored. Call it in `withClaim`. */
+  async clearReading(sql: Sql, { id }: MirrorClaim): Promise<void> {
+    await sql.query('update sync_job set reading = null where id = $1 and reading is not null', [
+      id,
+    ]);
   }
 
   /**

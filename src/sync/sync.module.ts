@@ -8,17 +8,22 @@ import { NotificationsModule } from '../calendar/notifications/notifications.mod
 import { RsvpModule } from '../calendar/rsvp/rsvp.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { TrackingModule } from '../mail/tracking/tracking.module.ts';
+import { ListedContentsModule } from '../mail/listed-contents/listed-contents.module.ts';
 import { BatchStore } from './batch-store.ts';
 import { CalendarSync } from './calendar-sync.ts';
 import { ContactSync } from './contact-sync.ts';
+import { ContentStore } from './content-store.ts';
 import { EventSync } from './event-sync.ts';
 import { FolderMirror } from './folder-mirror.ts';
+import { ListedMessages } from './listed-messages.ts';
 import { MailboxSyncDispatcher } from './mailbox-sync-dispatcher.ts';
 import { MailboxSync } from './mailbox-sync.ts';
+import { MessageReader } from './message-reader.ts';
 import { ParsingModule } from '../mail/parsing/parsing.module.ts';
 import { MirrorRepository, SYNC_OF_ACCOUNT } from './mirror.repository.ts';
 import { MirrorAudit } from './mirror-audit.ts';
 import { MirrorRepairs } from './mirror-repairs.ts';
+import { RequestedContents } from './requested-contents.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
 import { SyncWaker } from './sync-waker.ts';
 import { WatchLeases } from './watch-leases.ts';
@@ -29,6 +34,7 @@ import { WatchLeases } from './watch-leases.ts';
     CalendarsModule,
     EventsModule,
     GrantsModule,
+    ListedContentsModule,
     NotificationsModule,
     ParsingModule,
     ProvidersModule,
@@ -40,6 +46,10 @@ import { WatchLeases } from './watch-leases.ts';
     MirrorRepository,
     FolderMirror,
     BatchStore,
+    MessageReader,
+    ContentStore,
+    ListedMessages,
+    RequestedContents,
     MailboxSync,
     EventSync,
     CalendarSync,

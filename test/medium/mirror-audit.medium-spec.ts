@@ -9,6 +9,7 @@ import type { Connector, MailPort, ProviderAccount } from '../../src/providers/p
 import { CalendarSync } from '../../src/sync/calendar-sync.ts';
 import { ContactSync } from '../../src/sync/contact-sync.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
+import { ListedMessages } from '../../src/sync/listed-messages.ts';
 import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
 import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
 import { MirrorAudit } from '../../src/sync/mirror-audit.ts';
@@ -67,6 +68,7 @@ describe('MirrorAudit', () => {
       server.app.get(ProviderAccounts),
       new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]),
       server.app.get(MailboxSync),
+      server.app.get(ListedMessages),
       server.app.get(CalendarSync),
       server.app.get(ContactSync),
       server.app.get(PushWants),

@@ -11,11 +11,12 @@ import { BatchStore } from '../../src/sync/batch-store.ts';
 import { CalendarSync } from '../../src/sync/calendar-sync.ts';
 import { ContactSync } from '../../src/sync/contact-sync.ts';
 import { FolderMirror } from '../../src/sync/folder-mirror.ts';
+import { ListedMessages } from '../../src/sync/listed-messages.ts';
+import { MessageReader } from '../../src/sync/message-reader.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
 import { MirrorAudit } from '../../src/sync/mirror-audit.ts';
 import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
-import { MessageParser } from '../../src/mail/parsing/message-parser.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
 import { PushWants } from '../../src/accounts/push/push-wants.ts';
 import { WatchLeases } from '../../src/sync/watch-leases.ts';
@@ -88,7 +89,7 @@ describe('MailboxSyncDispatcher', () => {
       database,
       repository,
       new FolderMirror(database, repository, clock),
-      server.app.get(MessageParser),
+      server.app.get(MessageReader),
       new BatchStore(repository, server.app.get(Tracker), server.app.get(MailedInvitations), clock),
       clock,
     );
@@ -99,6 +100,7 @@ describe('MailboxSyncDispatcher', () => {
       server.app.get(ProviderAccounts),
       new ConnectorRegistry([connector]),
       mailboxes,
+      server.app.get(ListedMessages),
       server.app.get(CalendarSync),
       server.app.get(ContactSync),
       server.app.get(PushWants),

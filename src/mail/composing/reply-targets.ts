@@ -4,6 +4,7 @@ import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
+import { ListedContents } from '../listed-contents/listed-contents.ts';
 
 /** A message that is replied to. */
 export interface ReplyTarget {
@@ -15,6 +16,20 @@ export interface ReplyTarget {
   references: string[];
   /** `null` if the token may not read it. */
   subject: string | null;
+  /** True if the fields above are not known yet, because the content is still to be fetched. */
+  listed: boolean;
+}
+
+/** What a request names to reply to. */
+export interface NamedConversation {
+  threadId?: string | null | undefined;
+  messageId?: string | null | undefined;
+}
+
+/** The thread of a new message, and the message that it replies to. */
+export interface Conversation {
+  threadId: string;
+  message: ReplyTarget | null;
 }
 
 /** The account that replies, and its scopes. */
@@ -22,7 +37,7 @@ export type Answerer = Pick<AccountPrincipal, 'accountId' | 'scopes'>;
 
 const ANSWERED = `
   select m.id, m.thread_id as "threadId", m.message_id_header as "messageIdHeader",
-    m.reference_ids as "references", m.subject
+    m.reference_ids as "references", m.subject, m.listed
   from message m where m.account_id = $1 and not m.draft`;
 const BY_ID = `${ANSWERED} and m.id = $2`;
 const LAST_OF_THREAD = `${ANSWERED} and m.thread_id = $2 order by m.date desc, m.id desc limit 1`;
@@ -45,7 +60,24 @@ const THREAD_OF = `
  */
 @Injectable()
 export class ReplyTargets {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly listed: ListedContents,
+  ) {}
+
+  /**
+   * Fetches the content of the message that a request replies to, if the mirror only lists it. Call
+   * it before a transaction that passes its `sql` to `conversationOf`. Does nothing if the request
+   * names no message or thread, or one that does not exist.
+   * @throws {DomainError} if the provider cannot deliver the message now
+   */
+  async prepare(account: Answerer, { threadId, messageId }: NamedConversation): Promise<void> {
+    const id = messageId || threadId;
+    if (!id || !isId(id)) return;
+    const statement = messageId ? BY_ID : LAST_OF_THREAD;
+    const [row] = await this.database.query<ReplyTarget>(statement, [account.accountId, id]);
+    if (row?.listed) await this.listed.complete(account.accountId, [row.id]);
+  }
 
   /**
    * The message that a request replies to; `undefined` if it names none.
@@ -80,17 +112,28 @@ export class ReplyTargets {
    * that it names.
    * @returns `undefined` if the request names neither; `message` is `null` if the thread has only
    *   drafts
+   * @param sql a transaction to read in; see `prepare`
    * @throws {InvalidInputError} if the message or the thread does not exist, or the message is in
    *   another thread
+   * @throws {DomainError} if the content of the message is still to be fetched, and the provider
+   *   cannot deliver it now
    */
   async conversationOf(
     account: Answerer,
-    {
-      threadId,
-      messageId,
-    }: { threadId?: string | null | undefined; messageId?: string | null | undefined },
+    named: NamedConversation,
+    sql?: Sql,
+  ): Promise<Conversation | undefined> {
+    const found = await this.#conversationOf(account, named, sql);
+    if (sql || !found?.message?.listed) return found;
+    await this.listed.complete(account.accountId, [found.message.id]);
+    return this.#conversationOf(account, named);
+  }
+
+  async #conversationOf(
+    account: Answerer,
+    { threadId, messageId }: NamedConversation,
     sql: Sql = this.database,
-  ): Promise<{ threadId: string; message: ReplyTarget | null } | undefined> {
+  ): Promise<Conversation | undefined> {
     const { accountId } = account;
     const message = await this.named(account, messageId, sql);
     if (message) {

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { FilesModule } from '../files/files.module.ts';
 import { ProviderWritesModule } from '../../accounts/provider-writes/provider-writes.module.ts';
+import { ListedContentsModule } from '../listed-contents/listed-contents.module.ts';
 import { MessagesModule } from '../messages/messages.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { OutgoingModule } from '../composing/outgoing.module.ts';
@@ -12,7 +13,14 @@ import { DraftsService } from './drafts.service.ts';
 
 /** Drafts. */
 @Module({
-  imports: [FilesModule, MessagesModule, OutgoingModule, ProvidersModule, ProviderWritesModule],
+  imports: [
+    FilesModule,
+    ListedContentsModule,
+    MessagesModule,
+    OutgoingModule,
+    ProvidersModule,
+    ProviderWritesModule,
+  ],
   controllers: [DraftsController],
   providers: [DraftsRepository, DraftsService, DraftFiles, DraftWrites],
   exports: [DraftsService],

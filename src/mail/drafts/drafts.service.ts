@@ -12,6 +12,7 @@ import { type ChangeRecord, recordChanges } from '../../platform/changes/change-
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { MessageListRequest, MessageRecord } from '../messages/message-filter.ts';
 import { MessagesService } from '../messages/messages.service.ts';
+import { ListedContents } from '../listed-contents/listed-contents.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { referencesOf, ReplyTargets, replySubject } from '../composing/reply-targets.ts';
 import type { TrackingWish } from '../tracking/tracker.ts';
@@ -73,6 +74,7 @@ export class DraftsService {
     private readonly files: DraftFiles,
     private readonly messages: MessagesService,
     private readonly replies: ReplyTargets,
+    private readonly listed: ListedContents,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
   ) {}
@@ -82,9 +84,13 @@ export class DraftsService {
     return this.messages.list(account, request);
   }
 
-  /** @throws {NotFoundError} */
+  /**
+   * @throws {NotFoundError}
+   * @throws {DomainError} if the mirror only lists the draft, and the provider cannot deliver it
+   *   now
+   */
   async get(account: AccountPrincipal, id: string): Promise<MessageRecord> {
-    const draft = isId(id) ? await this.messages.find(account, id) : undefined;
+    const draft = isId(id) ? await this.messages.findComplete(account, id) : undefined;
     if (!draft?.draft) throw new NotFoundError('draft', id);
     return draft;
   }
@@ -110,12 +116,14 @@ export class DraftsService {
    * @throws {InvalidInputError} if a message, a thread or a file does not exist
    * @throws {AttachmentsTooLargeError}
    */
-  update(
+  async update(
     account: AccountPrincipal,
     id: string,
     version: number,
     change: DraftChange,
   ): Promise<WrittenDraft> {
+    // Fields that the change does not name must be known.
+    if (isId(id)) await this.listed.complete(account.accountId, [id]);
     return this.#write(account, change, (sql) => this.#lock(sql, account, id, version));
   }
 
@@ -162,6 +170,8 @@ export class DraftsService {
     load: (sql: Sql) => Promise<DraftRow>,
   ): Promise<WrittenDraft> {
     this.connectors.requireMailbox(account.provider);
+    const { threadId, replyToMessageId: messageId } = asked;
+    await this.replies.prepare(account, { threadId, messageId });
     const at = this.clock.now();
     const written = await this.database.transaction(async (sql) => {
       const before = await load(sql);

@@ -4,6 +4,7 @@ import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { AttachmentSources } from './attachment-sources.ts';
 import { FilesController } from './files.controller.ts';
+import { ListedContentsModule } from '../listed-contents/listed-contents.module.ts';
 import { FILES_OF_ACCOUNT, FilesRepository } from './files.repository.ts';
 import { FilesService } from './files.service.ts';
 import { StoredBytes } from './stored-bytes.ts';
@@ -11,7 +12,7 @@ import { UploadsService } from './uploads.service.ts';
 
 /** Uploads, and attachments of messages. */
 @Module({
-  imports: [GrantsModule, ProvidersModule],
+  imports: [GrantsModule, ListedContentsModule, ProvidersModule],
   controllers: [FilesController],
   providers: [FilesRepository, FilesService, UploadsService, StoredBytes, AttachmentSources],
   exports: [AttachmentSources, FilesService, StoredBytes],

@@ -9,6 +9,7 @@ import {
   type ConnectedAccount,
   ProviderAccounts,
 } from '../../accounts/grants/provider-accounts.ts';
+import { ListedContents } from '../listed-contents/listed-contents.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { providerFailure } from '../../providers/port/provider-failure.ts';
@@ -23,16 +24,24 @@ export class FilesService {
   constructor(
     private readonly repository: FilesRepository,
     private readonly stored: StoredBytes,
+    private readonly listed: ListedContents,
     private readonly accounts: ProviderAccounts,
     private readonly connectors: ConnectorRegistry,
   ) {}
 
-  /** Files that the account's scopes allow, oldest first. */
-  list(
+  /**
+   * Files that the account's scopes allow, oldest first. The content of a listed message that the
+   * filter names is fetched.
+   * @throws {DomainError} if the provider cannot deliver that message now
+   */
+  async list(
     account: AccountPrincipal,
     filter: FileFilter,
     page: PageOfView,
   ): Promise<Listing<FileRecord>> {
+    const { messageId } = filter;
+    if (messageId !== undefined && isId(messageId))
+      await this.listed.complete(account.accountId, [messageId]);
     return this.repository.list(account.accountId, filter, page, visibleFilesOf(account));
   }
 

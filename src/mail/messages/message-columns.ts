@@ -19,7 +19,7 @@ const REPLIED_TO = `
 
 const shown = (files: string, folders: string): string => `
   m.id, m.subject, m.snippet, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
-  m.bcc_addresses as "bcc", m.reply_to_addresses as "replyTo", m.unread, m.starred, m.metadata, m.draft, m.version,
+  m.bcc_addresses as "bcc", m.reply_to_addresses as "replyTo", m.unread, m.starred, m.metadata, m.draft, m.listed, m.version,
   m.tracking, ${REPLIED_TO} as "replyToMessageId", coalesce(${files}, '[]') as files, coalesce(${folders}, '[]') as folders,
   to_json(m.event_ids) as "eventIds"`;
 

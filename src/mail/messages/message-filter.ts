@@ -64,6 +64,8 @@ export interface StoredMessage {
   inReplyTo: string | null;
   references: string[];
   draft: boolean;
+  /** True while the content is not fetched yet. Unknown fields are then empty. */
+  listed: boolean;
   /** Only for drafts. */
   version: number;
   replyToMessageId: string | null;

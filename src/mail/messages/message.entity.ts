@@ -39,6 +39,7 @@ const MessageSchema = defineEntity({
       name: 'message_account_subject',
       expression: `create index "message_account_subject" on "message" (account_id, md5(subject), date, id)`,
     },
+    { name: 'message_account_listed', properties: ['account', 'date', 'id'], where: 'listed' },
     { name: 'message_participants', properties: ['participants'], type: 'gin' },
   ],
   properties: {
@@ -63,6 +64,11 @@ const MessageSchema = defineEntity({
     hasAttachments: p.boolean(),
     /** Drafts are left out of lists of messages unless requested. */
     draft: p.boolean(),
+    /**
+     * True until the content of a message from the history has been fetched (ADR 0077). Fields that
+     * are not known yet are empty.
+     */
+    listed: p.boolean().default(false),
     /** Message-ID with its angle brackets; `null` if the message has none. */
     messageIdHeader: p.text().nullable(),
     inReplyTo: p.text().nullable(),

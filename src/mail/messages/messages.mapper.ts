@@ -146,6 +146,7 @@ export function toMessageView(
     ...(organizationUnit === 'label' ? { labels: folders } : { folder: folders[0] ?? null }),
     reply_to_message_id: message.replyToMessageId,
     metadata: message.metadata,
+    ...(message.listed ? { content_pending: true } : {}),
     ...(jobStatusId === undefined ? {} : { job_status_id: jobStatusId }),
     ...(view === 'expanded'
       ? {

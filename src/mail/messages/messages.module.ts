@@ -3,6 +3,7 @@ import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { MessageChangesService } from './message-changes.service.ts';
+import { ListedContentsModule } from '../listed-contents/listed-contents.module.ts';
 import { MessageEventsModule } from '../message-events/message-events.module.ts';
 import { MessagesController } from './messages.controller.ts';
 import { MESSAGES_OF_ACCOUNT, MessagesRepository } from './messages.repository.ts';
@@ -10,7 +11,7 @@ import { MessagesService } from './messages.service.ts';
 
 /** Reading and changing messages. */
 @Module({
-  imports: [GrantsModule, MessageEventsModule, ProvidersModule],
+  imports: [GrantsModule, ListedContentsModule, MessageEventsModule, ProvidersModule],
   controllers: [MessagesController],
   providers: [MessagesService, MessageChangesService, MessagesRepository],
   exports: [MessagesService, MessageChangesService],

@@ -20,8 +20,9 @@ const MESSAGES = {
   items: NEWEST_FIRST,
 };
 
-const PROVIDER_ID = `
-  select provider_id as "providerId" from message where account_id = $1 and id = $2 and not deleting`;
+const SOURCE = `
+  select provider_id as "providerId", listed from message
+  where account_id = $1 and id = $2 and provider_id is not null and not deleting`;
 
 /** Messages are deleted with their threads. */
 export const MESSAGES_OF_ACCOUNT: AccountListener = {
@@ -87,14 +88,17 @@ export class MessagesRepository {
   }
 
   /**
-   * The provider's id of a message. `undefined` if the account has no such message, or the message
-   * is not at the provider yet.
+   * Where the provider has a message, and whether its content is still to be fetched. `undefined`
+   * if the account has no such message, or the message is not at the provider yet.
    */
-  async findProviderId(accountId: string, id: string): Promise<string | undefined> {
-    const [row] = await this.database.query<{ providerId: string | null }>(PROVIDER_ID, [
+  async findSource(
+    accountId: string,
+    id: string,
+  ): Promise<{ providerId: string; listed: boolean } | undefined> {
+    const [row] = await this.database.query<{ providerId: string; listed: boolean }>(SOURCE, [
       accountId,
       id,
     ]);
-    return row?.providerId ?? undefined;
+    return row;
   }
 }

@@ -144,6 +144,12 @@ export const messageView = z
       .nullable()
       .describe('The message it replies to; null if it is no reply or that message is not here'),
     metadata: z.record(z.string(), z.string()),
+    content_pending: z
+      .literal(true)
+      .optional()
+      .describe(
+        'Only while the content of an old message has not been fetched from the provider yet. What is not known yet is empty: always the body and the files, and with some providers also subject and people',
+      ),
     job_status_id: z
       .string()
       .optional()

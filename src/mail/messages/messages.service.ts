@@ -4,6 +4,7 @@ import { InvalidInputError, NotFoundError } from '../../platform/base/errors/dom
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Listing } from '../../platform/database/listing.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import { ListedContents } from '../listed-contents/listed-contents.ts';
 import { MessageEvents } from '../message-events/message-events.ts';
 import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
@@ -15,12 +16,16 @@ import { MessagesRepository } from './messages.repository.ts';
 /** Maximum number of ids in one path. */
 const MOST_IDS = 100;
 
-/** Reads messages of an account from the mirror. Only raw messages are read from the provider. */
+/**
+ * Reads messages of an account from the mirror. Only raw messages, and listed messages that are
+ * requested by their ids, are read from the provider.
+ */
 @Injectable()
 export class MessagesService {
   constructor(
     private readonly repository: MessagesRepository,
     private readonly events: MessageEvents,
+    private readonly listed: ListedContents,
     private readonly accounts: ProviderAccounts,
     private readonly connectors: ConnectorRegistry,
   ) {}
@@ -47,11 +52,27 @@ export class MessagesService {
     return message && (await this.#withEvents(account, [message]))[0];
   }
 
-  /** @throws {NotFoundError} */
+  /**
+   * The message with its content, which is fetched if the mirror only lists the message.
+   * @throws {NotFoundError} also if the provider no longer has a listed message
+   * @throws {DomainError} if the provider cannot deliver a listed message now
+   */
   async get(account: AccountPrincipal, id: string): Promise<MessageRecord> {
-    const message = isId(id) ? await this.find(account, id) : undefined;
+    const message = isId(id) ? await this.findComplete(account, id) : undefined;
     if (!message) throw new NotFoundError('message', id);
     return message;
+  }
+
+  /**
+   * As `get`, also for drafts.
+   * @returns `undefined` if the account has no such message, or the provider no longer has it
+   */
+  async findComplete(account: AccountPrincipal, id: string): Promise<MessageRecord | undefined> {
+    const message = await this.find(account, id);
+    if (!message?.listed) return message;
+    await this.listed.complete(account.accountId, [id]);
+    const completed = await this.find(account, id);
+    return completed?.listed ? undefined : completed;
   }
 
   /**
@@ -70,8 +91,9 @@ export class MessagesService {
   }
 
   /**
-   * Returns several messages without duplicates, in the order of `ids`.
+   * Returns several messages with their contents, without duplicates and in the order of `ids`.
    * @throws {NotFoundError} if one of them does not exist, or `ids` is empty
+   * @throws {DomainError} if the provider cannot deliver a listed message now
    * @throws {InvalidInputError} if there are too many ids
    */
   async getMany(account: AccountPrincipal, ids: readonly string[]): Promise<MessageRecord[]> {
@@ -81,11 +103,23 @@ export class MessagesService {
     const unknown = ids.find((id) => !isId(id));
     if (unknown !== undefined) throw new NotFoundError('message', unknown);
     const wanted = [...new Set(ids.map((id) => id.toLowerCase()))];
-    const messages = await this.findMany(account, wanted);
+    const messages = await this.#completed(account, await this.findMany(account, wanted));
     const found = new Set(messages.map(({ id }) => id));
     const missing = wanted.find((id) => !found.has(id));
     if (missing !== undefined) throw new NotFoundError('message', missing);
     return messages;
+  }
+
+  /** Completes listed messages. Those that the provider no longer has are left out. */
+  async #completed(account: AccountPrincipal, messages: MessageRecord[]): Promise<MessageRecord[]> {
+    const listed = messages.filter((message) => message.listed).map(({ id }) => id);
+    if (listed.length === 0) return messages;
+    await this.listed.complete(account.accountId, listed);
+    const read = await this.findMany(account, listed);
+    const completed = new Map(read.map((message) => [message.id, message]));
+    return messages
+      .map((message) => completed.get(message.id) ?? message)
+      .filter((message) => !message.listed);
   }
 
   #withEvents(
@@ -101,13 +135,16 @@ export class MessagesService {
    * @throws {DomainError} if the provider cannot deliver it now
    */
   async raw(principal: AccountPrincipal, id: string): Promise<Buffer> {
-    const [providerId, account] = await Promise.all([
-      isId(id) ? this.repository.findProviderId(principal.accountId, id) : undefined,
+    const [source, account] = await Promise.all([
+      isId(id) ? this.repository.findSource(principal.accountId, id) : undefined,
       this.accounts.find(principal.accountId),
     ]);
-    if (providerId === undefined || !account) throw new NotFoundError('message', id);
+    if (!source || !account) throw new NotFoundError('message', id);
     try {
-      return await this.connectors.requireMail(account.provider).fetchRaw(account, providerId);
+      const mail = this.connectors.requireMail(account.provider);
+      const mime = await mail.fetchRaw(account, source.providerId);
+      if (source.listed) await this.listed.keep(principal.accountId, id, mime);
+      return mime;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       if (error.code === 'not-found') throw new NotFoundError('message', id);

@@ -77,7 +77,7 @@ const CONTENTS = `
   select m.id, m.subject, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as cc, b.body,
     (select coalesce(json_agg(json_build_object('filename', f.filename, 'size', f.size) order by f.part), '[]')
      from file f where f.message_id = m.id) as files
-  from message m join message_body b on b.message_id = m.id where m.id = any($1::uuid[])`;
+  from message m join message_body b on b.message_id = m.id where m.id = any($1::uuid[]) and not m.listed`;
 
 /**
  * Locks mirrored messages until the transaction ends.

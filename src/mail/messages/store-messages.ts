@@ -23,6 +23,8 @@ export interface NewMessageRow {
   starred: boolean;
   hasAttachments: boolean;
   draft: boolean;
+  /** True if the content is fetched later. */
+  listed: boolean;
   messageIdHeader: string | null;
   inReplyTo: string | null;
   references: readonly string[];
@@ -36,14 +38,14 @@ const INSERT = `
     select * from jsonb_to_recordset($2::jsonb) x(
       id uuid, provider_id text, thread_id uuid, subject text, snippet text, date timestamptz, from_addresses jsonb,
       to_addresses jsonb, cc_addresses jsonb, bcc_addresses jsonb, reply_to_addresses jsonb, participants text[], unread boolean,
-      starred boolean, has_attachments boolean, draft boolean, message_id_header text, in_reply_to text,
+      starred boolean, has_attachments boolean, draft boolean, listed boolean, message_id_header text, in_reply_to text,
       reference_ids text[], metadata jsonb)),
   written as (
     insert into message (id, account_id, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses,
       cc_addresses, bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft,
-      message_id_header, in_reply_to, reference_ids, metadata, created_at, updated_at)
+      listed, message_id_header, in_reply_to, reference_ids, metadata, created_at, updated_at)
     select id, $1, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses, cc_addresses,
-      bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft, message_id_header,
+      bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft, listed, message_id_header,
       in_reply_to, reference_ids, metadata, $3, $3
     from given)
   insert into message_body (message_id, body, headers)
@@ -74,6 +76,7 @@ export async function insertMessages(
     starred: message.starred,
     has_attachments: message.hasAttachments,
     draft: message.draft,
+    listed: message.listed,
     message_id_header: message.messageIdHeader,
     in_reply_to: message.inReplyTo,
     reference_ids: message.references,

@@ -56,8 +56,8 @@ const REPLACE = `
     select m.id, m.account_id, m.date, x.document::tsvector as document
     from unnest($2::uuid[], $3::text[]) x(id, document) join message m on m.id = x.id and m.account_id = $1),
   replaced as (
-    update message_search s set document = g.document from given g
-    where s.message_id = g.id and s.document <> g.document)
+    update message_search s set document = g.document, date = g.date from given g
+    where s.message_id = g.id and (s.document <> g.document or s.date <> g.date))
   insert into message_search (message_id, account_id, date, document)
   select id, account_id, date, document from given g
   where not exists (select 1 from message_search s where s.message_id = g.id)

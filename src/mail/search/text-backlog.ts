@@ -44,7 +44,7 @@ export const BACKLOG_MESSAGES = `
   select m.id, m.date, m.version, m.subject, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
     m.bcc_addresses as "bcc",
     -- A snippet and a search document use no more than this.
-    (select left(b.body, 600000) from message_body b where b.message_id = m.id) as body,
+    (select left(b.body, 600000) from message_body b where b.message_id = m.id and not m.listed) as body,
     (select coalesce(json_agg(json_build_object('filename', f.filename) order by f.place), '[]')
      from (
        select d.filename, d.position as place from draft_file d where d.message_id = m.id
@@ -143,7 +143,7 @@ interface MessageTexts {
   document: string;
 }
 
-/** A message without a stored body keeps the texts that it has. */
+/** A message without a body, or whose body is not fetched yet, keeps the texts that it has. */
 async function textsOf(messages: readonly BacklogMessage[]): Promise<MessageTexts[]> {
   const texts: MessageTexts[] = [];
   for (const { id, date, version, body, ...message } of messages) {

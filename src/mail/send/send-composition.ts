@@ -172,7 +172,12 @@ export class SendComposition {
       inReplyTo === null ? null : { id: '', messageIdHeader: inReplyTo, references: before };
     return this.#check(account, content, {
       threadId: draft.threadId,
-      target: target && { ...target, threadId: draft.threadId, subject: draft.subject },
+      target: target && {
+        ...target,
+        threadId: draft.threadId,
+        subject: draft.subject,
+        listed: false,
+      },
     });
   }
 

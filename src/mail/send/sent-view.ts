@@ -56,6 +56,7 @@ export class SentViews {
       inReplyTo: null,
       references: [],
       draft: false,
+      listed: false,
       version: 0,
       replyToMessageId: content.reply_to_message_id ?? null,
       tracking: null,

@@ -11,10 +11,26 @@ const PREFIX = 'thread:';
 export const providerThreadKey = (providerThreadId: string): string =>
   `${PREFIX}${providerThreadId}`;
 
-const PROVIDER_THREAD = `
-  select substr(message_id_header, ${PREFIX.length + 1}) as id from thread_reference
-  where account_id = $1 and thread_id = $2 and starts_with(message_id_header, '${PREFIX}')
-  order by message_id_header limit 1`;
+const PROVIDER_THREADS = `
+  select thread_id as "threadId", substr(min(message_id_header), ${PREFIX.length + 1}) as id from thread_reference
+  where account_id = $1 and thread_id = any($2::uuid[]) and starts_with(message_id_header, '${PREFIX}')
+  group by thread_id`;
+
+/**
+ * The provider's ids of threads, by our thread id. Threads that the provider does not know are left
+ * out. See `providerThreadOf`.
+ */
+export async function providerThreadsOf(
+  sql: Sql,
+  accountId: string,
+  threadIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await sql.query<{ threadId: string; id: string }>(PROVIDER_THREADS, [
+    accountId,
+    threadIds,
+  ]);
+  return new Map(rows.map(({ threadId, id }) => [threadId, id]));
+}
 
 /**
  * The provider's id of a thread, with which a message or draft joins that thread at the provider.
@@ -26,6 +42,5 @@ export async function providerThreadOf(
   accountId: string,
   threadId: string,
 ): Promise<string | null> {
-  const [row] = await sql.query<{ id: string }>(PROVIDER_THREAD, [accountId, threadId]);
-  return row?.id ?? null;
+  return (await providerThreadsOf(sql, accountId, [threadId])).get(threadId) ?? null;
 }

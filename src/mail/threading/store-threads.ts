@@ -40,6 +40,24 @@ export async function writeThreads(sql: Sql, accountId: string, threads: readonl
   ]);
 }
 
+const NAME = `
+  update thread t set subject = x.subject, subject_key = x.subject_key
+  from unnest($2::uuid[], $3::text[], $4::text[]) x(id, subject, subject_key) where t.id = x.id and t.account_id = $1`;
+
+/** Gives threads other subjects. The caller has refreshed them, so that they are locked. */
+export async function nameThreads(
+  sql: Sql,
+  accountId: string,
+  threads: readonly { id: string; subject: string }[],
+): Promise<void> {
+  if (threads.length === 0) return;
+  await sql.query(NAME, [
+    accountId,
+    ...columnsOf(threads, 'id', 'subject'),
+    threads.map(({ subject }) => subjectKey(subject)),
+  ]);
+}
+
 const WRITE_OF_DRAFT = `
   insert into thread (id, account_id, subject, first_message_at, last_message_at) values ($2, $1, $3, $4, $4)
   on conflict (id) do update set last_message_at = greatest(thread.last_message_at, excluded.last_message_at)`;

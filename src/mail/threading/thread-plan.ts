@@ -98,15 +98,22 @@ export class ThreadPlan {
    * @param promised thread that was promised to the client when the message was accepted for
    *   sending
    * @param bySubject thread found by subject
+   * @param current thread that the message is in already
    */
   place(
     message: ThreadedMessage,
     promised: string | undefined,
     bySubject: string | undefined,
+    current?: KnownThread,
   ): string {
     const keys = threadKeysOf(message);
     const deciding = message.providerThreadId === null ? keys : keys.slice(0, 1);
-    const found = new Set(deciding.flatMap((key) => this.#known(key) ?? []));
+    if (current && !this.#began.has(current.threadId))
+      this.#began.set(current.threadId, current.firstMessageAt);
+    const found = new Set([
+      ...(current ? [this.final(current.threadId)] : []),
+      ...deciding.flatMap((key) => this.#known(key) ?? []),
+    ]);
     const nearest = [...found].slice(0, MOST_MERGED);
     const threadId =
       (promised && this.final(promised)) ??

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { THREADS_OF_ACCOUNT } from '../threading/refresh-threads.ts';
+import { ListedContentsModule } from '../listed-contents/listed-contents.module.ts';
 import { MessageEventsModule } from '../message-events/message-events.module.ts';
 import { MessagesModule } from '../messages/messages.module.ts';
 import { ThreadsController } from './threads.controller.ts';
@@ -10,7 +11,7 @@ import { ThreadsService } from './threads.service.ts';
 
 /** Reading and changing threads. */
 @Module({
-  imports: [GrantsModule, MessageEventsModule, MessagesModule],
+  imports: [GrantsModule, ListedContentsModule, MessageEventsModule, MessagesModule],
   controllers: [ThreadsController],
   providers: [ThreadsService, ThreadsRepository],
   exports: [ThreadsService],

@@ -3,10 +3,14 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Listing } from '../../platform/database/listing.ts';
+import { ListedContents } from '../listed-contents/listed-contents.ts';
 import { MessageEvents } from '../message-events/message-events.ts';
 import { type MessageChange, MessageChangesService } from '../messages/message-changes.service.ts';
 import type { StoredThread, ThreadListRequest, ThreadRecord } from './thread-filter.ts';
 import { ThreadsRepository } from './threads.repository.ts';
+
+/** Most listed messages of a thread that one request fetches; the newest ones. */
+const MOST_COMPLETED = 100;
 
 /**
  * A thread after a change, and the id of the job that carries the change of its newest message to
@@ -27,6 +31,7 @@ export class ThreadsService {
     private readonly repository: ThreadsRepository,
     private readonly changes: MessageChangesService,
     private readonly events: MessageEvents,
+    private readonly listed: ListedContents,
   ) {}
 
   /** Newest last message first. */
@@ -56,15 +61,32 @@ export class ThreadsService {
     return ids.flatMap((id) => found.get(id) ?? []);
   }
 
-  /** @throws {NotFoundError} also for a thread that has only drafts */
+  /**
+   * A thread. In the expanded view the contents of listed messages are fetched, as far as the
+   * provider can deliver them now.
+   * @throws {NotFoundError} also for a thread that has only drafts
+   */
   async get(
     account: AccountPrincipal,
     id: string,
     view: { expanded: boolean },
   ): Promise<ThreadRecord> {
-    const [thread] = isId(id) ? await this.findMany(account, [id.toLowerCase()], view) : [];
+    const thread = isId(id) ? await this.#find(account, id.toLowerCase(), view) : undefined;
     if (!thread) throw new NotFoundError('thread', id);
-    return thread;
+    const listed = thread.messages.filter((message) => message.listed);
+    if (listed.length === 0) return thread;
+    const newest = listed.slice(-MOST_COMPLETED).map((message) => message.id);
+    await this.listed.tryToComplete(account.accountId, newest);
+    // A message that was sent from here takes its thread along.
+    return (await this.#find(account, id.toLowerCase(), view)) ?? thread;
+  }
+
+  async #find(
+    account: AccountPrincipal,
+    id: string,
+    view: { expanded: boolean },
+  ): Promise<ThreadRecord | undefined> {
+    return (await this.findMany(account, [id], view))[0];
   }
 
   /**

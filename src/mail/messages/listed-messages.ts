@@ -1,0 +1,192 @@
+import type { Address } from '../../platform/base/text/address.ts';
+import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
+import { peopleOf } from './people.ts';
+
+/*
+ * SQL of listed messages, whose content is fetched later (ADR 0077). The number of statements does
+ * not depend on the number of messages.
+ */
+
+/** A listed message, as it is requested from the provider. */
+export interface ListedMessage {
+  id: string;
+  providerId: string;
+}
+
+const CAN_BE_FETCHED = `
+  m.listed and m.provider_id is not null and not m.deleting
+    and not exists (select 1 from vanished_message v where v.message_id = m.id)`;
+
+const NEXT = `
+  select m.id, m.provider_id as "providerId" from message m
+  where m.account_id = $1 and ${CAN_BE_FETCHED} order by m.date desc, m.id desc limit $2`;
+
+/** The newest listed messages of an account, newest first. */
+export function nextListed(sql: Sql, accountId: string, limit: number): Promise<ListedMessage[]> {
+  return sql.query<ListedMessage>(NEXT, [accountId, limit]);
+}
+
+const AMONG = `
+  select m.id, m.provider_id as "providerId" from message m
+  where m.account_id = $1 and m.id = any($2::uuid[]) and ${CAN_BE_FETCHED} order by m.date desc, m.id desc`;
+
+/** Those of the messages that are listed, newest first. */
+export function listedAmong(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+): Promise<ListedMessage[]> {
+  return sql.query<ListedMessage>(AMONG, [accountId, ids]);
+}
+
+const BY_PROVIDER_ID = `
+  select m.id, m.provider_id as "providerId" from message m
+  where m.account_id = $1 and m.provider_id = $2 and m.listed`;
+
+/** The listed message with this provider id; `undefined` if there is none. */
+export async function findListed(
+  sql: Sql,
+  accountId: string,
+  providerId: string,
+): Promise<ListedMessage | undefined> {
+  return (await sql.query<ListedMessage>(BY_PROVIDER_ID, [accountId, providerId]))[0];
+}
+
+/** A listed message whose row is locked. */
+export interface LockedListedMessage extends ListedMessage {
+  threadId: string;
+  date: Date;
+  draft: boolean;
+  metadata: Record<string, string>;
+  /** Provider ids of its folders. */
+  folderIds: readonly string[];
+}
+
+const LOCK = `
+  select m.id, m.provider_id as "providerId", m.thread_id as "threadId", m.date, m.draft, m.metadata,
+    array(select f.provider_id from message_folder mf join folder f on f.id = mf.folder_id
+          where mf.message_id = m.id and f.provider_id is not null) as "folderIds"
+  from message m where m.account_id = $1 and m.id = any($2::uuid[]) and m.listed and not m.deleting
+  order by m.id for no key update of m`;
+
+/**
+ * Locks listed messages until the transaction ends.
+ * @returns those that are still listed
+ */
+export async function lockListed(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+): Promise<Map<string, LockedListedMessage>> {
+  const rows = await sql.query<LockedListedMessage>(LOCK, [accountId, ids]);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** What becomes known when the content of a listed message is read. */
+export interface CompletedMessage {
+  id: string;
+  date: Date;
+  subject: string;
+  snippet: string;
+  from: readonly Address[];
+  to: readonly Address[];
+  cc: readonly Address[];
+  bcc: readonly Address[];
+  replyTo: readonly Address[];
+  hasAttachments: boolean;
+  messageIdHeader: string | null;
+  inReplyTo: string | null;
+  references: readonly string[];
+  metadata: Readonly<Record<string, string>>;
+  body: string;
+  headers: string | null;
+}
+
+const COMPLETE = `
+  with given as (
+    select * from jsonb_to_recordset($2::jsonb) x(
+      id uuid, subject text, snippet text, date timestamptz, from_addresses jsonb, to_addresses jsonb, cc_addresses jsonb,
+      bcc_addresses jsonb, reply_to_addresses jsonb, participants text[], has_attachments boolean,
+      message_id_header text, in_reply_to text, reference_ids text[], metadata jsonb)),
+  bodies as (
+    update message_body b set body = x.body, headers = x.headers
+    from unnest($4::uuid[], $5::text[], $6::text[]) x(message_id, body, headers) where b.message_id = x.message_id),
+  folders as (
+    update message_folder mf set date = x.date from given x where mf.message_id = x.id and mf.date <> x.date)
+  update message m set listed = false, subject = x.subject, snippet = x.snippet, date = x.date,
+    from_addresses = x.from_addresses, to_addresses = x.to_addresses, cc_addresses = x.cc_addresses,
+    bcc_addresses = x.bcc_addresses, reply_to_addresses = x.reply_to_addresses, participants = x.participants,
+    has_attachments = x.has_attachments, message_id_header = x.message_id_header, in_reply_to = x.in_reply_to,
+    reference_ids = x.reference_ids, metadata = x.metadata, updated_at = $3
+  from given x where m.id = x.id and m.account_id = $1`;
+
+/** Completes listed messages that the caller has locked. Flags and folders stay as they are. */
+export async function completeMessages(
+  sql: Sql,
+  accountId: string,
+  messages: readonly CompletedMessage[],
+  at: Date,
+): Promise<void> {
+  if (messages.length === 0) return;
+  const rows = messages.map((message) => ({
+    id: message.id,
+    subject: message.subject,
+    snippet: message.snippet,
+    date: message.date,
+    from_addresses: message.from,
+    to_addresses: message.to,
+    cc_addresses: message.cc,
+    bcc_addresses: message.bcc,
+    reply_to_addresses: message.replyTo,
+    participants: peopleOf(message),
+    has_attachments: message.hasAttachments,
+    message_id_header: message.messageIdHeader,
+    in_reply_to: message.inReplyTo,
+    reference_ids: message.references,
+    metadata: message.metadata,
+  }));
+  await sql.query(COMPLETE, [
+    accountId,
+    JSON.stringify(rows),
+    at,
+    ...columnsOf(messages, 'id', 'body', 'headers'),
+  ]);
+}
+
+const GIVE_UP = `
+  update message set listed = false, updated_at = $3 where account_id = $1 and id = any($2::uuid[]) and listed
+  returning id, draft`;
+
+/**
+ * Keeps what is known of listed messages, because their contents cannot be read.
+ * @returns the messages that were listed until now
+ */
+export async function giveUpListed(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+  at: Date,
+): Promise<{ id: string; draft: boolean }[]> {
+  return ids.length === 0 ? [] : sql.query(GIVE_UP, [accountId, ids, at]);
+}
+
+// The oldest message of a thread gives it its subject. While its subject is not known, the next one
+// does.
+const NAME_THREADS = `
+  select t.id, o.subject from thread t
+  cross join lateral (
+    select m.id, m.subject from message m
+    where m.thread_id = t.id and not m.deleting and not (m.listed and m.subject = '')
+    order by m.date, m.id limit 1) o
+  where t.account_id = $1 and t.id = any($2::uuid[]) and t.subject <> o.subject
+    and (t.subject = '' or o.id = any($3::uuid[]))`;
+
+/** Subjects that threads get from messages that have just been completed. */
+export function subjectsFor(
+  sql: Sql,
+  accountId: string,
+  threadIds: readonly string[],
+  completed: readonly { id: string }[],
+): Promise<{ id: string; subject: string }[]> {
+  return sql.query(NAME_THREADS, [accountId, threadIds, idsOf(completed)]);
+}

@@ -1,0 +1,176 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
+import {
+  findListed,
+  giveUpListed,
+  type ListedMessage,
+  nextListed,
+} from '../mail/messages/listed-messages.ts';
+import { vanish } from '../mail/messages/vanished-messages.ts';
+import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
+import { Database, idsOf, type Sql } from '../platform/database/sql.ts';
+import { ProviderError } from '../platform/base/errors/provider-error.ts';
+import { Clock } from '../platform/base/time/clock.ts';
+import type { FetchedMessage, MailPort } from '../providers/port/connector.ts';
+import { ContentStore, type FetchedContents } from './content-store.ts';
+import { FolderMirror, type StandardFolders } from './folder-mirror.ts';
+import {
+  CRASHED,
+  isAfterCrash,
+  MessageReader,
+  type ReadableMessage,
+  type ReadMessages,
+} from './message-reader.ts';
+import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
+import { type ReadFailure, recordFailures } from './sync-failures.ts';
+
+/** Messages fetched and stored at a time: news waits for no more than these. */
+const BATCH = 50;
+const BATCH_AFTER_CRASH = 10;
+
+/** The contents of listed messages that a provider has returned. */
+export type FetchedMessages = ReadonlyMap<string, FetchedMessage | null>;
+
+/** Contents that are ready to be stored, and what is to be done with the other messages. */
+export interface PreparedContents extends FetchedContents {
+  /** Messages that the provider no longer has. */
+  gone: ListedMessage[];
+  /** Messages that cannot be read at all. They keep what the mirror knows of them. */
+  unreadable: ListedMessage[];
+  folders: StandardFolders;
+}
+
+/** Completes the listed messages of a mailbox (ADR 0077). */
+@Injectable()
+export class ListedMessages {
+  readonly #log = new Logger(ListedMessages.name);
+
+  constructor(
+    private readonly database: Database,
+    private readonly repository: MirrorRepository,
+    private readonly folders: FolderMirror,
+    private readonly reader: MessageReader,
+    private readonly contents: ContentStore,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Completes listed messages, newest first, until none is left. Stops between batches if the
+   * mailbox has changed, so that news does not wait.
+   * @param goOn called before each batch; `false` stops the run
+   * @returns true if no listed message is left
+   * @throws {ProviderError} if the provider cannot deliver any message now
+   * @throws {ClaimLostError}
+   */
+  async complete(
+    account: ConnectedAccount,
+    mail: MailPort,
+    claim: MirrorClaim,
+    state: MirrorState,
+    goOn: () => boolean,
+  ): Promise<boolean> {
+    const afterCrash = isAfterCrash(state);
+    const limit = afterCrash ? BATCH_AFTER_CRASH : BATCH;
+    for (;;) {
+      const next = await nextListed(this.database, account.accountId, limit);
+      if (next.length === 0 || !mail.fetchContents) return true;
+      if (!goOn() || (await this.repository.isAskedAgain(claim))) return false;
+      const ids = next.map(({ providerId }) => providerId);
+      const fetched = await mail.fetchContents(account, ids, 'history');
+      if (!ids.some((id) => fetched.has(id)))
+        throw new ProviderError('temporary', 'the provider returned no content');
+      const prepared = await this.prepare(account, next, fetched, (messages) =>
+        afterCrash
+          ? this.reader.readCarefully(messages, claim, state)
+          : this.reader.read(messages, account.accountId),
+      );
+      await this.repository.withClaim(claim, null, async (sql) => {
+        await this.store(sql, account, prepared);
+        await this.repository.clearReading(sql, claim);
+      });
+    }
+  }
+
+  /**
+   * Keeps what is known of a listed message that crashed a worker.
+   * @param providerId the message that the worker was reading; it need not be listed
+   * @throws {ClaimLostError}
+   */
+  async giveUp(account: ConnectedAccount, claim: MirrorClaim, providerId: string): Promise<void> {
+    const message = await findListed(this.database, account.accountId, providerId);
+    if (!message) return;
+    await this.repository.withClaim(claim, null, (sql) =>
+      this.#giveUp(sql, account, [message], [{ providerId, reason: CRASHED }], this.clock.now()),
+    );
+  }
+
+  /** Parses the contents that a provider has returned. Messages without a result stay listed. */
+  async prepare(
+    { accountId }: ConnectedAccount,
+    requested: readonly ListedMessage[],
+    fetched: FetchedMessages,
+    read: (messages: readonly ReadableMessage[]) => Promise<ReadMessages>,
+  ): Promise<PreparedContents> {
+    const found = requested.flatMap((message) => {
+      const got = fetched.get(message.providerId);
+      return got ? [{ ...message, ...got }] : [];
+    });
+    const { parsed, failures } = await read(found);
+    const failed = new Set(failures.map(({ providerId }) => providerId));
+    const prepared: PreparedContents = {
+      contents: [],
+      failures,
+      gone: requested.filter(({ providerId }) => fetched.get(providerId) === null),
+      unreadable: [],
+      folders: await this.folders.standard(accountId),
+    };
+    const contents: FetchedContents['contents'][number][] = [];
+    for (const { id, providerId, receivedAt } of found) {
+      const message = parsed.get(providerId);
+      if (!message) continue;
+      // Without a header block, less is known now than the listing had.
+      if (failed.has(providerId) && message.headers === null)
+        prepared.unreadable.push({ id, providerId });
+      else contents.push({ id, parsed: message, receivedAt });
+    }
+    return { ...prepared, contents };
+  }
+
+  /**
+   * Stores prepared contents, in a transaction that has locked the account's row of `sync_job`. A
+   * message that is gone is removed by the next sync pass, unless it reappears elsewhere.
+   */
+  async store(sql: Sql, account: ConnectedAccount, prepared: PreparedContents): Promise<void> {
+    const { accountId } = account;
+    const at = this.clock.now();
+    const { gone, unreadable, failures, folders } = prepared;
+    await this.contents.store(sql, account, prepared, folders, at);
+    await this.#giveUp(sql, account, unreadable, failures, at);
+    await vanish(sql, accountId, idsOf(gone), at);
+    for (const { providerId, reason } of failures) {
+      this.#log.warn(
+        `message ${providerId} of account ${accountId} could not be read; the mirror keeps what is known of it: ${reason}`,
+      );
+    }
+  }
+
+  async #giveUp(
+    sql: Sql,
+    { accountId, applicationId }: ConnectedAccount,
+    messages: readonly ListedMessage[],
+    failures: readonly ReadFailure[],
+    at: Date,
+  ): Promise<void> {
+    const given = await giveUpListed(sql, accountId, idsOf(messages), at);
+    const ids = new Set(messages.map(({ providerId }) => providerId));
+    const own = failures.filter(({ providerId }) => ids.has(providerId));
+    await recordFailures(sql, accountId, own, at);
+    const base = { applicationId, accountId, event: 'modify', at } as const;
+    await recordChanges(
+      sql,
+      given.map(({ id, draft }): ChangeRecord => {
+        return { ...base, object: draft ? 'draft' : 'message', objectId: id };
+      }),
+    );
+  }
+}

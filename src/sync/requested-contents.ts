@@ -1,0 +1,72 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
+import { type ContentSource, ListedContents } from '../mail/listed-contents/listed-contents.ts';
+import { listedAmong, type ListedMessage } from '../mail/messages/listed-messages.ts';
+import { ProviderError } from '../platform/base/errors/provider-error.ts';
+import { Database } from '../platform/database/sql.ts';
+import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
+import { type FetchedMessages, ListedMessages } from './listed-messages.ts';
+import { MessageReader } from './message-reader.ts';
+import { MirrorRepository } from './mirror.repository.ts';
+
+/** Most messages that are requested from a provider at once. */
+const MOST_IDS = 100;
+/** Seconds after which a request may be repeated if the provider has returned no reason to wait. */
+const RETRY_AFTER_SECONDS = 10;
+
+/** Completes listed messages that requests need, in the process of the request. */
+@Injectable()
+export class RequestedContents implements ContentSource, OnModuleInit {
+  constructor(
+    private readonly database: Database,
+    private readonly repository: MirrorRepository,
+    private readonly accounts: ProviderAccounts,
+    private readonly connectors: ConnectorRegistry,
+    private readonly reader: MessageReader,
+    private readonly listed: ListedMessages,
+    private readonly port: ListedContents,
+  ) {}
+
+  onModuleInit(): void {
+    this.port.use(this);
+  }
+
+  async complete(accountId: string, messageIds: readonly string[]): Promise<void> {
+    const left = await listedAmong(this.database, accountId, messageIds);
+    const account = left.length === 0 ? undefined : await this.accounts.find(accountId);
+    if (!account) return;
+    const mail = this.connectors.requireMail(account.provider);
+    for (let from = 0; mail.fetchContents && from < left.length; from += MOST_IDS) {
+      const some = left.slice(from, from + MOST_IDS);
+      const ids = some.map(({ providerId }) => providerId);
+      const fetched = await mail.fetchContents(account, ids, 'interactive');
+      await this.#store(account, some, fetched);
+      if (!ids.every((id) => fetched.has(id)))
+        throw new ProviderError('rate-limited', 'the mailbox can be read further in a moment', {
+          retryAfterSeconds: RETRY_AFTER_SECONDS,
+        });
+    }
+  }
+
+  async keep(accountId: string, messageId: string, mime: Buffer): Promise<void> {
+    const [message] = await listedAmong(this.database, accountId, [messageId]);
+    const account = message && (await this.accounts.find(accountId));
+    if (!account) return;
+    const content = { kind: 'mime', mime } as const;
+    await this.#store(account, [message], new Map([[message.providerId, { content }]]));
+  }
+
+  async #store(
+    account: ConnectedAccount,
+    requested: readonly ListedMessage[],
+    fetched: FetchedMessages,
+  ): Promise<void> {
+    const { accountId } = account;
+    const prepared = await this.listed.prepare(account, requested, fetched, (messages) =>
+      this.reader.read(messages, accountId, false),
+    );
+    await this.repository.withMailbox(accountId, (sql) =>
+      this.listed.store(sql, account, prepared),
+    );
+  }
+}

@@ -1,0 +1,184 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type {
+  Connector,
+  FetchedMessage,
+  MailboxPort,
+  MailChanges,
+  MailPort,
+  ProviderAccount,
+  RemoteFolder,
+  RemoteMessage,
+  SyncPassRequest,
+} from '../../src/providers/port/connector.ts';
+
+/** A message of a `ListingMailbox`. */
+export interface ListingMessage {
+  providerId: string;
+  threadId: string;
+  folderIds: string[];
+  receivedAt: Date;
+  unread: boolean;
+  starred: boolean;
+  mime: Buffer;
+}
+
+/** How a `ListingMailbox` reports its history. */
+export interface ListingOptions {
+  /** `complete`: with contents; `headers`: listed with headers; `ids`: listed without headers. */
+  history: 'complete' | 'headers' | 'ids';
+}
+
+const FOLDERS: RemoteFolder[] = ['inbox', 'sent', 'drafts', 'trash', 'spam'].map((name) => {
+  return { providerId: name.toUpperCase(), name, displayName: name };
+});
+
+/** Seconds by which a listing without headers is wrong about the time of receipt. */
+const ESTIMATE_SECONDS = 30;
+
+/**
+ * A mailbox in memory whose provider reports history as listed messages, with threads of its own.
+ * It takes the place of the sandbox.
+ */
+export class ListingMailbox {
+  readonly messages = new Map<string, ListingMessage>();
+  /** Ids of each call of `fetchContents`, with its priority. */
+  readonly fetches: { ids: readonly string[]; priority: string }[] = [];
+  /** Ids of each call of `fetchRaw`. */
+  readonly raws: string[] = [];
+  /** Called before each `fetchContents`; it may throw. */
+  onFetch: (ids: readonly string[], priority: string) => void | Promise<void> = () => undefined;
+  /** Most contents that a call of `fetchContents` returns. */
+  mostContents = Infinity;
+  readonly #log: { message: string; isNew: boolean }[] = [];
+  readonly #removed: { at: number; providerId: string }[] = [];
+  #folders = FOLDERS;
+
+  constructor(private readonly options: ListingOptions) {}
+
+  /** Replaces the connector of the sandbox. */
+  install(app: INestApplicationContext, more: Partial<Connector> = {}): void {
+    const connector = { name: 'sandbox', mail: this.mail, mailbox: this.mailbox, ...more };
+    app.get(ConnectorRegistry).replace(connector as unknown as Connector);
+  }
+
+  /** Adds a message. Messages that are added before the first sync pass are history. */
+  add(message: ListingMessage): void {
+    this.messages.set(message.providerId, message);
+    this.#log.push({ message: message.providerId, isNew: true });
+  }
+
+  change(providerId: string, change: Partial<ListingMessage>): void {
+    const message = this.messages.get(providerId);
+    if (!message) throw new Error(`the mailbox has no message ${providerId}`);
+    Object.assign(message, change);
+    this.#log.push({ message: providerId, isNew: false });
+  }
+
+  remove(providerId: string): void {
+    this.messages.delete(providerId);
+    this.#removed.push({ at: this.#log.length, providerId });
+    this.#log.push({ message: providerId, isNew: false });
+  }
+
+  /** Renames a label: its messages keep their ids. */
+  rename(from: string, to: string): void {
+    this.#folders = this.#folders.map((folder) =>
+      folder.providerId === from ? { ...folder, providerId: to, displayName: to } : folder,
+    );
+  }
+
+  /** Cursor: the end of the log when the history was begun, how much of it was read, and news. */
+  #listChanges(request: SyncPassRequest): MailChanges {
+    const [log = this.#log.length, read = 0, news = log] = (request.cursor?.split(':') ?? []).map(
+      Number,
+    );
+    const history = [...new Set(this.#log.slice(0, log).map(({ message }) => message))]
+      .flatMap((id) => this.messages.get(id) ?? [])
+      .toSorted((a, b) => b.receivedAt.getTime() - a.receivedAt.getTime());
+    const page = history.slice(read, read + request.limit);
+    const fresh = this.#log.slice(news);
+    const next = read + page.length;
+    const ids = new Set(page.map(({ providerId }) => providerId));
+    return {
+      cursor: `${log}:${next}:${this.#log.length}`,
+      more: next < history.length,
+      present: true,
+      folders: request.cursor === null ? this.#folders : null,
+      renamed: [],
+      messages: [
+        ...page.map((message) => this.#remote(message, true)),
+        ...[...new Set(fresh.map(({ message }) => message))]
+          .filter((id) => !ids.has(id))
+          .flatMap((id) => this.messages.get(id) ?? [])
+          .map((message) => this.#remote(message, false, fresh)),
+      ],
+      removed: this.#removed.filter(({ at }) => at >= news).map(({ providerId }) => providerId),
+    };
+  }
+
+  #remote(
+    message: ListingMessage,
+    isHistory: boolean,
+    fresh: readonly { message: string; isNew: boolean }[] = [],
+  ): RemoteMessage {
+    const { mime, ...remote } = message;
+    const { providerId, receivedAt } = message;
+    const complete = { ...remote, content: { kind: 'mime' as const, mime } };
+    if (isHistory && this.options.history === 'complete') return complete;
+    if (isHistory) {
+      const known = this.options.history === 'headers';
+      const estimate = new Date(receivedAt.getTime() + (known ? 0 : ESTIMATE_SECONDS * 1000));
+      const headers = known ? mime.subarray(0, mime.indexOf('\r\n\r\n') + 4) : null;
+      const snippet = known ? 'The beginning of the text' : null;
+      return {
+        ...remote,
+        receivedAt: estimate,
+        content: { kind: 'listed', headers: headers && Buffer.from(headers), snippet },
+      };
+    }
+    const isNew = fresh.some((one) => one.message === providerId && one.isNew);
+    return isNew ? complete : { ...remote, content: null };
+  }
+
+  #message(providerId: string): ListingMessage {
+    const message = this.messages.get(providerId);
+    if (!message) throw new ProviderError('not-found', `no message ${providerId}`);
+    return message;
+  }
+
+  readonly mail: Partial<MailPort> = {
+    listChanges: (_: ProviderAccount, request) => Promise.resolve(this.#listChanges(request)),
+    fetchContents: async (_: ProviderAccount, ids, priority) => {
+      this.fetches.push({ ids, priority });
+      await this.onFetch(ids, priority);
+      const contents = ids
+        .slice(0, this.mostContents)
+        .map((id): [string, FetchedMessage | null] => {
+          const message = this.messages.get(id);
+          if (!message) return [id, null];
+          const content = { kind: 'mime' as const, mime: message.mime };
+          return [id, { content, receivedAt: message.receivedAt }];
+        });
+      return new Map(contents);
+    },
+    fetchRaw: (_: ProviderAccount, providerId) => {
+      this.raws.push(providerId);
+      return Promise.resolve(this.#message(providerId).mime);
+    },
+  };
+
+  readonly mailbox: Partial<MailboxPort> = {
+    setFlags: (_: ProviderAccount, providerId, flags) => {
+      this.#message(providerId);
+      this.change(providerId, flags);
+      return Promise.resolve();
+    },
+    setFolders: (_: ProviderAccount, providerId, folderIds) => {
+      this.#message(providerId);
+      this.change(providerId, { folderIds: [...folderIds] });
+      return Promise.resolve({ providerId });
+    },
+  };
+}
