@@ -18,6 +18,7 @@ import { type PushCoverage, PushWants } from '../accounts/push/push-wants.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import type { CalendarPort, ContactsPort, MailPort } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
+import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
 import { CalendarSync } from './calendar-sync.ts';
 import { type ContactPassResult, ContactSync } from './contact-sync.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
@@ -47,7 +48,7 @@ export type SyncResult =
       /** Why the account is not shown as healthy; absent if it is. */
       problem?: string;
     }
-  /** Nothing was done, or more can be fetched. */
+  /** Nothing was done, or more can be fetched, perhaps after a wait for the provider's budget. */
   | { kind: 'idle' }
   | { kind: 'failed'; reason: string }
   /** The provider permanently refused the credentials. */
@@ -69,13 +70,33 @@ const COUNT_FAILURES = `
 const NOTHING_COVERED: PushCoverage = { mail: false, calendars: false, contacts: false };
 
 /**
- * Shortest pause in seconds after the contents of messages could not be fetched, unless the
- * provider's quota was used up.
+ * Pause in seconds after the contents of messages could not be fetched. After a limit of the
+ * provider, the pause is the one that the provider or the budget names.
  */
 const CONTENT_PAUSE_SECONDS = 60;
 /** Longest time slice of one account in milliseconds; then other waiting accounts run. */
 const TIME_SLICE_MS = 20_000;
 const DAY_MS = 86_400_000;
+
+/**
+ * Collects how long parts of a sync pass have to wait for the budget of the provider. Waiting is no
+ * failure.
+ */
+class BudgetWait {
+  /** Shortest wait in seconds; `null` if no part has to wait. */
+  seconds: number | null = null;
+
+  /** @returns the result of the part, or `undefined` if the part has to wait */
+  async within<T>(part: Promise<T>): Promise<T | undefined> {
+    try {
+      return await part;
+    } catch (error) {
+      if (!(error instanceof BudgetExhaustedError)) throw error;
+      this.seconds = Math.min(this.seconds ?? Infinity, error.retryAfterSeconds);
+      return undefined;
+    }
+  }
+}
 
 /**
  * Dispatcher of the queue `sync`, which has one permanent row per account. A run first reads the
@@ -128,23 +149,30 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TIME_SLICE_MS;
     try {
       const { mail, calendar, contacts } = this.connectors.require(account.provider);
-      const current = !mail || (await this.#mailbox(account, mail, claim, state, goOn));
-      // After the mailbox, because users wait for new mail.
+      const budget = new BudgetWait();
+      const current =
+        !mail || (await budget.within(this.#mailbox(account, mail, claim, state, goOn)));
+      // After the mailbox, because users wait for new mail. A history that waits for its budget
+      // must not keep calendars and contacts waiting.
       const calendars =
-        calendar && (await this.#calendars(account, calendar, claim, state, mail !== undefined));
+        calendar &&
+        (await budget.within(this.#calendars(account, calendar, claim, state, mail !== undefined)));
       const book =
-        contacts && (await this.#contacts(account, contacts, claim, goOn, mail !== undefined));
+        contacts &&
+        (await budget.within(this.#contacts(account, contacts, claim, goOn, mail !== undefined)));
       const watched = await this.#isWatched(account, state, {
-        calendars: calendars === undefined ? [] : calendars,
+        // Calendars whose pass waits for the budget are not all known.
+        calendars: calendars ?? (calendar ? null : []),
         hasMailbox: mail !== undefined,
         hasBook: book?.hasBook ?? false,
       });
-      if (!current) return this.#wait(0, { kind: 'idle' });
+      if (!current) return this.#wait(budget.seconds ?? 0, { kind: 'idle' });
       const audit = await this.audits.run(account, mail, claim, state, goOn);
       const result: SyncResult = {
         kind: 'current',
         ...(audit.problem === null ? {} : { problem: audit.problem }),
       };
+      if (budget.seconds !== null) return this.#wait(budget.seconds, result);
       const pause = mail ? await this.#contents(account, mail, claim, state, goOn) : null;
       if (book?.more || audit.more) return this.#wait(0, result);
       return this.#poll({ watched }, pause, result);
@@ -256,6 +284,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       return await this.calendars.run(account, calendar, claim, state);
     } catch (error) {
       if (!(error instanceof ProviderError) || !hasMailbox) throw error;
+      if (error instanceof BudgetExhaustedError) throw error;
       this.#log.warn(
         `account ${account.accountId}: calendar sync failed and will be retried: ${error.message}`,
       );
@@ -275,6 +304,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       return await this.contacts.run(account, contacts, claim, goOn);
     } catch (error) {
       if (!(error instanceof ProviderError) || !hasMailbox) throw error;
+      if (error instanceof BudgetExhaustedError) throw error;
       this.#log.warn(
         `account ${account.accountId}: contact sync failed and will be retried: ${error.message}`,
       );
@@ -298,12 +328,12 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       return (await this.listed.complete(account, mail, claim, state, goOn)) ? null : 0;
     } catch (error) {
       if (!(error instanceof ProviderError) || error.code === 'auth-invalid') throw error;
-      const isQuota = error.code === 'rate-limited';
-      if (!isQuota)
-        this.#log.warn(
-          `account ${account.accountId}: contents of messages could not be fetched and will be requested again: ${error.message}`,
-        );
-      return Math.max(error.retryAfterSeconds ?? CONTENT_PAUSE_SECONDS, isQuota ? 1 : CONTENT_PAUSE_SECONDS); // prettier-ignore
+      const { retryAfterSeconds } = error;
+      if (error.code === 'rate-limited') return retryAfterSeconds ?? CONTENT_PAUSE_SECONDS;
+      this.#log.warn(
+        `account ${account.accountId}: contents of messages could not be fetched and will be requested again: ${error.message}`,
+      );
+      return Math.max(retryAfterSeconds ?? 0, CONTENT_PAUSE_SECONDS);
     }
   }
 

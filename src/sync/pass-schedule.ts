@@ -1,4 +1,5 @@
 import type { ProviderError } from '../platform/base/errors/provider-error.ts';
+import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
 import type { Sql } from '../platform/database/sql.ts';
 import type { MirrorClaim } from './mirror.repository.ts';
 
@@ -42,12 +43,13 @@ export interface ContactPass {
 
 /**
  * Earliest time of the next sync pass.
- * @param failure error of the previous pass, if it failed
+ * @param failure error of the previous pass, if it failed. A pass that waits for the budget of the
+ *   provider goes on as soon as the budget allows it
  */
 export function nextPassAt(now: Date, failure?: ProviderError): Date {
-  const seconds = failure
-    ? Math.max(AFTER_FAILURE_SECONDS, failure.retryAfterSeconds ?? 0)
-    : PASS_INTERVAL_SECONDS;
+  const asked = failure?.retryAfterSeconds ?? 0;
+  const least = failure ? AFTER_FAILURE_SECONDS : PASS_INTERVAL_SECONDS;
+  const seconds = failure instanceof BudgetExhaustedError ? asked : Math.max(least, asked);
   return new Date(now.getTime() + seconds * 1000);
 }
 

@@ -10,6 +10,7 @@ import {
 import { ProviderWrites } from '../../src/accounts/provider-writes/provider-writes.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { CalendarPort } from '../../src/providers/port/connector.ts';
+import { BudgetExhaustedError } from '../../src/platform/budgets/budget-exhausted-error.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
@@ -313,6 +314,28 @@ describe('ProviderWriteDispatcher', () => {
       { attempt: 1, outcome: 'not-sent', code: 'temporary', rule: 'backoff' },
       { attempt: 2, outcome: 'sent', code: null, rule: null },
     ]);
+  });
+
+  it('waits for our own limit on requests without counting an attempt, and says so', async () => {
+    const create = jest.spyOn(port, 'createCalendar');
+    const calendar = await createCalendar();
+    for (let times = 0; times < 25; times += 1) {
+      create.mockRejectedValueOnce(new BudgetExhaustedError(9));
+      const before = now();
+      expect(await step(calendar.job)).toBe('delayed');
+      const wait = await waitOf(calendar.job, before, now());
+      expect(wait.most).toBeGreaterThanOrEqual(8.9);
+      expect(wait.least).toBeLessThanOrEqual(9.1);
+      // A write of several requests may have begun.
+      expect(await row(calendar.job)).toMatchObject({ attempt: 0, ambiguous: true });
+    }
+    expect(await jobOf(calendar.job)).toMatchObject({
+      status: 'delayed',
+      reason:
+        "Carillon waits for 9 s, so that the account stays below its provider's limit on requests",
+    });
+    expect(await step(calendar.job)).toBe('written');
+    expect(await atProvider('calendar')).toHaveLength(1);
   });
 
   it('gives up after twenty attempts', async () => {

@@ -17,6 +17,7 @@ import type {
   SendReceipt,
   SentLookup,
 } from '../../src/providers/port/connector.ts';
+import { BudgetExhaustedError } from '../../src/platform/budgets/budget-exhausted-error.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { type RelayRoute, RelayRoutes } from '../../src/mail/relay/relay-routes.ts';
 import { EngineSteps } from './engine-steps.ts';
@@ -45,6 +46,7 @@ export class ScriptedServer {
     { onPhase }: SendControl,
   ): Promise<SendReceipt> {
     const answer = this.answers.shift() ?? {};
+    if (answer instanceof BudgetExhaustedError) throw answer;
     const last = answer instanceof ProviderError ? answer.phase : 'confirmation';
     for (const phase of ['connect', 'login', 'envelope', 'content', 'confirmation'] as const) {
       onPhase(phase);

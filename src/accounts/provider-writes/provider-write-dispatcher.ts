@@ -16,6 +16,7 @@ import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type CredentialsRefusal, markGrantsInvalid } from '../grants/mark-invalid.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-error.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { scheduleChangedSync } from '../sync-schedule/schedule-sync.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
@@ -121,7 +122,9 @@ const NEXT_IN_LINE = `
 
 function failureOf(error: unknown): WriteFailure {
   if (error instanceof ProviderError) {
-    return { code: error.code, message: error.message, retryAfterSeconds: error.retryAfterSeconds };
+    const { code, message, retryAfterSeconds } = error;
+    const ownLimit = error instanceof BudgetExhaustedError;
+    return { code, message, retryAfterSeconds, ownLimit };
   }
   if (error instanceof DomainError) {
     return { code: 'unsupported', message: error.message, retryAfterSeconds: null };
@@ -214,7 +217,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
 
   async record(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
     const at = this.clock.now();
-    const waiting = settled.filter(({ result }) => ['waits', 'continues'].includes(result.kind));
+    const waiting = settled.filter(({ result }) => isUncounted(result));
     const steps = settled
       .filter(({ result }) => result.kind === 'continues')
       .map(({ job }) => job.id);
@@ -307,10 +310,21 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     return verdict.kind === 'failed'
       ? { next: { kind: 'done' }, result: { kind: 'failed', ...evidence } }
       : {
-          next: { kind: 'again', at: verdict.at, ambiguous: failure.code === 'outcome-unknown' },
+          // A write of several requests may have to wait for our own limit after some of them.
+          next: {
+            kind: 'again',
+            at: verdict.at,
+            ambiguous: failure.code === 'outcome-unknown' || failure.ownLimit === true,
+          },
           result: { kind: 'delayed', ...evidence },
         };
   }
+}
+
+/** Whether the run does not count as an attempt. */
+function isUncounted(result: WriteResult): boolean {
+  if (result.kind === 'delayed') return result.failure.ownLimit === true;
+  return result.kind === 'waits' || result.kind === 'continues';
 }
 
 /** Accounts whose provider refused the credentials. */

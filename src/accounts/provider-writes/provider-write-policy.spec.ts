@@ -46,6 +46,17 @@ describe('decideAfterFailure', () => {
     (code) => expect(decideAfterFailure(failure(code), 1, NOW, 0.5).kind).toBe('again'),
   );
 
+  it('goes on as soon as our own limit on requests allows it, after any number of attempts', () => {
+    const waiting = { ...failure('rate-limited', 3), ownLimit: true };
+    for (const attempt of [1, MOST_ATTEMPTS + 1])
+      expect(decideAfterFailure(waiting, attempt, NOW, 0.5)).toEqual({
+        kind: 'again',
+        at: new Date(NOW.getTime() + 3_000),
+        reason: 'the words of the provider',
+        rule: 'own limit',
+      });
+  });
+
   it('gives up after the last attempt', () => {
     expect(decideAfterFailure(failure('temporary'), MOST_ATTEMPTS - 1, NOW, 0.5).kind).toBe(
       'again',

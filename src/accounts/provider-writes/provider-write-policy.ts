@@ -18,6 +18,8 @@ export interface WriteFailure {
   message: string;
   /** Seconds after which the provider asks for a retry; `null` if it does not say. */
   retryAfterSeconds: number | null;
+  /** Whether our own limit on requests kept the provider from being asked. Default: false. */
+  ownLimit?: boolean;
 }
 
 /** The decision after a failure. `rule` is shown in the timeline as its reason. */
@@ -28,7 +30,8 @@ export type WriteVerdict =
 /**
  * Decides what happens after a failed write. Retries follow after 30 s, doubling up to an hour, ±10
  * %, and never sooner than the provider asks. There are at most 20 attempts. Errors that a retry
- * cannot resolve fail at once.
+ * cannot resolve fail at once. A write that waits for our own limit on requests goes on as soon as
+ * the limit allows it.
  * @param attempt 1 for the first attempt
  * @param random 0 to 1
  */
@@ -41,6 +44,10 @@ export function decideAfterFailure(
   const { code, message, retryAfterSeconds } = failure;
   if (PERMANENT.includes(code))
     return { kind: 'failed', reason: message, rule: `permanent: ${code}` };
+  if (failure.ownLimit) {
+    const at = new Date(now.getTime() + (retryAfterSeconds ?? 0) * 1000);
+    return { kind: 'again', at, reason: message, rule: 'own limit' };
+  }
   if (attempt >= MOST_ATTEMPTS) {
     return {
       kind: 'failed',

@@ -72,8 +72,9 @@ export class EmailReminderSender implements ReminderSender {
 
 function deliveryOf(error: unknown, phase: SendPhase | null): ReminderDelivery {
   if (error instanceof UnsupportedProviderError) return { kind: 'refused', reason: error.message };
-  const { code, detail, retryAfterSeconds } = failureOf(error, phase);
-  return deliveryOfProviderError(code, detail, retryAfterSeconds);
+  const { code, detail, retryAfterSeconds, ownLimit } = failureOf(error, phase);
+  const delivery = deliveryOfProviderError(code, detail, retryAfterSeconds);
+  return delivery.kind === 'not-yet' ? { ...delivery, ownLimit } : delivery;
 }
 
 function messageIdOf({ id, messageIdHeader }: DueReminder): string {

@@ -34,6 +34,23 @@ describe('next attempt of a reminder', () => {
     expect(secondsUntil(nextReminderAttempt(1, now, after(60), 3_000))).toBe(50);
   });
 
+  it('is made as soon as our own limit on requests allows it', () => {
+    const delivery = {
+      kind: 'not-yet',
+      reason: 'waiting',
+      retryAfterSeconds: 7,
+      ownLimit: true,
+    } as const;
+    const decided = decideReminder({ delivery, attempts: 9, now, expiresAt: after(3_600) });
+    expect(decided).toMatchObject({ kind: 'retry', at: after(7) });
+    const soon = { ...delivery, retryAfterSeconds: 1 };
+    expect(
+      decideReminder({ delivery: soon, attempts: 9, now, expiresAt: after(3_600) }),
+    ).toMatchObject({
+      kind: 'retry',
+    });
+  });
+
   it('is not made if there is no time left', () => {
     expect(nextReminderAttempt(1, now, after(14))).toBeNull();
     expect(nextReminderAttempt(1, now, after(0))).toBeNull();

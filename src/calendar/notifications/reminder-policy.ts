@@ -4,8 +4,11 @@ import type { ProviderErrorCode } from '../../platform/base/errors/provider-erro
 /** Result of an attempt to send a reminder. */
 export type ReminderDelivery =
   | { kind: 'sent' }
-  /** Nothing was sent; a later attempt may succeed. */
-  | { kind: 'not-yet'; reason: string; retryAfterSeconds?: number | null }
+  /**
+   * Nothing was sent; a later attempt may succeed. `ownLimit`: our own limit on requests kept the
+   * provider from being asked.
+   */
+  | { kind: 'not-yet'; reason: string; retryAfterSeconds?: number | null; ownLimit?: boolean }
   /** The outcome is unknown: look it up before sending again. */
   | { kind: 'unknown'; reason: string }
   /** No attempt will ever succeed. */
@@ -44,6 +47,7 @@ const LOOK_UP_SECONDS = 15;
 /**
  * Time of the next attempt after one that failed: 30 s, then doubling, at most an hour. A last
  * attempt is made shortly before the reminder expires.
+ * @param attempts failed attempts so far; 0 if the reminder waits for our own limit only
  * @returns `null` if there is no time left
  */
 export function nextReminderAttempt(
@@ -52,7 +56,8 @@ export function nextReminderAttempt(
   expiresAt: Date,
   retryAfterSeconds = 0,
 ): Date | null {
-  const seconds = Math.max(backoff(BACKOFF_SECONDS, attempts), retryAfterSeconds);
+  const least = attempts === 0 ? LEAST_SECONDS : backoff(BACKOFF_SECONDS, attempts);
+  const seconds = Math.max(least, retryAfterSeconds);
   const regular = now.getTime() + seconds * 1000;
   const last = expiresAt.getTime() - LAST_BEFORE_SECONDS * 1000;
   const at = Math.min(regular, last);
@@ -94,7 +99,10 @@ export function decideReminder({
       };
     }
     case 'not-yet': {
-      const at = nextReminderAttempt(attempts, now, expiresAt, delivery.retryAfterSeconds ?? 0);
+      const { retryAfterSeconds, ownLimit } = delivery;
+      // Without `ownLimit`, each attempt doubles the wait.
+      const failures = ownLimit ? 0 : attempts;
+      const at = nextReminderAttempt(failures, now, expiresAt, retryAfterSeconds ?? 0);
       if (at)
         return { kind: 'retry', at, reason: `not sent yet: ${delivery.reason}`, ambiguous: false };
       return {

@@ -1,4 +1,5 @@
 import type { Lease } from '../../platform/work/dispatcher.ts';
+import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-error.ts';
 import type { SendControl } from '../../providers/port/connector.ts';
 import { internalReason } from '../../platform/base/errors/internal-reason.ts';
 import {
@@ -51,6 +52,8 @@ export interface HandOverFailure {
    * provider.
    */
   internal: boolean;
+  /** True if our own limit on requests kept the provider from being asked. */
+  ownLimit: boolean;
 }
 
 /**
@@ -62,7 +65,8 @@ export interface HandOverFailure {
 export function failureOf(error: unknown, reached: SendPhase | null): HandOverFailure {
   if (error instanceof ProviderError) {
     const { code, message: detail, retryAfterSeconds, phase } = error;
-    return { code, phase: phase ?? reached, detail, retryAfterSeconds, internal: false };
+    const ownLimit = error instanceof BudgetExhaustedError;
+    return { code, phase: phase ?? reached, detail, retryAfterSeconds, internal: false, ownLimit };
   }
   const code = reached && IRREVOCABLE.includes(reached) ? 'outcome-unknown' : 'temporary';
   return {
@@ -71,5 +75,6 @@ export function failureOf(error: unknown, reached: SendPhase | null): HandOverFa
     detail: internalReason(error),
     retryAfterSeconds: null,
     internal: true,
+    ownLimit: false,
   };
 }

@@ -28,6 +28,7 @@ const input = (code: ProviderErrorCode, overrides: Partial<RetryInput> = {}): Re
   now,
   retryLimitAt: inSeconds(DAY),
   retryAfterSeconds: null,
+  ownLimit: false,
   retryRejected: false,
   relayAvailable: false,
   random: 0.5,

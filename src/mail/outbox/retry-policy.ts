@@ -11,6 +11,7 @@ export const RETRY_RULES = [
   'backoff', // retry after 30 s, doubling each time
   'hourly', // retry in an hour, because doubling would take longer
   'provider-asked', // retry at the later time that the provider asked for
+  'own-limit', // the provider was not asked: retry when our own limit on requests allows it
   'last-attempt', // retry at the deadline, for the last time
   'daily-limit-to-relay', // the account may send no more today: the mailing service takes over
   'five-attempts-to-relay', // five failed attempts over the account: the mailing service takes over
@@ -37,6 +38,11 @@ export interface RetryInput {
   retryLimitAt: Date;
   /** Seconds that the provider asked to wait, or `null`. */
   retryAfterSeconds: number | null;
+  /**
+   * Whether our own limit on requests kept the provider from being asked. `retryAfterSeconds` is
+   * then its wait.
+   */
+  ownLimit: boolean;
   /** Whether definite rejections are retried as well (`OUTBOX_RETRY_REJECTED`). */
   retryRejected: boolean;
   /**
@@ -84,9 +90,10 @@ export function backoffSeconds(failures: number): number {
 
 /** The rule by which the mailing service should take over; `null` if it should not. */
 function relayRule(input: Omit<RetryInput, 'relayAvailable' | 'random'>) {
-  const { code, route, failures, now, retryLimitAt } = input;
+  const { code, route, failures, now, retryLimitAt, ownLimit } = input;
   if (route === 'relay' || code === 'outcome-unknown' || now >= retryLimitAt || isFinal(input))
     return null;
+  if (ownLimit) return null;
   if (code === 'quota-exhausted') return 'daily-limit-to-relay' as const;
   return failures >= ATTEMPTS_BEFORE_RELAY ? ('five-attempts-to-relay' as const) : null;
 }
@@ -130,9 +137,10 @@ export function decideRetry(input: RetryInput): RetryDecision {
   if (rule && input.relayAvailable) return { kind: 'switch', rule };
   const base = backoffSeconds(input.failures);
   const asked = input.retryAfterSeconds ?? 0;
-  const seconds = Math.max(spread(base, JITTER, input.random), asked);
+  const seconds = input.ownLimit ? asked : Math.max(spread(base, JITTER, input.random), asked);
   const at = after(now, seconds);
   if (at >= retryLimitAt) return { kind: 'retry', at: retryLimitAt, rule: 'last-attempt' };
+  if (input.ownLimit) return { kind: 'retry', at, rule: 'own-limit' };
   if (asked > base) return { kind: 'retry', at, rule: 'provider-asked' };
   return { kind: 'retry', at, rule: base === BACKOFF_SECONDS.longest ? 'hourly' : 'backoff' };
 }

@@ -142,6 +142,8 @@ export interface AttemptEnd {
    * provider.
    */
   internal?: boolean;
+  /** True if our own limit on requests kept the provider from being asked. Default: false. */
+  ownLimit?: boolean;
 }
 
 /**

@@ -301,7 +301,7 @@ export class MessageSender {
     const outcome = this.#conclude(attempt, end, relay);
     const signal = signalOf(attempt, end);
     if (!signal || signal.kind === 'well') return withSignal(outcome, signal);
-    if (!relay && !(await this.routes.isRelayOpen(message)))
+    if (end.ownLimit || (!relay && !(await this.routes.isRelayOpen(message))))
       return withSignal(withOpeningTime(outcome, signal, this.clock.now(), attempt.job), signal);
     // This message can go over the mailing service, so trouble with the account's server must not
     // make messages wait.
@@ -322,12 +322,13 @@ export class MessageSender {
     return {
       code: end.code,
       route,
-      failures: failures + 1,
+      failures: end.ownLimit ? failures : failures + 1,
       // Clocks differ by milliseconds. A message with a single attempt has its deadline at its due
       // time, and a clock that is behind would allow it a second attempt.
       now: now < job.dueAt ? job.dueAt : now,
       retryLimitAt: job.retryLimitAt,
       retryAfterSeconds: end.retryAfterSeconds ?? null,
+      ownLimit: end.ownLimit ?? false,
       retryRejected: this.config.outbox.retryRejected,
     };
   }

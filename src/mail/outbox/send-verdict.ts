@@ -27,6 +27,9 @@ export const EARLIER_OUTCOME_UNKNOWN = 'whether an earlier attempt succeeded is 
  */
 const DAILY_LIMIT_SECONDS = 3_600;
 
+/** Why messages wait if our own limit on requests is used up. */
+const OWN_LIMIT = "the account stays below its provider's limit on requests";
+
 /** Whether an earlier attempt has to be looked up before this one may send. */
 export function needsLookUp(job: SendJobRow): boolean {
   return job.ambiguous && !isResent(job);
@@ -234,6 +237,8 @@ function reasonOf(rule: RetryRule, detail: string): string {
       return `invalid authentication: ${detail}`;
     case 'rejected':
       return `rejected by the provider: ${detail}`;
+    case 'own-limit':
+      return `not sent yet: ${detail}`;
     case 'look-up':
       return `the outcome is unknown and being looked up: ${detail}`;
     case 'resend':
@@ -263,6 +268,9 @@ export function signalOf(
 ): RateGateSignal | undefined {
   if (end?.internal) return undefined;
   if (route !== 'account') return job.gateFailures > 0 ? { kind: 'well' } : undefined;
+  // The other messages of the account wait as well, without attempts of their own.
+  if (end?.ownLimit)
+    return { kind: 'close', seconds: end.retryAfterSeconds ?? 1, reason: OWN_LIMIT };
   if (end?.code === 'quota-exhausted') {
     const seconds = end.retryAfterSeconds ?? DAILY_LIMIT_SECONDS;
     return {

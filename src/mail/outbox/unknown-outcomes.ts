@@ -66,7 +66,7 @@ export class UnknownOutcomes {
     const words = error instanceof ProviderError ? error.message : internalReason(error);
     const detail = `it could not be looked up: ${words}`;
     const now = this.clock.now();
-    // All attempts except the failed ones were look-ups.
+    // All attempts except the failed ones were look-ups, or waits for our own limit.
     const decision = decideLookUp(made - attempt.failures, now, retryLimitAt);
     return concluded(attempt, now, { code: 'outcome-unknown', phase: null, detail }, decision);
   }
@@ -108,7 +108,7 @@ export class UnknownOutcomes {
     const [code, retryRejected] = ['temporary', false] as const;
     const decision = decideRetry({
       code, route, failures, now, retryLimitAt, retryRejected,
-      retryAfterSeconds: null, relayAvailable: false, random: Math.random(),
+      retryAfterSeconds: null, ownLimit: false, relayAvailable: false, random: Math.random(),
     }); // prettier-ignore
     const rest = {
       code,

@@ -13,7 +13,7 @@ export class BudgetExhaustedError extends ProviderError {
     const wait = Math.max(1, Math.ceil(seconds));
     super(
       'rate-limited',
-      `waiting for ${wait} s so that the account stays below the provider's limit on requests`,
+      `Carillon waits for ${wait} s, so that the account stays below its provider's limit on requests`,
       { retryAfterSeconds: wait },
     );
   }

@@ -3,6 +3,7 @@ import {
   type ErrorKind,
   NotImplementedError,
 } from '../../platform/base/errors/domain-error.ts';
+import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-error.ts';
 import type {
   ProviderError,
   ProviderErrorCode,
@@ -30,7 +31,9 @@ export function providerFailure(error: ProviderError, what: string): DomainError
   return new DomainError(
     `provider.${code}`,
     KINDS[code],
-    `The provider could not ${what}: ${message}`,
+    error instanceof BudgetExhaustedError
+      ? `The provider was not asked to ${what}: ${message}. Try again after that time`
+      : `The provider could not ${what}: ${message}`,
     {
       serverError: message,
       ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
