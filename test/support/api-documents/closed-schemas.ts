@@ -22,6 +22,9 @@ const FORMATS: Record<string, RegExp> = {
   'google-fieldmask': /^[\w.,]*$/,
 };
 
+/** Calendar takes a time without an offset beside a time zone. */
+const ZONED = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)?$/;
+
 const validators = new Map<string, ValidateFunction>();
 const instances = new Map<string, Ajv>();
 
@@ -52,6 +55,7 @@ function instanceOf(api: Api, direction: Direction): Ajv {
   const ajv = new Ajv({ strict: false, allErrors: true });
   for (const [format, expression] of Object.entries(FORMATS))
     ajv.addFormat(format, { type: 'string', validate: expression });
+  if (api === 'calendar' && direction === 'request') ajv.addFormat('date-time', ZONED);
   for (const format of [
     'int32',
     'uint32',

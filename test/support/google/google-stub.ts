@@ -3,6 +3,10 @@ import { type StubAnswer, stubRequest, type StubRequest } from '../remote-stub/m
 import { RemoteStub, type StubOptions } from '../remote-stub/remote-stub.ts';
 import { Router } from '../remote-stub/router.ts';
 import { batchAnswer, batchParts, isBatch } from './batch.ts';
+import { addCalendarMethods } from './calendar/calendar-methods.ts';
+import type { Calendars } from './calendar/calendars.ts';
+import { addEventMethods } from './calendar/event-methods.ts';
+import { addOtherCalendarMethods } from './calendar/other-methods.ts';
 import type { GoogleMethod } from './call.ts';
 import { GoogleError } from './errors.ts';
 import { addDraftMethods } from './gmail/draft-methods.ts';
@@ -19,8 +23,8 @@ import { GoogleQuotas } from './quotas.ts';
 import { GoogleWorld, type OutgoingMail } from './world.ts';
 
 /**
- * Stands in for Google: sign-in, Gmail and Pub/Sub, with real state and with Google's rules as
- * published. All hosts of Google are this one server, so every base address of a client is
+ * Stands in for Google: sign-in, Gmail, Calendar and Pub/Sub, with state and with Google's rules
+ * as published. All hosts of Google are this one server, so every base address of a client is
  * `origin`. It was written from the manuals; the real services run only at Google.
  *
  * A test adds people with `addUser`, lets them consent on the authorize page
@@ -64,11 +68,23 @@ export class GoogleStub extends RemoteStub {
     addMailboxMethods(this.#router);
     addDraftMethods(this.#router);
     addThreadMethods(this.#router);
+    addCalendarMethods(this.#router);
+    addEventMethods(this.#router);
+    addOtherCalendarMethods(this.#router);
   }
 
-  /** Adds a person. @param name default: the part of the address before @ */
-  addUser(email: string, name?: string): GoogleUser {
-    return this.world.addUser(email, name);
+  /**
+   * Adds a person with a mailbox and a primary calendar.
+   * @param name default: the part of the address before @
+   * @param timeZone of the calendar. Default: Europe/Berlin
+   */
+  addUser(email: string, name?: string, timeZone?: string): GoogleUser {
+    return this.world.addUser(email, name, timeZone);
+  }
+
+  /** All calendars, channels, rooms and the mails that Calendar sent. */
+  get calendars(): Calendars {
+    return this.world.calendars;
   }
 
   /** Mail that people sent to addresses that the stub does not have. */

@@ -1,3 +1,4 @@
+import { Calendars } from './calendar/calendars.ts';
 import { GoogleUser } from './google-user.ts';
 import type { Identity } from './oauth/google-oauth.ts';
 import { PubSub } from './pubsub/pubsub.ts';
@@ -16,6 +17,7 @@ export class GoogleWorld {
   /** Mail that left Google. */
   readonly outgoing: OutgoingMail[] = [];
   readonly pubsub: PubSub;
+  readonly calendars: Calendars;
   /** Milliseconds of the stub's clock. */
   readonly now: () => number;
   #ids = 0;
@@ -23,11 +25,14 @@ export class GoogleWorld {
   constructor(now: () => number, pubsub: PubSub) {
     this.now = now;
     this.pubsub = pubsub;
+    this.calendars = new Calendars(now);
   }
 
-  addUser(email: string, name = email.replace(/@.*/, '')): GoogleUser {
+  /** @param timeZone of the person's primary calendar */
+  addUser(email: string, name = email.replace(/@.*/, ''), timeZone = 'Europe/Berlin'): GoogleUser {
     const user = new GoogleUser(this, email, name);
     this.users.set(user.email, user);
+    this.calendars.addPrimary(user.email, timeZone);
     return user;
   }
 
