@@ -219,6 +219,7 @@ async function knowledgeOf(
         ]
       : [],
   );
+  const newIds = added.map(({ providerId }) => providerId);
   const own = [...new Set(added.flatMap(({ messageIdHeader }) => messageIdHeader ?? []))];
   const nameless = incoming.some(
     ({ remote, parsed }) =>
@@ -270,6 +271,6 @@ async function knowledgeOf(
     outdated: ended.length > 0 || drafts.outdated,
     threads: await findThreads(sql, accountId, [...new Set(related)]),
     subjects: await findThreadsBySubject(sql, accountId, questions),
-    sent: await sentByUs(sql, accountId, own),
+    sent: await sentByUs(sql, accountId, own, newIds),
   };
 }

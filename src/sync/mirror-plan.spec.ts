@@ -5,7 +5,7 @@ import {
   type KnownMessage,
   type UnplacedMessage,
 } from '../mail/messages/mirrored-messages.ts';
-import type { SentByUs } from '../mail/outbox/sent-by-us.ts';
+import { type SentByUs, storedCopyKey } from '../mail/outbox/sent-by-us.ts';
 import { type Knowledge, type OpenWrite, planBatch } from './mirror-plan.ts';
 
 const FOLDERS = { email: 'me@sandbox.test', drafts: 'drafts', sent: 'sent' };
@@ -111,6 +111,7 @@ describe('planBatch', () => {
       threadId: 'promised-thread',
       metadata: { a: 'b' },
       mirrored: false,
+      storedProviderId: null,
     };
     const plan = (copies: RemoteMessage[], mirrored = false) =>
       planBatch(
@@ -134,6 +135,28 @@ describe('planBatch', () => {
       expect(twice.filter(({ id }) => id === 'promised')).toHaveLength(1);
       expect(plan([remote('1', { folderIds: ['sent'] })], true)[0]?.id).not.toBe('promised');
     });
+  });
+
+  it('gives the promised ids to the copy that the provider has named, whatever its Message-ID and folder', () => {
+    const own: SentByUs = {
+      messageIdHeader: '<own>',
+      messageId: 'promised',
+      threadId: 'promised-thread',
+      metadata: null,
+      mirrored: false,
+      storedProviderId: 'copy',
+    };
+    const sent = new Map([
+      ['<own>', own],
+      [storedCopyKey('copy'), own],
+    ]);
+    const incoming = [
+      { remote: remote('copy', { folderIds: ['archive'] }), parsed: parsed('<changed>') },
+      { remote: remote('other', { folderIds: ['archive'] }), parsed: parsed('<other>') },
+    ];
+    const { added } = planBatch(incoming, { ...NOTHING, sent }, FOLDERS);
+    expect(added.map(({ id }) => id === 'promised')).toEqual([true, false]);
+    expect(added.map(({ threadId }) => threadId === 'promised-thread')).toEqual([true, false]);
   });
 
   it('changes nothing if the mirror already has the message', () => {

@@ -9,7 +9,7 @@ import {
   type UnplacedMessage,
 } from '../mail/messages/mirrored-messages.ts';
 import { MAX_EMAIL_LENGTH } from '../mail/messages/people.ts';
-import type { SentByUs } from '../mail/outbox/sent-by-us.ts';
+import { type SentByUs, storedCopyKey } from '../mail/outbox/sent-by-us.ts';
 
 /**
  * Fields of a message with an open provider write. What the provider reports for such a field is
@@ -117,6 +117,7 @@ export function participantsOf({ from, to, cc, bcc }: ParsedMessage): string[] {
  * Decides what a batch of remote messages changes in the mirror. A batch that was stored before
  * changes nothing. A message that is new in one folder and removed from another is treated as
  * moved. The Sent copy of a message we sent takes the ids that the outbox promised to the client.
+ * It is found by its Message-ID, or by the id under which the provider stored it.
  */
 export function planBatch(
   incoming: readonly IncomingMessage[],
@@ -156,13 +157,18 @@ export function planBatch(
       continue;
     }
     if (!parsed || draftVersions.has(remote.providerId)) continue;
-    const own = parsed.messageIdHeader === null ? undefined : sent.get(parsed.messageIdHeader);
+    const copyOf = sent.get(storedCopyKey(remote.providerId));
+    const own =
+      copyOf ?? (parsed.messageIdHeader === null ? undefined : sent.get(parsed.messageIdHeader));
     const participants = participantsOf(parsed);
     const providerThreadId = remote.threadId ?? null;
     const threaded = { ...parsed, date: remote.receivedAt, participants, providerThreadId };
     const threadId = threadPlan.place(threaded, own?.threadId, subjects.get(remote.providerId));
     const promised =
-      own && isIn(mailbox.sent, remote) && !own.mirrored && !taken.has(own.messageId);
+      own &&
+      (copyOf !== undefined || isIn(mailbox.sent, remote)) &&
+      !own.mirrored &&
+      !taken.has(own.messageId);
     const id = promised ? own.messageId : newId();
     taken.add(id);
     const [draft, metadata] = [isIn(mailbox.drafts, remote), own?.metadata ?? {}];

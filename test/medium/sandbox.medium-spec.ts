@@ -13,6 +13,7 @@ import {
   look,
   mimeOf,
 } from '../support/connector-contract.ts';
+import { HeadersConnector } from '../support/headers-connector.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 describe('sandbox connector', () => {
@@ -52,6 +53,16 @@ describe('sandbox connector', () => {
     'sandbox',
     async () => ({
       connector,
+      account: async () => account(),
+      refusedAccount: async () => account({ settings: { password: 'wrong' } }),
+    }),
+    { contacts: true },
+  );
+
+  describeConnectorContract(
+    'sandbox that takes the recipients from the message',
+    async () => ({
+      connector: new HeadersConnector(connector).connector,
       account: async () => account(),
       refusedAccount: async () => account({ settings: { password: 'wrong' } }),
     }),

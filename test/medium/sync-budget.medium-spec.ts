@@ -102,7 +102,7 @@ describe('a sync pass that has to wait for the budget of the provider', () => {
     );
     return found!;
   }
-  /** Seconds from the beginning of the pass until the row is due; only as exact as the pass is fast. */
+  /** Seconds until the row is due, counted from the end and from the beginning of the pass. */
   async function waited(pass: () => Promise<unknown>, column: 'at' | 'calendarsAt' = 'at') {
     const before = Date.now();
     await pass();

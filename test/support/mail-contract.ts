@@ -70,6 +70,24 @@ export function describeMail(
       );
       expect(own).toMatchObject({ unread: false });
       expect(own.folderIds).toContain(sender.standard('sent').providerId);
+      if (receipt.stored) expect(own.providerId).toBe(receipt.stored.providerId);
+      if (receipt.stored) expect(own.threadId ?? null).toBe(receipt.stored.threadId);
+    });
+
+    it('delivers to Bcc recipients, and shows them to nobody else', async () => {
+      const { mail, account } = await make();
+      const [from, to, hidden] = [await account(), await account(), await account()];
+      const [receiver, hiddenReceiver] = [await follow(mail, to), await follow(mail, hidden)];
+      const message = outgoing(from, [to.email], { bcc: [hidden.email] });
+      const { receipt } = await send(mail, from, message);
+      expect(new Set(receipt.accepted)).toEqual(new Set([to.email, hidden.email]));
+      expect([...receipt.refused, ...receipt.deferred]).toEqual([]);
+      const arrival = (replica: Replica) =>
+        replica.until('the delivery', (one) => one.withText(message.messageIdHeader)[0]);
+      const copy = mimeOf(await arrival(receiver))?.toString('latin1');
+      expect(copy).toContain(to.email);
+      expect(copy).not.toContain(hidden.email);
+      expect(mimeOf(await arrival(hiddenReceiver))?.toString('latin1')).not.toMatch(/^bcc:/im);
     });
 
     it('files only one copy in Sent when it is asked repeatedly', async () => {

@@ -36,13 +36,15 @@ export class ScriptedServer {
   readonly taken: (readonly string[])[] = [];
   readonly messageIds: string[] = [];
   lookUps = 0;
+  recipientsFrom: 'envelope' | 'headers' = 'envelope';
+  readonly threadIds: (string | null | undefined)[] = [];
   /** Results of the next sends. An error is thrown in its own phase. */
   answers: (ProviderError | Error | Partial<SendReceipt>)[] = [];
   /** Result of every look-up. */
   lookUp: SentLookup | Error = { found: false, conclusive: true };
 
   async send(
-    { envelope, messageIdHeader }: OutgoingMessage,
+    { envelope, messageIdHeader, threadId }: OutgoingMessage,
     { onPhase }: SendControl,
   ): Promise<SendReceipt> {
     const answer = this.answers.shift() ?? {};
@@ -53,6 +55,7 @@ export class ScriptedServer {
       if (phase === 'content') {
         this.taken.push(envelope.recipients);
         this.messageIds.push(messageIdHeader);
+        this.threadIds.push(threadId);
       }
       if (phase === last) break;
     }
@@ -125,7 +128,8 @@ export class SendFixture {
     const base = this.app.app.get<AppConfig>(APP_CONFIG);
     const config = { ...base, outbox: { ...base.outbox, onUnknown: this.onUnknown } };
     const accounts = this.app.app.get(ProviderAccounts, { strict: false });
-    const mail: Pick<MailPort, 'send' | 'findSent'> = {
+    const mail: Pick<MailPort, 'send' | 'findSent' | 'recipientsFrom'> = {
+      recipientsFrom: this.server.recipientsFrom,
       send: (_account, message, control) => this.server.send(message, control),
       findSent: () => this.server.findSent(),
     };

@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import {
@@ -17,6 +17,7 @@ import { compose, type ComposedAttachment } from '../../formats/mime/compose.ts'
 import { ComposingSlots } from '../composing/composing-slots.ts';
 import { changesOfFiles } from '../messages/file-changes.ts';
 import { showDraft, storeDraftProviderId } from '../messages/store-draft.ts';
+import { providerThreadOf } from '../threading/provider-threads.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import { DraftFiles } from './draft-files.ts';
 import { type DraftRow, DraftsRepository } from './drafts.repository.ts';
@@ -34,6 +35,7 @@ const WAIT_MS = 1_000;
 @Injectable()
 export class DraftWrites implements OnModuleInit {
   constructor(
+    private readonly database: Database,
     private readonly repository: DraftsRepository,
     private readonly files: DraftFiles,
     private readonly composingSlots: ComposingSlots,
@@ -77,9 +79,11 @@ export class DraftWrites implements OnModuleInit {
   ): Promise<WriteOutcome> {
     const { messageIdHeader } = draft;
     const { replaces } = write.payload as unknown as DraftPayload;
+    const threadId = await providerThreadOf(this.database, account.accountId, draft.threadId);
     const save = async (header: string, before: string | null) => {
       const mime = await mimeOf(draft, header, await this.files.attachments(draft.id));
-      return (await port.saveDraft(account, { mime, messageIdHeader: header }, before)).providerId;
+      const version = { mime, messageIdHeader: header, threadId };
+      return (await port.saveDraft(account, version, before)).providerId;
     };
     // A version whose response was lost may exist at the provider although it is no longer the
     // current one. It is found by its Message-ID and replaced.

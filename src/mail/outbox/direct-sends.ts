@@ -15,6 +15,7 @@ import type {
   SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
 import { type ComposedMessage, OutgoingMessages } from '../composing/outgoing-messages.ts';
+import { providerThreadOf } from '../threading/provider-threads.ts';
 import { DirectLease, LEASE_SECONDS } from './direct-lease.ts';
 import type { SendJobRow, SendResult, StoredMessage } from './send-attempt.ts';
 import { MessageSender } from './send-message.ts';
@@ -125,12 +126,17 @@ export class DirectSends implements OnModuleDestroy {
    * @throws {ConflictError} if the draft has another version or is being sent
    */
   async send(message: DirectMessage, hooks: DirectSendCallbacks = {}): Promise<DirectResult> {
-    const account = await this.accounts.find(message.accountId);
-    if (!account) throw new NotFoundError('account', message.accountId);
+    const { accountId, threadId } = message;
+    const [account, providerThreadId] = await Promise.all([
+      this.accounts.find(accountId),
+      providerThreadOf(this.database, accountId, threadId),
+    ]);
+    if (!account) throw new NotFoundError('account', accountId);
     const storedMs = monotonicMs();
     await this.database.transaction((sql) => this.#accept(sql, message, hooks));
     const lease = new DirectLease(this.database, message, storedMs, () => this.#stopping);
-    const run = this.#run(message, { ...asStored(message), account }, lease, hooks);
+    const stored = { ...asStored(message), account, providerThreadId };
+    const run = this.#run(message, stored, lease, hooks);
     this.#running.set(
       lease,
       run.catch(() => undefined),
@@ -307,7 +313,7 @@ export class DirectSends implements OnModuleDestroy {
   }
 }
 
-function asStored(message: DirectMessage): Omit<StoredMessage, 'account'> {
+function asStored(message: DirectMessage): Omit<StoredMessage, 'account' | 'providerThreadId'> {
   const { id, envelope, content, messageIdHeader, mime } = message;
   return {
     id, status: 'pending', envelope, bcc: content.bcc, draft: content.draft ?? null, messageIdHeader, mime,

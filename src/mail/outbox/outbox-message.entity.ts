@@ -14,6 +14,12 @@ const OutboxMessageSchema = defineEntity({
       where: 'foreign_header',
     },
     {
+      // Only messages whose provider named the sender's copy.
+      name: 'outbox_message_stored_copy',
+      properties: ['account', 'storedProviderId'],
+      where: 'stored_provider_id is not null',
+    },
+    {
       // Finds messages that name an upload. Messages without uploads are not in the index.
       name: 'outbox_message_files',
       expression: `create index "outbox_message_files" on "outbox_message" using gin ((content -> 'file_ids') jsonb_path_ops) where content -> 'file_ids' is not null`,
@@ -55,6 +61,11 @@ const OutboxMessageSchema = defineEntity({
      * What to do if the outcome stays unknown: `resend` or `fail`; `null` for the server's default.
      */
     onUnknown: p.enum(ON_UNKNOWN).nullable(),
+    /**
+     * The provider's id of the sender's copy, if the provider named it when it accepted the
+     * message.
+     */
+    storedProviderId: p.text().nullable(),
   },
 });
 

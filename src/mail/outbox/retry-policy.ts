@@ -21,6 +21,7 @@ export const RETRY_RULES = [
   'deadline', // the deadline has passed
   'auth-invalid', // the account's credentials were refused: give up
   'rejected', // the content or the recipients were refused: give up
+  'partly-sent', // the provider sends to all recipients or to none, and some have it: give up
   'missed', // picked up later than its sender allows: give up
 ] as const;
 export type RetryRule = (typeof RETRY_RULES)[number];

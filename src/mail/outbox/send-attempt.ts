@@ -18,6 +18,8 @@ export interface StoredMessage {
   status: JobState;
   envelope: { from: string; recipients: readonly string[] };
   bcc: OutgoingContent['bcc'];
+  /** The provider's thread that the message belongs to, or `null`. */
+  providerThreadId: string | null;
   /** The draft the message was made from, or `null`. */
   draft: DraftVersion | null;
   messageIdHeader: string;
@@ -99,6 +101,8 @@ export interface SendResult {
   draft?: SentDraft;
   /** Wait that the provider asked for when the attempt failed, in seconds. */
   retryAfterSeconds?: number | null;
+  /** The provider's id of the sender's copy, if the provider named it. */
+  storedProviderId?: string;
 }
 
 /** One attempt while it runs. */
@@ -111,6 +115,10 @@ export interface Attempt extends Pick<RouteProgress, 'route' | 'failures'> {
    * Whether the hand-off marker was committed, so that the provider may have received the message.
    */
   handedOff: boolean;
+  /**
+   * Whether recipients that had refused the message are addressed again. Default: false.
+   */
+  readdressed?: boolean;
 }
 
 /** An attempt whose message is loaded. */

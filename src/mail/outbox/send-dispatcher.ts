@@ -17,6 +17,7 @@ import {
   type SendResult,
   type StoredMessage,
 } from './send-attempt.ts';
+import { providerThreadSql } from '../threading/provider-threads.ts';
 import { MessageSender, SHORT_MIME } from './send-message.ts';
 import { recordLateSends, recordSends } from './send-recording.ts';
 import { ON_HOLD_REASON } from './sends-of-account.ts';
@@ -30,7 +31,7 @@ export type LoadedMessage = Omit<StoredMessage, 'account'> & AccountRow;
  */
 const LOADING: RowLoading = {
   columns: `
-    s.status, m.envelope, m.bcc, m.draft, m.message_id_header as "messageIdHeader",
+    s.status, m.envelope, m.bcc, ${providerThreadSql('j.account_id', 's.thread_id')} as "providerThreadId", m.draft, m.message_id_header as "messageIdHeader",
     case when ${SHORT_MIME} then m.mime end as mime, octet_length(m.mime) as bytes, m.accepted, m.refused,
     m.on_missed as "onMissed", m.max_lateness_seconds as "maxLatenessSeconds", m.on_unknown as "onUnknown",
     ${ACCOUNT_COLUMNS}`,

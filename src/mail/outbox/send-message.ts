@@ -34,6 +34,8 @@ import { SendRoutes, type OpenRoute } from './send-routes.ts';
 
 const ON_HOLD_TOO_LONG =
   'the account was moved to another mailbox after this message was accepted, and its send_at was not changed before the retry limit';
+const NOT_FOR_SOME =
+  'the mailing service that has delivered the message to the others is no longer available, and the account’s provider sends a message to all of its recipients or to none';
 /** Total bytes of long messages in memory while servers receive them. */
 const MOST_LONG_BYTES = 256 * 1024 * 1024;
 /**
@@ -210,11 +212,14 @@ export class MessageSender {
   }
 
   async #handOver(attempt: LoadedAttempt, lease: Lease): Promise<Outcome<SendResult> | null> {
-    const { message } = attempt;
     let phase: SendPhase | null = null;
     try {
       const opened = await this.#openRoute(attempt);
-      const outgoing = await this.#prepare(message);
+      if (opened.recipientsFrom === 'headers') {
+        if (attempt.message.accepted.length > 0) return this.#notForSome(attempt);
+        addressAll(attempt);
+      }
+      const outgoing = await this.#prepare(attempt.message);
       if (!outgoing) return NOTHING_TO_SEND;
       if (!(await lease.handOff())) return null;
       attempt.handedOff = true;
@@ -226,6 +231,7 @@ export class MessageSender {
       if (error instanceof LeaseLostError) return null;
       // Nothing was handed off: the engine handles the error.
       if (!(error instanceof ProviderError) && !attempt.handedOff) throw error;
+      const { message } = attempt;
       const end = endOf(error, phase, message);
       // The provider refused credentials that have been renewed since: this attempt does not count.
       if (end.code === 'auth-invalid' && attempt.route === 'account') {
@@ -246,13 +252,23 @@ export class MessageSender {
     return (await this.routes.find('account', attempt.message)) as OpenRoute;
   }
 
+  /**
+   * Ends a message that a mailing service has delivered to some of its recipients, if only the
+   * account's provider is left and it sends every message to all recipients (ADR 0076).
+   */
+  #notForSome(attempt: LoadedAttempt): Outcome<SendResult> {
+    const end = { code: 'unsupported', phase: null, detail: NOT_FOR_SOME } as const;
+    return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'partly-sent' });
+  }
+
   /** @returns `null` if the message was deleted */
   async #prepare(message: StoredMessage): Promise<OutgoingMessage | null> {
     const mime = message.mime ?? (await this.#fetch(message));
     if (!mime) return null;
-    const { envelope, messageIdHeader, bcc } = message;
-    const recipients = remaining(envelope.recipients, message);
-    return { mime, envelope: { from: envelope.from, recipients }, messageIdHeader, bcc };
+    const { messageIdHeader, bcc, providerThreadId: threadId } = message;
+    const recipients = remaining(message.envelope.recipients, message);
+    const envelope = { from: message.envelope.from, recipients };
+    return { mime, envelope, messageIdHeader, bcc, threadId };
   }
 
   /**
@@ -286,12 +302,15 @@ export class MessageSender {
         acceptedBySome,
       });
     }
-    const first = attempt.message.accepted.length === 0 && recipients.refused.length === 0;
+    const first =
+      attempt.message.accepted.length + recipients.refused.length === 0 && !attempt.readdressed;
     const end = { detail, phase: 'confirmation' } as const;
-    return withSignal(
-      sent(attempt, this.clock.now(), end, first ? null : recipients),
-      signalOf(attempt, null),
-    );
+    const outcome = sent(attempt, this.clock.now(), end, first ? null : recipients);
+    const { stored } = receipt;
+    const result = stored
+      ? { ...outcome.result, storedProviderId: stored.providerId }
+      : outcome.result;
+    return withSignal({ ...outcome, result }, signalOf(attempt, null));
   }
 
   async #failed(attempt: LoadedAttempt, end: AttemptEnd): Promise<Outcome<SendResult>> {
@@ -332,6 +351,16 @@ export class MessageSender {
       retryRejected: this.config.outbox.retryRejected,
     };
   }
+}
+
+/**
+ * Addresses a message again to all of its recipients, after a mailing service has refused some of
+ * them and delivered it to none. Its refusals do not bind the account's provider.
+ */
+function addressAll(attempt: LoadedAttempt): void {
+  if (attempt.message.refused.length === 0) return;
+  attempt.message = { ...attempt.message, refused: [] };
+  attempt.readdressed = true;
 }
 
 function withSignal(

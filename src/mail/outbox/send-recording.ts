@@ -28,6 +28,18 @@ const RECIPIENTS = `
   from unnest($1::uuid[], $2::jsonb[], $3::jsonb[]) x(id, accepted, refused)
   where m.id = x.id`;
 
+// The index has only the messages whose provider named the copy.
+const STORED_COPY = `
+  update outbox_message m set stored_provider_id = x.provider_id
+  from unnest($1::uuid[], $2::text[]) x(id, provider_id) where m.id = x.id`;
+
+// A sync pass may have stored the copy before this result, under an id of its own, because the
+// provider changed the Message-ID. The job then leads to that copy.
+const MIRRORED_COPY = `
+  update job_status s set message_id = m.id, thread_id = m.thread_id
+  from unnest($1::uuid[], $2::text[]) x(id, provider_id), message m
+  where s.id = x.id and m.account_id = s.account_id and m.provider_id = x.provider_id and m.id <> s.message_id`;
+
 const PARTLY_ACCEPTED = `
   select id, envelope -> 'recipients' as recipients, accepted, refused
   from outbox_message where id = any($1::uuid[]) and cardinality(accepted) > 0`;
@@ -61,6 +73,7 @@ export async function recordSends(
   await markGrantsInvalid(sql, refusals, now);
   await recordProgress(sql, settled);
   await recordRecipients(sql, settled);
+  await recordStoredCopies(sql, settled);
   const moves = results.flatMap(({ move }) => move ?? []);
   const reported = await withPartlySent(sql, moves);
   const moved = await transitionJobs(sql, reported, now);
@@ -103,6 +116,19 @@ async function recordRecipients(sql: Sql, settled: readonly Settled<SendJobRow, 
     rows.map(({ accepted }) => JSON.stringify(accepted.map((email) => storable(email)))),
     rows.map(({ refused }) => JSON.stringify(refused.map(withoutDetail))),
   ]);
+}
+
+async function recordStoredCopies(
+  sql: Sql,
+  settled: readonly Settled<SendJobRow, SendResult>[],
+): Promise<void> {
+  const rows = settled.flatMap(({ job, result: { storedProviderId } }) =>
+    storedProviderId === undefined ? [] : [{ id: job.id, storedProviderId }],
+  );
+  if (rows.length === 0) return;
+  const values = columnsOf(rows, 'id', 'storedProviderId');
+  await sql.query(STORED_COPY, values);
+  await sql.query(MIRRORED_COPY, values);
 }
 
 /**

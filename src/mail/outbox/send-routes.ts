@@ -15,6 +15,8 @@ import type { StoredMessage } from './send-attempt.ts';
 
 /** A route over which a message can be sent now. */
 export interface OpenRoute {
+  /** As `MailPort.recipientsFrom`. */
+  recipientsFrom: 'envelope' | 'headers';
   /** As `MailPort.send`. */
   send(message: OutgoingMessage, control: SendControl): Promise<SendReceipt>;
   /** As `MailPort.findSent`. */
@@ -43,10 +45,13 @@ export class SendRoutes {
    * @throws {ProviderError} if the mailing service could not be asked
    */
   async find(route: SendRoute, { account, envelope }: Sending): Promise<OpenRoute | null> {
-    if (route === 'relay')
-      return isFromItself(envelope.from, account) ? this.relays.find(account) : null;
+    if (route === 'relay') {
+      const relay = isFromItself(envelope.from, account) ? await this.relays.find(account) : null;
+      return relay && { ...relay, recipientsFrom: 'envelope' };
+    }
     const port = this.connectors.requireMail(account.provider);
     return {
+      recipientsFrom: port.recipientsFrom ?? 'envelope',
       send: (message, control) => port.send(account, message, control),
       findSent: (messageIdHeader) => port.findSent(account, messageIdHeader),
     };

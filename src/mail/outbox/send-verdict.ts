@@ -247,6 +247,8 @@ function reasonOf(rule: RetryRule, detail: string): string {
       return `the outcome is unknown: ${detail}`;
     case 'missed':
       return `missed: ${detail}`;
+    case 'partly-sent':
+      return detail;
     case 'daily-limit-to-relay':
     case 'five-attempts-to-relay':
       return `could not be sent over the account, so the mailing service is next: ${detail}`;

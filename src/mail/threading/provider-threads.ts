@@ -33,6 +33,16 @@ export async function providerThreadsOf(
 }
 
 /**
+ * SQL expression of what `providerThreadOf` returns.
+ * @param accountId SQL expression of the account's id
+ * @param threadId SQL expression of our thread's id
+ */
+export const providerThreadSql = (accountId: string, threadId: string): string => `
+  (select substr(t.message_id_header, ${PREFIX.length + 1}) from thread_reference t
+   where t.account_id = ${accountId} and t.thread_id = ${threadId} and starts_with(t.message_id_header, '${PREFIX}')
+   order by t.message_id_header limit 1)`;
+
+/**
  * The provider's id of a thread, with which a message or draft joins that thread at the provider.
  * @returns the first id if several threads of the provider are one thread here; `null` if the
  *   provider has no threads or does not know this one
