@@ -47,10 +47,10 @@ export function readGoogle(source: string, name: 'gmail' | 'calendar' | 'people'
 export function readGraph(source: string, selection: GraphSelection): ApiDocument {
   const document = read(source, 'microsoft.com/graph.json');
   dropNavigation(document);
-  document.paths['/$batch'] = BATCH;
+  Object.assign(document.paths, FROM_MANUAL);
   const kept = Object.keys(document.paths).filter(
     (name) =>
-      name === '/$batch' ||
+      name in FROM_MANUAL ||
       (selection.paths.some((wanted) => wanted.test(name)) &&
         !selection.withoutPaths.some((unwanted) => unwanted.test(name))),
   );
@@ -155,6 +155,37 @@ const BATCH: JsonObject = {
       '2XX': { content: { 'application/json': { schema: batchOf('responses', 'status') } } },
     },
   },
+};
+
+/** Answers with the bytes of a file. */
+const BYTES: JsonObject = {
+  content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+};
+const PERMANENT_DELETE: JsonObject = {
+  post: {
+    responses: {
+      '204': {},
+      '4XX': { $ref: '#/components/responses/error' },
+      '5XX': { $ref: '#/components/responses/error' },
+    },
+  },
+};
+
+/** Operations that Microsoft's manual describes and the document does not. */
+const FROM_MANUAL: Record<string, JsonObject> = {
+  '/$batch': BATCH,
+  '/me/messages/{message-id}/attachments/{attachment-id}/$value': {
+    get: {
+      responses: {
+        '2XX': BYTES,
+        '4XX': { $ref: '#/components/responses/error' },
+        '5XX': { $ref: '#/components/responses/error' },
+      },
+    },
+  },
+  '/me/messages/{message-id}/microsoft.graph.permanentDelete': PERMANENT_DELETE,
+  '/me/mailFolders/{mailFolder-id}/messages/{message-id}/microsoft.graph.permanentDelete':
+    PERMANENT_DELETE,
 };
 
 function batchOf(list: string, key: 'url' | 'status'): JsonObject {

@@ -81,6 +81,8 @@ describe('mail of the stub of Microsoft', () => {
       contentBytes: base64('abc'),
     });
     expect(added.status).toBe(201);
+    const bytes = `me/messages/${id}/attachments/${String(added.body['id'])}/$value`;
+    expect((await ann.send('GET', bytes)).body).toEqual({ text: 'abc' });
     await ann.send('PATCH', `me/messages/${id}`, { subject: 'new plan', importance: 'high' });
     expect((await ann.send('POST', `me/messages/${id}/send`)).status).toBe(202);
     const [received] = await bea.list('me/messages?$expand=attachments');
@@ -91,6 +93,18 @@ describe('mail of the stub of Microsoft', () => {
     expect(await ann.get(`me/messages/${id}`)).toMatchObject({ isDraft: false });
     const fromMime = await ann.send('POST', 'me/messages', base64(mime('raw')));
     expect(fromMime.body).toMatchObject({ internetMessageId: '<raw@contoso.test>', isDraft: true });
+  });
+
+  it('keeps deleted messages for recovery, but not those that are deleted for good', async () => {
+    const [first, second] = [
+      await stub.put('ann@contoso.test', mime('a')),
+      await stub.put('ann@contoso.test', mime('b')),
+    ];
+    await ann.send('DELETE', `me/messages/${first.immutableId}`);
+    await ann.send('POST', `me/messages/${second.immutableId}/permanentDelete`);
+    expect(await ann.list('me/messages')).toEqual([]);
+    const recoverable = await ann.list('me/mailFolders/recoverableitemsdeletions/messages');
+    expect(recoverable).toMatchObject([{ subject: 'a' }]);
   });
 
   it('refuses another author unless the user may send as it', async () => {
