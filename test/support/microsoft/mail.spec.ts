@@ -107,6 +107,11 @@ describe('mail of the stub of Microsoft', () => {
     expect(recoverable).toMatchObject([{ subject: 'a' }]);
   });
 
+  it('refuses requests over 4 MB', async () => {
+    const big = base64(mime('big') + 'x'.repeat(4 * 1024 * 1024));
+    expect((await ann.send('POST', 'me/sendMail', big)).status).toBe(413);
+  });
+
   it('refuses another author unless the user may send as it', async () => {
     const message = {
       subject: 'x',
@@ -146,6 +151,8 @@ describe('mail of the stub of Microsoft', () => {
       'isRead eq false and receivedDateTime ge 2020-01-01T00:00:00Z',
     );
     expect(await ann.list(`me/messages?$filter=${unread}`)).toHaveLength(3);
+    const counted = await ann.send('GET', `me/mailFolders/inbox/messages/$count?$filter=${unread}`);
+    expect(counted.body).toEqual({ text: '3' });
     const slow = await ann.send('GET', `me/messages?$filter=${unread}&$orderby=receivedDateTime`);
     expect(slow.body['error']).toMatchObject({ code: 'InefficientFilter' });
   });

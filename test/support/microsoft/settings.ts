@@ -33,6 +33,8 @@ export interface StubSettings {
   latencyMs: number;
   /** Reports requests about messages without `Prefer: IdType="ImmutableId"` as violations. */
   requiresImmutableIds: boolean;
+  /** Largest body of a request to Graph. Default 4 MB: larger messages need upload sessions. */
+  requestBytes: number;
   /** Waits before a notification that was not accepted is posted again. Default: 200 ms and 1 s. */
   notificationRetriesMs: number[];
   /** Most time that the receiver of a notification has to confirm its address. Default 10 s. */
@@ -55,6 +57,7 @@ export const defaultSettings = (): StubSettings => ({
   batch: 'queued',
   latencyMs: 0,
   requiresImmutableIds: false,
+  requestBytes: 4 * 1024 * 1024,
   notificationRetriesMs: [200, 1_000],
   validationTimeoutMs: 10_000,
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import type { StubUser } from '../directory/directory.ts';
 import { type Route, routerOf, shortPath } from '../http/routes.ts';
 import { GraphError, graphErrors, type StubAnswer, type StubRequest } from '../http/types.ts';
@@ -57,6 +57,9 @@ export async function answerGraph(world: World, request: StubRequest): Promise<S
 async function answered(world: World, request: StubRequest): Promise<StubAnswer> {
   try {
     const token = authenticate(world, request);
+    if (request.body.length > world.settings.requestBytes) {
+      throw new GraphError(413, 'BadRequest', 'Maximum request length exceeded.');
+    }
     return await dispatch(world, request, token);
   } catch (error) {
     if (error instanceof GraphError) return error.answer();
@@ -88,7 +91,7 @@ async function dispatch(
   const leave = isMailbox ? world.quotas.enter(user.email) : () => undefined;
   try {
     // Requests that arrive together overlap, as they do at Microsoft.
-    await delay(world.settings.latencyMs);
+    await (world.settings.latencyMs > 0 ? delay(world.settings.latencyMs) : turn());
     return withPreference(
       await (route as Route<GraphContext>).handle(context, params),
       form.immutable,

@@ -7,7 +7,7 @@ import {
   reading,
   writing,
 } from '../graph/context.ts';
-import { page, selected, withQuery } from '../graph/odata.ts';
+import { filtered, page, selected, withQuery } from '../graph/odata.ts';
 import type { PathValues } from '../http/routes.ts';
 import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
 import { assertVersion, folderIn, messageIn } from './mail-access.ts';
@@ -38,6 +38,7 @@ const both = (method: string, path: string, handle: Handler): GraphRoute[] => [
 export const messageRoutes: GraphRoute[] = [
   ...both('GET', 'messages', list),
   ...both('POST', 'messages', create),
+  ...both('GET', 'messages/$count', count),
   route('GET', 'messages/delta', () => {
     throw graphErrors.badRequest(
       "Unsupported request: Change tracking is not supported against 'microsoft.graph.message'.",
@@ -72,21 +73,32 @@ export const messageRoutes: GraphRoute[] = [
   }),
 ];
 
+/** Number of messages in a folder or, without one, in the mailbox. */
+function count(context: GraphContext, { folder }: PathValues): StubAnswer {
+  const messages = messagesIn(context, folder).map((message) => messageJson(message, context.form));
+  const number = filtered(messages, context.request.query).length;
+  return { status: 200, headers: { 'content-type': 'text/plain' }, raw: String(number) };
+}
+
+/** Messages that lists show: those that can only be recovered are not part of the mailbox. */
+function messagesIn(context: GraphContext, folder: string | undefined): StoredMessage[] {
+  const { mailbox } = context.user;
+  if (folder !== undefined) {
+    return [...mailbox.messagesIn(folderIn(context, folder).id).values()];
+  }
+  const hidden = mailbox.folderId('recoverableitemsdeletions');
+  return [...mailbox.messages()].filter(({ folderId }) => folderId !== hidden);
+}
+
 function list(context: GraphContext, { folder }: PathValues): StubAnswer {
   const { query } = context.request;
-  const { mailbox } = context.user;
   const search = query.get('$search');
   if (search !== null) {
     if (query.has('$filter')) throw unsupported('SearchWithFilter', '$filter');
     if (query.has('$orderby')) throw unsupported('SearchWithOrderBy', '$orderby');
     if (query.has('$skip')) throw unsupported('SearchWithSkip', '$skip');
   }
-  const hidden = mailbox.folderId('recoverableitemsdeletions');
-  const messages =
-    folder === undefined
-      ? [...mailbox.messages()].filter(({ folderId }) => folderId !== hidden)
-      : [...mailbox.messagesIn(folderIn(context, folder).id).values()];
-  const sorted = messages
+  const sorted = messagesIn(context, folder)
     .filter((message) => search === null || matchesSearch(message, search))
     .toSorted((a, b) => b.received.getTime() - a.received.getTime());
   const body = pageOf(context, sorted);
@@ -101,7 +113,8 @@ function pageOf(context: GraphContext, messages: StoredMessage[]): Json {
   const show = (message: StoredMessage) => expanded(context, message);
   if (!plain) return page({ ...listing, items: messages.map(show) });
   const skip = Number(query.get('$skip') ?? 0);
-  const top = Math.min(Number(query.get('$top') ?? 10), 1_000);
+  const size = query.get('$top') ?? context.prefer.get('odata.maxpagesize') ?? 10;
+  const top = Math.min(Number(size), 1_000);
   const shown = page({
     ...listing,
     query: new URLSearchParams([...query].filter(([name]) => name === '$select')),
