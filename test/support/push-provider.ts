@@ -16,6 +16,7 @@ import type {
   PushSignal,
   RemoteMessage,
 } from '../../src/providers/port/connector.ts';
+import { BLANK } from './hosted-events.ts';
 
 /** A subscription at the made-up provider. */
 export interface RemoteSubscription {
@@ -183,7 +184,7 @@ export class PushProvider {
     const events = all.slice(Number(cursor ?? 0)).map((title) => ({
       providerId: `${calendarId}/${title}`,
       icalUid: `${calendarId}/${title}@push.test`,
-      content: { title, when: { start_time: 1_900_000_000, end_time: 1_900_003_600 } },
+      content: contentOf(title),
       masterProviderId: null,
       originalStartTime: null,
       organizer: null,
@@ -331,3 +332,15 @@ function messageOf(subject: string): RemoteMessage {
     content: { kind: 'mime', mime: Buffer.from(mime) },
   } as RemoteMessage;
 }
+
+const contentOf = (title: string) => ({
+  ...BLANK,
+  title,
+  when: {
+    object: 'timespan',
+    start_time: 1_900_000_000,
+    end_time: 1_900_003_600,
+    start_timezone: 'Europe/Berlin',
+    end_timezone: 'Europe/Berlin',
+  },
+});

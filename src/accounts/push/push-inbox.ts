@@ -8,9 +8,10 @@ import type { PushAnswer, PushPort, PushRequest } from '../../providers/port/pus
 import { PushIntegrations } from './push-integrations.ts';
 import { PushSignals } from './push-signals.ts';
 
-/** Requests that one process handles at a time. More are refused, and providers repeat them. */
+/** Requests that one process handles at a time. */
 const MOST_AT_A_TIME = 16;
-const BUSY_SECONDS = 5;
+/** Google Calendar repeats notifications after 500, 502, 503 and 504 only. */
+const BUSY: PushAnswer = { status: 503 };
 
 const UNKNOWN: PushAnswer = { status: 404 };
 
@@ -48,19 +49,14 @@ export class PushInbox {
 
   /**
    * Stores what a request reports. Everything is committed when this returns.
-   * @returns what to answer the provider
+   * @returns what to answer the provider; 503 if too many requests are handled at a time
    * @throws {NotFoundError} for a provider or integration that receives no notifications
-   * @throws {DomainError} `rate-limited` for too many requests from one address, `unavailable` for
-   *   too many at a time
+   * @throws {DomainError} `rate-limited` for too many requests from one network address
    */
   async receive(delivery: PushDelivery): Promise<PushAnswer> {
     const port = this.#portOf(delivery.provider);
     await this.#spend(delivery.client);
-    if (this.#running >= MOST_AT_A_TIME) {
-      throw new DomainError('push.busy', 'unavailable', 'Too many notifications at a time', {
-        retryAfterSeconds: BUSY_SECONDS,
-      });
-    }
+    if (this.#running >= MOST_AT_A_TIME) return BUSY;
     this.#running += 1;
     try {
       return await this.#handle(port, delivery);
