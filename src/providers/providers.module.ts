@@ -8,10 +8,12 @@ import { Clock } from '../platform/base/time/clock.ts';
 import { Database } from '../platform/database/sql.ts';
 import { ConferencingDrivers } from './port/conferencing-registry.ts';
 import { ConnectorRegistry } from './port/connector-registry.ts';
+import { googleIntegration } from './google/google.oauth.ts';
 import { ImapDiscovery } from './imap/discovery/imap-discovery.ts';
 import { ImapConnector } from './imap/imap.connector.ts';
 import { MailDiscovery } from './port/mail-discovery.ts';
 import { MeetingLinks } from './meeting-link/meeting-link.driver.ts';
+import { microsoftIntegration } from './microsoft/microsoft.oauth.ts';
 import { RelayTransports } from './port/relay-registry.ts';
 import { SandboxConnector } from './sandbox/sandbox.connector.ts';
 import { SendGridRelay } from './sendgrid/sendgrid.relay.ts';
@@ -22,7 +24,7 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
 
 /**
  * Registers all connectors, mailing services and conferencing services. To add a provider, add its
- * connector here and its name to `provider-name.ts`.
+ * connector here.
  */
 @Module({
   imports: [BudgetsModule],
@@ -46,11 +48,13 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
         egress: EgressClient,
         smtp: SmtpSender,
         discovery: MailDiscovery,
-        { imap }: AppConfig,
+        { imap, sandbox }: AppConfig,
         threads: WorkThreads,
       ) =>
         new ConnectorRegistry([
-          new SandboxConnector(database, clock, threads),
+          new SandboxConnector(database, clock, threads, sandbox),
+          { name: 'google', integration: googleIntegration },
+          { name: 'microsoft', integration: microsoftIntegration },
           new ImapConnector({
             policy,
             egress,

@@ -63,6 +63,7 @@ describe('/connect/grants', () => {
           proof: 'sandbox',
           metadata: { isAdmin: true, seats: 3, team: 'sales' },
           scope: ['email.modify', 'calendar'],
+          granted_scope: ['email.modify', 'calendar'],
           user_agent: 'signup/1.0',
           ip: expect.stringContaining('127.0.0.1'),
           state: 's-1',

@@ -357,7 +357,7 @@ describe('/connect/integrations', () => {
       });
       expect(response.status).toBe(400);
       expect(response.body.error.message).toContain(
-        'settings.issuer: is for the provider imap only',
+        'settings: must not contain issuer; allowed: client_id, client_secret, ',
       );
     });
   });

@@ -14,9 +14,11 @@ import { TokenRefresh } from '../../src/accounts/grants/token-refresh.ts';
 import { TokenStore } from '../../src/accounts/grants/token-store.ts';
 import { OauthIntegrations } from '../../src/accounts/integrations/oauth-integrations.ts';
 import { OauthClients } from '../../src/accounts/oauth/oauth-clients.ts';
-import type { OauthTokens } from '../../src/accounts/oauth/oauth-registration.ts';
+import type { OauthTokens } from '../../src/providers/port/oauth-descriptor.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
+import { imapIntegration } from '../../src/providers/imap/imap.integration.ts';
+import { imapOauth } from '../../src/providers/imap/imap.oauth.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { rowsOf, subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
@@ -53,6 +55,8 @@ describe('access tokens', () => {
   }
   const mailbox: Connector = {
     name: 'imap',
+    integration: imapIntegration,
+    oauth: imapOauth,
     settingsSchema: z.looseObject({}),
     async verify(account) {
       await login(account);
@@ -117,7 +121,7 @@ describe('access tokens', () => {
     const connectors = new ConnectorRegistry([mailbox]);
     const refresh = new TokenRefresh(
       store,
-      new OauthIntegrations(database, box),
+      new OauthIntegrations(database, box, connectors),
       new OauthClients(server.app.get(EgressClient), clock),
       connectors,
       clock,

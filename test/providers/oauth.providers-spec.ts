@@ -4,7 +4,7 @@ import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { openGrantTokens, sealGrantTokens } from '../../src/accounts/grants/grant-secrets.ts';
 import { OauthIntegrations } from '../../src/accounts/integrations/oauth-integrations.ts';
 import { OauthClients } from '../../src/accounts/oauth/oauth-clients.ts';
-import type { OauthTokens } from '../../src/accounts/oauth/oauth-registration.ts';
+import type { OauthTokens } from '../../src/providers/port/oauth-descriptor.ts';
 import { rowsOf, subscribe } from '../support/connect.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
@@ -191,9 +191,10 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     const { tokens } = await stored(account);
     const way = await server.app
       .get(OauthIntegrations, { strict: false })
-      .find(application.id, 'imap');
-    if (!way) throw new Error('no OAuth');
-    await server.app.get(OauthClients, { strict: false }).refresh(way.registration, tokens);
+      .client(application.id, 'imap');
+    if (!way || tokens.refreshToken === null) throw new Error('no OAuth');
+    const credential = { kind: 'refresh-token', refreshToken: tokens.refreshToken } as const;
+    await server.app.get(OauthClients, { strict: false }).obtain(way.registration, credential);
     await put(account, { ...tokens, expiresAt: Date.now() - 1 });
     await request(server.url)
       .post(`/connect/grants/${account.id}/sync`)

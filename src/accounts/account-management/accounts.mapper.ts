@@ -9,12 +9,12 @@ import type {
 } from './accounts.schema.ts';
 import type { ApplicationAccount } from './application-accounts.service.ts';
 
-/**
- * Providers whose accounts authenticate by OAuth. Accounts of all other providers use passwords.
- */
-const OAUTH: readonly string[] = ['google', 'microsoft'];
+/** Finds the provider name that clients see: `ConnectorRegistry`. */
+export interface ShownNames {
+  shownAs(provider: string): string;
+}
 
-export function toAccountView(grant: Grant): AccountView {
+export function toAccountView(grant: Grant, names: ShownNames): AccountView {
   return {
     id: grant.id,
     object: 'account',
@@ -23,7 +23,7 @@ export function toAccountView(grant: Grant): AccountView {
     email_address: grant.email,
     address_proven: Boolean(grant.proof),
     proof: grant.proof ?? null,
-    provider: grant.provider,
+    provider: names.shownAs(grant.provider),
     organization_unit: grant.organizationUnit,
     sync_state: grant.syncState,
     linked_at: toUnixSeconds(grant.linkedAt),
@@ -31,7 +31,10 @@ export function toAccountView(grant: Grant): AccountView {
   };
 }
 
-export function toApplicationAccountView(account: ApplicationAccount): ApplicationAccountView {
+export function toApplicationAccountView(
+  account: ApplicationAccount,
+  names: ShownNames,
+): ApplicationAccountView {
   const { id, email, provider, proof, syncState, billingState, metadata } = account;
   return {
     id,
@@ -39,12 +42,12 @@ export function toApplicationAccountView(account: ApplicationAccount): Applicati
     email,
     address_proven: Boolean(proof),
     proof: proof ?? null,
-    provider,
+    provider: names.shownAs(provider),
     // The two groups of endpoints use different words for the same state.
     sync_state: syncState === 'invalid' ? 'invalid-credentials' : syncState,
     billing_state: billingState,
     trial: false,
-    authentication_type: OAUTH.includes(provider) ? 'oauth' : 'password',
+    authentication_type: account.byOauth ? 'oauth' : 'password',
     // Clients read a map of texts here, and fail on any other value.
     metadata: Object.fromEntries(
       Object.entries(metadata).map(([key, value]) => [key, String(value)]),
@@ -52,8 +55,11 @@ export function toApplicationAccountView(account: ApplicationAccount): Applicati
   };
 }
 
-export function toChangedAccountView(account: ApplicationAccount): ChangedAccountView {
-  return { success: 'true', ...toApplicationAccountView(account) };
+export function toChangedAccountView(
+  account: ApplicationAccount,
+  names: ShownNames,
+): ChangedAccountView {
+  return { success: 'true', ...toApplicationAccountView(account, names) };
 }
 
 export function toTokenInfoView(info: TokenInfo): TokenInfoView {

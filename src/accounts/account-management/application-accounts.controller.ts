@@ -5,6 +5,7 @@ import { successView } from '../../platform/wire/wire.schema.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import {
   toApplicationAccountView,
   toChangedAccountView,
@@ -33,7 +34,10 @@ import { ApplicationAccountsService } from './application-accounts.service.ts';
 @ApiErrors(404)
 @Controller('a/:client_id/accounts')
 export class ApplicationAccountsController {
-  constructor(private readonly accounts: ApplicationAccountsService) {}
+  constructor(
+    private readonly accounts: ApplicationAccountsService,
+    private readonly connectors: ConnectorRegistry,
+  ) {}
 
   @Get()
   @Endpoint({
@@ -45,13 +49,13 @@ export class ApplicationAccountsController {
     @Query({ schema: listAccountsSchema }) query: ListAccounts,
   ) {
     const accounts = await this.accounts.list(applicationId, query, metadataFilter(query));
-    return accounts.map(toApplicationAccountView);
+    return accounts.map((account) => toApplicationAccountView(account, this.connectors));
   }
 
   @Get(':id')
   @Endpoint({ summary: 'Read an account', response: applicationAccountView })
   async get(@ApplicationId() applicationId: string, @Param('id') id: string) {
-    return toApplicationAccountView(await this.accounts.get(applicationId, id));
+    return toApplicationAccountView(await this.accounts.get(applicationId, id), this.connectors);
   }
 
   @Put(':id')
@@ -61,7 +65,10 @@ export class ApplicationAccountsController {
     @Param('id') id: string,
     @Body({ schema: updateAccountSchema }) { metadata }: UpdateAccount,
   ) {
-    return toApplicationAccountView(await this.accounts.setMetadata(applicationId, id, metadata));
+    return toApplicationAccountView(
+      await this.accounts.setMetadata(applicationId, id, metadata),
+      this.connectors,
+    );
   }
 
   @Delete(':id')
@@ -74,7 +81,7 @@ export class ApplicationAccountsController {
   @Post(':id/upgrade')
   @Endpoint({ summary: 'Reactivate a cancelled account', response: changedAccountView })
   async upgrade(@ApplicationId() applicationId: string, @Param('id') id: string) {
-    return toChangedAccountView(await this.accounts.upgrade(applicationId, id));
+    return toChangedAccountView(await this.accounts.upgrade(applicationId, id), this.connectors);
   }
 
   @Post(':id/downgrade')
@@ -85,7 +92,7 @@ export class ApplicationAccountsController {
     response: changedAccountView,
   })
   async downgrade(@ApplicationId() applicationId: string, @Param('id') id: string) {
-    return toChangedAccountView(await this.accounts.downgrade(applicationId, id));
+    return toChangedAccountView(await this.accounts.downgrade(applicationId, id), this.connectors);
   }
 
   @Post(':id/revoke-all')

@@ -22,9 +22,13 @@ import { scheduleSync, unscheduleSync } from '../sync-schedule/schedule-sync.ts'
 export type ApplicationAccount = Pick<
   Grant,
   'id' | 'email' | 'provider' | 'proof' | 'syncState' | 'billingState' | 'metadata'
->;
+> & {
+  /** Whether it signed in by OAuth. */
+  byOauth: boolean;
+};
 
-const COLUMNS = `g.id, g.email, g.provider, g.proof, g.sync_state as "syncState", g.billing_state as "billingState", g.metadata`;
+const COLUMNS = `g.id, g.email, g.provider, g.proof, g.sync_state as "syncState", g.billing_state as "billingState", g.metadata,
+  g.tokens_sealed is not null as "byOauth"`;
 
 /** Reason of a cancelled account for being `stopped`. */
 const CANCELLED = 'The account has been cancelled';
@@ -72,7 +76,8 @@ export class ApplicationAccountsService {
   ): Promise<ApplicationAccount> {
     const account = await find(this.database, applicationId, accountId);
     if (metadata === undefined) return account;
-    return this.grants.update(applicationId, accountId, { metadata });
+    await this.grants.update(applicationId, accountId, { metadata });
+    return find(this.database, applicationId, accountId);
   }
 
   /** Disconnects an account: see `GrantsService.remove`. */

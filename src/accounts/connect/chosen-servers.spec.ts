@@ -1,5 +1,6 @@
 import { ConsoleLogger, Logger } from '@nestjs/common';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
+import type { Connector } from '../../providers/port/connector.ts';
 import type { MailDiscovery } from '../../providers/port/mail-discovery.ts';
 import {
   ProviderError,
@@ -10,7 +11,12 @@ import { ChosenServers, namesTried, UnusableServersError } from './chosen-server
 const discovery = {
   known: (email: string) => (email.endsWith('@known.test') ? { preset: 'known' } : null),
 } as unknown as MailDiscovery;
-const servers = new ChosenServers(discovery);
+/** A connector whose users may name servers, and one whose users may not. */
+const connectors = {
+  find: (name: string) =>
+    ({ signIn: { password: { servers: name === 'imap' } } }) as unknown as Connector,
+};
+const servers = new ChosenServers(discovery, connectors);
 const TYPED = {
   applicationId: 'an application',
   provider: 'imap',

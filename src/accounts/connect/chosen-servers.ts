@@ -1,5 +1,6 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DomainError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { MailDiscovery } from '../../providers/port/mail-discovery.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 
@@ -37,7 +38,10 @@ export class UnusableServersError extends InvalidInputError {
 export class ChosenServers {
   readonly #log = new Logger('SignIn');
 
-  constructor(private readonly discovery: MailDiscovery) {}
+  constructor(
+    private readonly discovery: MailDiscovery,
+    @Inject(ConnectorRegistry) private readonly connectors: Pick<ConnectorRegistry, 'find'>,
+  ) {}
 
   /**
    * Removes details that an unauthenticated user must not see. Users may learn that a login was
@@ -60,7 +64,7 @@ export class ChosenServers {
   }
 
   #isChosen({ provider, email, settings }: Attempt): boolean {
-    if (provider !== 'imap') return false;
+    if (!this.connectors.find(provider)?.signIn?.password?.servers) return false;
     if (SERVERS.some((name) => (settings[name] ?? '') !== '')) return true;
     return (settings['preset'] ?? '') === '' && this.discovery.known(email) === null;
   }

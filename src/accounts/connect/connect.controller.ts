@@ -4,6 +4,7 @@ import { Public } from '../../platform/auth/access.decorators.ts';
 import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { toConnectedAccountView, toDetectedProviderView } from './connect.mapper.ts';
 import {
   type Authorize,
@@ -25,14 +26,17 @@ import { ConnectService } from './connect.service.ts';
 @ApiErrors(400, 401, 429)
 @Controller('connect')
 export class ConnectController {
-  constructor(private readonly connect: ConnectService) {}
+  constructor(
+    private readonly connect: ConnectService,
+    private readonly connectors: ConnectorRegistry,
+  ) {}
 
   @Post('authorize')
   @ApiErrors(429)
   @Endpoint({
     summary: 'Authenticate an account with its credentials',
     description:
-      'The provider verifies the credentials at once. The account is connected only when the code is exchanged at /connect/token. Without `client_secret`, errors do not say why a server could not be used, and wrong passwords are limited per client. Besides `sandbox` and `imap`, these providers are accepted: gmail, yahoo, icloud, aol, hotmail, outlook and office365 (settings: `password`; they become accounts of `imap`), exchange if the server has IMAP, and `nylas`, a virtual calendar without a provider (scope `calendar` only).',
+      'The provider verifies the credentials at once. The account is connected only when the code is exchanged at /connect/token. Without `client_secret`, errors do not say why a server could not be used, and wrong passwords are limited per client. Besides `sandbox` and `imap`, these providers are accepted: gmail, yahoo, icloud, aol, hotmail, outlook and office365 (settings: `password`; they become accounts of `imap`), the same names with tokens or keys of Google and Microsoft (docs/oauth.md), exchange if the server has IMAP, and `nylas`, a virtual calendar without a provider (scope `calendar` only).',
     response: codeView,
   })
   async authorize(
@@ -54,7 +58,7 @@ export class ConnectController {
     @ClientAddress() client: string,
   ) {
     const caller = { clientId: client_id, clientSecret: client_secret, client };
-    return toConnectedAccountView(await this.connect.exchange(caller, code));
+    return toConnectedAccountView(await this.connect.exchange(caller, code), this.connectors);
   }
 
   @Post('detect-provider')

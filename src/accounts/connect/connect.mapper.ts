@@ -1,18 +1,17 @@
-import { toAccountView } from '../account-management/accounts.mapper.ts';
+import { type ShownNames, toAccountView } from '../account-management/accounts.mapper.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { Connection } from '../grants/grant-connections.service.ts';
 import type { ConnectedAccountView, DetectedProviderView } from './connect.schema.ts';
-import type { DetectedProvider } from './detect-provider.ts';
+import type { DetectedProvider } from '../../providers/port/sign-in-descriptor.ts';
 import type { LoginInfoEnvelope } from './hosted-sign-in.schema.ts';
 import type { StartedLogin } from './login-starts.service.ts';
 import type { TokenView } from './connect.schema.ts';
 
-export function toConnectedAccountView({
-  grant,
-  accessToken,
-  expiresAt,
-}: Connection): ConnectedAccountView {
-  return { ...toAccountView(grant), access_token: accessToken, ...expiry(expiresAt) };
+export function toConnectedAccountView(
+  { grant, accessToken, expiresAt }: Connection,
+  names: ShownNames,
+): ConnectedAccountView {
+  return { ...toAccountView(grant, names), access_token: accessToken, ...expiry(expiresAt) };
 }
 
 /** The field `expires_at`, if the token expires. */
@@ -22,14 +21,14 @@ function expiry(expiresAt: Date | null): { expires_at?: number } {
 
 export function toDetectedProviderView(
   email: string,
-  found: DetectedProvider,
+  found: DetectedProvider | null,
 ): DetectedProviderView {
   return {
-    auth_name: found.providerName,
-    detected: found.detected,
+    auth_name: found?.providerName ?? null,
+    detected: found !== null,
     email_address: email,
-    is_imap: found.isImap,
-    provider_name: found.providerName,
+    is_imap: found?.isImap ?? false,
+    provider_name: found?.providerName ?? null,
   };
 }
 
@@ -53,12 +52,15 @@ export function toLoginInfoEnvelope({ request, url }: StartedLogin): LoginInfoEn
   };
 }
 
-export function toTokenView({ grant, accessToken, expiresAt }: Connection): TokenView {
+export function toTokenView(
+  { grant, accessToken, expiresAt }: Connection,
+  names: ShownNames,
+): TokenView {
   return {
     access_token: accessToken,
     account_id: grant.id,
     email_address: grant.email,
-    provider: grant.provider,
+    provider: names.shownAs(grant.provider),
     token_type: 'bearer',
     ...expiry(expiresAt),
   };

@@ -14,13 +14,11 @@ import { Grant } from '../grants/grant.entity.ts';
 import { ReauthenticationMismatchError } from '../grants/grants.errors.ts';
 import { GrantsService } from '../grants/grants.service.ts';
 import { assertAllowedScopes, offeredScopes } from '../grants/offered-scopes.ts';
-import { NATIVE_NAMES, toNativeAccount } from '../grants/native-provider.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { MailDiscovery } from '../../providers/port/mail-discovery.ts';
+import type { DetectedProvider } from '../../providers/port/sign-in-descriptor.ts';
 import { AuthorizationCodes, type AuthorizedToken } from './authorization-codes.ts';
 import { ChosenServers, namesTried } from './chosen-servers.ts';
 import { ClientCredentialsError, CodeError, NativeProviderError } from './connect.errors.ts';
-import { type DetectedProvider, detectProvider } from './detect-provider.ts';
 
 /** A client that sends its credentials in the body, without an Authorization header. */
 export interface Caller {
@@ -57,7 +55,6 @@ export class ConnectService {
     private readonly connections: GrantConnections,
     private readonly grants: GrantsService,
     private readonly codes: AuthorizationCodes,
-    private readonly discovery: MailDiscovery,
     private readonly failures: FailedAttempts,
     private readonly servers: ChosenServers,
     private readonly checks: ConnectionChecks,
@@ -78,7 +75,8 @@ export class ConnectService {
     const { provider, settings } = request.credentials;
     const credentials = {
       ...request.credentials,
-      ...toNativeAccount(provider, settings),
+      ...this.connectors.native(provider, settings),
+      scope,
       ...(isProven ? {} : { clientAddress: caller.client }),
     };
     this.#assertConnectable(credentials.provider, provider);
@@ -130,14 +128,13 @@ export class ConnectService {
 
   /**
    * Detects the provider of an address.
+   * @returns `null` if it is not known
    * @throws {ClientCredentialsError}
    */
-  async detect(caller: Caller, email: string): Promise<DetectedProvider> {
+  async detect(caller: Caller, email: string): Promise<DetectedProvider | null> {
     const { applicationId } = await this.#authenticate(caller);
     const hosts = [email.slice(email.lastIndexOf('@') + 1)];
-    return this.checks.run({ applicationId, hosts }, () =>
-      detectProvider(email, this.discovery, this.connectors.isTurnedOn('sandbox')),
-    );
+    return this.checks.run({ applicationId, hosts }, () => this.connectors.detect(email));
   }
 
   /**
@@ -166,10 +163,7 @@ export class ConnectService {
     this.connectors.assertTurnedOn(provider);
     const supported = this.connectors.connectable().map(({ name }) => name as string);
     if (!supported.includes(provider))
-      throw new NativeProviderError(named, [
-        ...supported,
-        ...(supported.includes('imap') ? NATIVE_NAMES : []),
-      ]);
+      throw new NativeProviderError(named, [...supported, ...this.connectors.otherNames()]);
   }
 
   /**

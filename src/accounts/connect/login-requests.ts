@@ -43,6 +43,10 @@ export interface AtProvider {
   link: string;
   pkceVerifier: string;
   nonce: string | null;
+  /** The provider's scopes that the user is asked for. */
+  scopes: readonly string[];
+  /** Whether the user was sent again, to be asked for consent. */
+  again: boolean;
 }
 
 /** The result of looking up a link. */

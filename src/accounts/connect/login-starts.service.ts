@@ -10,6 +10,7 @@ import { IntegrationRequiredError, UnconnectableProviderError } from '../grants/
 import type { GrantMetadata } from '../grants/grants.service.ts';
 import { assertAllowedScopes } from '../grants/offered-scopes.ts';
 import { Integration } from '../integrations/integration.entity.ts';
+import { assertRegistrable } from '../integrations/registrable-providers.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { LoginRequest } from './login-request.entity.ts';
 import { LoginRequests, type NewLoginRequest } from './login-requests.ts';
@@ -66,6 +67,7 @@ export class LoginStarts {
     const application = await em.findOneOrFail(Application, { id: applicationId });
     const grant = await reauthenticated(em, applicationId, asked);
     const provider = asked.provider ?? grant?.provider ?? null;
+    if (asked.provider !== null) assertRegistrable(this.connectors, asked.provider);
     if (provider !== null) this.connectors.assertTurnedOn(provider);
     assertAllowedScopes(application.allowedScopes, asked.scope);
     const offered = await this.offers.of(applicationId, 'connect');

@@ -6,7 +6,7 @@ import { InvalidInputError, NotFoundError } from '../../platform/base/errors/dom
 import { assertAllowedScopes } from '../grants/offered-scopes.ts';
 import { RedirectUriError } from './connect.errors.ts';
 import { LoginStarts } from './login-starts.service.ts';
-import { type Offer, providerNamed, ProviderOffers } from './provider-offers.ts';
+import { type Offer, ProviderOffers } from './provider-offers.ts';
 import { SignInProblem } from './sign-in-problem.ts';
 import { failureAddress, type ReturnError } from './sign-in-return.ts';
 
@@ -124,13 +124,14 @@ export class OauthAuthorize {
     { provider: name, noChoice, byPassword }: AuthorizeWishes,
     offers: readonly Offer[],
   ): { provider: string | null; firstOffer: string | null } {
-    const wanted = name ?? (noChoice ? 'imap' : null);
-    if (wanted === null) return { provider: null, firstOffer: null };
-    const provider = providerNamed(wanted, offers);
+    if (name === null && !noChoice) return { provider: null, firstOffer: null };
+    const provider = this.offers.providerNamed(name, offers);
     if (provider === undefined) {
       throw new AuthorizeError(
         'invalid_request',
-        `provider: "${wanted}" cannot be used by this application`,
+        name === null
+          ? 'provider: this application offers no mailbox of any provider: name one of those it offers'
+          : `provider: "${name}" cannot be used by this application`,
       );
     }
     const first = byPassword

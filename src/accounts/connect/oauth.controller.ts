@@ -18,6 +18,7 @@ import { emptyView } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { oauthQuery } from '../../platform/wire/schema-fields.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { toTokenView } from './connect.mapper.ts';
 import { ConnectService } from './connect.service.ts';
 import { toAuthorizeRequest } from './hosted-sign-in.schema.ts';
@@ -91,7 +92,10 @@ export class OauthAuthorizeController {
 @ApiErrors(400, 401, 403, 429)
 @Controller('oauth/token')
 export class OauthTokenController {
-  constructor(private readonly connect: ConnectService) {}
+  constructor(
+    private readonly connect: ConnectService,
+    private readonly connectors: ConnectorRegistry,
+  ) {}
 
   @Post()
   @Endpoint({
@@ -125,6 +129,7 @@ export class OauthTokenController {
         { clientId: client_id, clientSecret: client_secret, client },
         code,
       ),
+      this.connectors,
     );
   }
 }

@@ -3,6 +3,7 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import { Integration } from '../integrations/integration.entity.ts';
 import { OauthIntegrations } from '../integrations/oauth-integrations.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import type { SignInDescriptor } from '../../providers/port/sign-in-descriptor.ts';
 import type { LoginFlow } from './login-request-state.ts';
 
 /** A sign-in method that an application offers. */
@@ -15,27 +16,9 @@ export interface Offer {
   oauth: boolean;
   /** Name of the provider's integration; `null` if there is none. */
   name: string | null;
+  /** How the provider appears on the pages. */
+  signIn: SignInDescriptor;
 }
-
-/** Names that `provider` of `GET /oauth/authorize` may have, and the connectors they stand for. */
-const FAMILIES: Readonly<Record<string, 'google' | 'microsoft' | 'imap'>> = {
-  gmail: 'google',
-  google: 'google',
-  office365: 'microsoft',
-  outlook: 'microsoft',
-  hotmail: 'microsoft',
-  exchange: 'microsoft',
-  eas: 'microsoft',
-  graph: 'microsoft',
-  microsoft: 'microsoft',
-  icloud: 'imap',
-  yahoo: 'imap',
-  aol: 'imap',
-  imap: 'imap',
-};
-
-/** Display order: the providers with the most users first. The sandbox is for developers. */
-const ORDER: readonly string[] = ['google', 'microsoft', 'imap', 'sandbox'];
 
 /** The sign-in methods that an application offers. */
 @Injectable()
@@ -48,38 +31,56 @@ export class ProviderOffers {
 
   /**
    * The offers in display order. For `connect`: providers with an integration, because the
-   * integrations address requires one. For `oauth`: also any mail account by IMAP. The sandbox is
-   * offered only if it has an integration, or if the application has no integration at all.
+   * integrations address requires one. For `oauth`: also those that need none, such as any mail
+   * account by IMAP.
    */
   async of(applicationId: string, flow: LoginFlow): Promise<Offer[]> {
     const integrations = await this.em.fork().find(Integration, { application: applicationId });
     const registered = new Map(
       integrations.map((integration) => [integration.provider, integration]),
     );
-    const known = this.connectors.connectable().map(({ name }) => name as string);
-    const unregistered =
-      flow === 'connect' ? [] : registered.size === 0 ? ['imap', 'sandbox'] : ['imap'];
-    const methods = ORDER.filter(
-      (provider) =>
-        known.includes(provider) && (registered.has(provider) || unregistered.includes(provider)),
-    ).map(async (provider): Promise<Offer[]> => {
-      const name = registered.get(provider)?.name ?? null;
-      const password = { id: provider, provider, oauth: false, name };
-      const oauth =
-        registered.has(provider) && (await this.oauth.find(applicationId, provider)) !== null;
-      return oauth ? [{ id: `${provider}-oauth`, provider, oauth, name }, password] : [password];
-    });
-    return (await Promise.all(methods)).flat();
+    const rules = registered.size === 0 ? ['always', 'if-there-is-none'] : ['always'];
+    const offers = this.connectors
+      .connectable()
+      .flatMap(({ name, signIn }) => (signIn ? [{ provider: name, signIn }] : []))
+      .filter(
+        ({ provider, signIn }) =>
+          registered.has(provider) ||
+          (flow === 'oauth' && rules.includes(signIn.withoutIntegration)),
+      )
+      .toSorted((a, b) => a.signIn.order - b.signIn.order)
+      .map(async ({ provider, signIn }): Promise<Offer[]> => {
+        const name = registered.get(provider)?.name ?? null;
+        const method = { provider, signIn, name };
+        const atProvider = name !== null && (await this.oauth.client(applicationId, provider));
+        return [
+          ...(atProvider ? [{ ...method, id: `${provider}-oauth`, oauth: true }] : []),
+          ...(signIn.password ? [{ ...method, id: provider, oauth: false }] : []),
+        ];
+      });
+    return (await Promise.all(offers)).flat();
   }
-}
 
-/**
- * The connector for a provider name of `GET /oauth/authorize`: the provider's own if the
- * application offers it, else any mailbox by IMAP.
- * @returns `undefined` if the application offers neither
- */
-export function providerNamed(name: string, offers: readonly Offer[]): string | undefined {
-  const family = Object.hasOwn(FAMILIES, name) ? FAMILIES[name] : undefined;
-  const wanted = [name, ...(family ? [family, 'imap'] : [])];
-  return wanted.find((provider) => offers.some((offer) => offer.provider === provider));
+  /**
+   * The connector for a provider name of `GET /oauth/authorize`: the first that serves this name
+   * and is offered. A name of a provider without passwords also stands for any mailbox by IMAP.
+   * @param name `null` for any mailbox by IMAP
+   * @returns `undefined` if the application offers none
+   */
+  providerNamed(name: string | null, offers: readonly Offer[]): string | undefined {
+    const general = offers.filter(({ signIn }) => signIn.withoutIntegration === 'always');
+    const wanted = [
+      ...(name === null ? [] : this.connectors.named(name).map((connector) => connector.name)),
+      ...(name === null || this.#mayBeGeneral(name) ? general.map(({ provider }) => provider) : []),
+    ];
+    return wanted.find((provider) => offers.some((offer) => offer.provider === provider));
+  }
+
+  #mayBeGeneral(name: string): boolean {
+    const own = this.connectors.find(name);
+    return own
+      ? own.signIn?.password === null
+      : this.connectors.integrationOf(name) !== undefined ||
+          this.connectors.otherNames().includes(name);
+  }
 }

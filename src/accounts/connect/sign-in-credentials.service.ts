@@ -21,6 +21,7 @@ import {
   asTyped,
   errorsOf,
   flawsOf,
+  formOf,
   isAboutServers,
   namesServers,
   sameCredentials,
@@ -64,7 +65,7 @@ export class SignInCredentials {
     const again = (form: CredentialsForm, status?: number): Step => ({
       page: credentialsPage(requestingApplication, key, form, status),
     });
-    const flaws = flawsOf(typed, offer.provider, await this.#expectedEmail(visit));
+    const flaws = flawsOf(typed, formOf(offer), await this.#expectedEmail(visit));
     if (Object.keys(flaws).length > 0) return again(sameCredentials(visit, offer, typed, flaws));
     try {
       const verified = await this.#try(visit, offer, typed, client);
@@ -112,7 +113,7 @@ export class SignInCredentials {
     const { request, application } = visit;
     const { provider } = offer;
     const { email } = typed;
-    const settings = settingsOf(typed, provider, this.requests.settingsOf(request));
+    const settings = settingsOf(typed, formOf(offer), this.requests.settingsOf(request));
     if (!(await this.requests.countAttempt(request.id))) {
       const { text } = TEXTS.problem.tooMany;
       const reason = TEXTS.returned.tooMany;
@@ -151,9 +152,9 @@ export class SignInCredentials {
   ): Promise<CredentialsForm> {
     if (error instanceof UnusableServersError)
       return sameCredentials(visit, offer, typed, { '': TEXTS.errors.serversUnusable }, 'open');
-    if (offer.provider !== 'imap' || namesServers(typed) || !isAboutServers(error)) {
-      const hint =
-        offer.provider === 'imap' ? (this.discovery.known(typed.email)?.hint ?? null) : null;
+    const { servers } = formOf(offer);
+    if (!servers || namesServers(typed) || !isAboutServers(error)) {
+      const hint = servers ? (this.discovery.known(typed.email)?.hint ?? null) : null;
       return sameCredentials(visit, offer, typed, errorsOf(error, hint));
     }
     const texts = TEXTS.errors;

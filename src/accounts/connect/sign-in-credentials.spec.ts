@@ -19,8 +19,9 @@ const PAGE = {
   smtp_username: 'relay',
   caldav_url: 'https://dav.example.test/',
 };
+const FORM = { heading: '', passwordHint: '', passwordRequired: true, servers: true };
 const settings = (change: object = {}, given: object = {}) =>
-  settingsOf(typedIn({ ...PAGE, ...change }), 'imap', { ...GIVEN, ...given });
+  settingsOf(typedIn({ ...PAGE, ...change }), FORM, { ...GIVEN, ...given });
 
 describe('settingsOf', () => {
   it("returns the application's settings if the form is sent unchanged", () => {

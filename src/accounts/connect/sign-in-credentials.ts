@@ -1,6 +1,7 @@
 import { emailAddress } from '../../platform/wire/wire.schema.ts';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import type { MailCandidate } from '../../providers/port/mail-discovery.ts';
+import type { PasswordForm } from '../../providers/port/sign-in-descriptor.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { CredentialsForm } from './pages/sign-in.pages.ts';
 import { TEXTS } from './pages/texts.ts';
@@ -57,7 +58,7 @@ export function firstCredentials(
   const named = SERVER_FIELDS.filter((name) => !SECRET.includes(name) && isWord(given[name]));
   return {
     offer: offer.id,
-    provider: offer.provider === 'imap' ? 'imap' : 'sandbox',
+    texts: formOf(offer),
     values: {
       email: request.loginHint ?? '',
       ...Object.fromEntries(named.map((name) => [name, String(given[name])])),
@@ -66,6 +67,12 @@ export function firstCredentials(
     again: request.grantId !== null && request.grantId !== undefined,
     servers: named.length > 0 ? 'given' : 'closed',
   };
+}
+
+/** @throws {Error} for an offer without a password */
+export function formOf({ provider, signIn: { password } }: Offer): PasswordForm {
+  if (password) return password;
+  throw new Error(`${provider} has no form with a password`);
 }
 
 const isWord = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
@@ -97,7 +104,7 @@ export const namesServers = (typed: Typed): boolean =>
 /** Errors that can be found without asking a provider, by field. */
 export function flawsOf(
   typed: Typed,
-  provider: string,
+  { passwordRequired, servers }: PasswordForm,
   expectedEmail: string | null,
 ): Record<string, string> {
   const texts = TEXTS.errors;
@@ -110,8 +117,8 @@ export function flawsOf(
   else if (!emailAddress().safeParse(typed.email).success) errors['email'] = texts.emailInvalid;
   else if (expectedEmail !== null && typed.email.toLowerCase() !== expectedEmail)
     errors['email'] = texts.otherAccount(expectedEmail);
-  if (provider !== 'imap') return errors;
-  if (!typed.password) errors['password'] ??= texts.passwordMissing;
+  if (passwordRequired && !typed.password) errors['password'] ??= texts.passwordMissing;
+  if (!servers) return errors;
   if (namesServers(typed)) {
     for (const name of ['imap_host', 'smtp_host'] as const) {
       if (!HOST.test(typed[name])) errors[name] ??= texts.hostMissing;
@@ -131,11 +138,11 @@ export function flawsOf(
  */
 export function settingsOf(
   typed: Typed,
-  provider: string,
+  form: PasswordForm,
   given: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const { email: _, password, ...servers } = typed;
-  if (provider !== 'imap') return { ...given, ...(password ? { password } : {}) };
+  if (!form.servers) return { ...given, ...(password ? { password } : {}) };
   const shown: readonly string[] = [...SERVER_FIELDS, ...NOT_THE_USERS];
   return {
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !shown.includes(name))),

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
-import type { Scope } from '../../platform/auth/scopes.ts';
+import { restrict, type Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { DomainError, ForbiddenError } from '../../platform/base/errors/domain-error.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { VerifiedCredentials } from '../grants/credentials.ts';
 import { type ConnectOptions, GrantConnections } from '../grants/grant-connections.service.ts';
 import { findByMailbox, mailboxOf } from '../grants/mailbox-match.ts';
-import { grantableScopes } from '../grants/offered-scopes.ts';
+import { grantableScopes, missingScopes } from '../grants/offered-scopes.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { AuthorizationCodes } from './authorization-codes.ts';
@@ -75,7 +75,11 @@ export class SignIn {
     const verified = again || named ? undefined : this.requests.authenticatedIn(request, browser);
     if (verified) {
       const scopes = await this.#asked(visit, verified);
-      return { page: consentPage(requestingApplication, key, verified, scopes) };
+      const missing = {
+        at: this.connectors.require(verified.provider).signIn?.title ?? verified.provider,
+        scopes: await this.#missing(visit, verified),
+      };
+      return { page: consentPage(requestingApplication, key, verified, scopes, missing) };
     }
     const [only] = offers;
     const offer = named ?? (offers.length === 1 ? only : undefined);
@@ -136,6 +140,7 @@ export class SignIn {
     if (request.responseType === 'token' && !application.allowsTokenResponse)
       throw new TokenResponseError();
     const options = { ...optionsOf(visit, browser), agreed };
+    const missing = (await this.#missing(visit, verified)).join(',');
     const redirect = await this.em.transactional(async (em) => {
       if (!(await this.requests.finish(em, request.id, visit.browser)))
         throw new SignInProblem('used');
@@ -154,13 +159,16 @@ export class SignIn {
       const { id, provider, email } = grant;
       if (request.flow === 'oauth') {
         return tokenAddress(request, {
-          access_token: accessToken, token_type: 'bearer', account_id: id, email_address: email, provider,
+          access_token: accessToken, token_type: 'bearer', account_id: id, email_address: email,
+          provider: this.connectors.shownAs(provider),
           expires_at: expiresAt && String(toUnixSeconds(expiresAt)),
         }); // prettier-ignore
       }
       const waiting = { grantId: id, accessToken, expiresAt: expiresAt?.toISOString() ?? null };
       const code = await this.codes.issue(em, application.id, waiting);
-      return successAddress(request, { grant_id: id, provider, email, code });
+      return successAddress(request, {
+        grant_id: id, provider, email, code, missing_scope: missing || null,
+      }); // prettier-ignore
     });
     return { redirect };
   }
@@ -176,11 +184,23 @@ export class SignIn {
   }
 
   /**
-   * The scopes that will apply: the scopes of the request, else of the grant, else of the
-   * integration, limited to the scopes that the application lets a sign-in grant. `null` for all.
+   * The scopes that will apply: those of the request, else of the grant, else of the integration.
+   * Limited to those that the application lets a sign-in grant, and to those that the user has
+   * allowed at the provider. `null` for all.
    */
   async #asked(
     { request, application }: Visit,
+    verified: VerifiedCredentials,
+  ): Promise<Scope[] | null> {
+    return restrict(
+      await this.#wanted({ request, application }, verified),
+      verified.covered ?? null,
+    );
+  }
+
+  /** The same, without the limit of what the user has allowed at the provider. */
+  async #wanted(
+    { request, application }: Pick<Visit, 'request' | 'application'>,
     verified: VerifiedCredentials,
   ): Promise<Scope[] | null> {
     const { allowedScopes } = application;
@@ -194,6 +214,12 @@ export class SignIn {
     if (grant?.scope) return grantableScopes(allowedScopes, grant.scope);
     const integration = await em.findOne(Integration, { application: application.id, provider });
     return grantableScopes(allowedScopes, integration?.scope);
+  }
+
+  /** The scopes that the user has not allowed at the provider. */
+  async #missing(visit: Visit, verified: VerifiedCredentials): Promise<Scope[]> {
+    const connector = this.connectors.require(verified.provider);
+    return missingScopes(connector, await this.#wanted(visit, verified), verified.covered);
   }
 }
 

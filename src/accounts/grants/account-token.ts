@@ -1,4 +1,4 @@
-import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import type { OauthTokens } from '../../providers/port/oauth-descriptor.ts';
 import type { ProviderAccount } from '../../providers/port/connector.ts';
 
 export interface VersionedTokens {
@@ -10,8 +10,13 @@ export function withToken<A extends ProviderAccount>(
   account: A,
   { version, tokens }: VersionedTokens,
 ): A {
-  const { accessToken, obtainedAt, expiresAt } = tokens;
-  return { ...account, accessToken, token: { version, obtainedAt, expiresAt } };
+  const { accessToken, obtainedAt, expiresAt, scopes = null } = tokens;
+  return {
+    ...account,
+    accessToken,
+    token: { version, obtainedAt, expiresAt },
+    ...(scopes ? { providerScopes: scopes } : {}),
+  };
 }
 
 const MOST_AHEAD_MS = 5 * 60_000;

@@ -88,20 +88,11 @@ export class AddressProofs {
   }
 }
 
-/**
- * A proof because the application itself has fixed the servers and the address can sign in to them
- * under its own name.
- */
+/** A proof by the settings of the application's integration, if the connector knows one. */
 function integrationProof(
   connector: Connector,
-  { email, settings, claimedEmail }: AcceptedAccount,
+  account: AcceptedAccount,
   integration: IntegrationRow | undefined,
 ): AddressProof | null {
-  const host = integration?.settings['imap_host'];
-  if (!integration || !host || !connector.mailboxKey) return null;
-  const own = { ...integration.settings, imap_username: email };
-  const opens =
-    mailboxOf(connector, { email, settings: own }) === mailboxOf(connector, { email, settings });
-  if (!opens) return null;
-  return claimedEmail === email ? 'oauth' : 'integration';
+  return (integration && connector.provenByIntegration?.(account, integration.settings)) ?? null;
 }

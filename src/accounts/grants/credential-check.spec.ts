@@ -70,6 +70,7 @@ describe('CredentialCheck.verify', () => {
       organizationUnit: 'label',
       settings: { host: 'mx', port: 993 },
       proof: null,
+      subject: null,
     });
   });
 

@@ -17,7 +17,7 @@ import { toConnectError } from './grants.errors.ts';
  * Settings that are read when an account is connected, whatever its provider. A change may repeat
  * them.
  */
-const OF_ALL_PROVIDERS = ['email', 'email_address', 'username', 'name', 'refresh_token'] as const;
+const OF_ALL_PROVIDERS = ['email', 'email_address', 'username', 'name'] as const;
 
 /**
  * Asks providers whether they accept an account. It uses the network, so never call it inside a
@@ -33,8 +33,8 @@ export class CredentialCheck {
   ) {}
 
   /**
-   * Verifies credentials with the provider. If `settings` contain a `refresh_token`, it is
-   * exchanged first, which may use it up.
+   * Verifies credentials with the provider. If `settings` contain a refresh token, it is exchanged
+   * first, which may use it up.
    * @throws {TurnedOffProviderError} {UnsupportedProviderError}
    * @throws {InvalidInputError} if settings are missing or wrong, or the provider refuses them
    * @throws {AddressUnprovenError} if the integration requires a proof of the address and there
@@ -48,10 +48,8 @@ export class CredentialCheck {
     credentials: AccountCredentials,
   ): Promise<VerifiedCredentials> {
     this.connectors.assertTurnedOn(credentials.provider);
-    const { provider, tokens, claimedEmail, ...given } = await this.oauth.complete(
-      applicationId,
-      credentials,
-    );
+    const completed = await this.oauth.complete(applicationId, credentials);
+    const { provider, tokens, claimedEmail, covered, ...given } = completed;
     const connector = this.connectors.require(provider);
     const settings = parseSettings(connector.settingsSchema, given.settings);
     const account = {
@@ -61,6 +59,7 @@ export class CredentialCheck {
       organizationUnit: 'folder' as const,
       settings,
       ...(tokens ? { accessToken: tokens.accessToken } : {}),
+      ...(tokens?.scopes ? { providerScopes: tokens.scopes } : {}),
     };
     const place = placeOf(applicationId, credentials, settings);
     // The search for a proof contacts servers that the address names, so it counts as part of the
@@ -74,7 +73,14 @@ export class CredentialCheck {
         claimedEmail: claimedEmail ?? null,
         proof: accepted.proof ?? null,
       });
-      return { provider, ...accepted, ...(tokens ? { tokens } : {}), proof };
+      return {
+        provider,
+        ...accepted,
+        ...(tokens ? { tokens } : {}),
+        ...(covered ? { covered } : {}),
+        subject: accepted.subject ?? given.subject ?? null,
+        proof,
+      };
     });
   }
 
@@ -86,7 +92,7 @@ export class CredentialCheck {
     connector: Connector,
     account: Parameters<Connector['verify']>[0],
   ): Promise<Omit<VerifiedCredentials, 'provider' | 'tokens'>> {
-    const { organizationUnit, name, proof, ...verified } = await Promise.resolve(account)
+    const { organizationUnit, name, proof, subject, ...verified } = await Promise.resolve(account)
       .then((given) => connector.verify(given))
       .catch(explain);
     const email = emailAddress().safeParse(verified.email);
@@ -103,6 +109,7 @@ export class CredentialCheck {
       organizationUnit,
       settings,
       proof: proof ?? null,
+      subject: subject ?? null,
     };
   }
 
@@ -112,8 +119,9 @@ export class CredentialCheck {
    * @throws {InvalidInputError} naming the unknown settings and the nearest known ones
    */
   assertKnown(provider: string, change: Readonly<Record<string, unknown>>): void {
-    const { settingsSchema } = this.connectors.require(provider);
-    const known = [...new Set([...fieldNames(settingsSchema), ...OF_ALL_PROVIDERS])];
+    const { settingsSchema, oauth } = this.connectors.require(provider);
+    const own = [...fieldNames(settingsSchema), ...(oauth?.signInSettings ?? [])];
+    const known = [...new Set([...own, ...OF_ALL_PROVIDERS])];
     const unknown = Object.keys(change).filter((name) => !known.includes(name));
     if (unknown.length > 0)
       throw new InvalidInputError(`settings: ${unknownNamesText(unknown, known)}`);

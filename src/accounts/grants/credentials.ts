@@ -1,6 +1,7 @@
 import type { AddressProof } from '../../providers/port/address-proof.ts';
-import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import type { OauthTokens } from '../../providers/port/oauth-descriptor.ts';
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
+import type { Scope } from '../../platform/auth/scopes.ts';
 
 /** An account's credentials as a request sends them. */
 export interface AccountCredentials {
@@ -19,6 +20,13 @@ export interface AccountCredentials {
    * The user's address according to the authorization server; absent or `null` if it reported none.
    */
   claimedEmail?: string | null;
+  /** The subject that the authorization server reported; absent or `null` if it reported none. */
+  subject?: string | null;
+  /**
+   * The scopes that the account will have, for tokens that are requested with them. Absent or
+   * `null` for those of the integration.
+   */
+  scope?: readonly Scope[] | null | undefined;
   /**
    * IP address of the client; absent if the application authenticated with its secret. Only a few
    * checks run at a time for one address.
@@ -39,6 +47,13 @@ export interface VerifiedCredentials {
   settings: Record<string, unknown>;
   /** Tokens of an account that has signed in by OAuth. */
   tokens?: OauthTokens;
+  /**
+   * The scopes that the user's consent at the provider covers. Absent or `null` if it covers every
+   * scope, or if the provider does not tell.
+   */
+  covered?: readonly Scope[] | null;
+  /** Identifies the user at the provider, whatever the address; absent or `null` if unknown. */
+  subject?: string | null;
   /**
    * The proof that the mailbox belongs to the address; absent or `null` if there is none so far.
    */

@@ -3,12 +3,13 @@ import { LockMode, ref } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { Application } from '../applications/application.entity.ts';
 import { FailedAttempts } from '../../platform/auth/failed-attempts.ts';
-import type { Scope } from '../../platform/auth/scopes.ts';
+import { restrict, type Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
 import { Integration } from '../integrations/integration.entity.ts';
+import { assertRegistrable } from '../integrations/registrable-providers.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { scheduleSync } from '../sync-schedule/schedule-sync.ts';
 import { AccessTokens } from './access-tokens.service.ts';
@@ -20,7 +21,7 @@ import type { AccountCredentials, VerifiedCredentials } from './credentials.ts';
 import { type GrantStateChange, moveGrants } from './grant-moves.ts';
 import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
 import { Grant } from './grant.entity.ts';
-import { findByMailbox, mailboxOf, storeMailbox } from './mailbox-match.ts';
+import { findAccount, mailboxOf, storeMailbox } from './mailbox-match.ts';
 import { emptyForMailbox } from './mailbox-move.ts';
 import {
   IntegrationRequiredError,
@@ -97,7 +98,9 @@ export class GrantConnections {
     credentials: AccountCredentials,
     options: ConnectOptions,
   ): Promise<Connection> {
-    const { provider } = credentials;
+    const native = this.connectors.native(credentials.provider, credentials.settings);
+    const { provider } = native;
+    assertRegistrable(this.connectors, provider);
     if (!this.connectors.has(provider)) throw new UnconnectableProviderError([provider]);
     if (options.integrationRequired) {
       const known = await this.em
@@ -107,7 +110,7 @@ export class GrantConnections {
     }
     const names = [credentials.email];
     const verified = await this.failures.run({ applicationId, client: null, names }, () =>
-      this.credentials.verify(applicationId, credentials),
+      this.credentials.verify(applicationId, { ...credentials, ...native, scope: options.scope }),
     );
     return this.connect(applicationId, verified, options);
   }
@@ -200,6 +203,7 @@ export class GrantConnections {
    * Finds the grant that these credentials authenticate. Servers that a user has typed never lead
    * to an account with another mailbox. The one exception is an account named by `reauthAccountId`,
    * if both mailboxes are proven to belong to the address.
+   * @throws {SubjectMismatchError}
    * @throws {ReauthenticationMismatchError}
    */
   async #find(
@@ -211,11 +215,12 @@ export class GrantConnections {
     const { provider, email, proof } = credentials;
     const connector = this.connectors.require(provider);
     const mailbox = mailboxOf(connector, credentials);
-    const known = await findByMailbox(em, this.secretBox, {
+    const known = await findAccount(em, this.secretBox, {
       applicationId,
       connector,
       email,
       mailbox,
+      subject: credentials.subject ?? null,
     });
     if (!reauthAccountId || reauthAccountId === known?.id) return { known, moved: false };
     const where = { id: reauthAccountId, application: applicationId, provider, email };
@@ -260,7 +265,7 @@ export class GrantConnections {
 
   #apply(
     grant: Grant,
-    { name, organizationUnit }: VerifiedCredentials,
+    { name, organizationUnit, covered }: VerifiedCredentials,
     integration: Integration | null,
     options: ConnectOptions & Pick<LockedApplication, 'allowedScopes'>,
   ): void {
@@ -271,7 +276,7 @@ export class GrantConnections {
     if (options.scope !== undefined) grant.scope = options.scope && [...options.scope];
     // A user who authenticates agrees to the scopes that are requested at that time.
     const { agreed = (grant.scope ?? integration?.scope ?? null) as Scope[] | null } = options;
-    grant.grantedScope = grantableScopes(options.allowedScopes, agreed);
+    grant.grantedScope = grantableScopes(options.allowedScopes, restrict(agreed, covered ?? null));
     if (options.metadata) grant.metadata = options.metadata;
     grant.state = options.state ?? grant.state;
     grant.userAgent = options.userAgent?.slice(0, MOST_USER_AGENT) ?? grant.userAgent;

@@ -1,5 +1,5 @@
 import type { SecretBox } from '../../platform/base/crypto/secret-box.ts';
-import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import type { OauthTokens } from '../../providers/port/oauth-descriptor.ts';
 import type { Grant } from './grant.entity.ts';
 
 /**

@@ -21,6 +21,11 @@ const GrantSchema = defineEntity({
   ],
   indexes: [
     { name: 'grant_integration', properties: ['integration'] },
+    {
+      name: 'grant_provider_subject',
+      properties: ['provider', 'subject'],
+      where: 'subject is not null',
+    },
     { name: 'grant_prove_at', properties: ['proveAt'], where: 'prove_at is not null' },
   ],
   properties: {
@@ -29,6 +34,11 @@ const GrantSchema = defineEntity({
     application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
     integration: () => p.manyToOne(Integration).ref().nullable().deleteRule('set null'),
     provider: p.text(),
+    /**
+     * Identifies the user at the provider, whatever the address (ADR 0074). `null` if the provider
+     * reports no such value.
+     */
+    subject: p.text().nullable(),
     /** Lower case. */
     email: p.text(),
     /**

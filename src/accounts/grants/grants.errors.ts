@@ -46,6 +46,19 @@ export class ReauthenticationMismatchError extends InvalidInputError {
 }
 
 /**
+ * The address belongs to another user of the provider than the one who connected the account, such
+ * as a successor who got it.
+ */
+export class SubjectMismatchError extends InvalidInputError {
+  constructor(email: string, provider: string) {
+    super(
+      `settings: ${email} belongs to another user of ${provider} now than the one who connected this account. Let the same user sign in, or disconnect the account first and connect it as a new one`,
+      { betaType: 'grant.reauth_subject_invalid' },
+    );
+  }
+}
+
+/**
  * Two requests changed the settings of one grant at the same time. The later one changed nothing.
  */
 export class GrantChangedError extends ConflictError {

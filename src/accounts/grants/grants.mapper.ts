@@ -16,6 +16,7 @@ export function toGrantView(grant: Grant): GrantView {
     proof: grant.proof ?? null,
     metadata: grant.metadata,
     scope: grant.scope ?? [],
+    granted_scope: grant.grantedScope ?? [],
     user_agent: grant.userAgent ?? '',
     ip: grant.ip ?? '',
     state: grant.state ?? '',

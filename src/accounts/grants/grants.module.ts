@@ -1,8 +1,6 @@
-import { Inject, Module } from '@nestjs/common';
-import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { Module } from '@nestjs/common';
 import { IntegrationsModule } from '../integrations/integrations.module.ts';
 import { OauthModule } from '../oauth/oauth.module.ts';
-import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { AccessTokens } from './access-tokens.service.ts';
 import { AccountListeners } from './account-listeners.ts';
@@ -53,8 +51,4 @@ import { TokenStore } from './token-store.ts';
     ProviderAccounts,
   ],
 })
-export class GrantsModule {
-  constructor(@Inject(APP_CONFIG) { sandbox }: AppConfig, connectors: ConnectorRegistry) {
-    if (!sandbox) connectors.turnOff('sandbox');
-  }
-}
+export class GrantsModule {}

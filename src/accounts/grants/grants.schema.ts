@@ -9,14 +9,12 @@ import {
   queryText,
   unixSeconds,
 } from '../../platform/wire/wire.schema.ts';
-import { providerError } from '../integrations/integrations.schema.ts';
+import { providerField } from '../integrations/integrations.schema.ts';
 import { ADDRESS_PROOFS } from '../../providers/port/address-proof.ts';
-import { PROVIDER_NAMES } from '../../providers/port/provider-name.ts';
 import type { AccountCredentials } from './credentials.ts';
 import type { ConnectOptions } from './grant-connections.service.ts';
 import type { GrantChange } from './grants.service.ts';
 import type { GrantFilter } from './list-grants.ts';
-import { NATIVE_NAMES, toNativeAccount } from './native-provider.ts';
 
 /**
  * Metadata of a grant: the same as for other objects, but values may also be booleans and numbers.
@@ -55,9 +53,9 @@ export type ListGrants = z.infer<typeof listGrantsSchema>;
 
 export const createGrantSchema = z
   .object({
-    provider: z
-      .enum([...PROVIDER_NAMES, ...NATIVE_NAMES], { error: providerError(PROVIDER_NAMES) })
-      .describe('Names like gmail and yahoo create an account of `imap`'),
+    provider: providerField.describe(
+      'Names like `gmail` and `yahoo` stand for the provider that the settings fit: with a password for `imap`',
+    ),
     settings: settingsInput.describe(
       'Credentials that the provider needs; `email` is the address of the account',
     ),
@@ -127,6 +125,11 @@ export const grantView = z
     ...addressProofView,
     metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
     scope: z.array(z.string()).describe('Empty if the scopes of the integration apply'),
+    granted_scope: z
+      .array(z.string())
+      .describe(
+        'What the user has agreed to, here and at the provider. The scopes that apply go no further. Empty for every scope',
+      ),
     user_agent: z.string(),
     ip: z.string(),
     state: z.string(),
@@ -144,6 +147,7 @@ export const grantView = z
       proof: 'sandbox',
       metadata: { isAdmin: true },
       scope: ['email.modify'],
+      granted_scope: ['email.modify'],
       user_agent: 'curl/8.5.0',
       ip: '198.51.100.7',
       state: 'signup-17',
@@ -188,7 +192,8 @@ export function toCredentials({ provider, settings }: CreateGrant): AccountCrede
   )?.data;
   const name = settings['name'];
   return {
-    ...toNativeAccount(provider, settings),
+    provider,
+    settings,
     email: email ?? '',
     name: typeof name === 'string' ? name.trim().slice(0, 200) : '',
   };

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LockMode } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
-import { isWithin, type Scope } from '../../platform/auth/scopes.ts';
+import { isWithin, restrict, type Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import {
   ForbiddenError,
@@ -27,7 +27,7 @@ import type { VerifiedCredentials } from './credentials.ts';
 import { moveGrants } from './grant-moves.ts';
 import { type GrantFilter, listGrants } from './list-grants.ts';
 import { openGrantSettings } from './grant-secrets.ts';
-import { findByMailbox, mailboxOf, storeMailbox } from './mailbox-match.ts';
+import { findAccount, mailboxOf, storeMailbox } from './mailbox-match.ts';
 import { emptyForMailbox } from './mailbox-move.ts';
 import { Grant } from './grant.entity.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
@@ -60,12 +60,13 @@ export interface GrantChange {
 const SCOPES_WIDENED = 'The scopes were widened: the user has to authenticate again';
 
 /**
- * Settings that only the user can have given. A change without any of them does not count as the
- * user's consent to new scopes.
+ * Settings that only the user can have given, beside those of an OAuth sign-in. A change without
+ * any of them does not count as the user's consent to new scopes.
  */
-const CREDENTIALS = ['password', 'imap_password', 'refresh_token'] as const;
+const CREDENTIALS = ['password', 'imap_password'] as const;
 
-const LOCK_GRANT = `select provider, tokens_sealed as "tokensSealed" from "grant" where id = $1 for update`;
+const LOCK_GRANT = `
+  select provider, subject, tokens_sealed as "tokensSealed" from "grant" where id = $1 for update`;
 
 /** Grants of an application: its connected accounts. `GrantConnections` creates new ones. */
 @Injectable()
@@ -138,7 +139,8 @@ export class GrantsService {
           this.clock.now(),
         );
         if (reproved) await notifyProofChange(sql, grant, applicationId);
-        if (renewal.byUser) grant.grantedScope = asked;
+        const { covered = null } = renewal.credentials;
+        if (renewal.byUser) grant.grantedScope = restrict(asked, covered);
       }
       grant.updatedAt = this.clock.now();
       await em.flush();
@@ -158,15 +160,17 @@ export class GrantsService {
    */
   async remove(applicationId: string, grantId: string): Promise<void> {
     const farewell = isId(grantId) ? await this.listeners.leaving(grantId) : null;
-    const { provider, tokensSealed } = await this.em.transactional(async (em) => {
+    const { provider, subject, tokensSealed } = await this.em.transactional(async (em) => {
       const sql = sqlOf(em);
       await lockApplication(sql, applicationId);
       await find(em, applicationId, grantId);
       // Lock in the order of the dispatchers: queue rows first, then the grant, then the rate gate.
       await this.#deleteWork(sql, grantId);
-      const [row] = await sql.query<{ provider: string; tokensSealed: string | null }>(LOCK_GRANT, [
-        grantId,
-      ]);
+      const [row] = await sql.query<{
+        provider: string;
+        subject: string | null;
+        tokensSealed: string | null;
+      }>(LOCK_GRANT, [grantId]);
       // The row lock on the grant keeps other transactions from adding work. Delete the work that
       // was added before the lock.
       await this.#deleteWork(sql, grantId);
@@ -184,7 +188,7 @@ export class GrantsService {
     });
     void farewell?.().then(() => {
       if (tokensSealed !== null)
-        this.oauth.forget({ applicationId, grantId, provider, tokensSealed });
+        this.oauth.forget({ applicationId, grantId, provider, subject, tokensSealed });
     });
   }
 
@@ -223,11 +227,12 @@ export class GrantsService {
     await find(em, applicationId, grantId);
     const connector = this.connectors.require(provider);
     const mailbox = mailboxOf(connector, credentials);
-    const holder = await findByMailbox(em, this.secretBox, {
+    const holder = await findAccount(em, this.secretBox, {
       applicationId,
       connector,
       email,
       mailbox,
+      subject: credentials.subject ?? null,
     });
     if (holder && holder.id !== grantId) throw new MailboxTakenError(holder.id);
     return holder === null;
@@ -260,13 +265,17 @@ export class GrantsService {
       email: grant.email,
       name: grant.name,
       settings: this.#renewedSettings(grant, settings),
+      scope: grant.scope === null ? undefined : (grant.scope as Scope[]),
     });
-    if (credentials.email !== grant.email) {
+    const isSameUser = Boolean(grant.subject) && credentials.subject === grant.subject;
+    if (credentials.email !== grant.email && !isSameUser) {
       throw new ReauthenticationMismatchError(
         `settings: these belong to another account than ${grant.email}`,
       );
     }
-    const byUser = CREDENTIALS.some((name) => (settings[name] ?? '') !== '');
+    const byUser = [...CREDENTIALS, ...this.#signInSettings(grant)].some(
+      (name) => (settings[name] ?? '') !== '',
+    );
     return { credentials, replaces: grant.settingsSealed, byUser };
   }
 
@@ -274,9 +283,9 @@ export class GrantsService {
     grant: Grant,
     change: Readonly<Record<string, unknown>>,
   ): Readonly<Record<string, unknown>> {
-    // An account that signs in by OAuth uses the servers of the integration, so there are no
-    // settings of its own to keep.
-    if (change['refresh_token'] !== undefined) return change;
+    // An account that signs in by OAuth has its settings from the sign-in, so there are none of its
+    // own to keep.
+    if (this.#signInSettings(grant).some((name) => change[name] !== undefined)) return change;
     if (grant.tokensSealed !== null) {
       throw new InvalidInputError(
         'settings.refresh_token is required: this account has signed in by OAuth',
@@ -287,6 +296,10 @@ export class GrantsService {
     }
     const stored = openGrantSettings(this.secretBox, grant.id, grant.settingsSealed);
     return this.credentials.merged(grant.provider, stored, change);
+  }
+
+  #signInSettings({ provider }: Grant): readonly string[] {
+    return this.connectors.require(provider).oauth?.signInSettings ?? [];
   }
 
   /**

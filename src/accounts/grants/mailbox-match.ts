@@ -5,6 +5,7 @@ import { keepProof } from './address-proof-state.ts';
 import type { VerifiedCredentials } from './credentials.ts';
 import { openGrantSettings, storeCredentials } from './grant-secrets.ts';
 import { Grant } from './grant.entity.ts';
+import { SubjectMismatchError } from './grants.errors.ts';
 
 /**
  * Key of the mailbox that the settings lead to; empty if an address has only one mailbox at this
@@ -41,24 +42,47 @@ export async function findByMailbox(
 }
 
 /**
- * Stores accepted credentials in a grant, with the key of their mailbox and its proof. If the
- * mailbox has changed, the old proof is deleted.
+ * Finds the account that accepted credentials authenticate: that of their mailbox, or that of the
+ * same user under an earlier address. Writes nothing.
+ * @param wanted.subject the user at the provider; `null` if it is not known
+ * @returns `null` if there is none
+ * @throws {SubjectMismatchError} if the account of the mailbox belongs to another user
+ */
+export async function findAccount(
+  em: EntityManager,
+  box: SecretBox,
+  wanted: WantedMailbox & { subject: string | null },
+): Promise<Grant | null> {
+  const { applicationId, connector, email, subject } = wanted;
+  const known = await findByMailbox(em, box, wanted);
+  if (known?.subject && subject && known.subject !== subject)
+    throw new SubjectMismatchError(email, connector.name);
+  if (known || !subject) return known;
+  const where = { application: applicationId, provider: connector.name, subject };
+  return em.findOne(Grant, where, { orderBy: { id: 'asc' } });
+}
+
+/**
+ * Stores accepted credentials in a grant, with their user, the key of their mailbox and its proof.
+ * If the mailbox or its address has changed, the old proof is deleted.
  * @returns whether the address became proven or stopped being proven
  */
 export function storeMailbox(
   box: SecretBox,
   grant: Grant,
   connector: Connector,
-  { email, settings, tokens, proof }: VerifiedCredentials,
+  { email, settings, tokens, proof, subject }: VerifiedCredentials,
   at: Date,
 ): boolean {
   const before = grant.proof ?? null;
   const mailbox = mailboxOf(connector, { email, settings });
-  if (grant.mailbox !== mailbox) {
+  if (grant.mailbox !== mailbox || grant.email !== email) {
     grant.proof = null;
     grant.provenAt = null;
   }
   grant.mailbox = mailbox;
+  grant.email = email;
+  grant.subject = subject ?? grant.subject ?? null;
   storeCredentials(box, grant, { settings, ...(tokens ? { tokens } : {}) });
   keepProof(grant, proof ?? null, connector, at);
   return (before === null) !== (grant.proof === null);

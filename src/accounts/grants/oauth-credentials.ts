@@ -1,12 +1,17 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { isWithin, restrict, type Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import { OAUTH_PROVIDER } from '../integrations/integration-oauth.ts';
-import { OauthIntegrations } from '../integrations/oauth-integrations.ts';
+import { Database } from '../../platform/database/sql.ts';
+import type {
+  DirectSignIn,
+  OauthDescriptor,
+  OauthIdentity,
+} from '../../providers/port/oauth-descriptor.ts';
+import { OauthIntegrations, type ProviderOauth } from '../integrations/oauth-integrations.ts';
 import { OauthClients } from '../oauth/oauth-clients.ts';
 import { OauthError } from '../oauth/oauth-error.ts';
-import type { OauthTokens } from '../oauth/oauth-registration.ts';
-import type { AccountCredentials } from './credentials.ts';
+import type { AccountCredentials, VerifiedCredentials } from './credentials.ts';
 import { openGrantTokens } from './grant-secrets.ts';
 
 /** The tokens of a removed grant, with what is needed to revoke them. */
@@ -14,8 +19,15 @@ export interface RemovedTokens {
   applicationId: string;
   grantId: string;
   provider: string;
+  /** `null` if it is not known. */
+  subject: string | null;
   tokensSealed: string;
 }
+
+/** Credentials of an account that has its tokens. */
+export type CompletedCredentials = AccountCredentials & Pick<VerifiedCredentials, 'covered'>;
+
+const SHARES_CONSENT = `select 1 from "grant" where provider = $1 and subject = $2 limit 1`;
 
 /** Gets the tokens of new OAuth accounts, and revokes the tokens of removed ones. */
 @Injectable()
@@ -26,50 +38,52 @@ export class OauthCredentials {
     private readonly integrations: OauthIntegrations,
     private readonly clients: OauthClients,
     private readonly secretBox: SecretBox,
+    private readonly database: Database,
   ) {}
 
   /**
-   * Completes the credentials of an account that signs in by OAuth: exchanges a `refresh_token` in
-   * the settings for tokens, and replaces the settings with the servers of the integration. Other
-   * credentials are returned unchanged.
-   * @throws {InvalidInputError} if the integration has no OAuth settings
+   * Completes the credentials of an account that signs in by OAuth: exchanges what the settings or
+   * the integration have for tokens, and replaces the settings with those of the signed-in account.
+   * Other credentials are returned unchanged.
+   * @throws {InvalidInputError} if the settings or the integration lack what the provider needs, or
+   *   if a caller without the application's secret asks for a credential of the integration
    * @throws {OauthError}
    */
   async complete(
     applicationId: string,
     credentials: AccountCredentials,
-  ): Promise<AccountCredentials> {
-    const { provider, email, name, settings, tokens, claimedEmail = null } = credentials;
-    const refreshToken = settings['refresh_token'];
-    if (provider !== OAUTH_PROVIDER || (!tokens && refreshToken === undefined)) return credentials;
-    if (!tokens && (typeof refreshToken !== 'string' || !refreshToken)) {
-      throw new InvalidInputError('settings.refresh_token: must be a non-empty text');
-    }
+  ): Promise<CompletedCredentials> {
+    const { provider, email, name, settings, tokens, clientAddress } = credentials;
     const oauth = await this.integrations.find(applicationId, provider);
-    if (!oauth) {
+    if (!oauth) return credentials;
+    const { descriptor, integration } = oauth;
+    if (tokens) return completed(oauth, credentials, { tokens, identity: null });
+    const scopes = credentials.scope ?? oauth.scope;
+    const direct = descriptor.direct(settings, integration, { email, scopes });
+    if (!direct) return credentials;
+    if (direct.ofIntegration && clientAddress !== undefined) {
       throw new InvalidInputError(
-        `settings.refresh_token: accounts of the integration for ${provider} do not sign in by OAuth`,
+        'settings: the credential of the integration opens any mailbox: send the client secret of the application, too',
       );
     }
-    const signedIn = tokens
-      ? { tokens, email: claimedEmail, name: null }
-      : await this.clients
-          .signInWith(oauth.registration, String(refreshToken))
-          .catch(explainRefusedToken);
-    const address = (email || signedIn.email || '').toLowerCase();
-    if (!address) {
-      throw new InvalidInputError('settings.email: the address of the account is required', {
-        missingFields: ['settings.email'],
-      });
-    }
-    return {
-      provider,
-      email: address,
-      name: name || signedIn.name || '',
-      settings: oauth.settingsOf(address),
-      tokens: signedIn.tokens,
-      claimedEmail: signedIn.email,
-    };
+    const { claims, tokens: obtained } = await this.#obtain(direct);
+    const identity = claims && identityOf(descriptor, claims);
+    const asked = 'scope' in direct.credential ? direct.credential.scope.split(' ') : null;
+    const scopesOfToken = obtained.scopes ?? asked;
+    return completed(
+      oauth,
+      { ...credentials, name: name || identity?.name || '' },
+      {
+        tokens: { ...obtained, ...(scopesOfToken ? { scopes: scopesOfToken } : {}) },
+        identity,
+      },
+    );
+  }
+
+  #obtain({ registration, credential, own }: DirectSignIn) {
+    return this.clients
+      .obtain(registration, credential, { own })
+      .catch((error: unknown) => explainRefused(error, credential.kind));
   }
 
   /**
@@ -85,20 +99,107 @@ export class OauthCredentials {
     });
   }
 
-  async #revoke({ applicationId, grantId, provider, tokensSealed }: RemovedTokens): Promise<void> {
+  async #revoke(removed: RemovedTokens): Promise<void> {
+    const { applicationId, grantId, provider, tokensSealed } = removed;
     const oauth = await this.integrations.find(applicationId, provider);
-    const tokens: OauthTokens = openGrantTokens(this.secretBox, grantId, tokensSealed);
-    const isRevoked = oauth !== null && (await this.clients.revoke(oauth.registration, tokens));
-    if (!isRevoked)
-      this.#log.log(
-        `tokens of removed account ${grantId} were not revoked: no integration or issuer supports it`,
-      );
+    const tokens = openGrantTokens(this.secretBox, grantId, tokensSealed);
+    const source = { integration: oauth?.integration ?? null, own: tokens.own ?? null };
+    const registration = oauth?.descriptor.registration(source) ?? null;
+    // Without a refresh token the account had no consent of its own that could be taken back.
+    if (oauth && registration && tokens.refreshToken !== null) {
+      if (await this.#isShared(oauth.descriptor, removed)) return;
+      if (await this.clients.revoke(registration, tokens)) return;
+    }
+    this.#log.log(
+      `tokens of removed account ${grantId} were not revoked: no integration or issuer supports it`,
+    );
+  }
+
+  /** Whether revoking would also end another account of the same user. */
+  async #isShared(
+    { revokesWholeConsent }: OauthDescriptor,
+    { provider, subject }: RemovedTokens,
+  ): Promise<boolean> {
+    if (!revokesWholeConsent || subject === null) return false;
+    return (await this.database.query(SHARES_CONSENT, [provider, subject])).length > 0;
   }
 }
 
-/** Names the setting in the error of a refused refresh token. */
-function explainRefusedToken(error: unknown): never {
+/**
+ * Reads the claims of a verified id token.
+ * @throws {OauthError} `denied` if the address is not the user's
+ */
+export function identityOf(
+  descriptor: OauthDescriptor,
+  claims: Readonly<Record<string, unknown>>,
+): OauthIdentity {
+  const identity = descriptor.identity(claims);
+  if (identity !== 'unverified') return identity;
+  throw new OauthError(
+    'denied',
+    'the authorization server has not verified the address of this user',
+  );
+}
+
+/**
+ * The scopes that a user's consent covers, compared with those that were asked for.
+ * @param asked the provider's scopes
+ * @param granted the provider's scopes; `undefined` or `null` if the server has not named them
+ * @returns `null` if everything was allowed that was asked for
+ */
+export function coveredScopes(
+  descriptor: OauthDescriptor,
+  asked: readonly string[],
+  granted: readonly string[] | null | undefined,
+): readonly Scope[] | null {
+  const covered = granted ? descriptor.covered(granted) : null;
+  const expected = descriptor.covered(asked);
+  return covered === null || isWithin(expected, covered) ? null : covered;
+}
+
+function completed(
+  { descriptor, integration, scope }: ProviderOauth,
+  credentials: AccountCredentials,
+  {
+    tokens,
+    identity,
+  }: Pick<Required<AccountCredentials>, 'tokens'> & {
+    identity: OauthIdentity | null;
+  },
+): CompletedCredentials {
+  const { provider, settings, claimedEmail = null, subject = null } = credentials;
+  const claimed = identity?.email ?? claimedEmail;
+  const email = (credentials.email || claimed || '').toLowerCase();
+  const source = { integration, own: tokens.own ?? null };
+  const asked = credentials.scope ?? scope;
+  const covered = coveredScopes(descriptor, descriptor.scopesFor(asked, source), tokens.scopes);
+  if (covered && restrict(asked, covered)?.length === 0) throw noScopes(provider);
+  const rest = Object.fromEntries(
+    Object.entries(settings).filter(([name]) => !descriptor.signInSettings.includes(name)),
+  );
+  return {
+    provider,
+    email,
+    name: credentials.name,
+    settings: descriptor.accountSettings(source, { email, settings: rest }),
+    tokens,
+    claimedEmail: claimed,
+    subject: identity?.subject ?? subject,
+    covered,
+  };
+}
+
+function noScopes(provider: string): InvalidInputError {
+  return new InvalidInputError(
+    `scopes: the user has allowed none of the requested scopes at ${provider}: let the user sign in again and allow them`,
+    { betaType: 'grant.scopes_conflict' },
+  );
+}
+
+/** Names the setting in the error of a refused credential. */
+function explainRefused(error: unknown, kind: string): never {
+  const words = kind === 'refresh-token' ? 'settings.refresh_token' : 'settings';
   if (error instanceof OauthError && error.failure === 'refused')
-    throw new OauthError('refused', `settings.refresh_token: ${error.message}`);
+    throw new OauthError('refused', `${words}: ${error.message}`);
   throw error;
 }

@@ -26,6 +26,25 @@ export function offeredScopes(
 }
 
 /**
+ * The scopes that were asked for and that the user has not allowed at the provider, without those
+ * that a broader one of them contains.
+ * @param wanted the scopes that apply otherwise; `null` for every scope
+ * @param covered see `VerifiedCredentials.covered`
+ */
+export function missingScopes(
+  { oauth }: Pick<Connector, 'oauth'>,
+  wanted: readonly Scope[] | null,
+  covered: readonly Scope[] | null | undefined,
+): Scope[] {
+  if (!oauth || !covered) return [];
+  const asked = oauth.covered(oauth.scopesFor(wanted, { integration: null, own: null }));
+  const missing = (restrict(wanted, asked) ?? []).filter((scope) => !isWithin([scope], covered));
+  return missing.filter(
+    (scope) => !missing.some((other) => other !== scope && isWithin([scope], [other])),
+  );
+}
+
+/**
  * Checks that a request names only scopes that its application lets a sign-in grant.
  * @param allowed `allowed_scopes` of the application; `null` for every scope
  * @param asked `null` or `undefined` if the request names no scopes

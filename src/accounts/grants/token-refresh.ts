@@ -2,11 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Clock, monotonicMs } from '../../platform/base/time/clock.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
-import { OAUTH_PROVIDER } from '../integrations/integration-oauth.ts';
 import { OauthIntegrations } from '../integrations/oauth-integrations.ts';
 import { OauthClients } from '../oauth/oauth-clients.ts';
 import { OauthError } from '../oauth/oauth-error.ts';
-import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import type {
+  OauthCredential,
+  OauthDescriptor,
+  OauthSource,
+  OauthTokens,
+} from '../../providers/port/oauth-descriptor.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { ProviderAccount } from '../../providers/port/connector.ts';
 import type { TokenSource } from '../../providers/port/fresh-tokens.ts';
@@ -60,7 +64,7 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.connectors.useTokens(OAUTH_PROVIDER, this);
+    this.connectors.useTokens(this);
   }
 
   async withFreshToken<T>(
@@ -194,17 +198,22 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
    * New tokens from the issuer for the leased ones. Tokens that could not be stored earlier are
    * used again instead.
    */
-  async #ask({ accountId, applicationId, provider, present }: TokenLease): Promise<OauthTokens> {
+  async #ask(lease: TokenLease): Promise<OauthTokens> {
+    const { accountId, applicationId, provider, present } = lease;
     const unstored = this.#unstored.get(accountId);
     if (unstored?.version === present.version) return unstored.tokens;
     const oauth = await this.integrations.find(applicationId, provider);
-    if (!oauth) {
+    const source = { integration: oauth?.integration ?? null, own: present.tokens.own ?? null };
+    const registration = oauth?.descriptor.registration(source);
+    if (!oauth || !registration) {
       throw new OauthError(
         'misconfigured',
         `there is no integration for ${provider} with OAuth settings`,
       );
     }
-    const tokens = await this.clients.refresh(oauth.registration, present.tokens);
+    const credential = credentialOf(oauth.descriptor, source, lease);
+    // The user is already known. An error in new claims about the user must not lose the tokens.
+    const { tokens } = await this.clients.obtain(registration, credential, present.tokens);
     remember(this.#unstored, accountId, { version: present.version, tokens });
     return tokens;
   }
@@ -225,6 +234,19 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
     });
     throw failure;
   }
+}
+
+/** @throws {OauthError} `refused` if only the user can get new tokens */
+function credentialOf(
+  descriptor: OauthDescriptor,
+  source: OauthSource,
+  { email, present: { tokens } }: TokenLease,
+): OauthCredential {
+  const { refreshToken, scopes } = tokens;
+  if (refreshToken !== null) return { kind: 'refresh-token', refreshToken };
+  const credential = descriptor.renewal(source, { email, scopes: scopes ?? [] });
+  if (credential) return credential;
+  throw new OauthError('refused', 'the access token has expired, and there is no refresh token');
 }
 
 function isRefusal(error: unknown): error is ProviderError {

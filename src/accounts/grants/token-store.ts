@@ -4,7 +4,7 @@ import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { Clock, monotonicMs } from '../../platform/base/time/clock.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
 import { Database } from '../../platform/database/sql.ts';
-import type { OauthTokens } from '../oauth/oauth-registration.ts';
+import type { OauthTokens } from '../../providers/port/oauth-descriptor.ts';
 import type { VersionedTokens } from './account-token.ts';
 import { moveGrants } from './grant-moves.ts';
 import { openGrantTokens, sealGrantTokens } from './grant-secrets.ts';
@@ -15,6 +15,7 @@ export interface TokenLease {
   accountId: string;
   applicationId: string;
   provider: string;
+  email: string;
   present: VersionedTokens;
   /**
    * `token_lease_until` as text. It identifies the lease, so that a process cannot release the
@@ -51,7 +52,7 @@ const LEASE = `
   update "grant" set token_lease_until = now() + interval '${LEASE_SECONDS} s'
   where id = $1 and token_version = $2 and tokens_sealed is not null and status = 'valid'
     and (token_lease_until is null or token_lease_until <= now())
-  returning application_id as "applicationId", provider, tokens_sealed as "tokensSealed", token_lease_until::text as until`;
+  returning application_id as "applicationId", provider, email, tokens_sealed as "tokensSealed", token_lease_until::text as until`;
 const READ = `
   select status, status_reason as "statusReason", tokens_sealed as "tokensSealed", token_version as version
   from "grant" where id = $1`;
@@ -86,6 +87,7 @@ export class TokenStore {
     const [row] = await this.database.query<{
       applicationId: string;
       provider: string;
+      email: string;
       tokensSealed: string;
       until: string;
     }>(LEASE, [accountId, version]);

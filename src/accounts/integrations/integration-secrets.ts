@@ -4,17 +4,19 @@ import type { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 export const integrationSecretContext = (integrationId: string): string =>
   `integration.settings:${integrationId}`;
 
-/** The settings of an integration that are never shown. */
-export interface IntegrationSecrets {
-  client_secret: string;
-}
+/** The settings of an integration that are never shown, with their names in the API. */
+export type IntegrationSecrets = Readonly<Record<string, string>>;
 
-/** Encrypts the secret settings of an integration for its row. */
+/**
+ * Encrypts the secret settings of an integration for its row.
+ * @returns `null` if there are none
+ */
 export function sealIntegrationSecrets(
   box: SecretBox,
   integrationId: string,
   secrets: IntegrationSecrets,
-): string {
+): string | null {
+  if (Object.keys(secrets).length === 0) return null;
   return box.sealJson(secrets, integrationSecretContext(integrationId));
 }
 

@@ -1,9 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Application } from '../applications/application.entity.ts';
 import { idColumn, timestampColumns } from '../../platform/database/base-columns.ts';
-
-/** Settings of an integration that are shown: all except `client_secret`. */
-export type ShownSettings = Record<string, string | number | boolean>;
+import type { ShownSettings } from '../../providers/port/integration-descriptor.ts';
 
 const IntegrationSchema = defineEntity({
   name: 'Integration',
@@ -17,8 +15,8 @@ const IntegrationSchema = defineEntity({
     /** Settings that are shown, with their names in the API. */
     settings: p.json<ShownSettings>(),
     /**
-     * JSON of the settings that are never shown (`client_secret`), encrypted; `null` if there are
-     * none.
+     * JSON of the settings that are never shown, such as `client_secret`, encrypted; `null` if
+     * there are none.
      */
     secretSettingsSealed: p.text().nullable(),
     redirectUris: p.array(),

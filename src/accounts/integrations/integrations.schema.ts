@@ -1,61 +1,18 @@
 import { z } from 'zod';
 import { scopeList } from '../../platform/auth/scope.schema.ts';
 import { betaPageQuery } from '../../platform/wire/pagination.schema.ts';
-import { unknownNamesError } from '../../platform/wire/error-texts.ts';
 import { httpUrl, integerLike, queryText } from '../../platform/wire/wire.schema.ts';
-import { CLIENT_AUTH_METHODS } from '../oauth/oauth-registration.ts';
-import { PROVIDER_NAMES } from '../../providers/port/provider-name.ts';
-import type {
-  IntegrationChange,
-  IntegrationSettings,
-  NewIntegration,
-} from './integrations.service.ts';
+import type { IntegrationChange, NewIntegration } from './integrations.service.ts';
 
 /** Default lifetime of a login request that is created through an integration. */
 const DEFAULT_EXPIRES_IN_SECONDS = 3600;
 
-const setting = z.string().trim().max(2000, 'must not be longer than 2000 characters').nullish();
-
-const security = z.enum(['tls', 'starttls', 'none', ''], 'must be tls, starttls or none').nullish();
-const mailPort = z.union([z.literal(''), integerLike({ min: 1, max: 65_535 })]).nullish();
-const mailHost = z
-  .string()
-  .trim()
-  .toLowerCase()
-  .max(253)
-  .regex(/^[a-z0-9._:-]*$/, 'must be a host name or an address')
-  .nullish();
-
-/**
- * Settings with their names in the API; others are refused. `imap` accounts can sign in by OAuth
- * (docs/oauth.md).
- */
-const SETTINGS = {
-  client_id: setting,
-  client_secret: setting,
-  tenant: setting,
-  issuer: setting.describe('imap: issuer of the authorization server (OpenID Connect Discovery)'),
-  authorization_endpoint: setting.describe('imap: instead of `issuer`'),
-  token_endpoint: setting.describe('imap: instead of `issuer`'),
-  revocation_endpoint: setting.describe('imap: instead of `issuer`'),
-  token_endpoint_auth_method: z
-    .enum([...CLIENT_AUTH_METHODS, ''], `must be ${CLIENT_AUTH_METHODS.join(' or ')}`)
-    .nullish(),
-  oauth_scope: setting.describe('imap: scopes to request, separated by spaces'),
-  imap_host: mailHost,
-  imap_port: mailPort.describe('Default 993'),
-  imap_security: security,
-  smtp_host: mailHost,
-  smtp_port: mailPort.describe('Default 587'),
-  smtp_security: security,
-  smtp_files_sent: z.union([z.boolean(), z.stringbool()], 'must be true or false').nullish(),
-  caldav_url: setting,
-  carddav_url: setting,
-};
 const settingsInput = z
-  .strictObject(SETTINGS, { error: unknownNamesError(Object.keys(SETTINGS)) })
+  .record(z.string().max(100, 'names must not be longer than 100 characters'), z.unknown(), {
+    error: 'must be an object',
+  })
   .describe(
-    'Null or absent settings stay as they are; empty ones are removed; unknown ones are refused. `client_id` and `client_secret` are required for google and microsoft. For imap, all settings concern accounts that sign in by OAuth.',
+    'Each provider has its own settings; unknown ones are refused with the list of those allowed. Null or absent settings stay as they are; empty ones are removed. `google` and `microsoft`: `client_id` and `client_secret`, or their other credentials (docs/oauth.md). `imap`: how accounts sign in by OAuth (`issuer`, `client_id`, `client_secret`, …), and their servers.',
   );
 
 const fields = {
@@ -78,29 +35,12 @@ const fields = {
     .describe('Whether its accounts may be used only while their address is proven; default false'),
 };
 
-/** A provider name. Other names are refused with the list of allowed ones. */
-export const providerField = z.enum(PROVIDER_NAMES, { error: providerError(PROVIDER_NAMES) });
-
-/** Providers that clients know, but that are set up in another way (ADR 0067). */
-const ELSEWHERE: ReadonlyMap<unknown, string> = new Map([
-  [
-    'nylas',
-    'virtual calendars (provider nylas) have no integration: connect them with POST /connect/authorize',
-  ],
-  [
-    'zoom',
-    'users do not connect Zoom accounts of their own: set Zoom up for the whole application with PUT /a/{client_id}/conferencing (kind zoom), then create events with conferencing.autocreate',
-  ],
-]);
-
-/** The error text for a provider name that is not in `names`. */
-export function providerError(names: readonly string[]) {
-  const usual = `must be one of ${names.join(', ')}`;
-  return ({ input }: { input?: unknown }) => {
-    const elsewhere = ELSEWHERE.get(input);
-    return elsewhere === undefined ? usual : `${usual}; ${elsewhere}`;
-  };
-}
+/** Which names a provider may have is known to the service only. */
+export const providerField = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(50)
+  .describe('`sandbox`, `google`, `microsoft`, `imap`, or another that this server knows');
 
 export const createIntegrationSchema = z.object({ ...fields, provider: providerField }).meta({
   id: 'CreateIntegration',
@@ -133,7 +73,7 @@ export const integrationView = z
     provider: z.string(),
     settings: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-      .describe('All settings except `client_secret`, which is never shown'),
+      .describe('All settings except secrets such as `client_secret`, which are never shown'),
     redirect_uris: z.array(z.string()),
     expires_in: z.number().int(),
     scope: z.array(z.string()),
@@ -164,19 +104,11 @@ export const integrationListView = z
   .meta({ id: 'IntegrationList' });
 export type IntegrationListView = z.infer<typeof integrationListView>;
 
-function toSettings({
-  client_secret,
-  ...shown
-}: z.infer<typeof settingsInput>): IntegrationSettings {
-  const given = Object.entries(shown).map(([name, value]) => [name, value ?? undefined]);
-  return { clientSecret: client_secret ?? undefined, shown: Object.fromEntries(given) };
-}
-
 export function toNewIntegration(body: CreateIntegration): NewIntegration {
   return {
     provider: body.provider,
     name: body.name,
-    settings: toSettings(body.settings ?? {}),
+    settings: body.settings ?? {},
     redirectUris: body.redirect_uris ?? [],
     expiresIn: body.expires_in ?? DEFAULT_EXPIRES_IN_SECONDS,
     scope: body.scope ?? null,
@@ -187,7 +119,7 @@ export function toNewIntegration(body: CreateIntegration): NewIntegration {
 export function toIntegrationChange(body: UpdateIntegration): IntegrationChange {
   return {
     name: body.name,
-    settings: body.settings ? toSettings(body.settings) : undefined,
+    settings: body.settings ?? undefined,
     redirectUris: body.redirect_uris ?? undefined,
     expiresIn: body.expires_in ?? undefined,
     scope: body.scope,

@@ -10,24 +10,32 @@ import type { Page } from '../../platform/database/listing.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { isEmptyChange } from '../../platform/base/empty-change.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
+import { parseSettings } from '../../platform/wire/parse-settings.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import type { ProviderName } from '../../providers/port/provider-name.ts';
-import { sealIntegrationSecrets } from './integration-secrets.ts';
-import { ADDRESS_SETTINGS, checkOauthSettings } from './integration-oauth.ts';
-import { Integration, type ShownSettings } from './integration.entity.ts';
+import {
+  type IntegrationProblem,
+  PLAIN_INTEGRATION,
+  type ShownSettings,
+} from '../../providers/port/integration-descriptor.ts';
+import {
+  type IntegrationSecrets,
+  openIntegrationSecrets,
+  sealIntegrationSecrets,
+} from './integration-secrets.ts';
+import { Integration } from './integration.entity.ts';
 import { IntegrationExistsError, IntegrationSettingsError } from './integrations.errors.ts';
+import { assertRegistrable } from './registrable-providers.ts';
 
-/** Settings of an integration. Empty strings remove a setting. */
-export interface IntegrationSettings {
-  clientSecret?: string;
-  /** All other settings, with their names in the API. Undefined ones stay as they are. */
-  shown: Readonly<Partial<ShownSettings>>;
-}
+/**
+ * Settings of an integration with their names in the API, not validated yet. Empty texts remove a
+ * setting; `null` leaves it as it is.
+ */
+export type GivenSettings = Readonly<Record<string, unknown>>;
 
 export interface NewIntegration {
-  provider: ProviderName;
+  provider: string;
   name: string;
-  settings: IntegrationSettings;
+  settings: GivenSettings;
   redirectUris: readonly string[];
   /** Lifetime of a login request in seconds. */
   expiresIn: number;
@@ -41,12 +49,6 @@ export interface NewIntegration {
  * The fields that can be changed. Absent fields stay as they are; settings are changed one by one.
  */
 export type IntegrationChange = Partial<Omit<NewIntegration, 'provider'>>;
-
-/** Providers whose accounts authenticate through an application that is registered there. */
-const OAUTH_PROVIDERS: readonly string[] = ['google', 'microsoft'] satisfies ProviderName[];
-
-/** Settings that decide where the client secret is sent. */
-const SECRET_GOES_TO = ['issuer', 'token_endpoint', 'revocation_endpoint'] as const;
 
 /**
  * Integrations: the providers that applications have registered, one of each kind per application.
@@ -81,12 +83,14 @@ export class IntegrationsService {
 
   /**
    * Registers a provider.
+   * @throws {InvalidInputError} if the provider cannot be registered
    * @throws {TurnedOffProviderError}
    * @throws {IntegrationExistsError} also if two requests race
    * @throws {InvalidInputError} if settings are missing, do not fit together, or contain a URL
    *   that the egress policy does not allow
    */
   async create(applicationId: string, input: NewIntegration): Promise<Integration> {
+    assertRegistrable(this.connectors, input.provider);
     this.connectors.assertTurnedOn(input.provider);
     const { settings, redirectUris, scope, ...columns } = input;
     const now = this.clock.now();
@@ -163,45 +167,48 @@ export class IntegrationsService {
   }
 
   /**
-   * Normalizes URLs. A URL that the egress policy does not allow is refused here rather than at the
-   * first sign-in.
+   * Validates settings by the provider's rules and stores them. A URL that the egress policy does
+   * not allow is refused here rather than at the first sign-in.
    */
-  #checked(name: string, value: ShownSettings[string]): ShownSettings[string] {
-    const isAddress = (ADDRESS_SETTINGS as readonly string[]).includes(name);
-    return isAddress ? this.egress.normalizeUrl(String(value), `settings.${name}`) : value;
-  }
-
-  #applySettings(integration: Integration, { clientSecret, shown }: IntegrationSettings): void {
-    const { id, provider } = integration;
+  #applySettings(integration: Integration, given: GivenSettings): void {
+    const { id, provider, secretSettingsSealed: sealed } = integration;
+    const descriptor = this.connectors.integrationOf(provider) ?? PLAIN_INTEGRATION;
+    const parsed = parseSettings(descriptor.settingsSchema, given);
     const settings: ShownSettings = { ...integration.settings };
-    for (const [name, value] of Object.entries(shown)) {
-      if (value === '') delete settings[name];
-      else if (value !== undefined) settings[name] = this.#checked(name, value);
+    const stored = sealed ? openIntegrationSecrets(this.secretBox, id, sealed) : {};
+    const secrets: Record<string, string> = { ...stored };
+    for (const [name, value] of Object.entries(parsed)) {
+      if (value === undefined || value === null) continue;
+      const target: ShownSettings = descriptor.secrets.includes(name) ? secrets : settings;
+      if (value === '') delete target[name];
+      else if (descriptor.addresses.includes(name))
+        target[name] = this.egress.normalizeUrl(String(value), `settings.${name}`);
+      else target[name] = value as ShownSettings[string];
     }
-    const moved = SECRET_GOES_TO.find(
+    const moved = descriptor.secretsGoTo.find(
       (name) => settings[name] && settings[name] !== integration.settings[name],
     );
+    const kept = Object.keys(stored).find((name) => (parsed[name] ?? undefined) === undefined);
     // The stored secret must not be sent to another server, so a new server needs the secret again.
-    if (moved && clientSecret === undefined && integration.secretSettingsSealed) {
-      throw new InvalidInputError(
-        `settings.client_secret is required together with another ${moved}`,
-        {
-          missingFields: ['settings.client_secret'],
-        },
-      );
+    if (moved && kept) {
+      throw new InvalidInputError(`settings.${kept} is required together with another ${moved}`, {
+        missingFields: [`settings.${kept}`],
+      });
     }
+    assertComplete(descriptor.problem({ settings, secrets }));
     integration.settings = settings;
-    checkOauthSettings(provider, integration.settings);
-    if (clientSecret !== undefined) {
-      integration.secretSettingsSealed = clientSecret
-        ? sealIntegrationSecrets(this.secretBox, id, { client_secret: clientSecret })
-        : null;
-    }
-    if (!OAUTH_PROVIDERS.includes(provider)) return;
-    const missing = [
-      ...(integration.settings['client_id'] ? [] : ['client_id']),
-      ...(integration.secretSettingsSealed ? [] : ['client_secret']),
-    ];
-    if (missing.length > 0) throw new IntegrationSettingsError(provider, missing);
+    integration.secretSettingsSealed = isEqual(secrets, stored)
+      ? sealed
+      : sealIntegrationSecrets(this.secretBox, id, secrets);
   }
 }
+
+/** @throws {InvalidInputError} */
+function assertComplete(problem: IntegrationProblem | null): void {
+  if (!problem) return;
+  if ('missing' in problem) throw new IntegrationSettingsError(problem.for, problem.missing);
+  throw new InvalidInputError(`settings.${problem.setting}: ${problem.text}`);
+}
+
+const isEqual = (a: IntegrationSecrets, b: IntegrationSecrets): boolean =>
+  Object.keys({ ...a, ...b }).every((name) => a[name] === b[name]);

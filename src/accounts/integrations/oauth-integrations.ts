@@ -1,23 +1,34 @@
 import { Injectable } from '@nestjs/common';
+import type { Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { Database } from '../../platform/database/sql.ts';
-import type { OauthRegistration } from '../oauth/oauth-registration.ts';
-import {
-  oauthAccountSettings,
-  type OauthIntegration,
-  oauthRegistrationOf,
-} from './integration-oauth.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import type { IntegrationValues } from '../../providers/port/integration-descriptor.ts';
+import type { OauthDescriptor, OauthRegistration } from '../../providers/port/oauth-descriptor.ts';
+import { openIntegrationSecrets } from './integration-secrets.ts';
+import type { Integration } from './integration.entity.ts';
 
-/** OAuth settings of an integration whose accounts sign in by OAuth. */
-export interface OauthSettings {
+/** How accounts of a provider sign in by OAuth for one application. */
+export interface ProviderOauth {
+  descriptor: OauthDescriptor;
+  /** `null` if the application has no integration for the provider. */
+  integration: IntegrationValues | null;
+  /** Default scopes of the integration; `null` for every scope. */
+  scope: readonly Scope[] | null;
+}
+
+/** The same, for an integration with a client, at which users can sign in on a page. */
+export interface SignInClient extends ProviderOauth {
   registration: OauthRegistration;
-  /** The settings of an account with this address. */
-  settingsOf(email: string): Record<string, unknown>;
 }
 
 const FIND = `
-  select id, provider, settings, secret_settings_sealed as "secretSettingsSealed"
+  select id, settings, secret_settings_sealed as "secretSettingsSealed", scope
   from integration where application_id = $1 and provider = $2`;
+
+type Row = Pick<Integration, 'id' | 'settings' | 'secretSettingsSealed'> & {
+  scope: Scope[] | null;
+};
 
 /** Finds how accounts of an application sign in by OAuth, according to the current integration. */
 @Injectable()
@@ -25,17 +36,33 @@ export class OauthIntegrations {
   constructor(
     private readonly database: Database,
     private readonly secretBox: SecretBox,
+    private readonly connectors: ConnectorRegistry,
   ) {}
 
   /**
-   * @returns `null` if the provider is not registered, or its accounts do not sign in by OAuth
+   * @returns `null` if accounts of the provider never sign in by OAuth
    * @throws {UnsealError}
    */
-  async find(applicationId: string, provider: string): Promise<OauthSettings | null> {
-    const [row] = await this.database.query<OauthIntegration>(FIND, [applicationId, provider]);
-    const registration = row ? oauthRegistrationOf(this.secretBox, row) : null;
-    return row && registration
-      ? { registration, settingsOf: (email) => oauthAccountSettings(row, email) }
-      : null;
+  async find(applicationId: string, provider: string): Promise<ProviderOauth | null> {
+    const descriptor = this.connectors.find(provider)?.oauth;
+    if (!descriptor) return null;
+    const [row] = await this.database.query<Row>(FIND, [applicationId, provider]);
+    if (!row) return { descriptor, integration: null, scope: null };
+    const { id, settings, secretSettingsSealed: sealed, scope } = row;
+    const secrets = sealed ? openIntegrationSecrets(this.secretBox, id, sealed) : {};
+    return { descriptor, integration: { settings, secrets }, scope };
+  }
+
+  /**
+   * @returns `null` if users cannot sign in at the provider: its integration is missing or has no
+   *   client
+   * @throws {UnsealError}
+   */
+  async client(applicationId: string, provider: string): Promise<SignInClient | null> {
+    const oauth = await this.find(applicationId, provider);
+    if (!oauth?.integration) return null;
+    const { descriptor, integration } = oauth;
+    const registration = descriptor.registration({ integration, own: null });
+    return registration && { ...oauth, registration };
   }
 }

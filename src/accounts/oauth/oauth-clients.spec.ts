@@ -4,7 +4,8 @@ import { EgressClient } from '../../platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { SystemClock } from '../../platform/base/time/clock.ts';
 import { OauthClients } from './oauth-clients.ts';
-import type { OauthRegistration } from './oauth-registration.ts';
+import type { OauthRegistration } from '../../providers/port/oauth-descriptor.ts';
+import { readIdentity } from '../../providers/port/oauth-identity.ts';
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -27,9 +28,7 @@ describe('OauthClients with an issuer whose user is no longer verified', () => {
     registration = {
       server: { issuer: url },
       clientId: 'carillon',
-      clientSecret: 'secret',
-      clientAuth: null,
-      scope: 'openid email offline_access',
+      authentication: { kind: 'secret', secret: 'secret', method: null },
     };
   });
   afterAll(async () => {
@@ -56,17 +55,10 @@ describe('OauthClients with an issuer whose user is no longer verified', () => {
     };
   };
 
-  it('keeps the new tokens of a connected account, because the old ones are used up', async () => {
-    const old = { accessToken: 'a', refreshToken: 'old refresh', obtainedAt: 0, expiresAt: 1 };
-    await expect(clients.refresh(registration, old)).resolves.toMatchObject({
-      accessToken: 'new access',
-      refreshToken: 'new refresh',
-    });
-  });
-
-  it('does not connect a new account', async () => {
-    await expect(clients.signInWith(registration, 'refresh')).rejects.toMatchObject({
-      failure: 'denied',
-    });
+  it('returns the new tokens although the user is no longer verified, because the old ones are used up', async () => {
+    const credential = { kind: 'refresh-token', refreshToken: 'old refresh' } as const;
+    const { tokens, claims } = await clients.obtain(registration, credential);
+    expect(tokens).toMatchObject({ accessToken: 'new access', refreshToken: 'new refresh' });
+    expect(readIdentity(claims ?? {})).toBe('unverified');
   });
 });

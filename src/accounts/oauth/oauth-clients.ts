@@ -4,8 +4,13 @@ import * as oidc from 'openid-client';
 import { EgressClient } from '../../platform/egress/egress-client.ts';
 import { Clock, monotonicMs } from '../../platform/base/time/clock.ts';
 import { egressFetch } from './egress-fetch.ts';
+import type {
+  OauthCredential,
+  OauthRegistration,
+  OauthTokens,
+} from '../../providers/port/oauth-descriptor.ts';
+import { clientAuthOf, jwtAssertion } from './client-authentication.ts';
 import { OauthError, toOauthError } from './oauth-error.ts';
-import type { OauthRegistration, OauthTokens } from './oauth-registration.ts';
 
 /** The URL of the sign-in, with values that the login request stores and never shows. */
 export interface AuthorizationRequest {
@@ -26,18 +31,15 @@ export interface AuthorizationReturn {
   state: string;
   pkceVerifier: string;
   nonce: string | null;
+  /** The server's scopes that were asked for. */
+  scopes: readonly string[];
 }
 
-/** The user who has signed in, and the tokens. */
+/** A user who has signed in. */
 export interface SignedIn {
   tokens: OauthTokens;
-  /**
-   * The address from the id token, in lower case; `null` if it contains none. It may be an address
-   * that the server does not report as verified, but never one it reports as unverified. The mail
-   * server decides: it must accept the token for this address.
-   */
-  email: string | null;
-  name: string | null;
+  /** The claims of the id token; `null` if there is none. `OauthDescriptor.identity` reads them. */
+  claims: Readonly<Record<string, unknown>> | null;
 }
 
 /** How long server metadata is cached, and for how many registrations. */
@@ -51,9 +53,9 @@ interface Kept {
 }
 
 /**
- * The client side of OAuth 2.0 and OpenID Connect, by openid-client: code flow with PKCE, refresh
- * and revocation. Every method uses the network, so do not call one inside a transaction. Every
- * method throws `OauthError`.
+ * The client side of OAuth 2.0 and OpenID Connect, by openid-client: code flow with PKCE, other
+ * grants, refresh and revocation. Every method uses the network, so do not call one inside a
+ * transaction. Every method throws `OauthError`.
  */
 @Injectable()
 export class OauthClients {
@@ -69,28 +71,32 @@ export class OauthClients {
 
   /**
    * The URL to which a user is sent to sign in.
-   * @param options.loginHint the address that the user has typed; `null` if none
    * @param options.state unguessable, valid once
+   * @param options.scopes the server's scopes
+   * @param options.loginHint the address that the user has typed; `null` if none
+   * @param options.parameters further parameters of the request
    * @throws {OauthError} if the server's metadata cannot be read
    */
   authorizationUrl(
     registration: OauthRegistration,
-    options: { redirectUri: string; state: string; loginHint: string | null },
+    options: {
+      redirectUri: string;
+      state: string;
+      scopes: readonly string[];
+      loginHint: string | null;
+      parameters: Readonly<Record<string, string>>;
+    },
   ): Promise<AuthorizationRequest> {
     return this.#with(registration, async (configuration) => {
       const pkceVerifier = oidc.randomPKCECodeVerifier();
-      const asksIdToken = registration.scope.split(/\s+/).includes('openid');
-      const nonce = asksIdToken ? oidc.randomNonce() : null;
+      const nonce = options.scopes.includes('openid') ? oidc.randomNonce() : null;
       const url = oidc.buildAuthorizationUrl(configuration, {
+        ...options.parameters,
         redirect_uri: options.redirectUri,
-        scope: registration.scope,
+        scope: options.scopes.join(' '),
         state: options.state,
         code_challenge: await oidc.calculatePKCECodeChallenge(pkceVerifier),
         code_challenge_method: 'S256',
-        // Servers give a refresh token only if the user is asked for consent (OpenID Connect Core
-        // 11). Google gives one only with both parameters.
-        prompt: 'consent',
-        access_type: 'offline',
         ...(nonce ? { nonce } : {}),
         ...(options.loginHint ? { login_hint: options.loginHint } : {}),
       });
@@ -99,14 +105,12 @@ export class OauthClients {
   }
 
   /**
-   * Exchanges the code of a returned user for tokens.
-   * @throws {OauthError} `denied` if the user has not agreed; `refused` if the code is invalid;
-   *   `misconfigured` also if there is no refresh token, because the account would stop working
-   *   within hours
+   * Exchanges the code of a returned user for tokens. They may lack a refresh token.
+   * @throws {OauthError} `denied` if the user has not agreed; `refused` if the code is invalid
    */
   exchange(registration: OauthRegistration, returned: AuthorizationReturn): Promise<SignedIn> {
     return this.#with(registration, async (configuration) => {
-      const { parameters, redirectUri, state, pkceVerifier, nonce } = returned;
+      const { parameters, redirectUri, state, pkceVerifier, nonce, scopes } = returned;
       const url = new URL(redirectUri);
       url.search = parameters.toString();
       const asked = this.clock.now().getTime();
@@ -115,51 +119,50 @@ export class OauthClients {
         pkceCodeVerifier: pkceVerifier,
         ...(nonce === null ? {} : { expectedNonce: nonce, idTokenExpected: true }),
       });
-      const tokens = tokensOf(answer, asked, null);
-      if (tokens.refreshToken === null) {
-        throw new OauthError('misconfigured', 'the authorization server gave no refresh token');
-      }
-      return { tokens, ...whoIs(answer.claims()) };
+      return signedIn(answer, asked, { refreshToken: null, scopes });
     });
   }
 
   /**
-   * Exchanges a refresh token for new tokens. If the server returns a new refresh token, the old
-   * one is used up, so store the result before anything else.
-   * @throws {OauthError} `refused` if the refresh token is no longer valid
+   * Exchanges a credential for new tokens. If the server returns a new refresh token, the old one
+   * is used up, so store the result before anything else.
+   * @param before what stays valid if the server does not return it (RFC 6749 section 6)
+   * @throws {OauthError} `refused` if the credential is no longer valid
    */
-  async refresh(
+  obtain(
     registration: OauthRegistration,
-    { refreshToken }: OauthTokens,
-  ): Promise<OauthTokens> {
-    if (refreshToken === null) {
-      throw new OauthError(
-        'refused',
-        'the access token has expired, and there is no refresh token',
-      );
-    }
-    // The user is already known. An error in new claims about the user must not lose the tokens.
+    credential: OauthCredential,
+    before: Pick<OauthTokens, 'scopes' | 'own'> = {},
+  ): Promise<SignedIn> {
     return this.#with(registration, async (configuration) => {
       const asked = this.clock.now().getTime();
-      return tokensOf(
-        await oidc.refreshTokenGrant(configuration, refreshToken),
-        asked,
+      const refreshToken = credential.kind === 'refresh-token' ? credential.refreshToken : null;
+      return signedIn(await this.#answerTo(configuration, credential, asked), asked, {
+        ...before,
         refreshToken,
-      );
+      });
     });
   }
 
-  /**
-   * Gets tokens for a refresh token that the application received from the user. This may use up
-   * the refresh token.
-   * @throws {OauthError} same as `refresh`
-   */
-  signInWith(registration: OauthRegistration, refreshToken: string): Promise<SignedIn> {
-    return this.#with(registration, async (configuration) => {
-      const asked = this.clock.now().getTime();
-      const answer = await oidc.refreshTokenGrant(configuration, refreshToken);
-      return { tokens: tokensOf(answer, asked, refreshToken), ...whoIs(answer.claims()) };
-    });
+  #answerTo(
+    configuration: oidc.Configuration,
+    credential: OauthCredential,
+    nowMs: number,
+  ): Promise<oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers> {
+    switch (credential.kind) {
+      case 'refresh-token':
+        return oidc.refreshTokenGrant(configuration, credential.refreshToken);
+      case 'client-credentials':
+        return oidc.clientCredentialsGrant(configuration, { scope: credential.scope });
+      case 'jwt-bearer': {
+        const audience = configuration.serverMetadata().token_endpoint ?? '';
+        return oidc.genericGrantRequest(
+          configuration,
+          'urn:ietf:params:oauth:grant-type:jwt-bearer',
+          { assertion: jwtAssertion(credential, audience, nowMs) },
+        );
+      }
+    }
   }
 
   /**
@@ -205,12 +208,12 @@ export class OauthClients {
   }
 
   async #discover(registration: OauthRegistration): Promise<oidc.Configuration> {
-    const { server, clientId, clientSecret } = registration;
-    const secret = clientSecret ?? undefined;
-    const auth = clientAuthOf(registration);
+    const { server, clientId } = registration;
+    const auth = await clientAuthOf(registration.authentication);
     if ('issuer' in server) {
-      const found = await oidc.discovery(new URL(server.issuer), clientId, secret, auth, {
-        [oidc.customFetch]: this.#fetch,
+      const { url, fetch } = discoveryOf(server, this.#fetch);
+      const found = await oidc.discovery(url, clientId, undefined, auth, {
+        [oidc.customFetch]: fetch,
         timeout: TIMEOUT_SECONDS,
         // The egress policy decides which hosts may be used without TLS.
         execute: [oidc.allowInsecureRequests],
@@ -231,7 +234,7 @@ export class OauthClients {
       token_endpoint: server.tokenEndpoint,
       ...(server.revocationEndpoint ? { revocation_endpoint: server.revocationEndpoint } : {}),
     };
-    const configuration = new oidc.Configuration(metadata, clientId, secret, auth);
+    const configuration = new oidc.Configuration(metadata, clientId, undefined, auth);
     configuration[oidc.customFetch] = this.#fetch;
     configuration.timeout = TIMEOUT_SECONDS;
     oidc.allowInsecureRequests(configuration);
@@ -239,49 +242,50 @@ export class OauthClients {
   }
 }
 
-function clientAuthOf({ clientSecret, clientAuth }: OauthRegistration): oidc.ClientAuth {
-  if (clientSecret === null) return oidc.None();
-  const basic = oidc.ClientSecretBasic(clientSecret);
-  const post = oidc.ClientSecretPost(clientSecret);
-  return (server, ...rest) => {
-    const known = server.token_endpoint_auth_methods_supported;
-    const usual =
-      known && !known.includes('client_secret_basic')
-        ? 'client_secret_post'
-        : 'client_secret_basic';
-    const chosen = (clientAuth ?? usual) === 'client_secret_post' ? post : basic;
-    chosen(server, ...rest);
-  };
-}
+/** The address at which openid-client accepts an issuer with the placeholder `{tenantid}`. */
+const TENANT_ISSUERS = 'https://login.microsoftonline.com';
 
 /**
- * @param before the refresh token that stays valid if the server returns no new one (RFC 6749, 6)
+ * The URL for discovery, and the `fetch` for it. An issuer with `{tenantid}` at another address,
+ * such as a national cloud, is discovered under the address that openid-client knows.
  */
-function tokensOf(
-  answer: oidc.TokenEndpointResponse,
-  askedMs: number,
-  before: string | null,
-): OauthTokens {
-  const { access_token, refresh_token, expires_in } = answer;
+function discoveryOf(
+  { issuer, tenantIssuer }: { issuer: string; tenantIssuer?: boolean },
+  fetch: oidc.CustomFetch,
+): { url: URL; fetch: oidc.CustomFetch } {
+  const url = new URL(issuer);
+  if (!tenantIssuer || url.origin === TENANT_ISSUERS) return { url, fetch };
+  const { origin } = url;
   return {
-    accessToken: access_token,
-    refreshToken: refresh_token ?? before,
-    obtainedAt: askedMs,
-    expiresAt: expires_in === undefined ? null : askedMs + expires_in * 1000,
+    url: new URL(`${url.pathname}${url.search}`, TENANT_ISSUERS),
+    fetch: (address, options) =>
+      fetch(
+        address.startsWith(`${TENANT_ISSUERS}/`)
+          ? origin + address.slice(TENANT_ISSUERS.length)
+          : address,
+        options,
+      ),
   };
 }
 
-function whoIs(claims: oidc.IDToken | undefined): Pick<SignedIn, 'email' | 'name'> {
-  if (!claims) return { email: null, name: null };
-  const { email, email_verified: verified, name } = claims;
-  if (verified === false || verified === 'false') {
-    throw new OauthError(
-      'denied',
-      'the authorization server has not verified the address of this user',
-    );
-  }
+/** @param before what stays valid if the server returns no other (RFC 6749 sections 5.1 and 6) */
+function signedIn(
+  answer: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers,
+  askedMs: number,
+  before: Pick<OauthTokens, 'refreshToken' | 'scopes' | 'own'>,
+): SignedIn {
+  const { access_token, refresh_token, expires_in, scope } = answer;
+  const { own } = before;
+  const scopes = scope ? scope.split(/\s+/).filter(Boolean) : before.scopes;
   return {
-    email: typeof email === 'string' && email.trim() ? email.trim().toLowerCase() : null,
-    name: typeof name === 'string' && name.trim() ? name.trim().slice(0, 200) : null,
+    tokens: {
+      accessToken: access_token,
+      refreshToken: refresh_token ?? before.refreshToken,
+      obtainedAt: askedMs,
+      expiresAt: expires_in === undefined ? null : askedMs + expires_in * 1000,
+      ...(scopes ? { scopes } : {}),
+      ...(own ? { own } : {}),
+    },
+    claims: answer.claims() ?? null,
   };
 }

@@ -15,8 +15,11 @@ import type { ImapLimits } from './imap-limits.ts';
 import { ImapMailbox } from './imap-mailbox.ts';
 import { imapMailbox, proveImap } from './imap-ownership.ts';
 import { ImapSessions } from './imap-sessions.ts';
+import { imapIntegration } from './imap.integration.ts';
 import { ImapMail } from './imap.mail.ts';
+import { imapOauth } from './imap.oauth.ts';
 import { imapInput } from './imap.settings.ts';
+import { detectImap, imapNativeSettings, imapSignIn, provenByServers } from './imap.sign-in.ts';
 
 /** Dependencies of the connector. */
 export interface ImapDependencies {
@@ -35,6 +38,11 @@ export interface ImapDependencies {
  */
 export class ImapConnector implements Connector {
   readonly name = 'imap';
+  readonly integration = imapIntegration;
+  readonly oauth = imapOauth;
+  readonly signIn = imapSignIn;
+  readonly nativeSettings = imapNativeSettings;
+  readonly provenByIntegration = provenByServers;
   readonly settingsSchema = imapInput;
   readonly mergeSettings = mergeImapSettings;
   readonly mailboxKey = imapMailbox;
@@ -67,6 +75,10 @@ export class ImapConnector implements Connector {
 
   prove(account: MailboxSettings) {
     return proveImap(account, this.dependencies.discovery);
+  }
+
+  detect(email: string) {
+    return detectImap(email, this.dependencies.discovery);
   }
 
   /** Closes all connections to mailboxes. */

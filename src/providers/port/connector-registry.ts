@@ -1,7 +1,16 @@
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { type TokenSource, withFreshTokens } from './fresh-tokens.ts';
-import type { CalendarPort, Connector, ContactsPort, MailboxPort, MailPort, ParticipantMail } from './connector.ts'; // prettier-ignore
-import type { ProviderName } from './provider-name.ts';
+import type { IntegrationDescriptor } from './integration-descriptor.ts';
+import type {
+  CalendarPort,
+  Connector,
+  ContactsPort,
+  DetectedProvider,
+  MailboxPort,
+  MailPort,
+  ParticipantMail,
+  Provider,
+} from './connector.ts';
 
 /**
  * The provider is known, but this version has no connector for it, or the connector lacks the
@@ -19,52 +28,77 @@ export class UnsupportedProviderError extends DomainError {
 
 /** The operator has turned this provider off: no account of it may be connected. */
 export class TurnedOffProviderError extends DomainError {
-  constructor(provider: string) {
+  constructor(provider: string, why: string) {
     super(
       'provider.turned-off',
       'invalid',
-      `provider: ${provider} is turned off on this server (its operator decides with SANDBOX)`,
+      `provider: ${provider} is turned off on this server (${why})`,
       { betaType: 'grant.provider_not_supported' },
     );
   }
 }
 
+/** A provider name and settings of a request, as the connector understands them. */
+export interface NativeAccount {
+  provider: string;
+  settings: Readonly<Record<string, unknown>>;
+}
+
+const isConnector = (provider: Provider): provider is Connector => 'verify' in provider;
+
 /** Finds the connector of a provider. */
 export class ConnectorRegistry {
+  readonly #providers: Map<string, Provider>;
   readonly #connectors: Map<string, Connector>;
-  readonly #tokens = new Map<string, TokenSource>();
-  readonly #turnedOff = new Set<string>();
+  #tokens: TokenSource | null = null;
 
-  constructor(connectors: readonly Connector[]) {
-    this.#connectors = new Map(connectors.map((connector) => [connector.name, connector]));
+  /**
+   * @param providers all providers, in the order in which texts list them. One without a connector
+   *   can be registered, but its accounts cannot be connected
+   */
+  constructor(providers: readonly (Provider | Connector)[]) {
+    this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
+    this.#connectors = new Map(
+      providers.filter(isConnector).map((connector) => [connector.name, connector]),
+    );
   }
 
   /**
-   * Replaces the connector of a provider with a custom one. Call it before the application starts.
+   * Adds a connector, or replaces the one of the same provider. Call it before the application
+   * starts.
    */
   replace(connector: Connector): void {
-    const tokens = this.#tokens.get(connector.name);
-    this.#connectors.set(connector.name, tokens ? withFreshTokens(connector, tokens) : connector);
+    this.#providers.set(connector.name, connector);
+    this.#connectors.set(
+      connector.name,
+      this.#tokens ? withFreshTokens(connector, this.#tokens) : connector,
+    );
   }
 
   /**
-   * Sets the source of fresh access tokens for accounts of this provider that signed in by OAuth.
-   * Call it once, before the first call to the connector.
-   * @throws {Error} if the provider has a token source already
+   * Sets the source of fresh access tokens for accounts that signed in by OAuth. Call it once,
+   * before the first call to a connector.
+   * @throws {Error} if there is a token source already
    */
-  useTokens(provider: ProviderName, tokens: TokenSource): void {
-    if (this.#tokens.has(provider)) throw new Error(`${provider} has a token source already`);
-    this.#tokens.set(provider, tokens);
-    const connector = this.#connectors.get(provider);
-    if (connector) this.replace(connector);
+  useTokens(tokens: TokenSource): void {
+    if (this.#tokens) throw new Error('there is a token source already');
+    this.#tokens = tokens;
+    for (const connector of this.all()) this.replace(connector);
+  }
+
+  /** Names of the providers that applications can have an integration for. */
+  registrable(): string[] {
+    return [...this.#providers.values()].flatMap(({ name, integration }) =>
+      integration ? [name] : [],
+    );
   }
 
   /**
-   * From now on accounts of this provider cannot be connected or sign in again. Connected accounts
-   * keep working.
+   * What applications can register for a provider.
+   * @returns `undefined` if the provider is not known, or has no integrations
    */
-  turnOff(provider: ProviderName): void {
-    this.#turnedOff.add(provider);
+  integrationOf(provider: string): IntegrationDescriptor | undefined {
+    return this.#providers.get(provider)?.integration;
   }
 
   /** Whether there is a connector for this provider, even if the operator has turned it off. */
@@ -72,19 +106,71 @@ export class ConnectorRegistry {
     return this.#connectors.has(provider);
   }
 
-  /** Whether accounts of this provider may be connected. */
-  isTurnedOn(provider: ProviderName): boolean {
-    return this.#connectors.has(provider) && !this.#turnedOff.has(provider);
+  /**
+   * The connector of a provider that may be unknown.
+   * @returns `undefined` if there is none
+   */
+  find(provider: string): Connector | undefined {
+    return this.#connectors.get(provider);
   }
 
   /** @throws {TurnedOffProviderError} if accounts of this provider must not be connected */
   assertTurnedOn(provider: string): void {
-    if (this.#turnedOff.has(provider)) throw new TurnedOffProviderError(provider);
+    const why = this.#connectors.get(provider)?.turnedOff;
+    if (why) throw new TurnedOffProviderError(provider, why);
   }
 
   /** Connectors of the providers whose accounts may be connected. */
   connectable(): Connector[] {
-    return this.all().filter(({ name }) => !this.#turnedOff.has(name));
+    return this.all().filter(({ turnedOff }) => !turnedOff);
+  }
+
+  /** The provider name that account objects show, such as `gmail`. */
+  shownAs(provider: string): string {
+    return this.#connectors.get(provider)?.accountProvider ?? provider;
+  }
+
+  /** Names that requests may use instead of a provider's own, such as `gmail`. */
+  otherNames(): string[] {
+    return [...new Set(this.connectable().flatMap(({ signIn }) => signIn?.names ?? []))];
+  }
+
+  /**
+   * Connectors that serve a provider name of a request, which may be their own or one of
+   * `signIn.names`: first by name, then in the order of the sign-in pages.
+   */
+  named(name: string): Connector[] {
+    const others = this.connectable()
+      .filter((connector) => connector.name !== name && connector.signIn?.names.includes(name))
+      .toSorted((a, b) => (a.signIn?.order ?? 0) - (b.signIn?.order ?? 0));
+    const own = this.#connectors.get(name);
+    return own ? [own, ...others] : others;
+  }
+
+  /**
+   * The provider of a native sign-in, and its settings. A name that no connector knows is returned
+   * unchanged.
+   * @throws {InvalidInputError} for settings that no provider can take
+   */
+  native(name: string, settings: Readonly<Record<string, unknown>>): NativeAccount {
+    if (this.#connectors.has(name)) return { provider: name, settings };
+    for (const connector of this.named(name)) {
+      const taken = connector.nativeSettings?.(name, settings) ?? null;
+      if (taken) return { provider: connector.name, settings: taken };
+    }
+    return { provider: name, settings };
+  }
+
+  /**
+   * Detects the provider of an address, for ten seconds at most.
+   * @returns `null` if it is not known
+   */
+  async detect(email: string): Promise<DetectedProvider | null> {
+    for (const connector of this.connectable()) {
+      const detected = await connector.detect?.(email);
+      if (detected) return detected;
+    }
+    return null;
   }
 
   all(): Connector[] {

@@ -43,10 +43,10 @@ export interface KnownMailProvider {
   /** The provider's own name in sign-in: `gmail`, `yahoo`, …; `imap` if it has none. */
   providerName: string;
   /**
-   * The OAuth sign-in that this provider prefers to a password. `null` if it accepts passwords
-   * only.
+   * Name of the connector whose OAuth sign-in this provider prefers to a password. `null` if it
+   * accepts passwords only.
    */
-  oauth: 'google' | 'microsoft' | null;
+  oauth: string | null;
   /** What users have to know before they sign in with a password. `null` if there is nothing. */
   hint: string | null;
 }

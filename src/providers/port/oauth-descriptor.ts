@@ -9,7 +9,9 @@ export type ClientAuthMethod = (typeof CLIENT_AUTH_METHODS)[number];
 export type ClientAuthentication =
   /** A public client (RFC 8252): sends its id only. */
   | { kind: 'none' }
-  /** Sends nothing at all, because the credential itself names the client (RFC 7523 section 2.1). */
+  /**
+   * Sends nothing at all, because the credential itself names the client (RFC 7523 section 2.1).
+   */
   | { kind: 'credential' }
   /**
    * `method` is `null` for the method that the server reports, else `client_secret_basic` (RFC
@@ -17,8 +19,9 @@ export type ClientAuthentication =
    */
   | { kind: 'secret'; secret: string; method: ClientAuthMethod | null }
   /**
-   * `private_key_jwt` (RFC 7523 section 2.2) with a certificate: an assertion signed by PS256, whose
-   * header has the SHA-256 thumbprint of the certificate (`x5t#S256`). Both values are PEM texts.
+   * `private_key_jwt` (RFC 7523 section 2.2) with a certificate: an assertion signed by PS256,
+   * whose header has the SHA-256 thumbprint of the certificate (`x5t#S256`). Both values are PEM
+   * texts.
    */
   | { kind: 'certificate'; privateKey: string; certificate: string };
 
@@ -87,7 +90,9 @@ export interface DirectSignIn {
 export interface OauthIdentity {
   /** A value that stays the same if the user's address changes; `null` if there is none. */
   subject: string | null;
-  /** In lower case; `null` if the server reported none. The connector's `verify` has the last word. */
+  /**
+   * In lower case; `null` if the server reported none. The connector's `verify` has the last word.
+   */
   email: string | null;
   name: string | null;
 }
@@ -99,8 +104,8 @@ export interface OauthIdentity {
 export interface OauthDescriptor {
   /**
    * The client that accounts use.
-   * @returns `null` if these settings do not sign in by OAuth. Its users are then offered no sign-in
-   *   at the provider
+   * @returns `null` if these settings do not sign in by OAuth. Its users are then offered no sign-
+   *   in at the provider
    */
   registration(source: OauthSource): OauthRegistration | null;
   /**
@@ -144,6 +149,11 @@ export interface OauthDescriptor {
    * `settingsSchema`.
    */
   readonly signInSettings: readonly string[];
+  /**
+   * Whether revoking one token revokes all tokens that the client has of this user. Then tokens are
+   * revoked only with the user's last account. Default `false`.
+   */
+  readonly revokesWholeConsent?: boolean;
   /** The settings of an account that has signed in, for `settingsSchema` and `verify`. */
   accountSettings(
     source: OauthSource,
@@ -166,7 +176,9 @@ export interface AuthorizationAsk {
 /** Tokens of an account. They are secrets: stored encrypted, never logged. */
 export interface OauthTokens {
   accessToken: string;
-  /** `null` if there is none: new tokens come from `OauthDescriptor.renewal`, else from the user. */
+  /**
+   * `null` if there is none: new tokens come from `OauthDescriptor.renewal`, else from the user.
+   */
   refreshToken: string | null;
   /** When the tokens were requested, in Unix milliseconds. */
   obtainedAt: number;

@@ -10,6 +10,8 @@ export interface ProviderAccount {
   settings: Readonly<Record<string, unknown>>;
   /** A fresh access token. Absent for accounts that did not sign in by OAuth. */
   accessToken?: string;
+  /** The provider's scopes of `accessToken`. Absent if they are not known. */
+  providerScopes?: readonly string[];
   /**
    * Version and times of `accessToken`, for the `TokenSource`; connectors do not need it. Times in
    * Unix milliseconds.

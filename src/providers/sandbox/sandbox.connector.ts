@@ -3,6 +3,8 @@ import type { Clock } from '../../platform/base/time/clock.ts';
 import type { Database } from '../../platform/database/sql.ts';
 import type { AddressProof } from '../port/address-proof.ts';
 import type { Connector, MailboxSettings, ProviderAccount } from '../port/connector.ts';
+import { PLAIN_INTEGRATION } from '../port/integration-descriptor.ts';
+import type { SignInDescriptor } from '../port/sign-in-descriptor.ts';
 import { SandboxCalendars } from './sandbox.calendar.ts';
 import { SandboxContacts } from './sandbox.contacts.ts';
 import { SandboxFaults } from './sandbox.faults.ts';
@@ -12,6 +14,20 @@ import { SandboxMail } from './sandbox.mail.ts';
 import { SandboxMailbox } from './sandbox.mailbox.ts';
 import { login, sandboxSettings } from './sandbox.settings.ts';
 
+const SIGN_IN: SignInDescriptor = {
+  order: 40,
+  title: 'Sandbox',
+  hint: 'A mailbox for testing',
+  password: {
+    heading: 'Sign in to the sandbox',
+    passwordHint: 'A mailbox for testing: any password works except “wrong”.',
+    passwordRequired: false,
+    servers: false,
+  },
+  withoutIntegration: 'if-there-is-none',
+  names: [],
+};
+
 /**
  * A provider inside Carillon's own database. Mailboxes of one application deliver to each other,
  * and nothing leaves the sandbox. Each mailbox also has calendars and an address book. Magic
@@ -19,13 +35,18 @@ import { login, sandboxSettings } from './sandbox.settings.ts';
  */
 export class SandboxConnector implements Connector {
   readonly name = 'sandbox';
+  readonly integration = PLAIN_INTEGRATION;
+  readonly signIn = SIGN_IN;
+  readonly turnedOff: string | null;
   readonly settingsSchema = sandboxSettings;
   readonly mail: SandboxMail;
   readonly mailbox: SandboxMailbox;
   readonly calendar: SandboxCalendars;
   readonly contacts: SandboxContacts;
 
-  constructor(database: Database, clock: Clock, threads: WorkThreads) {
+  /** @param isOn whether accounts can be connected (`SANDBOX`) */
+  constructor(database: Database, clock: Clock, threads: WorkThreads, isOn = true) {
+    this.turnedOff = isOn ? null : 'its operator decides with SANDBOX';
     const faults = new SandboxFaults(database);
     const store = new SandboxMailStore(database);
     const folders = new SandboxFolders(database);
@@ -45,6 +66,11 @@ export class SandboxConnector implements Connector {
       organizationUnit: settings.organization_unit ?? 'folder',
       proof: proofOf(account.email),
     };
+  }
+
+  /** `sandbox.test` and its subdomains. */
+  async detect(email: string) {
+    return /[@.]sandbox\.test$/i.test(email) ? { providerName: this.name, isImap: false } : null;
   }
 
   prove({ email }: MailboxSettings) {

@@ -1,4 +1,5 @@
 import type { Scope } from '../../../platform/auth/scopes.ts';
+import type { PasswordForm } from '../../../providers/port/sign-in-descriptor.ts';
 import { choice, field, type FieldErrors, form, type FormKey, stepPath, summary } from './form.ts';
 import { html, type Html } from './html.ts';
 import { type RequestingApplication, layout, mark, type Page } from './layout.ts';
@@ -97,7 +98,7 @@ export function oauthPage(
 /** Values and errors of the page for address and password. It never contains a password. */
 export interface CredentialsForm {
   offer: string;
-  provider: 'sandbox' | 'imap';
+  texts: PasswordForm;
   /** Values by field name. */
   values: Readonly<Record<string, string>>;
   errors: FieldErrors;
@@ -120,30 +121,30 @@ const firstWrong = (errors: FieldErrors): string | undefined => Object.keys(erro
 function serverFields({ values, errors, servers }: CredentialsForm): Html {
   const texts = TEXTS.credentials;
   const wrong = firstWrong(errors);
-  const server = (prefix: 'imap' | 'smtp', legend: string, ports: string, more: Html): Html =>
+  const server = (prefix: 'imap_' | 'smtp_', legend: string, ports: string, more: Html): Html =>
     html`<fieldset>
       <legend>${legend}</legend>
       <div class="row">
         ${field(errors, {
-          name: `${prefix}_host`,
+          name: `${prefix}host`,
           label: texts.host,
-          value: values[`${prefix}_host`],
+          value: values[`${prefix}host`],
           autocomplete: 'off',
-          autofocus: wrong === `${prefix}_host`,
+          autofocus: wrong === `${prefix}host`,
         })}
         ${field(errors, {
-          name: `${prefix}_port`,
+          name: `${prefix}port`,
           label: texts.port,
-          value: values[`${prefix}_port`],
+          value: values[`${prefix}port`],
           inputmode: 'numeric',
           autocomplete: 'off',
-          autofocus: wrong === `${prefix}_port`,
+          autofocus: wrong === `${prefix}port`,
           hint: ports,
         })}
       </div>
       ${choice(
         errors,
-        { name: `${prefix}_security`, label: texts.security, value: values[`${prefix}_security`] },
+        { name: `${prefix}security`, label: texts.security, value: values[`${prefix}security`] },
         texts.securities,
       )}
       ${more}
@@ -165,9 +166,9 @@ function serverFields({ values, errors, servers }: CredentialsForm): Html {
   return html`<details class="servers" ${open && html` open`}>
     <summary>${texts.servers}</summary>
     <p class="hint">${texts.serversWords[servers]}</p>
-    ${server('imap', texts.imap, texts.imapPorts, login('imap_username', texts.username, texts.usernameHint))}
+    ${server('imap_', texts.imap, texts.imapPorts, login('imap_username', texts.username, texts.usernameHint))}
     ${server(
-      'smtp',
+      'smtp_',
       texts.smtp,
       texts.smtpPorts,
       html`${login('smtp_username', texts.smtpUsername, texts.smtpHint)}
@@ -191,7 +192,8 @@ export function credentialsPage(
   status?: number,
 ): Page {
   const texts = TEXTS.credentials;
-  const { provider, values, errors } = entry;
+  const { values, errors } = entry;
+  const own = entry.texts;
   const wrong = firstWrong(errors);
   const focus = (name: string, otherwise: boolean) => (wrong ? wrong === name : otherwise);
   const email = values['email'];
@@ -199,7 +201,7 @@ export function credentialsPage(
     status: status ?? (Object.keys(errors).length > 0 ? 422 : 200),
     title: entry.again ? texts.again : texts.title,
     asking,
-    body: html`${head(asking, entry.again ? texts.again : texts.heading[provider], texts.lead(asking.name))}
+    body: html`${head(asking, entry.again ? texts.again : own.heading, texts.lead(asking.name))}
       ${summary(errors)}
       ${form(
         'credentials',
@@ -218,13 +220,13 @@ export function credentialsPage(
             label: texts.password,
             type: 'password',
             autocomplete: 'current-password',
-            required: provider === 'imap',
-            hint: texts.passwordHint[provider],
+            required: own.passwordRequired,
+            hint: own.passwordHint,
             autofocus: focus('password', Boolean(email)),
           })}
-          ${provider === 'imap' && serverFields(entry)}
+          ${own.servers && serverFields(entry)}
           <button class="button" type="submit">${texts.submit}</button>
-          ${provider === 'imap' && html`<p class="hint centered">${texts.checking}</p>`}`,
+          ${own.servers && html`<p class="hint centered">${texts.checking}</p>`}`,
         { provider: entry.offer },
       )}
       ${cancelLink(key)}
@@ -235,14 +237,19 @@ export function credentialsPage(
 /** Value of the consent form for all scopes. */
 export const ALL_SCOPES = '*';
 
-/** Consent page: the scopes, the application that gets them, and the account. */
+/**
+ * Consent page: the scopes, the application that gets them, and the account.
+ * @param missing the scopes that the application asks for and the user has not allowed at the
+ *   provider
+ */
 export function consentPage(
   asking: RequestingApplication,
   key: FormKey,
   account: { email: string },
   scopes: readonly Scope[] | null,
+  missing: { at: string; scopes: readonly Scope[] },
 ): Page {
-  const { title, heading, lead, will, revoke, allow, deny, other } = TEXTS.consent;
+  const { title, heading, lead, will, revoke, allow, deny, other, missed } = TEXTS.consent;
   return layout({
     title,
     asking,
@@ -256,6 +263,15 @@ export function consentPage(
       <ul class="scopes">
         ${inWords(scopes).map((words) => html`<li>${words}</li>`)}
       </ul>
+      ${
+        missing.scopes.length > 0 &&
+        html`<div class="alert">
+          <p>${missed(asking.name, missing.at)}</p>
+          <ul>
+            ${inWords(missing.scopes).map((words) => html`<li>${words}</li>`)}
+          </ul>
+        </div>`
+      }
       ${form('consent', key, html`<button class="button" type="submit">${allow}</button>`, {
         account: account.email,
         scopes: scopes === null ? ALL_SCOPES : scopes.join(','),

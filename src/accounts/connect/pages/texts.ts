@@ -12,15 +12,10 @@ export const TEXTS = {
   },
   credentials: {
     title: 'Sign in',
-    heading: { sandbox: 'Sign in to the sandbox', imap: 'Sign in to your mailbox' },
     again: 'Sign in again',
     lead: (application: string) => `to continue to ${application}`,
     email: 'Email address',
     password: 'Password',
-    passwordHint: {
-      sandbox: 'A mailbox for testing: any password works except “wrong”.',
-      imap: 'With two-step verification, many providers require an app password here.',
-    },
     servers: 'Server settings',
     serversWords: {
       closed: 'Leave these empty and we will find them.',
@@ -59,6 +54,8 @@ export const TEXTS = {
     heading: (application: string) => `Allow ${application} to use your account?`,
     lead: 'You are signed in as',
     will: (application: string) => `${application} will be able to:`,
+    missed: (application: string, provider: string) =>
+      `You did not allow the following at ${provider}, so ${application} will not be able to. To allow it, choose “Use another account” and sign in again.`,
     everything: 'Use everything in this account: mail, calendars and contacts',
     revoke: 'You can withdraw this at any time: ask the application to disconnect the account, or change the password of your mailbox.',
     allow: 'Allow',
@@ -109,6 +106,8 @@ export const TEXTS = {
     oauthUnavailable: 'Your provider’s sign-in cannot be reached right now. Try again in a minute.',
     oauthNobody: 'Your provider did not tell us which mailbox is yours. Ask the application to send your address with the link.',
     oauthDenied: 'You did not allow the sign-in at your provider. Nothing was connected.',
+    oauthNoScopes: (application: string, provider: string) => `At ${provider}, you did not allow anything that ${application} needs. Sign in again and select the boxes that ${provider} shows.`,
+    oauthNoRefresh: 'Your provider did not permit lasting access. Try again, and allow everything that it asks.',
     oauthFailed: 'Your provider did not complete the sign-in. Try again.',
   },
   /** Error descriptions for the application. Users do not see them. */

@@ -1,5 +1,12 @@
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import { NATIVE_NAMES, toNativeAccount } from './native-provider.ts';
+import { ConnectorRegistry } from '../port/connector-registry.ts';
+import type { Connector } from '../port/connector.ts';
+import { imapNativeSettings, imapSignIn } from './imap.sign-in.ts';
+
+const imap = { name: 'imap', verify: null, signIn: imapSignIn, nativeSettings: imapNativeSettings };
+const registry = new ConnectorRegistry([imap as unknown as Connector]);
+const toNativeAccount = (name: string, settings: Record<string, unknown>) =>
+  registry.native(name, settings);
 
 const refusal = (provider: string, settings: object = {}) => {
   try {
@@ -10,7 +17,7 @@ const refusal = (provider: string, settings: object = {}) => {
   }
 };
 
-describe('toNativeAccount', () => {
+describe('names of native sign-in', () => {
   it.each(['sandbox', 'imap', 'google', 'nobody'])('leaves provider %s unchanged', (provider) => {
     const settings = { password: 'x' };
     expect(toNativeAccount(provider, settings)).toEqual({ provider, settings });
@@ -72,7 +79,7 @@ describe('toNativeAccount', () => {
   });
 
   it('turns every native name into imap or refuses it', () => {
-    for (const name of NATIVE_NAMES) {
+    for (const name of imapSignIn.names) {
       const outcome = refusal(name);
       if (typeof outcome !== 'string') expect(outcome.provider).toBe('imap');
     }
