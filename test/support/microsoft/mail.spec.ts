@@ -107,6 +107,15 @@ describe('mail of the stub of Microsoft', () => {
     expect(recoverable).toMatchObject([{ subject: 'a' }]);
   });
 
+  it('refuses new messages while the mailbox is full', async () => {
+    stub.user('ann@contoso.test').mailbox.isFull = true;
+    const refused = await ann.send('POST', 'me/messages', { subject: 'x' });
+    expect([refused.status, refused.body['error']]).toMatchObject([
+      507,
+      { code: 'ErrorQuotaExceeded' },
+    ]);
+  });
+
   it('refuses requests over 4 MB', async () => {
     const big = base64(mime('big') + 'x'.repeat(4 * 1024 * 1024));
     expect((await ann.send('POST', 'me/sendMail', big)).status).toBe(413);

@@ -36,6 +36,16 @@ function noteIdForm({ world, form, request }: GraphContext, id: string, message:
   );
 }
 
+/** Refuses what needs room while the mailbox is full. @throws {GraphError} 507 */
+export function assertRoom({ user }: GraphContext): void {
+  if (!user.mailbox.isFull) return;
+  throw new GraphError(
+    507,
+    'ErrorQuotaExceeded',
+    'The process failed to get the correct properties., The mailbox quota was exceeded.',
+  );
+}
+
 /** Refuses a change if the request names another version in If-Match. */
 export function assertVersion({ request }: GraphContext, etag: string): void {
   const wanted = request.headers['if-match'];

@@ -37,6 +37,8 @@ export class Mailbox {
   readonly folderLog: LogEntry[] = [];
   /** A fault: logs do not mention that messages left a folder when they move. */
   movesVanish = false;
+  /** A fault: the mailbox is full. New messages, copies and sending are refused. */
+  isFull = false;
   onChange: ((change: ItemChange) => void) | null = null;
   readonly #now: () => number;
   readonly #messages = new Map<string, StoredMessage>();

@@ -10,7 +10,7 @@ import {
 import { filtered, page, selected, withQuery } from '../graph/odata.ts';
 import type { PathValues } from '../http/routes.ts';
 import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
-import { assertVersion, folderIn, messageIn } from './mail-access.ts';
+import { assertRoom, assertVersion, folderIn, messageIn } from './mail-access.ts';
 import { messageDelta } from './mail-delta.ts';
 import type { MessagePatch, StoredMessage } from './message.ts';
 import { attachmentJson, etag, MESSAGE_ON_DEMAND, messageJson } from './message-json.ts';
@@ -68,6 +68,7 @@ export const messageRoutes: GraphRoute[] = [
     return shown(context, context.user.mailbox.move(message, destination(context)), 201);
   }),
   ...both('POST', 'messages/{id}/copy', (context, values) => {
+    assertRoom(context);
     const message = messageIn(context, values);
     return shown(context, context.user.mailbox.copy(message, destination(context)), 201);
   }),
@@ -136,6 +137,7 @@ const unsupported = (code: string, option: string) =>
 
 /** Creates a draft from JSON or, with a body of text, from MIME. */
 async function create(context: GraphContext, { folder }: PathValues): Promise<StubAnswer> {
+  assertRoom(context);
   const { mailbox } = context.user;
   const target = folderIn(context, folder ?? 'drafts');
   const now = mailbox.now();

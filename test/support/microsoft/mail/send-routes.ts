@@ -1,7 +1,7 @@
 import { bodyOf, type GraphContext, type GraphRoute, property, reading } from '../graph/context.ts';
 import type { PathValues } from '../http/routes.ts';
 import { graphErrors, type Json, type StubAnswer } from '../http/types.ts';
-import { messageIn } from './mail-access.ts';
+import { assertRoom, messageIn } from './mail-access.ts';
 import { newContent, readMessage } from './message-input.ts';
 import { mimeBody, send } from './sending.ts';
 import type { MessageContent } from './message.ts';
@@ -27,6 +27,7 @@ export const sendRoutes: GraphRoute[] = [
 ];
 
 async function sendMail(context: GraphContext): Promise<StubAnswer> {
+  assertRoom(context);
   const { world, user, request } = context;
   const now = user.mailbox.now();
   const isMime = request.headers['content-type']?.startsWith('text/plain') === true;
