@@ -50,7 +50,7 @@ export class DraftsController {
   }
 
   @Get(':id')
-  @ApiErrors(404)
+  @ApiErrors(404, 503)
   @Endpoint({ summary: 'Read a draft', response: draftView })
   async get(
     @CurrentAccount() account: AccountPrincipal,
@@ -62,7 +62,7 @@ export class DraftsController {
 
   @Post()
   @Access(WRITE)
-  @ApiErrors(413)
+  @ApiErrors(413, 503)
   @Endpoint({
     summary: 'Create a draft',
     description:
@@ -79,7 +79,7 @@ export class DraftsController {
 
   @Put(':id')
   @Access(WRITE)
-  @ApiErrors(404, 409, 413)
+  @ApiErrors(404, 409, 413, 503)
   @Endpoint({
     summary: 'Change a draft',
     description:

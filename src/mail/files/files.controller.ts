@@ -53,6 +53,7 @@ export class FilesController {
   ) {}
 
   @Get()
+  @ApiErrors(503)
   @Endpoint({ summary: 'List uploads and attachments, oldest first', response: fileList })
   async list(
     @CurrentAccount() account: AccountPrincipal,

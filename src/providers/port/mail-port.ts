@@ -154,9 +154,9 @@ export type MessageContent =
   | { kind: 'unreadable'; reason: string };
 
 /**
- * What a provider knows about a message whose content is fetched later. For history
- * only, and only for connectors with `MailPort.fetchContents`: new messages always come with their
- * content.
+ * What a provider knows about a message whose content is fetched later (docs/adr/0077). For history
+ * only: new messages always come with their content. Only for connectors with threads
+ * (`RemoteMessage.threadId`) and with `MailPort.fetchContents`.
  */
 export interface ListedContent {
   kind: 'listed';
