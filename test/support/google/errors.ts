@@ -20,6 +20,8 @@ export class GoogleError extends Error {
   readonly entry: Record<string, string>;
   readonly details: object[] | null;
   readonly headers: Record<string, string>;
+  /** Name of the status, if it is not the usual one of the HTTP status. */
+  readonly statusName: string | null;
 
   constructor(
     status: number,
@@ -29,6 +31,7 @@ export class GoogleError extends Error {
       entry?: Record<string, string>;
       details?: object[];
       headers?: Record<string, string>;
+      statusName?: string;
     } = {},
   ) {
     super(message);
@@ -37,6 +40,7 @@ export class GoogleError extends Error {
     this.entry = more.entry ?? {};
     this.details = more.details ?? null;
     this.headers = more.headers ?? {};
+    this.statusName = more.statusName ?? null;
   }
 
   /**
@@ -46,7 +50,7 @@ export class GoogleError extends Error {
     const { status: code, message, reason, details, headers, entry } = this;
     const errors = [{ message, domain: 'global', reason, ...entry }];
     const error = { code, message, errors };
-    const status = STATUS[code] ?? 'UNKNOWN';
+    const status = this.statusName ?? STATUS[code] ?? 'UNKNOWN';
     const body = isLegacy
       ? { error }
       : { error: { ...error, status, ...(details && { details }) } };

@@ -18,14 +18,18 @@ import { addThreadMethods } from './gmail/thread-methods.ts';
 import type { GoogleUser } from './google-user.ts';
 import type { AccessToken } from './oauth/grants.ts';
 import { GoogleOAuth } from './oauth/google-oauth.ts';
+import { addGroupMethods } from './people/group-methods.ts';
+import { addPeopleMethods } from './people/people-methods.ts';
+import { isPubSub, pubSubAnswer } from './pubsub/pubsub-methods.ts';
 import { PubSub } from './pubsub/pubsub.ts';
+import { NEEDS } from './scopes.ts';
 import { GoogleQuotas } from './quotas.ts';
 import { GoogleWorld, type OutgoingMail } from './world.ts';
 
 /**
- * Stands in for Google: sign-in, Gmail, Calendar and Pub/Sub, with state and with Google's rules
- * as published. All hosts of Google are this one server, so every base address of a client is
- * `origin`. It was written from the manuals; the real services run only at Google.
+ * Stands in for Google: sign-in, Gmail, Calendar, People and Pub/Sub, with state and with Google's
+ * rules as published. All hosts of Google are this one server, so every base address of a client
+ * is `origin`. It was written from the manuals; the real services run only at Google.
  *
  * A test adds people with `addUser`, lets them consent on the authorize page
  * (`oauth.consent`), sends them mail from outside with `deliver`, and ends with
@@ -53,9 +57,9 @@ export class GoogleStub extends RemoteStub {
       origin: () => this.origin,
       signed: (claims) => this.oauth.signed(claims),
     });
-    this.world = new GoogleWorld(now, this.pubsub);
-    this.quotas = new GoogleQuotas(now);
     const origin = () => this.origin;
+    this.world = new GoogleWorld(now, origin, this.pubsub);
+    this.quotas = new GoogleQuotas(now);
     this.oauth = new GoogleOAuth({
       get origin() {
         return origin();
@@ -71,6 +75,8 @@ export class GoogleStub extends RemoteStub {
     addCalendarMethods(this.#router);
     addEventMethods(this.#router);
     addOtherCalendarMethods(this.#router);
+    addPeopleMethods(this.#router);
+    addGroupMethods(this.#router);
   }
 
   /**
@@ -114,7 +120,9 @@ export class GoogleStub extends RemoteStub {
   protected async answer(request: StubRequest): Promise<StubAnswer> {
     try {
       if (isBatch(request)) return await this.#batch(request);
-      return this.oauth.answer(request) ?? this.#upload(request) ?? (await this.#call(request));
+      if (isPubSub(request)) return this.#pubSub(request);
+      const answer = this.oauth.answer(request) ?? this.#photo(request) ?? this.#upload(request);
+      return answer ?? (await this.#call(request));
     } catch (error) {
       if (!(error instanceof GoogleError)) throw error;
       return error.answer(request.path.startsWith('/calendar/'));
@@ -128,6 +136,22 @@ export class GoogleStub extends RemoteStub {
       answers.push({ contentId, answer });
     }
     return batchAnswer(answers);
+  }
+
+  /** Pub/Sub is called by the project's service account, not for a person. */
+  #pubSub(request: StubRequest): StubAnswer {
+    const { scopes } = this.#token(request);
+    if (!NEEDS.pubsub.some((scope) => scopes.has(scope))) throw missingScope(NEEDS.pubsub);
+    this.quotas.charge('pubsub', 'project', 1);
+    return pubSubAnswer(this.pubsub, request);
+  }
+
+  /** A contact's photo, at the address that its person shows. */
+  #photo({ path }: StubRequest): StubAnswer | null {
+    const [, email = '', id = ''] = /^\/photos\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
+    const user = this.world.users.get(decodeURIComponent(email));
+    const photo = user?.contacts.people.get(`people/${id}`)?.photo;
+    return photo ? { status: 200, headers: { 'content-type': 'image/jpeg' }, raw: photo } : null;
   }
 
   /** The first of the two requests of a resumable upload. The second brings the content. */

@@ -1,5 +1,6 @@
 import type { Identity } from './oauth/google-oauth.ts';
 import { Mailbox } from './gmail/mailbox.ts';
+import { Contacts } from './people/contacts.ts';
 import type { GoogleWorld } from './world.ts';
 
 /** An address that a person may send from. */
@@ -31,6 +32,7 @@ export class GoogleUser implements Identity {
   readonly sub: string;
   readonly mailbox: Mailbox;
   readonly sendAs: SendAs[];
+  readonly contacts = new Contacts();
   /** The mailbox's watch. Null for none. */
   watch: MailWatch | null = null;
 

@@ -20,10 +20,13 @@ export class GoogleWorld {
   readonly calendars: Calendars;
   /** Milliseconds of the stub's clock. */
   readonly now: () => number;
+  /** Address of the stub. */
+  readonly origin: () => string;
   #ids = 0;
 
-  constructor(now: () => number, pubsub: PubSub) {
+  constructor(now: () => number, origin: () => string, pubsub: PubSub) {
     this.now = now;
+    this.origin = origin;
     this.pubsub = pubsub;
     this.calendars = new Calendars(now);
   }
