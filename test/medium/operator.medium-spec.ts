@@ -225,6 +225,49 @@ describe('carillon', () => {
     expect(await carillon('mailbox', 'failures')).toContain('deeper still');
   });
 
+  it('lists watches and subscriptions, those first that fail or end soon', async () => {
+    const application = await createApplication(context);
+    const sql = context.get(Database);
+    const watched = await createAccount(context, application);
+    const unreached = await createAccount(context, application);
+    await sql.query(
+      `insert into mailbox_watch (account_id, up_since, failures) values ($1, now(), 0), ($2, null, 3)`,
+      [watched.id, unreached.id],
+    );
+    const subscribe = async (name: string, columns: string) => {
+      const account = await createAccount(context, application, { email: `${name}@x.test` });
+      await sql.query(
+        `insert into push_subscription (id, account_id, provider, resource, due_at, expires_at, renew_at, failures, error)
+         values ($1, $2, 'sandbox', 'mail', now(), ${columns})`,
+        [newId(), account.id],
+      );
+    };
+    await subscribe('later', `now() + interval '7 days', now() + interval '3 days', 0, null`);
+    await subscribe('soon', `now() + interval '1 day', now() + interval '1 hour', 0, null`);
+    await subscribe('late', `now() + interval '1 hour', now() - interval '2 hours', 0, null`);
+    await subscribe('over', `now() - interval '1 hour', now() - interval '2 hours', 0, null`);
+    await subscribe('fails', `now() + interval '2 days', now(), 4, 'status 503'`);
+    await subscribe('new', `null, null, 0, null`);
+    const { push_url: url, watches } = await json<{
+      push_url: string | null;
+      watches: { state: string; kind: string; name: string; error: string | null }[];
+    }>('watches');
+    expect(url).toBeNull();
+    expect(watches.map(({ state, name }) => [state, name])).toEqual([
+      ['failing', 'fails@x.test'],
+      ['failing', unreached.email],
+      ['expired', 'over@x.test'],
+      ['expiring', 'late@x.test'],
+      ['pending', 'new@x.test'],
+      ['live', 'soon@x.test'],
+      ['live', 'later@x.test'],
+      ['live', watched.email],
+    ]);
+    expect(watches[0]).toMatchObject({ kind: 'subscription', error: 'status 503' });
+    expect(await json('watches', '--limit', '1')).toMatchObject({ watches: [watches[0]] });
+    expect(await carillon('watches')).toContain('set PUSH_URL or BASE_URL');
+  });
+
   it('names the missing variable when there are no encryption keys', async () => {
     const environment = { NODE_ENV: 'production', DATABASE_URL: database.url };
     await expect(
