@@ -61,10 +61,10 @@ module.exports = {
     },
     {
       name: 'a-provider-does-not-know-another',
-      comment: 'What several of them speak has a folder of its own: smtp.',
+      comment: 'What several of them speak has a folder of its own: smtp, rest.',
       severity: 'error',
       from: { path: '^src/providers/([^/]+)/' },
-      to: { path: '^src/providers/[^/]+/', pathNot: '^src/providers/($1|smtp|port)/' },
+      to: { path: '^src/providers/[^/]+/', pathNot: '^src/providers/($1|smtp|rest|port)/' },
     },
     {
       name: 'connectors-behind-the-port',

@@ -41,6 +41,15 @@ export interface RestRequest {
   signal?: AbortSignal;
 }
 
+/** The response is larger than the caller can use. */
+export class ResponseTooLargeError extends ProviderError {
+  override name = 'ResponseTooLargeError';
+
+  constructor(service: string, most: number) {
+    super('temporary', `${service}: the response is larger than ${most} bytes`);
+  }
+}
+
 /** What distinguishes one provider's API from another's. */
 export interface RestApi {
   /** Name of the provider in error texts. */
@@ -66,8 +75,8 @@ export class RestClient {
    * Sends a request and returns the successful response.
    * @param accessToken `undefined` for requests that need none, such as upload sessions, whose URL
    *   is the secret
-   * @throws {ProviderError} for every other response, and if there is none. `temporary` if the
-   *   response is too large
+   * @throws {ProviderError} for every other response, and if there is none
+   * @throws {ResponseTooLargeError}
    */
   async send(accessToken: string | undefined, request: RestRequest): Promise<EgressResponse> {
     const { method, repeatable = REPEATABLE.includes(method) } = request;
@@ -81,12 +90,7 @@ export class RestClient {
       ...(request.signal ? { signal: request.signal } : {}),
     });
     if (response.status < 200 || response.status > 299) throw this.#error(response, repeatable);
-    if (response.body.length > most) {
-      throw new ProviderError(
-        'temporary',
-        `${this.api.service}: the response is larger than ${most} bytes`,
-      );
-    }
+    if (response.body.length > most) throw new ResponseTooLargeError(this.api.service, most);
     return response;
   }
 

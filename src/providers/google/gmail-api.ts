@@ -1,0 +1,437 @@
+import { z } from 'zod';
+import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
+import type { ProviderAccount } from '../port/connector.ts';
+import type { QueryValue } from '../rest/rest-client.ts';
+import type { GoogleApi, GoogleCost } from './google-api.ts';
+
+/**
+ * Quota units of each method, as Google published them in May 2026
+ * (https://developers.google.com/workspace/gmail/api/reference/quota).
+ */
+export const UNITS = {
+  profile: 1,
+  labels: 1,
+  labelWrite: 5,
+  list: 5,
+  history: 2,
+  get: 20,
+  attachment: 20,
+  modify: 5,
+  trash: 5,
+  insert: 25,
+  send: 100,
+  drafts: 5,
+  draftWrite: 15,
+  watch: 100,
+  stop: 50,
+} as const;
+
+/** Most ids on one page of a list. */
+export const LIST_PAGE = 500;
+
+const profile = z.object({ emailAddress: z.string(), historyId: z.string() });
+
+const label = z.object({ id: z.string(), name: z.string() });
+export type GmailLabel = z.infer<typeof label>;
+const labelList = z.object({ labels: z.array(label).default([]) });
+
+const messageRef = z.object({ id: z.string(), threadId: z.string() });
+export type MessageRef = z.infer<typeof messageRef>;
+const messageList = z.object({
+  messages: z.array(messageRef).default([]),
+  nextPageToken: z.string().optional(),
+});
+export type MessageList = z.infer<typeof messageList>;
+
+const labelledRef = messageRef.extend({ labelIds: z.array(z.string()).optional() });
+const entries = z.array(z.object({ message: labelledRef })).default([]);
+const historyRecord = z.object({
+  id: z.string(),
+  messagesAdded: entries,
+  messagesDeleted: entries,
+  labelsAdded: entries,
+  labelsRemoved: entries,
+});
+export type HistoryRecord = z.infer<typeof historyRecord>;
+const historyList = z.object({
+  history: z.array(historyRecord).default([]),
+  nextPageToken: z.string().optional(),
+  historyId: z.string(),
+});
+
+const minimalMessage = messageRef.extend({
+  labelIds: z.array(z.string()).default([]),
+  internalDate: z.string(),
+});
+export type MinimalMessage = z.infer<typeof minimalMessage>;
+
+const headerField = z.object({ name: z.string(), value: z.string() });
+/** A part of a message, as `format=full` gives it. */
+export interface GmailPart {
+  partId: string;
+  mimeType: string;
+  filename: string;
+  headers: z.infer<typeof headerField>[];
+  body: { attachmentId?: string | undefined; size: number; data?: string | undefined };
+  parts: GmailPart[];
+}
+const part: z.ZodType<GmailPart> = z.lazy(() =>
+  z.object({
+    partId: z.string().default(''),
+    mimeType: z.string().default(''),
+    filename: z.string().default(''),
+    headers: z.array(headerField).default([]),
+    body: z
+      .object({
+        attachmentId: z.string().optional(),
+        size: z.number().default(0),
+        data: z.string().optional(),
+      })
+      .default({ size: 0 }),
+    parts: z.array(part).default([]),
+  }),
+);
+const fullMessage = minimalMessage.extend({ payload: part });
+
+const draft = z.object({ id: z.string(), message: messageRef });
+export type GmailDraft = z.infer<typeof draft>;
+const draftList = z.object({
+  drafts: z.array(draft).default([]),
+  nextPageToken: z.string().optional(),
+});
+
+/** Which messages a list contains. */
+export interface ListQuery {
+  labelId?: string;
+  /** In Gmail's search syntax. */
+  q?: string;
+  pageToken?: string | null;
+  maxResults?: number;
+}
+
+const ME = '/gmail/v1/users/me';
+const id = encodeURIComponent;
+
+/** The methods of the Gmail API that Carillon reads with. */
+export class GmailReader {
+  constructor(protected readonly api: GoogleApi) {}
+
+  profile(account: ProviderAccount, priority: BudgetPriority) {
+    const request = {
+      method: 'GET',
+      path: `${ME}/profile`,
+      units: UNITS.profile,
+      priority,
+    } as const;
+    return this.api.read(account, request, profile);
+  }
+
+  async labels(account: ProviderAccount, priority: BudgetPriority): Promise<GmailLabel[]> {
+    const request = { method: 'GET', path: `${ME}/labels`, units: UNITS.labels, priority } as const;
+    return (await this.api.read(account, request, labelList)).labels;
+  }
+
+  /**
+   * Lists messages, newest first; spam and trash included.
+   * @param cost default: the units of a list, for somebody who waits
+   */
+  list(
+    account: ProviderAccount,
+    query: ListQuery,
+    cost: GoogleCost = { units: UNITS.list, priority: 'interactive' },
+  ): Promise<MessageList> {
+    const { labelId, q, pageToken, maxResults = LIST_PAGE } = query;
+    return this.api.read(
+      account,
+      {
+        method: 'GET',
+        path: `${ME}/messages`,
+        query: {
+          includeSpamTrash: true,
+          maxResults,
+          labelIds: labelId,
+          q,
+          pageToken: pageToken ?? undefined,
+        },
+        ...cost,
+      },
+      messageList,
+    );
+  }
+
+  /** @throws {GoogleError} `not-found` if Gmail no longer knows changes since then */
+  history(account: ProviderAccount, startHistoryId: string, maxResults: number) {
+    return this.api.read(
+      account,
+      {
+        method: 'GET',
+        path: `${ME}/history`,
+        query: { startHistoryId, maxResults },
+        units: UNITS.history,
+        priority: 'interactive',
+      },
+      historyList,
+    );
+  }
+
+  /** The labels and the date of a message. */
+  minimal(account: ProviderAccount, messageId: string, cost: GoogleCost) {
+    return this.#get(account, messageId, { format: 'minimal' }, cost, minimalMessage);
+  }
+
+  /** A message whose parts are listed, without the bytes of large ones. */
+  full(account: ProviderAccount, messageId: string, cost: GoogleCost) {
+    return this.#get(account, messageId, { format: 'full' }, cost, fullMessage);
+  }
+
+  /** The values of some headers, in `payload`. */
+  metadata(
+    account: ProviderAccount,
+    messageId: string,
+    metadataHeaders: readonly string[],
+    priority: BudgetPriority,
+  ) {
+    const cost = { units: UNITS.get, priority };
+    const query = { format: 'metadata', metadataHeaders };
+    return this.#get(account, messageId, query, cost, fullMessage);
+  }
+
+  /**
+   * The complete message.
+   * @param maxBytes largest message to read
+   * @throws {ResponseTooLargeError}
+   */
+  async raw(
+    account: ProviderAccount,
+    messageId: string,
+    cost: GoogleCost,
+    maxBytes: number,
+  ): Promise<MinimalMessage & { mime: Buffer }> {
+    const { body } = await this.api.send(account, {
+      method: 'GET',
+      path: `${ME}/messages/${id(messageId)}`,
+      query: { format: 'raw', fields: 'id,threadId,labelIds,internalDate,raw' },
+      ...cost,
+      // Base64 has four characters for three bytes.
+      maxBodyBytes: Math.ceil((maxBytes * 4) / 3) + 16 * 1024,
+      deadlineMs: 60_000,
+    });
+    const { rest, text } = cutOut(body, 'raw');
+    return { ...this.api.parse(rest, minimalMessage), mime: Buffer.from(text, 'base64url') };
+  }
+
+  /** The bytes of an attachment. */
+  async attachment(account: ProviderAccount, messageId: string, attachmentId: string) {
+    const { body } = await this.api.send(account, {
+      method: 'GET',
+      path: `${ME}/messages/${id(messageId)}/attachments/${id(attachmentId)}`,
+      units: UNITS.attachment,
+      priority: 'interactive',
+      maxBodyBytes: 96 * 1024 * 1024,
+      deadlineMs: 120_000,
+    });
+    return Buffer.from(cutOut(body, 'data').text, 'base64url');
+  }
+
+  /** @param q in Gmail's search syntax */
+  drafts(account: ProviderAccount, q: string | undefined, pageToken: string | undefined) {
+    return this.api.read(
+      account,
+      {
+        method: 'GET',
+        path: `${ME}/drafts`,
+        query: { includeSpamTrash: true, maxResults: LIST_PAGE, q, pageToken },
+        units: UNITS.drafts,
+        priority: 'interactive',
+      },
+      draftList,
+    );
+  }
+
+  #get<T>(
+    account: ProviderAccount,
+    messageId: string,
+    query: Readonly<Record<string, QueryValue>>,
+    cost: GoogleCost,
+    shape: z.ZodType<T>,
+  ): Promise<T> {
+    const path = `${ME}/messages/${id(messageId)}`;
+    const maxBodyBytes = 32 * 1024 * 1024;
+    return this.api.read(account, { method: 'GET', path, query, maxBodyBytes, ...cost }, shape);
+  }
+}
+
+/**
+ * Cuts a base64url text out of a JSON object, so that it need not be parsed: it may have tens of
+ * megabytes.
+ * @returns the object with an empty text, and the text
+ */
+function cutOut(body: Buffer, field: string): { rest: Buffer; text: string } {
+  const at = body.indexOf(`"${field}"`);
+  const from = at < 0 ? -1 : body.indexOf('"', at + field.length + 2) + 1;
+  const to = from < 1 ? -1 : body.indexOf('"', from);
+  if (to < 0) return { rest: body, text: '' };
+  return {
+    rest: Buffer.concat([body.subarray(0, from), body.subarray(to)]),
+    text: body.toString('latin1', from, to),
+  };
+}
+
+/** Requests to upload a message are larger than this many bytes; smaller ones are JSON. */
+const UPLOAD_BYTES = 3 * 1024 * 1024;
+
+/** The methods of the Gmail API that Carillon writes with. */
+export class GmailWriter extends GmailReader {
+  /** @throws {GoogleError} `conflict` if the name is taken */
+  createLabel(account: ProviderAccount, name: string): Promise<GmailLabel> {
+    const json = { name, labelListVisibility: 'labelShow', messageListVisibility: 'show' };
+    return this.#labelWrite(account, 'POST', '', json);
+  }
+
+  renameLabel(account: ProviderAccount, labelId: string, name: string): Promise<GmailLabel> {
+    return this.#labelWrite(account, 'PATCH', `/${id(labelId)}`, { name });
+  }
+
+  async deleteLabel(account: ProviderAccount, labelId: string): Promise<void> {
+    const path = `${ME}/labels/${id(labelId)}`;
+    const cost = { units: UNITS.labelWrite, priority: 'interactive' } as const;
+    await this.api.send(account, { method: 'DELETE', path, ...cost });
+  }
+
+  async modify(
+    account: ProviderAccount,
+    messageId: string,
+    change: { addLabelIds: readonly string[]; removeLabelIds: readonly string[] },
+  ): Promise<void> {
+    await this.api.send(account, {
+      method: 'POST',
+      path: `${ME}/messages/${id(messageId)}/modify`,
+      json: change,
+      // Labels are sets: adding them twice changes nothing.
+      repeatable: true,
+      units: UNITS.modify,
+      priority: 'interactive',
+    });
+  }
+
+  /**
+   * Takes units for requests that follow, which are then made with 0 units.
+   * @throws {BudgetExhaustedError}
+   */
+  reserve(account: ProviderAccount, cost: GoogleCost): Promise<void> {
+    return this.api.reserve(account, cost);
+  }
+
+  /**
+   * @param threadId the thread that the message belongs to; `null` lets Gmail decide
+   * @param units 0 if they were taken before
+   */
+  async sendMessage(
+    account: ProviderAccount,
+    mime: Buffer,
+    threadId: string | null,
+    units: number,
+  ): Promise<MessageRef> {
+    return this.api.read(
+      account,
+      {
+        method: 'POST',
+        ...messageBody('/messages/send', mime, threadId, (message) => message),
+        units,
+        priority: 'send',
+        deadlineMs: 120_000,
+      },
+      messageRef,
+    );
+  }
+
+  /** Adds a message to the mailbox without sending it. */
+  async insert(
+    account: ProviderAccount,
+    mime: Buffer,
+    labelIds: readonly string[],
+  ): Promise<MessageRef> {
+    return this.api.read(
+      account,
+      {
+        method: 'POST',
+        ...messageBody('/messages', mime, null, (message) => ({ ...message, labelIds }), {
+          internalDateSource: 'dateHeader',
+        }),
+        units: UNITS.insert,
+        priority: 'interactive',
+        deadlineMs: 120_000,
+      },
+      messageRef,
+    );
+  }
+
+  /** @param draftId the draft to replace; `null` creates one */
+  async writeDraft(
+    account: ProviderAccount,
+    draftId: string | null,
+    mime: Buffer,
+    threadId: string | null,
+  ): Promise<GmailDraft> {
+    const path = draftId === null ? '/drafts' : `/drafts/${id(draftId)}`;
+    return this.api.read(
+      account,
+      {
+        method: draftId === null ? 'POST' : 'PUT',
+        ...messageBody(path, mime, threadId, (message) => ({ message })),
+        units: UNITS.draftWrite,
+        priority: 'interactive',
+        deadlineMs: 120_000,
+      },
+      draft,
+    );
+  }
+
+  async deleteDraft(account: ProviderAccount, draftId: string): Promise<void> {
+    const path = `${ME}/drafts/${id(draftId)}`;
+    const cost = { units: UNITS.draftWrite, priority: 'interactive' } as const;
+    await this.api.send(account, { method: 'DELETE', path, ...cost });
+  }
+
+  #labelWrite(account: ProviderAccount, method: 'POST' | 'PATCH', path: string, json: object) {
+    const cost = { units: UNITS.labelWrite, priority: 'interactive' } as const;
+    return this.api.read(
+      account,
+      { method, path: `${ME}/labels${path}`, json, repeatable: true, ...cost },
+      label,
+    );
+  }
+}
+
+/**
+ * The path and body of a request with a message. A small message is a field of the JSON. Gmail
+ * accepts large messages only by its upload address, with the JSON and the message as two parts.
+ */
+function messageBody(
+  path: string,
+  mime: Buffer,
+  threadId: string | null,
+  wrap: (message: object) => object,
+  query: Readonly<Record<string, string>> = {},
+) {
+  const thread = threadId === null ? {} : { threadId };
+  if (mime.length <= UPLOAD_BYTES)
+    return { path: ME + path, query, json: wrap({ ...thread, raw: mime.toString('base64url') }) };
+  const boundary = `carillon-${crypto.randomUUID()}`;
+  const before = [
+    `--${boundary}`,
+    'Content-Type: application/json; charset=UTF-8',
+    '',
+    JSON.stringify(wrap(thread)),
+    `--${boundary}`,
+    'Content-Type: message/rfc822',
+    '',
+    '',
+  ].join('\r\n');
+  return {
+    path: `/upload${ME}${path}`,
+    query: { ...query, uploadType: 'multipart' },
+    headers: { 'content-type': `multipart/related; boundary=${boundary}` },
+    body: Buffer.concat([Buffer.from(before), mime, Buffer.from(`\r\n--${boundary}--\r\n`)]),
+  };
+}

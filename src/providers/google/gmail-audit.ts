@@ -1,0 +1,70 @@
+import type {
+  MessageIds,
+  MessageIdsRequest,
+  ProviderAccount,
+  ReadMessages,
+} from '../port/connector.ts';
+import { type GmailReader, LIST_PAGE, UNITS } from './gmail-api.ts';
+import { dateOf, type GmailContents, MOST_NEW } from './gmail-content.ts';
+import { remoteOf } from './gmail-changes.ts';
+import { ALL_MAIL, placementOf } from './gmail-labels.ts';
+import { NO_CHATS } from './gmail-listing.ts';
+import { GoogleError } from './google-error.ts';
+
+const BACKGROUND = { units: UNITS.list, priority: 'history' } as const;
+
+/** What the audit reads (ADR 0080). */
+export class GmailAudit {
+  constructor(
+    private readonly gmail: GmailReader,
+    private readonly contents: GmailContents,
+  ) {}
+
+  /** See `MailPort.listIds`. */
+  async listIds(
+    account: ProviderAccount,
+    { folderId, since, until, cursor, limit }: MessageIdsRequest,
+  ): Promise<MessageIds> {
+    const isAll = folderId === ALL_MAIL;
+    // A second more on each side: Gmail counts in seconds and does not say how it rounds.
+    const words = [
+      NO_CHATS,
+      ...(isAll ? ['-in:spam', '-in:trash'] : []),
+      ...(since ? [`after:${Math.floor(since.getTime() / 1000) - 1}`] : []),
+      ...(until ? [`before:${Math.ceil(until.getTime() / 1000) + 1}`] : []),
+    ];
+    const query = {
+      q: words.join(' '),
+      pageToken: cursor,
+      maxResults: Math.min(limit, LIST_PAGE),
+      ...(isAll ? {} : { labelId: folderId }),
+    };
+    try {
+      const { messages, nextPageToken } = await this.gmail.list(account, query, BACKGROUND);
+      return { ids: messages.map(({ id }) => id), cursor: nextPageToken ?? null };
+    } catch (error) {
+      if (!(error instanceof GoogleError) || error.status !== 400) throw error;
+      const code = cursor === null ? 'not-found' : 'conflict';
+      throw new GoogleError(400, error.reason, code, error.message, null);
+    }
+  }
+
+  /** See `MailPort.readMessages`. */
+  async readMessages(
+    account: ProviderAccount,
+    { providerIds, content }: { providerIds: readonly string[]; content: boolean },
+  ): Promise<ReadMessages> {
+    const ids = providerIds.slice(0, MOST_NEW);
+    const read = content
+      ? await this.contents.fetchAll(account, ids)
+      : await this.contents.fetchLabels(account, ids);
+    const messages = [...read.values()].flatMap((message) => {
+      if (message === null) return [];
+      if ('content' in message) return [remoteOf(message)];
+      const { id, threadId, labelIds } = message;
+      const receivedAt = dateOf(message);
+      return [{ providerId: id, threadId, ...placementOf(labelIds), receivedAt, content: null }];
+    });
+    return { messages, gone: [...read].flatMap(([id, message]) => (message ? [] : [id])) };
+  }
+}

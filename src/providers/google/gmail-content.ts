@@ -1,0 +1,224 @@
+import { Readable } from 'node:stream';
+import { openAttachment } from '../../formats/mime/open-attachment.ts';
+import { forEachAtOnce } from '../../platform/base/concurrency/for-each-at-once.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-error.ts';
+import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
+import type { WorkThreads } from '../../platform/threads/work-threads.ts';
+import type {
+  FetchedMessage,
+  MessageContent,
+  MessageParts,
+  ProviderAccount,
+  StoredText,
+} from '../port/connector.ts';
+import { ResponseTooLargeError } from '../rest/rest-client.ts';
+import { type GmailReader, type MinimalMessage, UNITS } from './gmail-api.ts';
+import type { GoogleApi, GoogleCost } from './google-api.ts';
+import { type GmailParts, type LateText, partAt, readParts } from './gmail-parts.ts';
+import { GoogleError } from './google-error.ts';
+
+/** Larger messages are fetched in parts. Bytes. */
+const WHOLE_BYTES = 3 * 1024 * 1024;
+/** Largest message that is fetched whole for a request. Gmail accepts up to 50 MB. */
+const RAW_BYTES = 64 * 1024 * 1024;
+/** Messages fetched at the same time. */
+const AT_ONCE = 6;
+/** Most messages of one `fetchAll`: their units are taken at once, of 1,500 that may be. */
+export const MOST_NEW = 40;
+const READ: GoogleCost = { units: UNITS.get, priority: 'interactive' };
+/** The units were taken before. */
+const RESERVED: GoogleCost = { units: 0, priority: 'interactive' };
+const POSITION = /^#(\d+)$/;
+
+/** A message with its labels and its content. */
+export interface GmailMessage {
+  labels: MinimalMessage;
+  content: MessageContent;
+}
+
+/** Reads the contents of messages. */
+export class GmailContents {
+  constructor(
+    private readonly api: GoogleApi,
+    private readonly gmail: GmailReader,
+    private readonly threads: WorkThreads,
+  ) {}
+
+  /**
+   * Fetches all of these messages with their content. The quota for all is taken first: if it ran
+   * out in the middle, the first ones would be fetched again and again.
+   * @param ids at most `MOST_NEW`
+   * @returns by id; `null` for a message that is gone
+   * @throws {BudgetExhaustedError} nothing was fetched
+   */
+  async fetchAll(
+    account: ProviderAccount,
+    ids: readonly string[],
+  ): Promise<Map<string, GmailMessage | null>> {
+    const units = Math.min(ids.length, MOST_NEW) * UNITS.get;
+    await this.api.reserve(account, { units, priority: 'interactive' });
+    const fetched = new Map<string, GmailMessage | null>();
+    await forEachAtOnce(AT_ONCE, ids, async (id) => {
+      fetched.set(id, await this.#fetch(account, id, RESERVED));
+    });
+    return fetched;
+  }
+
+  /** The labels of messages, without content. `null` for a message that is gone. */
+  async fetchLabels(
+    account: ProviderAccount,
+    ids: readonly string[],
+  ): Promise<Map<string, MinimalMessage | null>> {
+    const units = Math.min(ids.length, MOST_NEW) * UNITS.get;
+    await this.api.reserve(account, { units, priority: 'history' });
+    const fetched = new Map<string, MinimalMessage | null>();
+    await forEachAtOnce(AT_ONCE, ids, async (id) => {
+      const labels = this.gmail.minimal(account, id, RESERVED);
+      fetched.set(id, await nullIfGone(notFoundIfInvalid(labels)));
+    });
+    return fetched;
+  }
+
+  /** See `MailPort.fetchContents`. */
+  async fetchContents(
+    account: ProviderAccount,
+    ids: readonly string[],
+    priority: BudgetPriority,
+  ): Promise<Map<string, FetchedMessage | null>> {
+    const fetched = new Map<string, GmailMessage | null>();
+    let exhausted: BudgetExhaustedError | null = null;
+    await forEachAtOnce(AT_ONCE, ids, async (id) => {
+      if (exhausted) return;
+      try {
+        fetched.set(id, await this.#fetch(account, id, { units: UNITS.get, priority }));
+      } catch (error) {
+        if (!(error instanceof BudgetExhaustedError)) throw error;
+        exhausted = error;
+      }
+    });
+    if (fetched.size === 0 && exhausted) throw exhausted as BudgetExhaustedError;
+    return new Map(
+      [...fetched].map(([id, message]) => [
+        id,
+        message && { content: message.content, receivedAt: dateOf(message.labels) },
+      ]),
+    );
+  }
+
+  /** @throws {ProviderError} `not-found` */
+  async fetchRaw(account: ProviderAccount, id: string): Promise<Buffer> {
+    return (await notFoundIfInvalid(this.gmail.raw(account, id, READ, RAW_BYTES))).mime;
+  }
+
+  /**
+   * @param section as in `RemoteFile`, or `#` and the position of an attachment in a message that
+   *   was read whole
+   * @throws {ProviderError} `not-found`
+   */
+  async openFile(account: ProviderAccount, id: string, section: string): Promise<Readable> {
+    const position = POSITION.exec(section)?.[1];
+    const bytes =
+      position === undefined
+        ? await this.#partBytes(account, id, section)
+        : await openAttachment(
+            this.threads,
+            account.accountId,
+            await this.fetchRaw(account, id),
+            Number(position),
+          );
+    if (!bytes) throw noFile();
+    return Readable.from([bytes]);
+  }
+
+  async #partBytes(account: ProviderAccount, id: string, section: string): Promise<Buffer | null> {
+    const { payload } = await notFoundIfInvalid(this.gmail.full(account, id, READ));
+    const body = partAt(payload, section)?.body;
+    if (!body) return null;
+    return body.attachmentId === undefined
+      ? Buffer.from(body.data ?? '', 'base64url')
+      : this.gmail.attachment(account, id, body.attachmentId);
+  }
+
+  /** @returns `null` if the message is gone */
+  async #fetch(
+    account: ProviderAccount,
+    id: string,
+    cost: GoogleCost,
+  ): Promise<GmailMessage | null> {
+    try {
+      const { mime, ...labels } = await this.gmail.raw(account, id, cost, WHOLE_BYTES);
+      return { labels, content: { kind: 'mime', mime } };
+    } catch (error) {
+      if (error instanceof ResponseTooLargeError) return this.#fetchParts(account, id, cost);
+      if (error instanceof GoogleError && error.code === 'not-found') return null;
+      // Gmail refuses this message only: it must not block the others.
+      if (error instanceof GoogleError && error.code === 'rejected')
+        return this.#unreadable(account, id, cost, error.message);
+      throw error;
+    }
+  }
+
+  async #fetchParts(account: ProviderAccount, id: string, cost: GoogleCost): Promise<GmailMessage> {
+    const { payload, ...labels } = await this.gmail.full(account, id, cost);
+    const parts = readParts(payload);
+    const content = {
+      kind: 'parts',
+      parts: await this.#withLateTexts(account, id, parts),
+    } as const;
+    return { labels, content };
+  }
+
+  async #withLateTexts(
+    account: ProviderAccount,
+    id: string,
+    { texts, calendars, ...rest }: GmailParts,
+  ): Promise<MessageParts> {
+    const complete = async (late: StoredText | LateText): Promise<StoredText> =>
+      'attachmentId' in late
+        ? { ...late.text, bytes: await this.gmail.attachment(account, id, late.attachmentId) }
+        : late;
+    return {
+      ...rest,
+      texts: await Promise.all(texts.map(complete)),
+      calendars: await Promise.all(calendars.map(complete)),
+    };
+  }
+
+  async #unreadable(
+    account: ProviderAccount,
+    id: string,
+    cost: GoogleCost,
+    reason: string,
+  ): Promise<GmailMessage> {
+    const labels = await this.gmail.minimal(account, id, cost);
+    return { labels, content: { kind: 'unreadable', reason } };
+  }
+}
+
+/** When Gmail received the message. */
+export const dateOf = ({ internalDate }: Pick<MinimalMessage, 'internalDate'>): Date =>
+  new Date(Number(internalDate));
+
+const noFile = () => new ProviderError('not-found', 'The message has no such part');
+
+/** Gmail answers an id that cannot exist with 400: for callers there is no such message. */
+export async function notFoundIfInvalid<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof GoogleError && error.status === 400)
+      throw new ProviderError('not-found', error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** The result, or `null` if Google says that the object does not exist. */
+async function nullIfGone<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ProviderError && error.code === 'not-found') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+
+/**
+ * What of a mailbox is still to be listed:
+ *
+ * - `list`: messages before `before`, newest first
+ * - `compare`: everything is listed; the mirror may have messages that no longer exist
+ */
+const listing = z.object({
+  stage: z.enum(['list', 'compare']),
+  /** `null` for the first page. */
+  pageToken: z.string().nullable(),
+  /** No message on the next page is newer, in Unix seconds. `null` if that is not known. */
+  before: z.number().nullable(),
+  /** Whether Gmail no longer knew the changes since the last pass. */
+  again: z.boolean(),
+});
+export type GmailListing = z.infer<typeof listing>;
+
+const gmailCursor = z.object({
+  version: z.literal(1),
+  /** Changes up to here were returned. */
+  historyId: z.string(),
+  /** Digest of the labels that were returned last. */
+  labels: z.string(),
+  listing: listing.nullable(),
+});
+/** Sync progress of a Gmail mailbox. */
+export type GmailCursor = z.infer<typeof gmailCursor>;
+
+/** @returns `null` for no cursor, or one that another version has written: all is read again */
+export function parseCursor(cursor: string | null): GmailCursor | null {
+  if (cursor === null) return null;
+  try {
+    return gmailCursor.safeParse(JSON.parse(cursor)).data ?? null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,38 @@
+import type { HistoryRecord } from './gmail-api.ts';
+import { CHAT } from './gmail-labels.ts';
+
+/** What happened to the messages of some history records. */
+export interface HistoryChanges {
+  /** Ids of new messages. */
+  added: string[];
+  /** Ids of deleted messages. */
+  removed: string[];
+  /** All labels of messages whose labels have changed; `null` if Gmail does not say which. */
+  relabelled: Map<string, readonly string[] | null>;
+}
+
+/**
+ * Combines history records: each message is in one of the three results, by what happened to it
+ * last. A message that came and went is only `removed`. Chats are left out.
+ */
+export function combine(records: readonly HistoryRecord[]): HistoryChanges {
+  const added = new Set<string>();
+  const removed = new Set<string>();
+  const relabelled = new Map<string, readonly string[] | null>();
+  for (const record of records) {
+    for (const { message } of record.messagesAdded) {
+      if (message.labelIds?.includes(CHAT)) continue;
+      added.add(message.id);
+      removed.delete(message.id);
+    }
+    for (const { message } of [...record.labelsAdded, ...record.labelsRemoved]) {
+      if (!added.has(message.id)) relabelled.set(message.id, message.labelIds ?? null);
+    }
+    for (const { message } of record.messagesDeleted) {
+      added.delete(message.id);
+      relabelled.delete(message.id);
+      removed.add(message.id);
+    }
+  }
+  return { added: [...added], removed: [...removed], relabelled };
+}

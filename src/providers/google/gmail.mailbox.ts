@@ -1,0 +1,180 @@
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type { DraftContent, MailboxPort, ProviderAccount } from '../port/connector.ts';
+import type { GmailDraft, GmailLabel, GmailWriter } from './gmail-api.ts';
+import { notFoundIfInvalid } from './gmail-content.ts';
+import { foldersOf, labelChange, STARRED, UNREAD } from './gmail-labels.ts';
+import { withHeader } from './gmail.mail.ts';
+import { GoogleError } from './google-error.ts';
+
+const LONGEST_NAME = 225;
+/** Labels of Gmail itself can neither be renamed nor deleted. */
+const isOwn = (id: string): boolean => /^[A-Z_]+$/.test(id);
+const MODIFY_COST = { units: 20, priority: 'interactive' } as const;
+
+/** Changes of Gmail mailboxes. Ids of messages and labels never change. */
+export class GmailMailbox implements MailboxPort {
+  constructor(private readonly gmail: GmailWriter) {}
+
+  async setFlags(
+    account: ProviderAccount,
+    providerId: string,
+    { unread, starred }: { unread?: boolean; starred?: boolean },
+  ) {
+    const flags = [
+      [UNREAD, unread],
+      [STARRED, starred],
+    ] as const;
+    await notFoundIfInvalid(
+      this.gmail.modify(account, providerId, {
+        addLabelIds: flags.flatMap(([label, wanted]) => (wanted === true ? [label] : [])),
+        removeLabelIds: flags.flatMap(([label, wanted]) => (wanted === false ? [label] : [])),
+      }),
+    );
+  }
+
+  async setFolders(account: ProviderAccount, providerId: string, folderIds: readonly string[]) {
+    const labels = foldersOf(await this.gmail.labels(account, 'interactive'));
+    const known = new Set(labels.map((label) => label.providerId));
+    const missing = folderIds.find((id) => !known.has(id));
+    if (missing !== undefined)
+      throw new ProviderError('not-found', `Google: there is no label ${missing}`);
+    const { labelIds } = await notFoundIfInvalid(
+      this.gmail.minimal(account, providerId, MODIFY_COST),
+    );
+    const change = labelChange(labelIds, folderIds);
+    if (change.addLabelIds.length + change.removeLabelIds.length > 0)
+      await this.gmail.modify(account, providerId, change);
+    return { providerId };
+  }
+
+  async createFolder(account: ProviderAccount, displayName: string) {
+    assertName(displayName);
+    const before = await this.#named(account, displayName);
+    if (before) return { providerId: before };
+    try {
+      return { providerId: (await this.gmail.createLabel(account, displayName)).id };
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+      // A request whose response was lost has made it.
+      const made = await this.#named(account, displayName);
+      if (made) return { providerId: made };
+      throw new ProviderError('rejected', error.message, { cause: error });
+    }
+  }
+
+  async renameFolder(account: ProviderAccount, providerId: string, displayName: string) {
+    assertName(displayName);
+    await this.#assertExists(account, providerId);
+    try {
+      const label = await this.gmail.renameLabel(account, providerId, displayName);
+      return { providerId: label.id, messagePrefix: null };
+    } catch (error) {
+      throw isTaken(error) ? new ProviderError('conflict', error.message, { cause: error }) : error;
+    }
+  }
+
+  async deleteFolder(account: ProviderAccount, providerId: string) {
+    if (isOwn(providerId))
+      throw new ProviderError('rejected', `Google: the label ${providerId} belongs to Gmail`);
+    try {
+      await notFoundIfInvalid(this.gmail.deleteLabel(account, providerId));
+    } catch (error) {
+      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
+    }
+  }
+
+  async saveDraft(
+    account: ProviderAccount,
+    { mime, messageIdHeader, threadId = null }: DraftContent,
+    replaces: string | null,
+  ) {
+    const [saved] = await this.#drafts(account, withHeader(messageIdHeader));
+    const before = replaces === null ? undefined : await this.#draftOf(account, replaces);
+    if (saved) {
+      if (before && before.id !== saved.id) await this.gmail.deleteDraft(account, before.id);
+      return { providerId: saved.message.id };
+    }
+    const draft = await this.#write(account, before?.id ?? null, mime, threadId);
+    return { providerId: draft.message.id };
+  }
+
+  async deleteDraft(account: ProviderAccount, providerId: string) {
+    const draft = await this.#draftOf(account, providerId);
+    if (!draft) return;
+    try {
+      await this.gmail.deleteDraft(account, draft.id);
+    } catch (error) {
+      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
+    }
+  }
+
+  /** A draft or a thread that was deleted meanwhile does not stop the new version. */
+  async #write(
+    account: ProviderAccount,
+    draftId: string | null,
+    mime: Buffer,
+    threadId: string | null,
+  ): Promise<GmailDraft> {
+    try {
+      return await this.gmail.writeDraft(account, draftId, mime, threadId);
+    } catch (error) {
+      const isGone = error instanceof GoogleError && error.code === 'not-found';
+      if (!isGone || (draftId === null && threadId === null)) throw error;
+      return this.gmail.writeDraft(account, null, mime, null);
+    }
+  }
+
+  /** The draft that has this message. A draft's message gets a new id with each version. */
+  async #draftOf(account: ProviderAccount, messageId: string): Promise<GmailDraft | undefined> {
+    const drafts = await this.#drafts(account);
+    return drafts.find(({ message }) => message.id === messageId);
+  }
+
+  async #drafts(account: ProviderAccount, q?: string): Promise<GmailDraft[]> {
+    const found: GmailDraft[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await this.gmail.drafts(account, q, pageToken);
+      found.push(...page.drafts);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    return found;
+  }
+
+  async #named(account: ProviderAccount, displayName: string): Promise<string | undefined> {
+    const wanted = displayName.toLowerCase();
+    const labels = await this.#labels(account);
+    const folders = foldersOf(labels);
+    return folders.find((one) => one.displayName.toLowerCase() === wanted)?.providerId;
+  }
+
+  async #assertExists(account: ProviderAccount, providerId: string): Promise<void> {
+    if (isOwn(providerId))
+      throw new ProviderError('rejected', `Google: the label ${providerId} belongs to Gmail`);
+    const labels = await this.#labels(account);
+    if (!labels.some(({ id }) => id === providerId))
+      throw new ProviderError('not-found', `Google: there is no label ${providerId}`);
+  }
+
+  #labels(account: ProviderAccount): Promise<GmailLabel[]> {
+    return this.gmail.labels(account, 'interactive');
+  }
+}
+
+/** @throws {ProviderError} `rejected` */
+function assertName(displayName: string): void {
+  const isNamed = displayName.split('/').every((level) => level.trim() !== '');
+  if (!isNamed || displayName.length > LONGEST_NAME)
+    throw new ProviderError(
+      'rejected',
+      `Google: a label needs a name of at most ${LONGEST_NAME} characters, without empty levels`,
+    );
+}
+
+/** Gmail refuses a taken name with 409, and with 400 if it is the name of a label of its own. */
+function isTaken(error: unknown): error is GoogleError {
+  return (
+    error instanceof GoogleError &&
+    (error.code === 'conflict' || /exists|conflict/i.test(error.message))
+  );
+}

@@ -1,0 +1,134 @@
+import type { z } from 'zod';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import type { BudgetPriority, BudgetShare } from '../../platform/budgets/budget-limit.ts';
+import type { BudgetLimit } from '../../platform/config/budget-config.ts';
+import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
+import type { EgressClient, EgressResponse } from '../../platform/egress/egress-client.ts';
+import type { ProviderAccount } from '../port/connector.ts';
+import { RestClient, type RestRequest } from '../rest/rest-client.ts';
+import { toGoogleError } from './google-error.ts';
+
+/** Google's APIs that Carillon uses. Each has a quota of its own. */
+export type GoogleApiName = 'gmail' | 'calendar' | 'people';
+
+/** Where Google's APIs are, without a trailing slash. */
+export interface GoogleAddresses {
+  gmail: string;
+  calendar: string;
+  people: string;
+}
+
+export const GOOGLE_ADDRESSES: GoogleAddresses = {
+  gmail: 'https://gmail.googleapis.com',
+  calendar: 'https://www.googleapis.com',
+  people: 'https://people.googleapis.com',
+};
+
+/**
+ * Limits of one API, in its own units: for each mailbox, and for all mailboxes of one OAuth client.
+ * Gmail counts quota units, the other APIs count requests.
+ */
+export interface GoogleLimit {
+  account: BudgetLimit;
+  application: BudgetLimit;
+}
+
+/** Google's published limits of the other APIs. */
+export const CALENDAR_LIMIT: GoogleLimit = {
+  account: { units: 600, seconds: 60 },
+  application: { units: 10_000, seconds: 60 },
+};
+export const PEOPLE_LIMIT: GoogleLimit = {
+  account: { units: 90, seconds: 60 },
+  application: { units: 3_000, seconds: 60 },
+};
+
+/** What a request costs and who waits for it. */
+export interface GoogleCost {
+  /** In units of its API. */
+  units: number;
+  priority: BudgetPriority;
+}
+
+/** A request to one API; `path` begins with a slash. */
+export interface GoogleRequest extends Omit<RestRequest, 'url'>, GoogleCost {
+  path: string;
+}
+
+/** Pause in seconds if Google refuses a request as too fast and names no pause itself. */
+const USUAL_PAUSE = 5;
+
+/** Calls one of Google's APIs for an account, within the quota. */
+export class GoogleApi {
+  readonly #rest: RestClient;
+  readonly #address: string;
+
+  constructor(
+    private readonly name: GoogleApiName,
+    egress: EgressClient,
+    clock: Clock,
+    private readonly budget: ProviderBudget,
+    private readonly limit: GoogleLimit,
+    addresses: GoogleAddresses = GOOGLE_ADDRESSES,
+  ) {
+    this.#rest = new RestClient(egress, clock, { service: 'Google', toError: toGoogleError });
+    this.#address = addresses[name];
+  }
+
+  /**
+   * Makes a request when the quota allows it.
+   * @throws {BudgetExhaustedError} if the quota is used up; Google was not asked
+   * @throws {GoogleError} for an unsuccessful response
+   * @throws {ProviderError} `temporary` if the account has no token
+   */
+  async send(account: ProviderAccount, request: GoogleRequest): Promise<EgressResponse> {
+    const { path, units, priority, ...rest } = request;
+    if (account.accessToken === undefined)
+      throw new ProviderError('temporary', 'There is no access token for this account');
+    const shares = this.#shares(account, units);
+    if (units > 0) await this.budget.take(shares, priority, request.signal);
+    try {
+      return await this.#rest.send(account.accessToken, { ...rest, url: this.#address + path });
+    } catch (error) {
+      if (error instanceof ProviderError && error.code === 'rate-limited' && shares[0])
+        await this.budget.penalize(shares[0], error.retryAfterSeconds ?? USUAL_PAUSE);
+      throw error;
+    }
+  }
+
+  /**
+   * Makes a request and returns the fields of its JSON that `shape` names.
+   * @throws as `send`; `temporary` if the response has another form
+   */
+  async read<T>(account: ProviderAccount, request: GoogleRequest, shape: z.ZodType<T>): Promise<T> {
+    const { body } = await this.send(account, request);
+    return this.parse(body, shape);
+  }
+
+  /** @throws {ProviderError} `temporary` if the JSON has another form */
+  parse<T>(body: Buffer, shape: z.ZodType<T>): T {
+    return this.#rest.parse(body, shape);
+  }
+
+  /**
+   * Fetches an address that needs no token, such as that of a picture.
+   * @throws {ProviderError}
+   */
+  fetchPublic(url: string, maxBodyBytes: number): Promise<EgressResponse> {
+    return this.#rest.send(undefined, { method: 'GET', url, maxBodyBytes });
+  }
+
+  /** Takes the units of several requests at once; these are then made with `units: 0`. */
+  async reserve(account: ProviderAccount, { units, priority }: GoogleCost): Promise<void> {
+    await this.budget.take(this.#shares(account, units), priority);
+  }
+
+  #shares({ applicationId, email }: ProviderAccount, cost: number): BudgetShare[] {
+    const { account, application } = this.limit;
+    return [
+      { key: `google:${this.name}:${applicationId}:${email}`, limit: account, cost },
+      { key: `google:${this.name}:${applicationId}`, limit: application, cost },
+    ];
+  }
+}

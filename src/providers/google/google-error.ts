@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+} from '../../platform/base/errors/provider-error.ts';
+import type { EgressResponse } from '../../platform/egress/egress-client.ts';
+import { secondsToWait } from '../../platform/egress/retry-after.ts';
+import { jsonOf, shownText } from '../port/service-responses.ts';
+
+const errorBody = z.object({
+  error: z.object({
+    message: z.string().catch(''),
+    status: z.string().nullish().catch(null),
+    errors: z
+      .array(z.object({ reason: z.string().nullish().catch(null) }))
+      .nullish()
+      .catch(null),
+    details: z
+      .array(z.object({ reason: z.string().nullish().catch(null) }))
+      .nullish()
+      .catch(null),
+  }),
+});
+
+const NO_CONSENT: readonly string[] = [
+  'insufficientPermissions',
+  'ACCESS_TOKEN_SCOPE_INSUFFICIENT',
+];
+
+/** An unsuccessful response of a Google API, with its HTTP status and reason. */
+export class GoogleError extends ProviderError {
+  override name = 'GoogleError';
+
+  /**
+   * @param status of the HTTP response
+   * @param reason Google's word for the cause, such as `userRateLimitExceeded`; `null` if it gives
+   *   none
+   */
+  constructor(
+    readonly status: number,
+    readonly reason: string | null,
+    code: ProviderErrorCode,
+    message: string,
+    retryAfterSeconds: number | null,
+  ) {
+    super(code, message, retryAfterSeconds === null ? {} : { retryAfterSeconds });
+  }
+
+  /** Whether the account's token does not cover this API: its user has not agreed to it. */
+  get isWithoutConsent(): boolean {
+    return this.reason !== null && NO_CONSENT.includes(this.reason);
+  }
+}
+
+/**
+ * Reasons of a 403 or 429 that mean too many requests in a short time. `quotaExceeded` is one of
+ * them in Calendar.
+ */
+const TOO_FAST: readonly string[] = [
+  'rateLimitExceeded',
+  'userRateLimitExceeded',
+  'concurrentLimitExceeded',
+  'calendarUsageLimitsExceeded',
+  'quotaExceeded',
+  'RATE_LIMIT_EXCEEDED',
+  'RESOURCE_EXHAUSTED',
+];
+/** The daily limit of messages has no reason of its own: Google says it in words. */
+const DAILY_SENDING = /mail sending|daily user sending/i;
+/** The application's project is not set up: nothing is wrong with the account. */
+const PROJECT: readonly string[] = ['accessNotConfigured', 'SERVICE_DISABLED'];
+
+function codeOf(status: number, reason: string | null, words: string): ProviderErrorCode {
+  if (status === 429 || (status === 403 && reason !== null && TOO_FAST.includes(reason)))
+    return DAILY_SENDING.test(words) ? 'quota-exhausted' : 'rate-limited';
+  if (reason === 'dailyLimitExceeded') return 'quota-exhausted';
+  if (reason !== null && PROJECT.includes(reason)) return 'temporary';
+  switch (status) {
+    case 401:
+      return 'auth-invalid';
+    case 404:
+    case 410:
+      return 'not-found';
+    case 409:
+    case 412:
+      return 'conflict';
+    default:
+      return status >= 400 && status < 500 && status !== 408 ? 'rejected' : 'temporary';
+  }
+}
+
+/** "User-rate limit exceeded.  Retry after 2026-05-13T20:47:51.183Z" */
+const RETRY_AFTER = /retry after (\d{4}-\d\d-\d\dT[\d:.]+Z)/i;
+
+function waitOf({ retryAfter }: EgressResponse, words: string, now: Date): number | null {
+  const seconds = secondsToWait(retryAfter, now);
+  if (seconds !== null) return seconds;
+  const at = Date.parse(RETRY_AFTER.exec(words)?.[1] ?? '');
+  return Number.isNaN(at) ? null : Math.max(1, Math.ceil((at - now.getTime()) / 1000));
+}
+
+/** The error for an unsuccessful response of a Google API. */
+export function toGoogleError(response: EgressResponse, now: Date): GoogleError {
+  const { status, body } = response;
+  const error = errorBody.safeParse(jsonOf(body)).data?.error;
+  const words = shownText(error?.message ?? '');
+  const reason =
+    [...(error?.details ?? []), ...(error?.errors ?? [])].find((one) => one.reason)?.reason ??
+    error?.status ??
+    null;
+  const code = codeOf(status, reason, words);
+  const hint =
+    reason !== null && NO_CONSENT.includes(reason)
+      ? ' The user has not agreed to this access, or the application did not ask for it.'
+      : '';
+  return new GoogleError(
+    status,
+    reason,
+    code,
+    (words === '' ? `Google: HTTP status ${status}` : `Google: ${status} ${words}`) + hint,
+    waitOf(response, words, now),
+  );
+}

@@ -1,0 +1,359 @@
+import { z } from 'zod';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import {
+  type ContactFields,
+  contactFields,
+  groupName,
+  mergeContacts,
+} from '../port/contact-content.ts';
+import { pictureOf } from '../port/contact-picture.ts';
+import type {
+  ContactChanges,
+  ContactContent,
+  ContactsPort,
+  ProviderAccount,
+} from '../port/connector.ts';
+import type { GoogleApi, GoogleRequest } from './google-api.ts';
+import { GoogleError } from './google-error.ts';
+import {
+  type GooglePerson,
+  googlePerson,
+  groupsOf,
+  keyData,
+  keyOf,
+  PERSON_FIELDS,
+  pictureUrlOf,
+  readPerson,
+  writePerson,
+} from './google-person.ts';
+
+/** Every method of the People API counts as one request. */
+const COST = { units: 1, priority: 'interactive' } as const;
+const MOST_PER_PAGE = 1_000;
+const MOST_ROUNDS = 5;
+const PICTURE_BYTES = 5 * 1024 * 1024;
+const CONTACT = /^people\/[\w-]+$/;
+
+const connections = z.object({
+  connections: z.array(z.unknown()).default([]),
+  nextPageToken: z.string().optional(),
+  nextSyncToken: z.string().optional(),
+});
+const group = z.object({
+  resourceName: z.string(),
+  name: z.string().default(''),
+  groupType: z.string().optional(),
+});
+const groupList = z.object({
+  contactGroups: z.array(group).default([]),
+  nextPageToken: z.string().optional(),
+});
+
+const cursorShape = z.object({
+  /** `null` while all contacts are listed. */
+  syncToken: z.string().nullable(),
+  pageToken: z.string().nullable(),
+  /** Digest of the names of the groups: a new name of a group changes no contact. */
+  groups: z.string(),
+});
+type Cursor = z.infer<typeof cursorShape>;
+
+const BEGIN: Cursor = { syncToken: null, pageToken: null, groups: '' };
+
+function parseCursor(cursor: string | null): Cursor {
+  if (cursor === null) return BEGIN;
+  try {
+    return cursorShape.safeParse(JSON.parse(cursor)).data ?? BEGIN;
+  } catch (error) {
+    if (error instanceof SyntaxError) return BEGIN;
+    throw error;
+  }
+}
+
+/** The contacts of a Google account, by the People API. */
+export class GoogleContacts implements ContactsPort {
+  constructor(private readonly api: GoogleApi) {}
+
+  hasAddressBook() {
+    return true;
+  }
+
+  asStored(_account: ProviderAccount, contact: ContactContent): ContactContent {
+    return { ...contactFields(contact) };
+  }
+
+  async listContactChanges(
+    account: ProviderAccount,
+    cursor: string | null,
+    limit: number,
+  ): Promise<ContactChanges> {
+    const at = parseCursor(cursor);
+    const groups = await this.#groupNames(account).catch(withoutAddressBook);
+    const digest = JSON.stringify([...groups]);
+    // A group got another name: all contacts are read again.
+    const isRenamed = at.syncToken !== null && at.groups !== digest;
+    const from = isRenamed ? BEGIN : at;
+    try {
+      return await this.#page(account, { ...from, groups: digest }, groups, limit);
+    } catch (error) {
+      // Google says 400 EXPIRED_SYNC_TOKEN, and 410 in older answers.
+      const isOld = error instanceof GoogleError && [400, 410].includes(error.status);
+      if (!isOld || (from.syncToken === null && from.pageToken === null)) throw error;
+      return this.#page(account, { ...BEGIN, groups: digest }, groups, limit);
+    }
+  }
+
+  async contactPicture(account: ProviderAccount, providerId: string) {
+    const url = pictureUrlOf(await this.#get(account, providerId));
+    if (url === null) return null;
+    const { body } = await this.api.fetchPublic(url, PICTURE_BYTES);
+    return pictureOf(body);
+  }
+
+  async createContact(account: ProviderAccount, key: string, contact: ContactContent) {
+    const there = await this.#withKey(account, key);
+    if (there !== undefined) {
+      await this.updateContact(account, there, contact);
+      return { providerId: there };
+    }
+    const fields = contactFields(contact);
+    const { resourceName } = await this.#read(
+      account,
+      {
+        method: 'POST',
+        path: '/v1/people:createContact',
+        query: { personFields: 'metadata' },
+        json: {
+          ...writePerson(fields, fields, null),
+          ...keyData(key),
+          memberships: membershipsOf([MY_CONTACTS, ...(await this.#groupIds(account, fields))]),
+        },
+      },
+      googlePerson,
+    );
+    return { providerId: resourceName };
+  }
+
+  async updateContact(
+    account: ProviderAccount,
+    providerId: string,
+    contact: ContactContent,
+    base: ContactContent | null = null,
+  ) {
+    const ours = contactFields(contact);
+    const before = base && contactFields(base);
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const person = await this.#get(account, providerId);
+      const groups = await this.#groupNames(account);
+      const theirs = readPerson(person, groups);
+      const { write, conflicts } = mergeContacts(before, ours, theirs);
+      if (conflicts.length > 0)
+        throw new ProviderError(
+          'conflict',
+          `Changed: ${conflicts.join(', ')} at the provider in the meantime. Read the contact and repeat the changes you still want`,
+        );
+      if (Object.keys(write).length === 0) return;
+      if (await this.#write(account, person, write, { ...theirs, ...write }, groups)) return;
+    }
+    throw new ProviderError(
+      'temporary',
+      'Other programs keep changing the contact; try again later',
+    );
+  }
+
+  async deleteContact(account: ProviderAccount, providerId: string) {
+    if (!CONTACT.test(providerId)) return;
+    try {
+      await this.api.send(account, {
+        method: 'DELETE',
+        path: `/v1/${providerId}:deleteContact`,
+        ...COST,
+      });
+    } catch (error) {
+      if (!(error instanceof GoogleError) || error.code !== 'not-found') throw error;
+    }
+  }
+
+  async #page(
+    account: ProviderAccount,
+    { syncToken, pageToken, groups: digest }: Cursor,
+    groups: ReadonlyMap<string, string>,
+    limit: number,
+  ): Promise<ContactChanges> {
+    const answer = await this.#connections(account, {
+      personFields: PERSON_FIELDS,
+      pageSize: Math.min(limit, MOST_PER_PAGE),
+      requestSyncToken: true,
+      syncToken: syncToken ?? undefined,
+      pageToken: pageToken ?? undefined,
+    });
+    // An entry that cannot be read is left out: it must not block the others.
+    const people = answer.connections.flatMap((one) => googlePerson.safeParse(one).data ?? []);
+    const { nextPageToken, nextSyncToken = null } = answer;
+    const more = nextPageToken !== undefined;
+    const next: Cursor = more
+      ? { syncToken, pageToken: nextPageToken, groups: digest }
+      : { syncToken: nextSyncToken, pageToken: null, groups: digest };
+    const alive = people.filter(({ metadata }) => !metadata.deleted);
+    return {
+      cursor: JSON.stringify(next),
+      more,
+      contacts: alive.map((person) => ({
+        providerId: person.resourceName,
+        uid: keyOf(person),
+        content: { ...readPerson(person, groups) },
+        picture: pictureUrlOf(person),
+      })),
+      removed: people.flatMap(({ metadata, resourceName }) =>
+        metadata.deleted ? [resourceName] : [],
+      ),
+      present: syncToken === null && !more ? await this.#allIds(account) : null,
+    };
+  }
+
+  async #allIds(account: ProviderAccount): Promise<string[]> {
+    const people = await this.#all(account, 'metadata');
+    return people.map(({ resourceName }) => resourceName);
+  }
+
+  /** The contact that an earlier request with the key has created; its response was lost. */
+  async #withKey(account: ProviderAccount, key: string): Promise<string | undefined> {
+    const people = await this.#all(account, 'clientData');
+    return people.find((person) => keyOf(person) === key)?.resourceName;
+  }
+
+  async #all(account: ProviderAccount, personFields: string): Promise<GooglePerson[]> {
+    const found: GooglePerson[] = [];
+    let pageToken: string | undefined;
+    do {
+      const query = { personFields, pageSize: MOST_PER_PAGE, pageToken };
+      const page = await this.#connections(account, query);
+      for (const one of page.connections) {
+        const person = googlePerson.safeParse(one).data;
+        if (person) found.push(person);
+      }
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    return found;
+  }
+
+  #connections(account: ProviderAccount, query: GoogleRequest['query']) {
+    return this.#read(
+      account,
+      { method: 'GET', path: '/v1/people/me/connections', ...(query ? { query } : {}) },
+      connections,
+    );
+  }
+
+  /** @throws {ProviderError} `not-found` */
+  #get(account: ProviderAccount, providerId: string): Promise<GooglePerson> {
+    if (!CONTACT.test(providerId))
+      throw new ProviderError('not-found', 'Google: there is no such contact');
+    const query = { personFields: PERSON_FIELDS };
+    return this.#read(account, { method: 'GET', path: `/v1/${providerId}`, query }, googlePerson);
+  }
+
+  /** @returns `false` if another program has changed the contact meanwhile */
+  async #write(
+    account: ProviderAccount,
+    person: GooglePerson,
+    write: Partial<ContactFields>,
+    contact: ContactFields,
+    groups: ReadonlyMap<string, string>,
+  ): Promise<boolean> {
+    const fields: Record<string, unknown[]> = writePerson(write, contact, person);
+    if (write.groups) {
+      // Groups that the API does not show, such as the one of all contacts, stay.
+      const others = groupsOf(person).filter((id) => !groups.has(id));
+      fields['memberships'] = membershipsOf([
+        ...others,
+        ...(await this.#groupIds(account, contact, groups)),
+      ]);
+    }
+    const { etag, metadata } = person;
+    try {
+      await this.api.send(account, {
+        method: 'PATCH',
+        path: `/v1/${person.resourceName}:updateContact`,
+        query: { updatePersonFields: Object.keys(fields).join(',') },
+        json: { etag, metadata: { sources: metadata.sources }, ...fields },
+        repeatable: true,
+        ...COST,
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof GoogleError && error.reason === 'FAILED_PRECONDITION') return false;
+      throw error;
+    }
+  }
+
+  /** Names of the groups that users made, by resource name. */
+  async #groupNames(account: ProviderAccount): Promise<Map<string, string>> {
+    const names = new Map<string, string>();
+    let pageToken: string | undefined;
+    do {
+      const query = { pageSize: MOST_PER_PAGE, groupFields: 'name,groupType', pageToken };
+      const request = { method: 'GET', path: '/v1/contactGroups', query } as const;
+      const page = await this.#read(account, request, groupList);
+      for (const { resourceName, name, groupType } of page.contactGroups) {
+        const shown = groupName(name);
+        if (groupType === 'USER_CONTACT_GROUP' && shown) names.set(resourceName, shown);
+      }
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    return names;
+  }
+
+  /** Resource names of the groups of a contact; groups that do not exist are created. */
+  async #groupIds(
+    account: ProviderAccount,
+    { groups }: ContactFields,
+    known?: ReadonlyMap<string, string>,
+  ): Promise<string[]> {
+    if (groups.length === 0) return [];
+    const names = known ?? (await this.#groupNames(account));
+    const ids: string[] = [];
+    for (const name of groups) {
+      const there = [...names].find(([, one]) => one === name)?.[0];
+      ids.push(there ?? (await this.#createGroup(account, name)));
+    }
+    return ids;
+  }
+
+  async #createGroup(account: ProviderAccount, name: string): Promise<string> {
+    const json = { contactGroup: { name } };
+    try {
+      const request = { method: 'POST', path: '/v1/contactGroups', json } as const;
+      return (await this.#read(account, request, group)).resourceName;
+    } catch (error) {
+      if (!(error instanceof GoogleError) || error.code !== 'conflict') throw error;
+      const names = await this.#groupNames(account);
+      const there = [...names].find(([, one]) => one === name)?.[0];
+      if (there === undefined) throw error;
+      return there;
+    }
+  }
+
+  #read<T>(
+    account: ProviderAccount,
+    request: Omit<GoogleRequest, 'units' | 'priority'>,
+    shape: z.ZodType<T>,
+  ): Promise<T> {
+    return this.api.read(account, { ...request, ...COST }, shape);
+  }
+}
+
+/** An account whose user has not agreed to contacts has no address book. */
+function withoutAddressBook(error: unknown): never {
+  if (error instanceof GoogleError && error.isWithoutConsent)
+    throw new ProviderError('unsupported', error.message, { cause: error });
+  throw error;
+}
+
+/** The group of all contacts that people see in their address book. */
+const MY_CONTACTS = 'contactGroups/myContacts';
+
+const membershipsOf = (groups: readonly string[]) =>
+  groups.map((contactGroupResourceName) => ({
+    contactGroupMembership: { contactGroupResourceName },
+  }));
