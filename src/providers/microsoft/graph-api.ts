@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import type { BudgetPriority, BudgetShare } from '../../platform/budgets/budget-limit.ts';
+import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
+import type { BudgetConfig } from '../../platform/config/budget-config.ts';
+import type { EgressClient, EgressResponse } from '../../platform/egress/egress-client.ts';
+import type { ProviderAccount } from '../port/connector.ts';
+import { RestClient, type RestRequest } from '../rest/rest-client.ts';
+import { toGraphError } from './graph-error.ts';
+import { microsoftSettings } from './microsoft.settings.ts';
+
+/** Address of Microsoft Graph in the worldwide cloud. */
+export const GRAPH_ADDRESS = 'https://graph.microsoft.com';
+
+/**
+ * Ids that stay when an item is moved. Without it a move gives a message another id
+ * (https://learn.microsoft.com/graph/outlook-immutable-id).
+ */
+const IMMUTABLE = 'IdType="ImmutableId"';
+
+/** A request to Graph. */
+export interface GraphRequest extends Omit<RestRequest, 'url'> {
+  /** Begins with a slash, below the mailbox (`/me`). */
+  path: string;
+  /** True if `path` is below the version of the API instead, as links are. Default `false`. */
+  root?: boolean;
+  priority: BudgetPriority;
+  /** Further preferences, besides immutable ids. */
+  prefer?: readonly string[];
+  /** Whether a message leaves: those have a limit of their own. */
+  sends?: boolean;
+}
+
+const page = z.object({
+  value: z.array(z.unknown()).default([]),
+  '@odata.nextLink': z.string().optional(),
+  '@odata.deltaLink': z.string().optional(),
+});
+
+/** A page of a list. Its links are paths for the next request, with `root`. */
+export interface GraphPage {
+  value: unknown[];
+  next: string | null;
+  delta: string | null;
+}
+
+/** Pause in seconds if Graph refuses a request as too fast and names no pause itself. */
+const USUAL_PAUSE = 10;
+/** Most pages of one list: a server that always names a next page must not keep us busy. */
+const MOST_PAGES = 1_000;
+
+/** Calls Microsoft Graph for an account, within the quota. */
+export class GraphApi {
+  readonly #rest: RestClient;
+  readonly #base: string;
+
+  constructor(
+    egress: EgressClient,
+    clock: Clock,
+    private readonly budget: ProviderBudget,
+    private readonly limits: BudgetConfig['graph'],
+    address: string = GRAPH_ADDRESS,
+  ) {
+    this.#rest = new RestClient(egress, clock, { service: 'Microsoft', toError: toGraphError });
+    this.#base = `${address}/v1.0`;
+  }
+
+  /**
+   * Makes a request when the quota allows it, at most four for one mailbox at the same time.
+   * @throws {BudgetExhaustedError} if the quota is used up; Graph was not asked
+   * @throws {GraphError} for an unsuccessful response
+   */
+  async send(account: ProviderAccount, request: GraphRequest): Promise<EgressResponse> {
+    const { path, root = false, priority, prefer = [], sends = false, ...rest } = request;
+    if (account.accessToken === undefined)
+      throw new ProviderError('temporary', 'There is no access token for this account');
+    const { accessToken } = account;
+    const shares = this.#shares(account, sends);
+    const headers = { prefer: [IMMUTABLE, ...prefer].join(', '), ...rest.headers };
+    const url = this.#base + (root ? path : rootOf(account) + path);
+    const work = async () => {
+      await this.budget.take(shares, priority, request.signal);
+      return this.#rest.send(accessToken, { ...rest, headers, url });
+    };
+    try {
+      const { concurrent } = this.limits;
+      return await this.budget.withSlot(keyOf(account), concurrent, priority, work, request.signal);
+    } catch (error) {
+      await this.#slowDown(shares, error);
+      throw error;
+    }
+  }
+
+  /**
+   * Makes a request and returns the fields of its JSON that `shape` names.
+   * @throws as `send`; `temporary` if the response has another form
+   */
+  async read<T>(account: ProviderAccount, request: GraphRequest, shape: z.ZodType<T>): Promise<T> {
+    const { body } = await this.send(account, request);
+    return this.#rest.parse(body, shape);
+  }
+
+  /** Reads a page of a list. */
+  async page(account: ProviderAccount, request: GraphRequest): Promise<GraphPage> {
+    const found = await this.read(account, request, page);
+    const { '@odata.nextLink': next, '@odata.deltaLink': delta } = found;
+    return {
+      value: found.value,
+      next: next === undefined ? null : this.linkPath(next),
+      delta: delta === undefined ? null : this.linkPath(delta),
+    };
+  }
+
+  /** Reads all pages of a list. Entries of another form are left out. */
+  async all<T>(account: ProviderAccount, request: GraphRequest, shape: z.ZodType<T>): Promise<T[]> {
+    const found: T[] = [];
+    let from: GraphRequest = request;
+    for (let pages = 0; pages < MOST_PAGES; pages++) {
+      const { value, next } = await this.page(account, from);
+      for (const one of value) {
+        const { success, data } = shape.safeParse(one);
+        if (success) found.push(data);
+      }
+      if (next === null) return found;
+      const { query: _first, ...rest } = from;
+      from = { ...rest, path: next, root: true };
+    }
+    throw new ProviderError('temporary', 'Microsoft: a list does not end');
+  }
+
+  /**
+   * The path of a link. It is stored in cursors, and requested with the user's token.
+   * @throws {ProviderError} `temporary` if the link leads to another server
+   */
+  linkPath(link: string): string {
+    if (!link.startsWith(`${this.#base}/`))
+      throw new ProviderError('temporary', 'Microsoft: a link leads to another server');
+    return link.slice(this.#base.length);
+  }
+
+  /** Sends a part of a file to an upload session, whose address is secret and needs no token. */
+  async upload(url: string, headers: Record<string, string>, body: Buffer): Promise<void> {
+    await this.#rest.send(undefined, { method: 'PUT', url, headers, body, deadlineMs: 120_000 });
+  }
+
+  #shares(account: ProviderAccount, sends: boolean): BudgetShare[] {
+    const key = keyOf(account);
+    const { account: mailbox, application, messages } = this.limits;
+    return [
+      { key, limit: mailbox, cost: 1 },
+      { key: `graph:${account.applicationId}`, limit: application, cost: 1 },
+      ...(sends ? [{ key: `${key}:messages`, limit: messages, cost: 1 }] : []),
+    ];
+  }
+
+  async #slowDown([mailbox]: readonly BudgetShare[], error: unknown): Promise<void> {
+    const isTooFast =
+      error instanceof ProviderError &&
+      error.name === 'GraphError' &&
+      error.code === 'rate-limited';
+    if (mailbox && isTooFast)
+      await this.budget.penalize(mailbox, error.retryAfterSeconds ?? USUAL_PAUSE);
+  }
+}
+
+const keyOf = ({ applicationId, email }: ProviderAccount): string =>
+  `graph:${applicationId}:${email}`;
+
+/**
+ * The mailbox in paths: the signed-in user's own, or one that is named because the application acts
+ * by itself, or because the mailbox is shared.
+ */
+function rootOf({ email, settings }: ProviderAccount): string {
+  const { app_only, shared_mailbox } = microsoftSettings.parse(settings);
+  return app_only || shared_mailbox ? `/users/${encodeURIComponent(email)}` : '/me';
+}

@@ -1,0 +1,348 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import type {
+  MailChanges,
+  ProviderAccount,
+  RemoteFolder,
+  RemoteMessage,
+  SyncPassRequest,
+} from '../port/connector.ts';
+import type { GraphApi, GraphPage } from './graph-api.ts';
+import type { GraphContents } from './graph-content.ts';
+import { type FolderState, type GraphCursor, parseCursor } from './graph-cursor.ts';
+import { GraphError } from './graph-error.ts';
+import type { GraphFolders } from './graph-folders.ts';
+import {
+  type GraphMessage,
+  graphMessage,
+  LIST_FIELDS,
+  listedOf,
+  remoteOf,
+} from './graph-message.ts';
+
+/** Newest messages that are read at once, so that a new account shows something. */
+const FIRST = 50;
+/** Folders whose changes are read in every round although their counts have not changed. */
+const ALWAYS: readonly (string | null)[] = ['inbox', 'sent', 'drafts'];
+/** Further folders of a round, in turn: flags of messages change no counts. */
+const IN_TURN = 10;
+/** While the history is listed, a round begins at most this often. */
+const ROUND_MS = 20_000;
+const MOST_PER_PAGE = 500;
+
+const removedEntry = z.object({ id: z.string(), '@removed': z.object({}) });
+
+/** What a page of a folder's delta query says. */
+interface FolderPage {
+  messages: GraphMessage[];
+  /** Ids of messages that are no longer in the folder: deleted, or moved. */
+  left: string[];
+  link: string;
+  more: boolean;
+}
+
+/**
+ * Follows a mailbox by the delta queries of its folders.
+ *
+ * The first pass reads the newest messages. Then each folder is listed once, with headers; the
+ * mirror requests the contents. Afterwards each pass is a round over the folders: those whose counts
+ * have changed, those that matter most, and some others in turn. A message that left a folder is
+ * looked up before it counts as deleted, because it may have been moved. Ids are immutable, so a
+ * moved message keeps its id. If Graph has forgotten the state of a folder (410), it is listed
+ * again and compared with the mirror.
+ */
+export class GraphChanges {
+  constructor(
+    private readonly graph: GraphApi,
+    private readonly folders: GraphFolders,
+    private readonly contents: GraphContents,
+    private readonly clock: Clock,
+  ) {}
+
+  /** See `MailPort.listChanges`. */
+  async listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges> {
+    const cursor = parseCursor(request.cursor);
+    if (!cursor) return this.#begin(account, request);
+    const [next] = cursor.round;
+    if (next !== undefined) return this.#follow(account, cursor, next, request);
+    const unlisted = Object.entries(cursor.folders).find(([, { stage }]) => stage !== 'follow');
+    const now = this.clock.now().getTime();
+    return unlisted && now - cursor.roundAt < ROUND_MS
+      ? this.#list(account, cursor, unlisted, request)
+      : this.#beginRound(account, cursor, request, now);
+  }
+
+  async #begin(account: ProviderAccount, { limit, since }: SyncPassRequest): Promise<MailChanges> {
+    const wellKnown = await this.folders.wellKnown(account);
+    const { folders, counts } = await this.folders.list(account, wellKnown, 'interactive');
+    const shown = new Set(folders.map(({ providerId }) => providerId));
+    const { value } = await this.graph.page(account, {
+      method: 'GET',
+      path: '/messages',
+      query: {
+        $select: LIST_FIELDS,
+        $top: Math.min(limit, FIRST),
+        $orderby: 'receivedDateTime desc',
+        $filter: since ? `receivedDateTime ge ${since.toISOString()}` : undefined,
+      },
+      priority: 'interactive',
+    });
+    const newest = value
+      .flatMap((one) => graphMessage.safeParse(one).data ?? [])
+      .filter(({ parentFolderId }) => shown.has(parentFolderId ?? ''));
+    const cursor: Omit<GraphCursor, 'version'> = {
+      listed: digestOf(folders),
+      wellKnown,
+      folders: Object.fromEntries(
+        folders.map(({ providerId }) => [
+          providerId,
+          { link: null, stage: 'list', counts: counts.get(providerId) ?? '' } as const,
+        ]),
+      ),
+      round: [],
+      roundAt: this.clock.now().getTime(),
+      turn: 0,
+    };
+    return {
+      ...NOTHING,
+      cursor: write(cursor),
+      more: true,
+      folders,
+      messages: newest.map((message) => remoteOf(message)),
+    };
+  }
+
+  /** Lists the folders, and chooses those whose changes are read in this round. */
+  async #beginRound(
+    account: ProviderAccount,
+    cursor: GraphCursor,
+    request: SyncPassRequest,
+    now: number,
+  ): Promise<MailChanges> {
+    const { folders, counts } = await this.folders.list(account, cursor.wellKnown, 'interactive');
+    const gone = Object.keys(cursor.folders).filter(
+      (id) => !folders.some(({ providerId }) => providerId === id),
+    );
+    const { messages, removed } = await this.#lookUp(
+      account,
+      await knownIn(gone, request),
+      folders,
+    );
+    const states = Object.fromEntries(
+      folders.map(({ providerId }): [string, FolderState] => [
+        providerId,
+        cursor.folders[providerId] ?? { link: null, stage: 'list', counts: '' },
+      ]),
+    );
+    const following = folders.filter(({ providerId }) => states[providerId]?.stage === 'follow');
+    const inTurn = following.map((_, index) => (cursor.turn + index) % following.length);
+    const chosen = new Set(inTurn.slice(0, IN_TURN));
+    const round = following.filter(
+      ({ providerId, name }, index) =>
+        ALWAYS.includes(name) ||
+        states[providerId]?.counts !== counts.get(providerId) ||
+        chosen.has(index),
+    );
+    for (const { providerId } of round) {
+      const state = states[providerId];
+      if (state) states[providerId] = { ...state, counts: counts.get(providerId) ?? '' };
+    }
+    const listed = digestOf(folders);
+    const more = round.length > 0 || Object.values(states).some(({ stage }) => stage !== 'follow');
+    return {
+      ...NOTHING,
+      cursor: write({
+        ...cursor,
+        listed,
+        folders: states,
+        round: round.map(({ providerId }) => providerId),
+        roundAt: now,
+        turn: following.length === 0 ? 0 : (cursor.turn + IN_TURN) % following.length,
+      }),
+      more,
+      folders: listed === cursor.listed ? null : folders,
+      messages,
+      removed,
+    };
+  }
+
+  /** Reads a page of the changes of a folder. */
+  async #follow(
+    account: ProviderAccount,
+    cursor: GraphCursor,
+    folderId: string,
+    request: SyncPassRequest,
+  ): Promise<MailChanges> {
+    const state = cursor.folders[folderId];
+    const rest = cursor.round.slice(1);
+    const page = state && (await this.#page(account, folderId, state, request, 'interactive'));
+    if (!page) {
+      // Graph has forgotten the state, or the folder was deleted since the round began.
+      const again = { link: null, stage: 'again', counts: '' } as const;
+      const folders = state ? { ...cursor.folders, [folderId]: again } : cursor.folders;
+      return { ...NOTHING, cursor: write({ ...cursor, folders, round: rest }), more: true };
+    }
+    const after: GraphCursor = {
+      ...cursor,
+      folders: { ...cursor.folders, [folderId]: { ...state, link: page.link } },
+      round: page.more ? cursor.round : rest,
+    };
+    const { messages, removed } = await this.#lookUp(account, page.left, null);
+    const more =
+      after.round.length > 0 ||
+      Object.values(after.folders).some(({ stage }) => stage !== 'follow');
+    return {
+      ...NOTHING,
+      cursor: write(after),
+      more,
+      messages: [...within(page.messages.map((one) => remoteOf(one, folderId)), request), ...messages], // prettier-ignore
+      removed,
+    };
+  }
+
+  /** Lists a page of a folder that was not listed before, or that has to be listed again. */
+  async #list(
+    account: ProviderAccount,
+    cursor: GraphCursor,
+    [folderId, state]: [string, FolderState],
+    request: SyncPassRequest,
+  ): Promise<MailChanges> {
+    const page = await this.#page(account, folderId, state, request, 'history');
+    if (!page) {
+      const begin = { ...state, link: null };
+      const { [folderId]: _gone, ...others } = cursor.folders;
+      // A folder without a state was deleted: the next round notices its absence.
+      const folders = state.link === null ? others : { ...cursor.folders, [folderId]: begin };
+      return { ...NOTHING, cursor: write({ ...cursor, folders }), more: true };
+    }
+    const isAgain = state.stage === 'again';
+    const messages = page.messages.map((one) =>
+      isAgain ? remoteOf(one, folderId) : listedOf(one, folderId),
+    );
+    const next: FolderState = {
+      ...state,
+      link: page.link,
+      stage: page.more ? state.stage : 'follow',
+    };
+    const after = { ...cursor, folders: { ...cursor.folders, [folderId]: next } };
+    const lost = isAgain && !page.more ? await this.#lost(account, folderId, request) : [];
+    const found = await this.#lookUp(account, lost, null);
+    return {
+      ...NOTHING,
+      cursor: write(after),
+      more: true,
+      messages: [...within(messages, request), ...found.messages],
+      removed: found.removed,
+    };
+  }
+
+  /** Ids that the mirror has in a folder and Graph has not. */
+  async #lost(
+    account: ProviderAccount,
+    folderId: string,
+    { known }: SyncPassRequest,
+  ): Promise<string[]> {
+    const mirrored = await known(folderId);
+    const present = await this.graph.all(
+      account,
+      {
+        method: 'GET',
+        path: `/mailFolders/${encodeURIComponent(folderId)}/messages`,
+        query: { $select: 'id', $top: 1_000 },
+        priority: 'interactive',
+      },
+      graphMessage.pick({ id: true }),
+    );
+    const ids = new Set(present.map(({ id }) => id));
+    return mirrored.filter((id) => !ids.has(id));
+  }
+
+  /**
+   * Looks up messages that left a folder. Those that exist were moved.
+   * @param folders present folders: messages elsewhere count as removed; `null` for any folder
+   */
+  async #lookUp(
+    account: ProviderAccount,
+    ids: readonly string[],
+    folders: readonly RemoteFolder[] | null,
+  ): Promise<{ messages: RemoteMessage[]; removed: string[] }> {
+    const shown = folders && new Set(folders.map(({ providerId }) => providerId));
+    const found = await this.contents.places(account, ids, 'interactive');
+    const messages: RemoteMessage[] = [];
+    const removed: string[] = [];
+    for (const [id, message] of found) {
+      const isShown = !shown || shown.has(message?.parentFolderId ?? '');
+      if (message && isShown) messages.push(remoteOf(message));
+      else removed.push(id);
+    }
+    return { messages, removed };
+  }
+
+  /** @returns `null` if Graph has forgotten the state of the folder, or the folder is gone */
+  async #page(
+    account: ProviderAccount,
+    folderId: string,
+    { link }: FolderState,
+    { limit }: SyncPassRequest,
+    priority: 'interactive' | 'history',
+  ): Promise<FolderPage | null> {
+    const prefer = [`odata.maxpagesize=${Math.min(limit, MOST_PER_PAGE)}`];
+    const first = {
+      path: `/mailFolders/${encodeURIComponent(folderId)}/messages/delta`,
+      query: { $select: LIST_FIELDS },
+    };
+    const target = link === null ? first : { path: link, root: true };
+    try {
+      return read(await this.graph.page(account, { method: 'GET', ...target, prefer, priority }));
+    } catch (error) {
+      if (error instanceof GraphError && error.code === 'not-found') return null;
+      throw error;
+    }
+  }
+}
+
+const NOTHING = {
+  present: true,
+  folders: null,
+  renamed: [],
+  messages: [],
+  removed: [],
+} as const satisfies Partial<MailChanges>;
+
+function write(cursor: Omit<GraphCursor, 'version'>): string {
+  return JSON.stringify({ ...cursor, version: 1 });
+}
+
+/** Entries of another form are left out: they must not block the others. */
+function read({ value, next, delta }: GraphPage): FolderPage {
+  const page: FolderPage = {
+    messages: [],
+    left: [],
+    link: next ?? delta ?? '',
+    more: next !== null,
+  };
+  for (const one of value) {
+    const removed = removedEntry.safeParse(one).data;
+    const message = removed ? undefined : graphMessage.safeParse(one).data;
+    if (removed) page.left.push(removed.id);
+    else if (message) page.messages.push(message);
+  }
+  return page;
+}
+
+const within = (messages: readonly RemoteMessage[], { since }: SyncPassRequest) =>
+  messages.filter(({ receivedAt }) => since === null || receivedAt >= since);
+
+async function knownIn(
+  folderIds: readonly string[],
+  { known }: SyncPassRequest,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const id of folderIds) ids.push(...(await known(id)));
+  return ids;
+}
+
+function digestOf(folders: readonly RemoteFolder[]): string {
+  return createHash('sha256').update(JSON.stringify(folders)).digest('base64url');
+}

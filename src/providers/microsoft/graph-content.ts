@@ -1,0 +1,222 @@
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { openAttachment } from '../../formats/mime/open-attachment.ts';
+import { forEachAtOnce } from '../../platform/base/concurrency/for-each-at-once.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-error.ts';
+import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
+import type { WorkThreads } from '../../platform/threads/work-threads.ts';
+import type {
+  FetchedMessage,
+  MessageContent,
+  MessageParts,
+  ProviderAccount,
+  RemoteFile,
+} from '../port/connector.ts';
+import { ResponseTooLargeError } from '../rest/rest-client.ts';
+import type { GraphApi } from './graph-api.ts';
+import { GraphError } from './graph-error.ts';
+import { type GraphMessage, graphMessage, PLACE_FIELDS } from './graph-message.ts';
+
+/** Larger messages are fetched in parts. Bytes. */
+const WHOLE_BYTES = 3 * 1024 * 1024;
+/** Largest message or file that is fetched whole for a request: Exchange's highest limit. */
+const RAW_BYTES = 160 * 1024 * 1024;
+/** Requests of one call at the same time: one of the four of a mailbox stays free. */
+const AT_ONCE = 3;
+const POSITION = /^#(\d+)$/;
+const MOST_FILES = 1_000;
+
+const body = z.object({
+  internetMessageHeaders: z.array(z.object({ name: z.string(), value: z.string() })).nullish(),
+  body: z.object({ contentType: z.string().nullish(), content: z.string().nullish() }).nullish(),
+});
+const attachment = z.object({
+  id: z.string(),
+  name: z.string().nullish(),
+  contentType: z.string().nullish(),
+  size: z.number().nullish(),
+  isInline: z.boolean().nullish(),
+  contentId: z.string().nullish(),
+});
+
+/** Reads the contents of messages. */
+export class GraphContents {
+  constructor(
+    private readonly graph: GraphApi,
+    private readonly threads: WorkThreads,
+  ) {}
+
+  /** See `MailPort.fetchContents`. */
+  async fetchContents(
+    account: ProviderAccount,
+    ids: readonly string[],
+    priority: BudgetPriority,
+  ): Promise<Map<string, FetchedMessage | null>> {
+    const fetched = new Map<string, FetchedMessage | null>();
+    let exhausted: BudgetExhaustedError | null = null;
+    await forEachAtOnce(AT_ONCE, ids, async (id) => {
+      if (exhausted) return;
+      try {
+        const content = await this.content(account, id, priority);
+        fetched.set(id, content && { content });
+      } catch (error) {
+        if (!(error instanceof BudgetExhaustedError)) throw error;
+        exhausted = error;
+      }
+    });
+    if (fetched.size === 0 && exhausted) throw exhausted as BudgetExhaustedError;
+    return fetched;
+  }
+
+  /** @returns `null` if the message is gone */
+  async content(
+    account: ProviderAccount,
+    id: string,
+    priority: BudgetPriority,
+  ): Promise<MessageContent | null> {
+    try {
+      return { kind: 'mime', mime: await this.#mime(account, id, priority, WHOLE_BYTES) };
+    } catch (error) {
+      if (error instanceof ResponseTooLargeError)
+        return { kind: 'parts', parts: await this.#parts(account, id, priority) };
+      if (!(error instanceof GraphError)) throw error;
+      if (error.code === 'not-found') return null;
+      // Graph refuses this message only: it must not block the others.
+      if (error.code === 'rejected') return { kind: 'unreadable', reason: error.message };
+      throw error;
+    }
+  }
+
+  /** Where messages are now. `null` for a message that does not exist. */
+  async places(
+    account: ProviderAccount,
+    ids: readonly string[],
+    priority: BudgetPriority,
+  ): Promise<Map<string, GraphMessage | null>> {
+    const found = new Map<string, GraphMessage | null>();
+    const query = { $select: PLACE_FIELDS };
+    await forEachAtOnce(AT_ONCE, ids, async (id) => {
+      const path = `/messages/${encodeURIComponent(id)}`;
+      const request = { method: 'GET', path, query, priority } as const;
+      found.set(id, await nullIfGone(this.graph.read(account, request, graphMessage)));
+    });
+    return found;
+  }
+
+  /** @throws {ProviderError} `not-found` */
+  fetchRaw(account: ProviderAccount, id: string): Promise<Buffer> {
+    return this.#mime(account, id, 'interactive', RAW_BYTES);
+  }
+
+  /**
+   * @param section the id of an attachment, or `#` and the position of an attachment in a message
+   *   that was read whole
+   * @throws {ProviderError} `not-found`
+   */
+  async openFile(account: ProviderAccount, id: string, section: string): Promise<Readable> {
+    const position = POSITION.exec(section)?.[1];
+    const bytes =
+      position === undefined
+        ? await this.#file(account, id, section)
+        : await openAttachment(
+            this.threads,
+            account.accountId,
+            await this.fetchRaw(account, id),
+            Number(position),
+          );
+    if (!bytes) throw new ProviderError('not-found', 'The message has no such part');
+    return Readable.from([bytes]);
+  }
+
+  async #mime(
+    account: ProviderAccount,
+    id: string,
+    priority: BudgetPriority,
+    maxBodyBytes: number,
+  ): Promise<Buffer> {
+    const path = `/messages/${encodeURIComponent(id)}/$value`;
+    const request = { method: 'GET', path, priority, maxBodyBytes, deadlineMs: 120_000 } as const;
+    return (await this.graph.send(account, request)).body;
+  }
+
+  async #file(account: ProviderAccount, id: string, section: string): Promise<Buffer> {
+    const [message, file] = [id, section].map(encodeURIComponent);
+    const path = `/messages/${message}/attachments/${file}/$value`;
+    const limits = { maxBodyBytes: RAW_BYTES, deadlineMs: 120_000 };
+    const request = { method: 'GET', path, priority: 'interactive', ...limits } as const;
+    return (await this.graph.send(account, request)).body;
+  }
+
+  /** The header, the text and the list of files of a large message. */
+  async #parts(
+    account: ProviderAccount,
+    id: string,
+    priority: BudgetPriority,
+  ): Promise<MessageParts> {
+    const path = `/messages/${encodeURIComponent(id)}`;
+    const maxBodyBytes = 32 * 1024 * 1024;
+    const text = await this.graph.read(
+      account,
+      {
+        method: 'GET',
+        path,
+        query: { $select: 'internetMessageHeaders,body' },
+        priority,
+        maxBodyBytes,
+      },
+      body,
+    );
+    const files = await this.graph.all(
+      account,
+      {
+        method: 'GET',
+        path: `${path}/attachments`,
+        query: { $select: 'id,name,contentType,size,isInline' },
+        priority,
+      },
+      attachment,
+    );
+    return {
+      headers: headerBlock(text.internetMessageHeaders ?? []),
+      texts: [
+        {
+          type: text.body?.contentType?.toLowerCase() === 'html' ? 'text/html' : 'text/plain',
+          charset: 'utf-8',
+          format: '',
+          delSp: '',
+          encoding: '',
+          bytes: Buffer.from(text.body?.content ?? ''),
+        },
+      ],
+      files: files.slice(0, MOST_FILES).map(fileOf),
+    };
+  }
+}
+
+function fileOf(file: z.infer<typeof attachment>): RemoteFile {
+  return {
+    section: file.id,
+    filename: file.name ?? '',
+    contentType: file.contentType ?? 'application/octet-stream',
+    contentDisposition: file.isInline === true ? 'inline' : 'attachment',
+    contentId: file.contentId?.replace(/^<|>$/g, '') || null,
+    size: file.size ?? 0,
+  };
+}
+
+function headerBlock(fields: readonly { name: string; value: string }[]): Buffer {
+  const lines = fields.map(
+    ({ name, value }) => `${name}: ${value.replaceAll(/[\r\n]+/g, ' ')}\r\n`,
+  );
+  return Buffer.from(`${lines.join('')}\r\n`);
+}
+
+async function nullIfGone<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof GraphError && error.code === 'not-found') return null;
+    throw error;
+  }
+}

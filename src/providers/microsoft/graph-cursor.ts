@@ -1,0 +1,42 @@
+import { z } from 'zod';
+
+const folderState = z.object({
+  /** Path of the next request of the delta query; `null` before the first one. */
+  link: z.string().nullable(),
+  /**
+   * - `list`: messages are listed for the first time
+   * - `again`: Graph has forgotten the state; all are listed again
+   * - `follow`: only changes are listed
+   */
+  stage: z.enum(['list', 'again', 'follow']),
+  /** Counts of the folder when its changes were read last. */
+  counts: z.string(),
+});
+export type FolderState = z.infer<typeof folderState>;
+
+const graphCursor = z.object({
+  version: z.literal(1),
+  /** Digest of the folders that were returned last. */
+  listed: z.string(),
+  wellKnown: z.record(z.string(), z.string()),
+  folders: z.record(z.string(), folderState),
+  /** Folders whose changes are still to be read in this round. */
+  round: z.array(z.string()),
+  /** When the round began, in Unix milliseconds. */
+  roundAt: z.number(),
+  /** Position of the next folder among those that are read in turn. */
+  turn: z.number(),
+});
+/** Sync progress of a Microsoft mailbox. */
+export type GraphCursor = z.infer<typeof graphCursor>;
+
+/** @returns `null` for no cursor, or one that another version has written: all is read again */
+export function parseCursor(cursor: string | null): GraphCursor | null {
+  if (cursor === null) return null;
+  try {
+    return graphCursor.safeParse(JSON.parse(cursor)).data ?? null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}

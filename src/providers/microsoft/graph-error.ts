@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import {
+  ProviderError,
+  type ProviderErrorCode,
+} from '../../platform/base/errors/provider-error.ts';
+import type { EgressResponse } from '../../platform/egress/egress-client.ts';
+import { secondsToWait } from '../../platform/egress/retry-after.ts';
+import { jsonOf, shownText } from '../port/service-responses.ts';
+
+const errorBody = z.object({
+  error: z.object({ code: z.string().catch(''), message: z.string().catch('') }),
+});
+
+/** An unsuccessful response of Microsoft Graph, with its HTTP status and error code. */
+export class GraphError extends ProviderError {
+  override name = 'GraphError';
+
+  /**
+   * @param status of the HTTP response
+   * @param reason Graph's error code, such as `ErrorItemNotFound`; empty if it gives none
+   */
+  constructor(
+    readonly status: number,
+    readonly reason: string,
+    code: ProviderErrorCode,
+    message: string,
+    retryAfterSeconds: number | null,
+  ) {
+    super(code, message, retryAfterSeconds === null ? {} : { retryAfterSeconds });
+  }
+}
+
+/**
+ * Codes that decide alone. Their HTTP statuses differ between the documentation and what is seen.
+ */
+const CODES: Readonly<Record<string, ProviderErrorCode>> = {
+  ErrorExceededMessageLimit: 'quota-exhausted',
+  ErrorSubmissionQuotaExceeded: 'quota-exhausted',
+  ErrorMessageThrottled: 'rate-limited',
+  ApplicationThrottled: 'rate-limited',
+  MailboxConcurrency: 'rate-limited',
+  ErrorInvalidIdMalformed: 'not-found',
+  ErrorItemNotFound: 'not-found',
+  ErrorFolderNotFound: 'not-found',
+  ErrorCannotFindFolder: 'not-found',
+  ErrorFolderExists: 'conflict',
+  ErrorIrresolvableConflict: 'conflict',
+  ErrorChangeKeyRequiredForWriteOperations: 'conflict',
+  ErrorMailboxMoveInProgress: 'temporary',
+  ErrorServerBusy: 'temporary',
+};
+
+function codeOf(status: number, reason: string): ProviderErrorCode {
+  const known = CODES[reason];
+  if (known) return known;
+  switch (status) {
+    case 401:
+      return 'auth-invalid';
+    case 404:
+    case 410:
+      return 'not-found';
+    case 409:
+    case 412:
+      return 'conflict';
+    case 429:
+      return 'rate-limited';
+    default:
+      return status >= 400 && status < 500 && status !== 408 && status !== 423
+        ? 'rejected'
+        : 'temporary';
+  }
+}
+
+/** The error for an unsuccessful response of Graph. */
+export function toGraphError(
+  response: Pick<EgressResponse, 'status' | 'body' | 'retryAfter'>,
+  now: Date,
+): GraphError {
+  const { status, body, retryAfter } = response;
+  const error = errorBody.safeParse(jsonOf(body)).data?.error;
+  const reason = error?.code ?? '';
+  const words = shownText([reason, error?.message ?? ''].filter(Boolean).join(': '));
+  const hint =
+    reason === 'ErrorAccessDenied' || reason === 'Authorization_RequestDenied'
+      ? ' The user or the administrator has not agreed to this access.'
+      : '';
+  return new GraphError(
+    status,
+    reason,
+    codeOf(status, reason),
+    (words === '' ? `Microsoft: HTTP status ${status}` : `Microsoft: ${status} ${words}`) + hint,
+    secondsToWait(retryAfter, now),
+  );
+}

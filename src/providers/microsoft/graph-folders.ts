@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
+import type { ProviderAccount, RemoteFolder } from '../port/connector.ts';
+import type { GraphApi } from './graph-api.ts';
+import { GraphError } from './graph-error.ts';
+
+const folder = z.object({
+  id: z.string(),
+  displayName: z.string().nullish(),
+  parentFolderId: z.string().nullish(),
+  totalItemCount: z.number().nullish(),
+  unreadItemCount: z.number().nullish(),
+});
+export type GraphFolder = z.infer<typeof folder>;
+
+const FIELDS = 'id,displayName,parentFolderId,totalItemCount,unreadItemCount';
+
+/** Well-known folders, with their standard names and the names that clients see. */
+const STANDARD: Readonly<Record<string, Pick<RemoteFolder, 'displayName'> & { name: string }>> = {
+  inbox: { name: 'inbox', displayName: 'Inbox' },
+  sentitems: { name: 'sent', displayName: 'Sent Items' },
+  drafts: { name: 'drafts', displayName: 'Drafts' },
+  deleteditems: { name: 'trash', displayName: 'Deleted Items' },
+  junkemail: { name: 'spam', displayName: 'Junk Email' },
+  archive: { name: 'archive', displayName: 'Archive' },
+};
+/** Folders of Outlook's own work: mail in them is no mail of the user, or not yet. */
+const HIDDEN = ['outbox', 'conversationhistory', 'syncissues'] as const;
+const WELL_KNOWN = [...Object.keys(STANDARD), ...HIDDEN];
+
+/** Ids of the well-known folders by their names. Names that the mailbox lacks are absent. */
+export type WellKnown = Readonly<Record<string, string>>;
+
+/** The folders of a mailbox. */
+export interface FolderList {
+  folders: RemoteFolder[];
+  /** A text for each folder that changes whenever messages come, go or are read. */
+  counts: ReadonlyMap<string, string>;
+}
+
+/** Lists the folders of mailboxes. */
+export class GraphFolders {
+  constructor(private readonly graph: GraphApi) {}
+
+  /** The ids of the well-known folders. They never change. */
+  async wellKnown(account: ProviderAccount): Promise<WellKnown> {
+    const found = await Promise.all(
+      WELL_KNOWN.map(async (name) => [name, await this.#idOf(account, name)] as const),
+    );
+    return Object.fromEntries(
+      found.flatMap(([name, id]) => (id === null ? [] : [[name, id] as const])),
+    );
+  }
+
+  /** All folders, standard ones first. Folders below a hidden one are hidden as well. */
+  async list(
+    account: ProviderAccount,
+    wellKnown: WellKnown,
+    priority: BudgetPriority,
+  ): Promise<FolderList> {
+    const all = await this.all(account, priority);
+    const shown = shownFolders(all, wellKnown);
+    const counts = new Map(
+      all.map(({ id, totalItemCount, unreadItemCount }) => [
+        id,
+        `${totalItemCount ?? 0}/${unreadItemCount ?? 0}`,
+      ]),
+    );
+    return { folders: shown, counts };
+  }
+
+  /** All folders at all levels, hidden ones included. A delta query lists them flat. */
+  all(account: ProviderAccount, priority: BudgetPriority): Promise<GraphFolder[]> {
+    return this.graph.all(
+      account,
+      {
+        method: 'GET',
+        path: '/mailFolders/delta',
+        query: { $select: FIELDS },
+        prefer: ['odata.maxpagesize=500'],
+        priority,
+      },
+      folder,
+    );
+  }
+
+  async #idOf(account: ProviderAccount, name: string): Promise<string | null> {
+    const query = { $select: 'id' };
+    const request = { method: 'GET', path: `/mailFolders/${name}`, query } as const;
+    try {
+      return (await this.graph.read(account, { ...request, priority: 'interactive' }, folder)).id;
+    } catch (error) {
+      if (error instanceof GraphError && error.code === 'not-found') return null;
+      throw error;
+    }
+  }
+}
+
+/** The folders that clients see, with levels separated by `/`. */
+export function shownFolders(all: readonly GraphFolder[], wellKnown: WellKnown): RemoteFolder[] {
+  const byId = new Map(all.map((one) => [one.id, one]));
+  const standardOf = new Map(
+    Object.entries(STANDARD).map(([name, standard]) => [wellKnown[name], standard]),
+  );
+  const hidden = new Set<string | undefined>(HIDDEN.map((name) => wellKnown[name]));
+  const pathOf = (one: GraphFolder): { names: string[]; isHidden: boolean } => {
+    const names: string[] = [];
+    let isHidden = false;
+    const seen = new Set<string>();
+    // The folder above all others is not in the list.
+    for (let at: GraphFolder | undefined = one; at && !seen.has(at.id); at = parentOf(byId, at)) {
+      seen.add(at.id);
+      names.unshift(standardOf.get(at.id)?.displayName ?? nameOf(at));
+      isHidden ||= hidden.has(at.id);
+    }
+    return { names, isHidden };
+  };
+  const shown = all.flatMap((one): RemoteFolder[] => {
+    const { names, isHidden } = pathOf(one);
+    const name = standardOf.get(one.id)?.name ?? null;
+    return isHidden ? [] : [{ providerId: one.id, name, displayName: names.join('/') }];
+  });
+  const order = Object.values(STANDARD).map(({ name }) => name);
+  const rank = ({ name }: RemoteFolder) => (name === null ? order.length : order.indexOf(name));
+  return shown.toSorted((a, b) => rank(a) - rank(b) || (a.displayName < b.displayName ? -1 : 1));
+}
+
+const parentOf = (byId: ReadonlyMap<string, GraphFolder>, { parentFolderId }: GraphFolder) =>
+  parentFolderId ? byId.get(parentFolderId) : undefined;
+
+/** A slash would read as a level. */
+const nameOf = ({ displayName }: GraphFolder): string => (displayName ?? '').replaceAll('/', '∕');
