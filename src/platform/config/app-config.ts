@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { EncryptionKey } from '../base/crypto/secret-box.ts';
+import { address, companyAddresses, companyVariables } from './company-addresses.ts';
 import { isEgressAllowEntry } from '../egress/egress-policy.ts';
 import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
 import { budgetConfig, budgetVariables } from './budget-config.ts';
@@ -42,14 +43,6 @@ const entries = z.string().transform((value) =>
     .filter(Boolean),
 );
 const list = (fallback: string[]) => entries.default(fallback);
-const address = z
-  .string()
-  .refine(
-    (value) => /^https?:\/\//.test(value) && URL.canParse(value),
-    'must be an address that starts with http:// or https://',
-  )
-  .transform((value) => value.replace(/\/+$/, ''));
-
 /** Roles that one process can have. */
 export const ROLES = ['api', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
@@ -135,6 +128,7 @@ export const environmentSchema = z.object({
   CONNECT_CHECKS_PER_HOST: integer(8, 1, 10_000),
   IMAP_CONNECTIONS_PER_ACCOUNT: integer(3, 1, 100),
   IMAP_CONNECTIONS_PER_HOST: integer(200, 1, 100_000),
+  ...companyVariables,
   ...smsVariables,
   ...quotaVariables,
   ...budgetVariables,
@@ -273,6 +267,8 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
      * Carillon queries it if it finds the mail servers of a domain in no other way. `null` = none.
      */
     ispdbUrl: env.ISPDB_URL ?? null,
+    /** Addresses of Google and Microsoft. */
+    companies: companyAddresses(env),
     /**
      * IP addresses of outgoing requests, as `GET /a/{client_id}/ip_addresses` lists them; empty =
      * the machine's own addresses.
