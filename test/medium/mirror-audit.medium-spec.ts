@@ -163,7 +163,7 @@ describe('MirrorAudit', () => {
     return row;
   };
   const expectEqual = async (account: TestAccount) => {
-    const mirror = (await inMirror(account)).map(({ id: _, ...row }) => row);
+    const mirror = (await inMirror(account)).map(({ id: _id, ...row }) => row);
     expect(mirror).toEqual(await atProvider(account));
   };
 
@@ -412,7 +412,8 @@ describe('MirrorAudit', () => {
       const [delta] = JSON.parse(body.toString()).deltas as { object_data: { id: string } }[];
       return delta?.object_data.id;
     });
-    expect(ids.toSorted()).toEqual(recent.map(({ id }) => id));
+    expect(new Set(ids)).toEqual(new Set(recent.map(({ id }) => id)));
+    expect(ids).toHaveLength(recent.length);
   });
 
   it('compares a whole folder when its count has changed, although only recent audits run', async () => {

@@ -20,8 +20,8 @@ const UNKNOWN_DATE = new Date(0);
  * The first pass notes the current history id, and reads the newest messages. Then the whole
  * mailbox is listed without being read; the mirror requests the contents
  * (`MailPort.fetchContents`). Every pass begins with the history: Gmail's record of all changes
- * since a history id, which it keeps for about a week. If it no longer has it, the mailbox is listed
- * again, and what the mirror has but Gmail has not is reported as removed.
+ * since a history id, which it keeps for about a week. If it no longer has it, the mailbox is
+ * listed again, and what the mirror has but Gmail has not is reported as removed.
  */
 export class GmailChanges {
   constructor(

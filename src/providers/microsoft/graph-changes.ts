@@ -46,11 +46,11 @@ interface FolderPage {
  * Follows a mailbox by the delta queries of its folders.
  *
  * The first pass reads the newest messages. Then each folder is listed once, with headers; the
- * mirror requests the contents. Afterwards each pass is a round over the folders: those whose counts
- * have changed, those that matter most, and some others in turn. A message that left a folder is
- * looked up before it counts as deleted, because it may have been moved. Ids are immutable, so a
- * moved message keeps its id. If Graph has forgotten the state of a folder (410), it is listed
- * again and compared with the mirror.
+ * mirror requests the contents. Afterwards each pass is a round over the folders: those whose
+ * counts have changed, those that matter most, and some others in turn. A message that left a
+ * folder is looked up before it counts as deleted, because it may have been moved. Ids are
+ * immutable, so a moved message keeps its id. If Graph has forgotten the state of a folder (410),
+ * it is listed again and compared with the mirror.
  */
 export class GraphChanges {
   constructor(

@@ -71,7 +71,7 @@ export class ConnectorRegistry {
     this.#providers.set(connector.name, connector);
     this.#connectors.set(
       connector.name,
-      this.#tokens ? withFreshTokens(connector, this.#tokens) : connector,
+      this.#tokens && connector.oauth ? withFreshTokens(connector, this.#tokens) : connector,
     );
   }
 
