@@ -53,8 +53,8 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
       ) =>
         new ConnectorRegistry([
           new SandboxConnector(database, clock, threads, sandbox),
-          { name: 'google', integration: googleIntegration },
-          { name: 'microsoft', integration: microsoftIntegration },
+          { name: 'google', integration: googleIntegration, announced: true },
+          { name: 'microsoft', integration: microsoftIntegration, announced: true },
           new ImapConnector({
             policy,
             egress,

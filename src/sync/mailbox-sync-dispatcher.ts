@@ -148,7 +148,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     const goOn = () =>
       lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TIME_SLICE_MS;
     try {
-      const { mail, calendar, contacts } = this.connectors.require(account.provider);
+      const { mail, calendar, contacts } = this.connectors.readablePorts(account);
       const budget = new BudgetWait();
       const current =
         !mail || (await budget.within(this.#mailbox(account, mail, claim, state, goOn)));

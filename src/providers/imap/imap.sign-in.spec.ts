@@ -3,7 +3,7 @@ import { ConnectorRegistry } from '../port/connector-registry.ts';
 import type { Connector } from '../port/connector.ts';
 import { imapNativeSettings, imapSignIn } from './imap.sign-in.ts';
 
-const imap = { name: 'imap', verify: null, signIn: imapSignIn, nativeSettings: imapNativeSettings };
+const imap = { name: 'imap', signIn: imapSignIn, nativeSettings: imapNativeSettings };
 const registry = new ConnectorRegistry([imap as unknown as Connector]);
 const toNativeAccount = (name: string, settings: Record<string, unknown>) =>
   registry.native(name, settings);

@@ -1,3 +1,4 @@
+import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { type TokenSource, withFreshTokens } from './fresh-tokens.ts';
 import type { IntegrationDescriptor } from './integration-descriptor.ts';
@@ -44,7 +45,13 @@ export interface NativeAccount {
   settings: Readonly<Record<string, unknown>>;
 }
 
-const isConnector = (provider: Provider): provider is Connector => 'verify' in provider;
+/** A provider that can be registered, but whose accounts cannot be connected yet. */
+export interface AnnouncedProvider extends Provider {
+  readonly announced: true;
+}
+
+const isConnector = (provider: Connector | AnnouncedProvider): provider is Connector =>
+  !('announced' in provider);
 
 /** Finds the connector of a provider. */
 export class ConnectorRegistry {
@@ -53,10 +60,9 @@ export class ConnectorRegistry {
   #tokens: TokenSource | null = null;
 
   /**
-   * @param providers all providers, in the order in which texts list them. One without a connector
-   *   can be registered, but its accounts cannot be connected
+   * @param providers all providers, in the order in which texts list them
    */
-  constructor(providers: readonly (Provider | Connector)[]) {
+  constructor(providers: readonly (Connector | AnnouncedProvider)[]) {
     this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
     this.#connectors = new Map(
       providers.filter(isConnector).map((connector) => [connector.name, connector]),
@@ -187,6 +193,28 @@ export class ConnectorRegistry {
     const connector = this.#connectors.get(provider);
     if (!connector) throw new UnsupportedProviderError(provider, 'connecting accounts');
     return connector;
+  }
+
+  /**
+   * The ports of an account whose data can be read: those of its connector, without what its user
+   * has not allowed at the provider.
+   * @throws {UnsupportedProviderError}
+   */
+  readablePorts({
+    provider,
+    providerScopes,
+  }: {
+    provider: string;
+    providerScopes?: readonly string[];
+  }): Pick<Connector, 'mail' | 'calendar' | 'contacts'> {
+    const { mail, calendar, contacts, oauth } = this.require(provider);
+    const covered = (providerScopes && oauth?.covered(providerScopes)) ?? null;
+    const { readPeopleOfMail, readCalendar, readContacts } = SCOPES_FOR;
+    return {
+      ...(mail && allows(covered, readPeopleOfMail) ? { mail } : {}),
+      ...(calendar && allows(covered, readCalendar) ? { calendar } : {}),
+      ...(contacts && allows(covered, readContacts) ? { contacts } : {}),
+    };
   }
 
   /** @throws {UnsupportedProviderError} */
