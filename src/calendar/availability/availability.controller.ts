@@ -23,7 +23,7 @@ export class AvailabilityController {
   @Endpoint({
     summary: 'Busy times of people',
     description:
-      'Of any accounts of the application. The response has times only, no details of events.',
+      'Of any accounts of the application, and of other people whose times the provider of this account shows. The response has times only, no details of events.',
     response: freeBusyView,
   })
   async freeBusy(

@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
-import { BusyPeople, type CalendarTimes, type Found, type Wanted } from './busy-people.ts';
+import {
+  BusyPeople,
+  type CalendarTimes,
+  type Found,
+  type FoundPeople,
+  type Wanted,
+} from './busy-people.ts';
 import { BusyRepository } from './busy.repository.ts';
 import { type OpenHours, openSpans } from './open-hours.ts';
 import { candidates, rotation, type RoundRobin } from './round-robin.ts';
@@ -12,6 +18,7 @@ import {
   type Search,
   type Slot,
 } from './slots.ts';
+import { RemoteBusy } from './remote-busy.ts';
 import { clipSpans, mergeSpans, type Span } from './spans.ts';
 
 /** Busy times of one person or one calendar. */
@@ -52,29 +59,40 @@ export interface ChainRequest extends MeetingRequest {
   meetings: readonly (readonly string[])[];
 }
 
-/** Computes when people are available, from the mirror of their calendars. */
+/**
+ * Computes when people are available, from the mirror of their calendars. People without an account
+ * are looked up at the provider of the asking account, if it shows their times.
+ */
 @Injectable()
 export class AvailabilityService {
   constructor(
     private readonly people: BusyPeople,
     private readonly repository: BusyRepository,
+    private readonly remote: RemoteBusy,
   ) {}
 
   /**
    * Busy times of people given by address, followed by those of people given by calendar.
    * @throws {InvalidInputError} also if a person or calendar is unknown
+   * @throws {DomainError} if the provider was asked and failed
    */
   async freeBusy(account: AccountPrincipal, wanted: Wanted, range: Span): Promise<BusyCalendars[]> {
     const found = await this.people.find(account, wanted);
-    const times = await this.people.read(found, range, true);
-    return found.map(({ email, calendarId, calendarIds }) => {
-      const spans = calendarIds.flatMap((id) => timesOf(times, id));
-      return {
-        email,
-        ...(calendarId === undefined ? {} : { calendarId }),
-        spans: clipSpans(mergeSpans(spans), range),
-      };
+    const [times, remote] = await Promise.all([
+      this.people.read([...found.byAddress, ...found.byCalendar], range, true),
+      this.remote.read(account, found.unknown, range),
+    ]);
+    const clipped = (spans: readonly Span[]) => clipSpans(mergeSpans([...spans]), range);
+    const busyOf = ({ email, calendarId, calendarIds }: Found): BusyCalendars => ({
+      email,
+      ...(calendarId === undefined ? {} : { calendarId }),
+      spans: clipped(calendarIds.flatMap((id) => timesOf(times, id))),
     });
+    const byAddress = [...new Set(wanted.emails)].map((email) => {
+      const known = found.byAddress.find((one) => one.email === email);
+      return known ? busyOf(known) : { email, spans: clipped(remote.get(email) ?? []) };
+    });
+    return [...byAddress, ...found.byCalendar.map(busyOf)];
   }
 
   /**
@@ -84,10 +102,12 @@ export class AvailabilityService {
   async slots(account: AccountPrincipal, request: SlotRequest): Promise<FoundSlots> {
     const { search, roundRobin, eventCollectionId: collectionId } = request;
     const found = await this.people.find(account, request, outsidersOf(request));
-    const people = await this.#people(found, request, request.emails);
+    const people = await this.#people(account, found, request, request.emails);
     if (!roundRobin) return { slots: collectiveSlots(people, search) };
     const emails = people.map(({ email }) => email);
-    const accountIds = [...new Set([account.accountId, ...found.flatMap((one) => one.accountIds)])];
+    const accountIds = [
+      ...new Set([account.accountId, ...allOf(found).flatMap((one) => one.accountIds)]),
+    ];
     const last = collectionId
       ? await this.repository.lastMeetings(accountIds, collectionId, emails)
       : new Map<string, number>();
@@ -106,7 +126,7 @@ export class AvailabilityService {
   async chains(account: AccountPrincipal, request: ChainRequest): Promise<Slot[][]> {
     const emails = [...new Set(request.meetings.flat())];
     const found = await this.people.find(account, { ...request, emails }, outsidersOf(request));
-    const people = await this.#people(found, request, emails);
+    const people = await this.#people(account, found, request, emails);
     const isEverywhere = ({ email }: Person): boolean => !emails.includes(email);
     const everywhere = people.filter(isEverywhere);
     const meetings = request.meetings.map((group) => [
@@ -123,12 +143,23 @@ export class AvailabilityService {
    * the others.
    */
   async #people(
-    found: readonly Found[],
-    { search: { range, buffer }, tentativeBusy, outsiders, openHours }: MeetingRequest,
+    account: AccountPrincipal,
+    people: FoundPeople,
+    request: MeetingRequest,
     emails: readonly string[],
   ): Promise<Person[]> {
+    const { search, tentativeBusy, openHours } = request;
+    const { range, buffer } = search;
     const reach = { start: Math.max(0, range.start - buffer), end: range.end + buffer };
-    const times = await this.people.read(found, reach, tentativeBusy ?? true);
+    const found = allOf(people);
+    const [times, remote] = await Promise.all([
+      this.people.read(found, reach, tentativeBusy ?? true),
+      this.remote.read(account, people.unknown, reach),
+    ]);
+    const outsiders = [
+      ...request.outsiders,
+      ...[...remote].map(([email, busy]) => ({ email, busy })),
+    ];
     const given = [...found.map(({ email }) => email), ...outsiders.map(({ email }) => email)];
     return [...new Set([...emails, ...given])].map((email) => {
       const calendarIds = new Set(
@@ -146,6 +177,8 @@ export class AvailabilityService {
     });
   }
 }
+
+const allOf = ({ byAddress, byCalendar }: FoundPeople): Found[] => [...byAddress, ...byCalendar];
 
 const timesOf = (times: ReadonlyMap<string, CalendarTimes>, id: string): Span[] => {
   const { busy = [], groups = [] } = times.get(id) ?? {};

@@ -26,6 +26,14 @@ export interface Found {
   calendarIds: readonly string[];
 }
 
+/** The requested people and calendars, in the order of the request and without duplicates. */
+export interface FoundPeople {
+  byAddress: Found[];
+  byCalendar: Found[];
+  /** Addresses without an account whose calendars may be read. */
+  unknown: string[];
+}
+
 /** The busy times of a calendar. */
 export interface CalendarTimes {
   busy: Span[];
@@ -34,7 +42,6 @@ export interface CalendarTimes {
 
 /** Most joinable group meetings in one response; further ones count as busy times. */
 const MOST_GROUPS = 1_000;
-const SHOWN = 10;
 
 /**
  * Finds people's calendars and busy times. Accounts of one application see each other's times, but
@@ -45,20 +52,20 @@ export class BusyPeople {
   constructor(private readonly repository: BusyRepository) {}
 
   /**
-   * Finds the requested people, in the order of the request and without duplicates. An address
-   * stands for all calendars that its accounts may write to, their primary calendars, and accepted
-   * invitations from mail. An account whose address is not proven is found by that address only in
-   * its own requests.
-   * @param outsiders addresses that may be unknown
-   * @throws {InvalidInputError} naming the unknown people or calendars
+   * Finds the requested people. An address stands for all calendars that its accounts may write to,
+   * their primary calendars, and accepted invitations from mail. An account whose address is not
+   * proven is found by that address only in its own requests.
+   * @param outsiders addresses that count as known without an account
+   * @throws {InvalidInputError} naming an unknown account or calendar of `calendars`
    */
   async find(
     { applicationId, accountId: own }: AccountPrincipal,
     { emails, calendars }: Wanted,
     outsiders: ReadonlySet<string> = new Set(),
-  ): Promise<Found[]> {
+  ): Promise<FoundPeople> {
     const accountIds = calendars.map(({ accountId }) => accountId).filter(isId);
-    if (emails.length + accountIds.length + calendars.length === 0) return [];
+    if (emails.length + accountIds.length + calendars.length === 0)
+      return { byAddress: [], byCalendar: [], unknown: [] };
     const rows = await this.repository.listCalendars(applicationId, emails, accountIds);
     const readable = rows.filter(({ asked, agreed }) =>
       allows(restrict(asked, agreed), SCOPES_FOR.readFreeBusy),
@@ -69,11 +76,14 @@ export class BusyPeople {
       );
       return theirs.length > 0 ? byAddress(email, theirs) : [];
     });
-    const unknown = emails.filter(
+    const unknown = [...new Set(emails)].filter(
       (email) => !outsiders.has(email) && !people.some((one) => one.email === email),
     );
-    if (unknown.length > 0) throw new InvalidInputError(`emails: ${unknownPeople(unknown)}`);
-    return [...people, ...calendars.flatMap((one, index) => byCalendar(one, index, readable))];
+    return {
+      byAddress: people,
+      byCalendar: calendars.flatMap((one, index) => byCalendar(one, index, readable)),
+      unknown,
+    };
   }
 
   /**
@@ -156,7 +166,9 @@ function byCalendar(
   const theirs = rows.filter(({ accountId }) => accountId === wanted.toLowerCase());
   const [first] = theirs;
   if (!first)
-    throw new InvalidInputError(`calendars.${index}.account_id: ${unknownPeople([wanted])}`);
+    throw new InvalidInputError(
+      `calendars.${index}.account_id: ${wanted.slice(0, 100)}: no account of this application whose calendar may be read; give the times of other people in free_busy`,
+    );
   if (ids.length === 0) return [byAddress(first.email, theirs)];
   return [...new Set(ids)].map((id) => {
     const calendar = theirs.find(({ calendarId }) => calendarId === id.toLowerCase());
@@ -167,13 +179,4 @@ function byCalendar(
     const { email, accountId, calendarId } = calendar;
     return { email, calendarId, accountIds: [accountId], calendarIds: [calendarId] };
   });
-}
-
-function unknownPeople(names: readonly string[]): string {
-  const shown = names.slice(0, SHOWN).map((name) => name.slice(0, 100));
-  const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '';
-  return (
-    `${shown.join(', ')}${more}: no account of this application whose calendar may be read; ` +
-    `give the times of other people in free_busy`
-  );
 }

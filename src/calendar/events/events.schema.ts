@@ -112,7 +112,7 @@ export const writeEventQuery = z.object({
   notify_participants: queryBoolean()
     .optional()
     .describe(
-      'Whether participants are notified by mail from the account: invitations, updates, cancellations. Needs `email.send` or `email`. Default false',
+      'Whether participants are notified by mail from the account: invitations, updates, cancellations. Needs `email.send` or `email`, unless the provider mails participants itself. Default: false; true at a provider that always mails, where false is refused',
     ),
 });
 export type WriteEventQuery = z.infer<typeof writeEventQuery>;

@@ -5,7 +5,8 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { type Room, ResourcesRepository } from './resources.repository.ts';
+import { ResourcesService } from './resources.service.ts';
+import type { RemoteRoom } from '../../providers/port/connector.ts';
 import {
   listResourcesQuery,
   type ListResourcesQuery,
@@ -17,31 +18,28 @@ import {
 @AccountAuth({ anyScope: SCOPES_FOR.readRooms })
 @Controller('resources')
 export class ResourcesController {
-  constructor(private readonly resources: ResourcesRepository) {}
+  constructor(private readonly resources: ResourcesService) {}
 
   @Get()
   @Endpoint({
     summary: 'List meeting rooms, by name',
-    description: 'Lists accounts of the application whose metadata has `room: true`.',
+    description:
+      'Lists accounts of the application whose metadata has `room: true`, and the rooms of the organization if the account’s provider lists them.',
     response: roomList,
   })
   async list(
-    @CurrentAccount() { applicationId }: AccountPrincipal,
+    @CurrentAccount() account: AccountPrincipal,
     @Query({ schema: listResourcesQuery }) query: ListResourcesQuery,
   ) {
-    return toListView(await this.resources.list(applicationId, query), toRoomView);
+    return toListView(await this.resources.list(account, query), toRoomView);
   }
 }
 
-function toRoomView({ email, name, metadata }: Room): RoomView {
-  const text = (key: string): string => String(metadata[`room_${key}`] ?? '');
+function toRoomView({ floorName, floorNumber, ...room }: RemoteRoom): RoomView {
   return {
     object: 'room_resource',
-    email,
-    name: text('name') || name || email,
-    capacity: text('capacity'),
-    building: text('building'),
-    floor_name: text('floor_name'),
-    floor_number: text('floor_number'),
+    ...room,
+    floor_name: floorName,
+    floor_number: floorNumber,
   };
 }

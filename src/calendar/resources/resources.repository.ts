@@ -4,7 +4,7 @@ import { type Listing, type PageOfView, runListing } from '../../platform/databa
 import { Database } from '../../platform/database/sql.ts';
 
 /** An account that represents a meeting room, with the metadata that describes the room. */
-export interface Room {
+export interface RoomAccount {
   email: string;
   name: string;
   metadata: Record<string, string | number | boolean>;
@@ -19,11 +19,11 @@ export class ResourcesRepository {
    * Lists accounts of the application whose metadata has `room` as `true` or `"true"`, ordered by
    * name.
    */
-  list(applicationId: string, page: PageOfView): Promise<Listing<Room>> {
+  list(applicationId: string, page: PageOfView): Promise<Listing<RoomAccount>> {
     const conditions = new Conditions();
     conditions.add(`g.application_id = ${conditions.value(applicationId)}`);
     conditions.add(`g.metadata ->> 'room' = 'true'`);
-    return runListing<Room>(this.database, {
+    return runListing<RoomAccount>(this.database, {
       columns: 'g.email, g.name, g.metadata',
       from: '"grant" g',
       id: 'g.id',

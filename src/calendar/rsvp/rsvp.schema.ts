@@ -8,7 +8,9 @@ export const sendRsvp = z
   .object({
     event_id: text(255)
       .min(1, 'must not be empty')
-      .describe('An event that has a `message_id`, or an instance of one'),
+      .describe(
+        'An event that has a `message_id` or comes from a provider that takes answers, or an instance of such a series',
+      ),
     status: z.enum(['yes', 'no', 'maybe'], { error: 'must be one of: yes, no, maybe' }),
     comment: optional(text(MOST_COMMENT)).describe(
       'Comment for the organizer. If absent, the last comment is kept while the status is the same; an empty string clears it',
@@ -31,6 +33,6 @@ export const sendRsvpQuery = z.object({
     .union([z.literal('').transform(() => undefined), queryBoolean()])
     .optional()
     .describe(
-      'Whether the organizer is notified by mail. Default true, which needs the scope `email.send` or `email`. false: the answer is only stored in the event',
+      'Whether the organizer is notified by mail. Default true, which needs the scope `email.send` or `email`, unless the provider mails the organizer itself. false: the answer is only stored in the event',
     ),
 });

@@ -200,9 +200,14 @@ export type PersonBusy = { email: string } & (
     }
 );
 
+/**
+ * A range of at most 366 days. A connector splits the request if its provider takes less at a time.
+ */
 export interface FreeBusyRequest extends TimeRange {
-  /** At most 50 addresses, lower case. */
+  /** At most 100 addresses, lower case. */
   emails: readonly string[];
+  /** Ends the request when the caller no longer waits. */
+  signal: AbortSignal;
 }
 
 /** A meeting room of the account's organization. Fields without a value are empty. */
@@ -332,13 +337,15 @@ export interface CalendarPort {
    */
   respond?(account: ProviderAccount, providerId: string, response: EventResponse): Promise<void>;
   /**
-   * Reads the busy times of people at the provider, with the rights of the account. Absent if the
-   * provider knows only the account's own events.
+   * Reads the busy times of people at the provider, with the rights of the account. Tentative times
+   * are busy. Absent if the provider knows only the account's own events.
    * @returns one entry per address, in any order; an address without an entry is unknown
    */
   freeBusy?(account: ProviderAccount, request: FreeBusyRequest): Promise<readonly PersonBusy[]>;
   /**
-   * Lists the meeting rooms of the account's organization. Absent if the provider has none.
+   * Lists all meeting rooms of the account's organization, in any order. Absent if the provider has
+   * none.
+   * @param signal ends the request when the caller no longer waits
    */
-  rooms?(account: ProviderAccount): Promise<readonly RemoteRoom[]>;
+  rooms?(account: ProviderAccount, signal: AbortSignal): Promise<readonly RemoteRoom[]>;
 }
