@@ -1,4 +1,5 @@
 import type { Application } from '../accounts/applications/application.entity.ts';
+import type { ListedAudit } from '../accounts/sync-schedule/mirror-audits.ts';
 import type { ListedUse } from '../accounts/account-management/list-quota-use.ts';
 import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import type { ListedWatch } from '../accounts/push/list-subscriptions.ts';
@@ -98,6 +99,13 @@ export function showWatches(
       ? 'Providers cannot notify this server: set PUSH_URL or BASE_URL to a public https address.'
       : `Providers notify ${pushUrl}/push/….`;
   return `${showRows(watches, columns, options)}\n${where}`;
+}
+
+export function showAudits(audits: readonly ListedAudit[], options: OutputOptions): string {
+  const columns = [
+    'checked_at', 'account_id', 'email', 'messages_checked', 'differences_found', 'repaired', 'unrepaired',
+  ]; // prettier-ignore
+  return showRows(audits, columns, options);
 }
 
 export function showQuotas(uses: readonly ListedUse[], options: OutputOptions): string {

@@ -26,6 +26,7 @@ import { Database } from '../platform/database/sql.ts';
 import { giveUpKey, requireRightKeys, WrongKeysError } from '../app/keys/key-check.ts';
 import { prepareReseal, reseal } from '../app/keys/reseal.ts';
 import { LOCAL_ERRORS } from '../app/local/environment.ts';
+import { listAudits } from '../accounts/sync-schedule/mirror-audits.ts';
 import { listQuotaUse } from '../accounts/account-management/list-quota-use.ts';
 import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import { fail } from '../app/startup.ts';
@@ -35,6 +36,7 @@ import {
   type OutputOptions,
   showApplication,
   showApplications,
+  showAudits,
   showFailures,
   showQuotas,
   showSms,
@@ -307,9 +309,21 @@ function accountIdOf(value: string): string {
 }
 
 function addMailbox(program: Command, { environment, print }: OperatorIo): void {
-  program
-    .command('mailbox')
-    .description('Mirrored mailboxes')
+  const mailbox = program.command('mailbox').description('Mirrored mailboxes');
+  mailbox
+    .command('audits')
+    .description(
+      'list results of the audits that compare mailboxes with their mirrors, accounts with differences first',
+    )
+    .option('--account <id>', 'only this account', accountIdOf)
+    .option('--limit <n>', 'maximum number of entries', countOf, 50)
+    .action(async ({ account, limit }: { account?: string; limit: number }, command: Command) => {
+      const audits = await withOperator(environment, (context) =>
+        listAudits(context.get(Database), limit, account),
+      );
+      print(showAudits(audits, command.optsWithGlobals()));
+    });
+  mailbox
     .command('failures')
     .description(
       'list messages that could not be read, latest first; the mirror continued without their content',

@@ -73,6 +73,7 @@ describe('accounts', () => {
           sync_state: 'running',
           linked_at: expect.any(Number),
           billing_state: 'paid',
+          mirror: null,
         });
       }
     });
@@ -157,6 +158,7 @@ describe('accounts', () => {
         provider: 'sandbox',
         sync_state: 'running',
         billing_state: 'paid',
+        mirror: null,
         trial: false,
         authentication_type: 'password',
         metadata: {},

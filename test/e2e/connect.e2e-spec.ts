@@ -62,6 +62,7 @@ describe('native authentication', () => {
       sync_state: 'running',
       linked_at: expect.any(Number),
       billing_state: 'paid',
+      mirror: null,
       access_token: expect.stringMatching(/^[0-9a-z]{40}$/),
     });
     const self = await request(server.url)

@@ -12,6 +12,12 @@ import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { openGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
 import { openRelaySettings, sealRelaySettings } from '../../src/mail/relay/relay-secrets.ts';
+import type { AuditRound } from '../../src/accounts/sync-schedule/mirror-audit.entity.ts';
+import {
+  auditState,
+  finishAudit,
+  storeRound,
+} from '../../src/accounts/sync-schedule/mirror-audits.ts';
 import { recordFailures } from '../../src/sync/sync-failures.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -266,6 +272,40 @@ describe('carillon', () => {
     expect(watches[0]).toMatchObject({ kind: 'subscription', error: 'status 503' });
     expect(await json('watches', '--limit', '1')).toMatchObject({ watches: [watches[0]] });
     expect(await carillon('watches')).toContain('set PUSH_URL or BASE_URL');
+  });
+
+  it('lists results of audits, accounts with differences first, and only one account if asked', async () => {
+    const application = await createApplication(context);
+    const ada = await createAccount(context, application);
+    const bo = await createAccount(context, application);
+    const sql = context.get(Database);
+    const at = new Date(Date.UTC(2026, 0, 1, 12, 0));
+    for (const [account, found, repaired] of [
+      [ada, 0, 0],
+      [bo, 5, 3],
+    ] as const) {
+      await auditState(sql, account.id, at);
+      const round: AuditRound = {
+        kind: 'full', beganAt: at.toISOString(), since: null, wholeSince: null, whole: [], folders: [],
+        cursor: null, folderBeganAt: null, checked: 100, found, repaired, counted: {},
+      }; // prettier-ignore
+      await storeRound(sql, account.id, round);
+      await finishAudit(sql, account.id, { at, recentAt: at, fullAt: at });
+    }
+    const ofBo = {
+      account_id: bo.id,
+      email: bo.email,
+      checked_at: at.toISOString(),
+      messages_checked: 100,
+      differences_found: 5,
+      repaired: 3,
+      unrepaired: 2,
+    };
+    const ofAda = expect.objectContaining({ account_id: ada.id, unrepaired: 0 }) as unknown;
+    expect(await json('mailbox', 'audits')).toEqual([ofBo, ofAda]);
+    expect(await json('mailbox', 'audits', '--limit', '1')).toEqual([ofBo]);
+    expect(await json('mailbox', 'audits', '--account', ada.id)).toEqual([ofAda]);
+    expect(await carillon('mailbox', 'audits')).toContain(bo.email);
   });
 
   it('names the missing variable when there are no encryption keys', async () => {

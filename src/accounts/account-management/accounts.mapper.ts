@@ -1,5 +1,6 @@
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { TokenInfo } from '../grants/access-tokens.service.ts';
+import type { AuditResult } from '../sync-schedule/mirror-audits.ts';
 import type { Grant } from '../grants/grant.entity.ts';
 import type {
   AccountView,
@@ -14,7 +15,12 @@ export interface ShownNames {
   shownAs(provider: string): string;
 }
 
-export function toAccountView(grant: Grant, names: ShownNames): AccountView {
+/** @param mirror result of the audits; `null` if there is none yet */
+export function toAccountView(
+  grant: Grant,
+  names: ShownNames,
+  mirror: AuditResult | null = null,
+): AccountView {
   return {
     id: grant.id,
     object: 'account',
@@ -28,14 +34,23 @@ export function toAccountView(grant: Grant, names: ShownNames): AccountView {
     sync_state: grant.syncState,
     linked_at: toUnixSeconds(grant.linkedAt),
     billing_state: grant.billingState,
+    mirror: toMirrorView(mirror),
   };
 }
+
+const toMirrorView = (result: AuditResult | null): AccountView['mirror'] =>
+  result && {
+    checked_at: result.checkedAt,
+    messages_checked: result.messagesChecked,
+    differences_found: result.differencesFound,
+    repaired: result.repaired,
+  };
 
 export function toApplicationAccountView(
   account: ApplicationAccount,
   names: ShownNames,
 ): ApplicationAccountView {
-  const { id, email, provider, proof, syncState, billingState, metadata } = account;
+  const { id, email, provider, proof, syncState, billingState, metadata, mirror } = account;
   return {
     id,
     account_id: id,
@@ -52,6 +67,7 @@ export function toApplicationAccountView(
     metadata: Object.fromEntries(
       Object.entries(metadata).map(([key, value]) => [key, String(value)]),
     ),
+    mirror: toMirrorView(mirror),
   };
 }
 

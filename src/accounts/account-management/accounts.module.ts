@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { GrantsModule } from '../grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { AccountController } from './account.controller.ts';
+import { AccountService } from './account.service.ts';
 import { ApplicationAccountsController } from './application-accounts.controller.ts';
 import { ApplicationAccountsService } from './application-accounts.service.ts';
 
@@ -12,6 +13,6 @@ import { ApplicationAccountsService } from './application-accounts.service.ts';
 @Module({
   imports: [GrantsModule, ProvidersModule],
   controllers: [AccountController, ApplicationAccountsController],
-  providers: [ApplicationAccountsService],
+  providers: [AccountService, ApplicationAccountsService],
 })
 export class AccountsModule {}

@@ -8,6 +8,30 @@ import {
 } from '../../platform/auth/grant-status.ts';
 import { addressProofView } from '../grants/grants.schema.ts';
 
+const mirror = z
+  .object({
+    checked_at: z
+      .number()
+      .int()
+      .describe('When the last comparison of the whole mailbox was complete'),
+    messages_checked: z.number().int().describe('Messages that it compared'),
+    differences_found: z
+      .number()
+      .int()
+      .describe('Differences found by it and by the comparisons of recent messages since then'),
+    repaired: z.number().int(),
+  })
+  .nullable()
+  .describe(
+    'Result of the audits, which compare the mailbox with what is stored here (docs/reliability.md); null before the first one is complete',
+  );
+const mirrorExample = {
+  checked_at: 1_700_000_000,
+  messages_checked: 10_000,
+  differences_found: 0,
+  repaired: 0,
+};
+
 /** An account as requests with its own token see it. */
 export const accountView = z
   .object({
@@ -24,6 +48,7 @@ export const accountView = z
     sync_state: z.enum(SYNC_STATES).describe('`running` is healthy'),
     linked_at: z.number().int(),
     billing_state: z.enum(BILLING_STATES),
+    mirror,
   })
   .meta({
     id: 'Account',
@@ -40,6 +65,7 @@ export const accountView = z
       sync_state: 'running',
       linked_at: 1_700_000_000,
       billing_state: 'paid',
+      mirror: mirrorExample,
     },
   });
 export type AccountView = z.infer<typeof accountView>;
@@ -61,6 +87,7 @@ export const applicationAccountView = z
     metadata: z
       .record(z.string(), z.string())
       .describe('Booleans and numbers of the grant are shown as text'),
+    mirror,
   })
   .meta({
     id: 'ApplicationAccount',
@@ -76,6 +103,7 @@ export const applicationAccountView = z
       trial: false,
       authentication_type: 'password',
       metadata: { team: 'sales' },
+      mirror: mirrorExample,
     },
   });
 export type ApplicationAccountView = z.infer<typeof applicationAccountView>;

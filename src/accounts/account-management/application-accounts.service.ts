@@ -17,6 +17,7 @@ import { type GrantStateChange, moveGrants, setBilling } from '../grants/grant-m
 import { GrantsService } from '../grants/grants.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { endSubscriptions } from '../push/end-subscriptions.ts';
+import { type AuditResult, auditResultOf } from '../sync-schedule/mirror-audits.ts';
 import { scheduleSync, unscheduleSync } from '../sync-schedule/schedule-sync.ts';
 
 export type ApplicationAccount = Pick<
@@ -25,10 +26,12 @@ export type ApplicationAccount = Pick<
 > & {
   /** Whether it signed in by OAuth. */
   byOauth: boolean;
+  /** `null` before the first audit of the whole mailbox is complete. */
+  mirror: AuditResult | null;
 };
 
 const COLUMNS = `g.id, g.email, g.provider, g.proof, g.sync_state as "syncState", g.billing_state as "billingState", g.metadata,
-  g.tokens_sealed is not null as "byOauth"`;
+  g.tokens_sealed is not null as "byOauth", ${auditResultOf('g.id')} as mirror`;
 
 /** Reason of a cancelled account for being `stopped`. */
 const CANCELLED = 'The account has been cancelled';

@@ -75,6 +75,13 @@ export const auditResultOf = (accountId: string): string => `(
     'differencesFound', a.differences_found, 'repaired', a.repaired)
   from mirror_audit a where a.account_id = ${accountId} and a.checked_at is not null)`;
 
+/** Result of the account's audits; `null` before its first full audit. */
+export async function auditResult(sql: Sql, accountId: string): Promise<AuditResult | null> {
+  const text = `select ${auditResultOf('$1::uuid')} as result`;
+  const [row] = await sql.query<{ result: AuditResult | null }>(text, [accountId]);
+  return row?.result ?? null;
+}
+
 /** The state of an account's audits. An account without audits gets its first one at `now`. */
 export async function auditState(sql: Sql, accountId: string, now: Date): Promise<AuditState> {
   for (;;) {

@@ -1,0 +1,34 @@
+import request from 'supertest';
+import { createAccount, createApplication } from '../support/factories.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+describe('the audit of a mirror', () => {
+  let server: TestApp;
+  beforeAll(async () => {
+    server = await startTestApp();
+  });
+  afterAll(() => server.close());
+
+  it('shows its result in the account once the mirror was compared with the mailbox', async () => {
+    const application = await createApplication(server.app);
+    const account = await createAccount(server.app, application, {
+      mirrored: true,
+      settings: { sample_messages: true },
+    });
+    const shown = await until('the first audit', async () => {
+      const { body } = await request(server.url).get('/account').set(account.bearer);
+      return body.mirror as Record<string, number> | null;
+    });
+    expect(shown).toEqual({
+      checked_at: expect.any(Number),
+      messages_checked: 3,
+      differences_found: 0,
+      repaired: 0,
+    });
+    const listed = await request(server.url)
+      .get(`/a/${application.clientId}/accounts`)
+      .set(application.secretBasic);
+    expect(listed.body).toMatchObject([{ id: account.id, mirror: shown }]);
+  });
+});
