@@ -66,7 +66,7 @@ describe('MirrorAudit', () => {
       database,
       server.app.get(MirrorRepository),
       server.app.get(ProviderAccounts),
-      new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]),
+      new ConnectorRegistry([{ name: 'sandbox', verify: never, mail } as unknown as Connector]),
       server.app.get(MailboxSync),
       server.app.get(ListedMessages),
       server.app.get(CalendarSync),

@@ -82,7 +82,8 @@ describe('MailboxSyncDispatcher', () => {
       listChanges: (...asked) => sandbox.listChanges(...asked),
       ...overrides,
     };
-    const connector = { name: 'sandbox', mail } as unknown as Connector;
+    const verify = () => Promise.reject(new Error('no account is connected here'));
+    const connector = { name: 'sandbox', verify, mail } as unknown as Connector;
     const clock = new SystemClock();
     const repository = new MirrorRepository(database);
     const mailboxes = new MailboxSync(
