@@ -35,7 +35,10 @@ const NAMES = new Set(['properties', 'schemas', 'paths', 'mapping', 'responses',
  */
 export function readGoogle(source: string, name: 'gmail' | 'calendar' | 'people'): ApiDocument {
   const document = read(source, `googleapis.com/${name}.json`);
-  if (name === 'people') splitResourceNames(document);
+  if (name === 'people') {
+    splitResourceNames(document);
+    addDefaultOfPhotos(document);
+  }
   return pruned(document, Object.keys(document.paths));
 }
 
@@ -115,6 +118,12 @@ function splitResourceNames({ paths }: ApiDocument): void {
   const answer = { content: { 'application/json': { schema } } };
   const read = { parameters: query, responses: { '200': answer } };
   paths['/v1/contactGroups/{groupId}'] = { get: read, delete: removal, put, parameters };
+}
+
+/** The conversion dropped the property `default`, because a keyword has the same name. */
+function addDefaultOfPhotos({ components }: ApiDocument): void {
+  const { properties } = components.schemas['Photo'] as { properties: JsonObject };
+  properties['default'] = { type: 'boolean' };
 }
 
 /**

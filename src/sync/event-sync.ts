@@ -187,9 +187,10 @@ export class EventSync {
     calendar: MirrorCalendar,
     fresh: readonly RemoteEvent[],
   ): Promise<Set<RemoteEvent>> {
-    const uids = fresh.map(({ icalUid }) => icalUid).filter(isId);
-    const coming = await mirror.eventsBeingCreated(sql, calendar.id, uids);
-    return new Set(fresh.filter(({ icalUid }) => coming.has(icalUid)));
+    const keyOf = ({ key, icalUid }: RemoteEvent) => (key === undefined ? icalUid : key) ?? '';
+    const keys = fresh.map(keyOf).filter(isId);
+    const coming = await mirror.eventsBeingCreated(sql, calendar.id, keys);
+    return new Set(fresh.filter((remote) => coming.has(keyOf(remote))));
   }
 
   /**

@@ -5,17 +5,22 @@ import type {
   ProviderAccount,
   RemoteEvent,
 } from '../port/connector.ts';
-import type { GoogleApi } from './google-api.ts';
+import type { CalendarApi } from './google-calendar-api.ts';
 import { GoogleError } from './google-error.ts';
 import { EventIds } from './google-event-ids.ts';
-import { type GoogleEvent, googleEvent, KEY_PROPERTY, readEvent, startOf } from './google-event.ts';
+import {
+  type GoogleEvent,
+  googleEvent,
+  isAsDefined,
+  readEvent,
+  RESET_PROPERTY,
+  startOf,
+} from './google-event.ts';
 
-const COST = { units: 1, priority: 'interactive' } as const;
 const MOST_PER_PAGE = 2_500;
 
 const page = z.object({
   items: z.array(z.unknown()).default([]),
-  timeZone: z.string().default('UTC'),
   nextPageToken: z.string().optional(),
   nextSyncToken: z.string().optional(),
 });
@@ -27,6 +32,7 @@ const idPage = z.object({
         id: z.string(),
         status: z.string().optional(),
         recurringEventId: z.string().optional(),
+        extendedProperties: googleEvent.shape.extendedProperties,
       }),
     )
     .default([]),
@@ -58,7 +64,7 @@ function parseCursor(cursor: string | null): Cursor {
  * valid (410), everything is listed again.
  */
 export class GoogleEventChanges {
-  constructor(private readonly api: GoogleApi) {}
+  constructor(private readonly api: CalendarApi) {}
 
   /** See `CalendarPort.listEventChanges`. */
   async list(
@@ -71,7 +77,7 @@ export class GoogleEventChanges {
     try {
       return await this.#page(account, calendarId, at, limit);
     } catch (error) {
-      // 410: the token is too old. 400: a page token of a list that Google no longer has.
+      // 410: the token is too old. 400: a token or a list that Google does not know.
       const isOld = error instanceof GoogleError && [400, 410].includes(error.status);
       if (!isOld || (at.syncToken === null && at.pageToken === null)) throw error;
       return this.#page(account, calendarId, BEGIN, limit);
@@ -94,11 +100,10 @@ export class GoogleEventChanges {
           syncToken: syncToken ?? undefined,
           pageToken: pageToken ?? undefined,
         },
-        ...COST,
       },
       page,
     );
-    const { nextPageToken, nextSyncToken = null, timeZone } = answer;
+    const { nextPageToken, nextSyncToken = null } = answer;
     const more = nextPageToken !== undefined;
     const next: Cursor = more
       ? { syncToken, pageToken: nextPageToken }
@@ -108,35 +113,45 @@ export class GoogleEventChanges {
       cursor: JSON.stringify(next),
       more,
       partial: true,
-      ...sort(answer.items, calendarId, timeZone),
+      ...sort(answer.items, calendarId),
       present: isWhole ? await this.#allIds(account, calendarId) : null,
     };
   }
 
-  /** The ids of everything that exists, cancelled instances included. */
+  /**
+   * The ids of everything that exists, cancelled instances included, and without instances that
+   * were reset.
+   */
   async #allIds(account: ProviderAccount, calendarId: string): Promise<string[]> {
     const ids: string[] = [];
     let pageToken: string | undefined;
     do {
       const query = {
         maxResults: MOST_PER_PAGE,
-        fields: 'nextPageToken,items(id,status,recurringEventId)',
+        fields: 'nextPageToken,items(id,status,recurringEventId,extendedProperties/private)',
         pageToken,
       };
-      const request = { method: 'GET', path: pathOf(calendarId), query, ...COST } as const;
+      const request = { method: 'GET', path: pathOf(calendarId), query } as const;
       const answer = await this.api.read(account, request, idPage);
-      for (const { id, status, recurringEventId } of answer.items) {
-        if (status !== 'cancelled' || recurringEventId !== undefined)
-          ids.push(EventIds.join(calendarId, id));
+      for (const item of answer.items) {
+        const { id, status, recurringEventId, extendedProperties } = item;
+        if (status === 'cancelled' && recurringEventId === undefined) continue;
+        const isMarked = extendedProperties?.private?.[RESET_PROPERTY] !== undefined;
+        if (isMarked && (await this.#isReset(account, calendarId, id))) continue;
+        ids.push(EventIds.join(calendarId, id));
       }
       pageToken = answer.nextPageToken;
     } while (pageToken !== undefined);
     return ids;
   }
+
+  async #isReset(account: ProviderAccount, calendarId: string, id: string): Promise<boolean> {
+    const path = `${pathOf(calendarId)}/${encodeURIComponent(id)}`;
+    return isAsDefined(await this.api.read(account, { method: 'GET', path }, googleEvent));
+  }
 }
 
-const pathOf = (calendarId: string) =>
-  `/calendar/v3/calendars/${encodeURIComponent(calendarId)}/events`;
+const pathOf = (calendarId: string) => `/calendars/${encodeURIComponent(calendarId)}/events`;
 
 interface Sorted {
   events: RemoteEvent[];
@@ -145,36 +160,40 @@ interface Sorted {
 }
 
 /** An item that cannot be read is left out: it must not block the others. */
-function sort(items: readonly unknown[], calendarId: string, zone: string): Sorted {
+function sort(items: readonly unknown[], calendarId: string): Sorted {
   const sorted: Sorted = { events: [], excluded: [], removed: [] };
   for (const item of items) {
     const event = googleEvent.safeParse(item).data;
     if (!event) continue;
     const providerId = EventIds.join(calendarId, event.id);
     const { recurringEventId: series, originalStartTime: start } = event;
-    if (event.status !== 'cancelled') {
-      const remote = remoteOf(event, calendarId, zone);
-      if (remote) sorted.events.push(remote);
-    } else if (series !== undefined && start) {
+    if (event.status === 'cancelled' && series !== undefined && start) {
       const masterProviderId = EventIds.join(calendarId, series);
       const originalStartTime = startOf(start);
       sorted.excluded.push({ providerId, masterProviderId, originalStartTime });
-    } else {
+    } else if (event.status === 'cancelled' || isAsDefined(event)) {
       sorted.removed.push(providerId);
+    } else {
+      const remote = remoteOf(event, calendarId);
+      if (remote) sorted.events.push(remote);
     }
   }
-  return sorted;
+  // Google also cancels the changed instances of a deleted series.
+  const removed = new Set(sorted.removed);
+  const excluded = sorted.excluded.filter((one) => !removed.has(one.masterProviderId));
+  return { ...sorted, excluded };
 }
 
-function remoteOf(event: GoogleEvent, calendarId: string, zone: string): RemoteEvent | null {
-  const content = readEvent(event, zone);
+function remoteOf(event: GoogleEvent, calendarId: string): RemoteEvent | null {
+  const content = readEvent(event);
   if (!content) return null;
   const { recurringEventId: series, originalStartTime: start, organizer } = event;
   const isInstance = series !== undefined && start !== undefined;
   const email = organizer?.email?.toLowerCase();
   return {
     providerId: EventIds.join(calendarId, event.id),
-    icalUid: event.iCalUID ?? event.extendedProperties?.private?.[KEY_PROPERTY] ?? event.id,
+    icalUid: event.iCalUID ?? event.id,
+    key: EventIds.keyOf(event.id),
     content: { ...content },
     masterProviderId: isInstance ? EventIds.join(calendarId, series) : null,
     originalStartTime: isInstance ? startOf(start) : null,

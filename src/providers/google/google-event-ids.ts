@@ -7,6 +7,20 @@ export class EventIds {
     readonly eventId: string,
   ) {}
 
+  /**
+   * The ids of an event that is created with a key, a UUID. Ids of Google may have digits and the
+   * letters a to v.
+   */
+  static ofKey(calendarId: string, key: string): EventIds {
+    return new EventIds(calendarId, key.replaceAll('-', '').toLowerCase());
+  }
+
+  /** The key that `ofKey` made the id from; `null` for other events. */
+  static keyOf(eventId: string): string | null {
+    const parts = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/.exec(eventId);
+    return parts?.slice(1).join('-') ?? null;
+  }
+
   static of(calendarId: string, eventId: string): EventIds {
     return new EventIds(calendarId, eventId);
   }

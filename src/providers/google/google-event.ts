@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import {
   type IcalAnswer, type IcalConferencing, type IcalFields, type IcalParticipant, type IcalStatus, type IcalWhen,
@@ -6,14 +7,14 @@ import { CONFERENCING_PROVIDERS, type MeetingDetails } from '../port/conferencin
 
 /* Events of Google Calendar, and the fields of the API that they stand for. */
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 
 const moment = z.object({
   date: z.string().optional(),
   dateTime: z.string().optional(),
   timeZone: z.string().optional(),
 });
-type Moment = z.infer<typeof moment>;
+export type Moment = z.infer<typeof moment>;
 
 const person = z.object({
   email: z.string().optional(),
@@ -81,23 +82,33 @@ export const googleEvent = z.object({
     .optional(),
   conferenceData: conferenceData.optional(),
   hangoutLink: z.string().optional(),
+  guestsCanSeeOtherGuests: z.boolean().optional(),
+  attendeesOmitted: z.boolean().optional(),
   extendedProperties: z.object({ private: z.record(z.string(), z.string()).optional() }).optional(),
 });
 export type GoogleEvent = z.infer<typeof googleEvent>;
 
-/** The private property that holds the key of an event that Carillon created. */
-export const KEY_PROPERTY = 'carillonKey';
+/**
+ * The private property of an instance that was reset: the digest of the content that its series
+ * defined. Google keeps every instance that was once changed.
+ */
+export const RESET_PROPERTY = 'carillonReset';
 
-const dateText = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+/** The private property of an event whose conference Google has refused to store. */
+export const UNSTORED_CONFERENCE = 'carillonConference';
+
+/** YYYY-MM-DD of a time in milliseconds. */
+export const dateText = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 const secondsOf = ({ dateTime = '' }: Moment): number => Math.floor(Date.parse(dateTime) / 1000);
-const emailOf = (text: string | undefined): string => (text ?? '').trim().toLowerCase();
+/** An address as it is compared. */
+export const emailOf = (text: string | undefined): string => (text ?? '').trim().toLowerCase();
 
 /** The time of an event in Unix seconds; an all-day event begins at midnight UTC. */
 export function startOf(at: Moment): number {
   return at.date === undefined ? secondsOf(at) : Date.parse(at.date) / 1000;
 }
 
-function readWhen({ start, end }: GoogleEvent, zone: string): IcalWhen | null {
+function readWhen({ start, end }: GoogleEvent): IcalWhen | null {
   if (!start) return null;
   if (start.date !== undefined) {
     const last = Date.parse(end?.date ?? start.date) - DAY_MS;
@@ -108,14 +119,15 @@ function readWhen({ start, end }: GoogleEvent, zone: string): IcalWhen | null {
   }
   const from = secondsOf(start);
   const to = end ? secondsOf(end) : from;
-  const timezone = start.timeZone ?? zone;
-  if (!(to > from)) return { object: 'time', time: from, timezone };
+  const zone = start.timeZone;
+  if (!(to > from)) return { object: 'time', time: from, ...(zone ? { timezone: zone } : {}) };
+  const endZone = end?.timeZone ?? zone;
   return {
     object: 'timespan',
     start_time: from,
     end_time: to,
-    start_timezone: timezone,
-    end_timezone: end?.timeZone ?? timezone,
+    ...(zone ? { start_timezone: zone } : {}),
+    ...(endZone ? { end_timezone: endZone } : {}),
   };
 }
 
@@ -124,13 +136,6 @@ const ANSWERS: Readonly<Record<string, IcalAnswer>> = {
   declined: 'no',
   tentative: 'maybe',
 };
-const RESPONSES: Readonly<Record<IcalAnswer, string>> = {
-  yes: 'accepted',
-  no: 'declined',
-  maybe: 'tentative',
-  noreply: 'needsAction',
-};
-
 function readParticipants({ attendees = [] }: GoogleEvent): IcalParticipant[] {
   const found = new Map<string, IcalParticipant>();
   for (const one of attendees) {
@@ -159,7 +164,8 @@ function readReminders({ reminders }: GoogleEvent): IcalFields['reminders'] {
   };
 }
 
-const MEET = 'Google Meet';
+/** The meetings that Google creates. */
+export const MEET = 'Google Meet';
 
 /** The name in the API of a conference; `undefined` for a service that the API does not name. */
 function providerOf(data: NonNullable<GoogleEvent['conferenceData']>): string | undefined {
@@ -194,23 +200,27 @@ export function meetingDetails({
 function readConferencing(event: GoogleEvent): IcalConferencing | null | undefined {
   const { conferenceData } = event;
   const details = meetingDetails(event);
-  if (!details) return conferenceData?.createRequest ? undefined : null;
-  const provider = conferenceData ? providerOf(conferenceData) : MEET;
-  return provider ? { provider, details } : undefined;
+  if (details) {
+    const provider = conferenceData ? providerOf(conferenceData) : MEET;
+    return provider ? { provider, details } : undefined;
+  }
+  const isKeptHere = event.extendedProperties?.private?.[UNSTORED_CONFERENCE] !== undefined;
+  return conferenceData?.createRequest || isKeptHere ? undefined : null;
 }
 
-const isRule = (line: string): boolean => /^(RRULE|EXDATE)[;:]/i.test(line);
+/** Whether a line of `recurrence` is one that the API has: `RDATE` and `EXRULE` are not. */
+export const isRule = (line: string): boolean => /^(RRULE|EXDATE)[;:]/i.test(line);
+
+/** The fields of an event; without `conferencing` if the API cannot express the conference. */
+export type StoredFields = Omit<IcalFields, 'conferencing'> &
+  Partial<Pick<IcalFields, 'conferencing'>>;
 
 /**
- * The fields of an event. `conferencing` is absent if the API cannot express the conference.
- * @param zone of the calendar, for times that name no zone of their own
+ * The fields of an event.
  * @returns `null` if the event has no time, as cancelled ones
  */
-export function readEvent(
-  event: GoogleEvent,
-  zone: string,
-): (Omit<IcalFields, 'conferencing'> & Partial<Pick<IcalFields, 'conferencing'>>) | null {
-  const when = readWhen(event, zone);
+export function readEvent(event: GoogleEvent): StoredFields | null {
+  const when = readWhen(event);
   if (!when) return null;
   const rules = (event.recurrence ?? []).filter(isRule);
   const conferencing = readConferencing(event);
@@ -224,12 +234,23 @@ export function readEvent(
     status: (event.status ?? 'confirmed') as IcalStatus,
     visibility: VISIBILITIES[event.visibility ?? ''] ?? null,
     participants: readParticipants(event),
-    recurrence: isSeries
-      ? { rrule: rules, timezone: event.start?.timeZone ?? (event.start?.date ? 'UTC' : zone) }
-      : null,
+    recurrence: isSeries ? { rrule: rules, timezone: event.start?.timeZone ?? 'UTC' } : null,
     ...(conferencing === undefined ? {} : { conferencing }),
     reminders: readReminders(event),
   };
+}
+
+/** Identifies the content of an event. */
+export function digestOf(event: GoogleEvent): string {
+  return createHash('sha256')
+    .update(JSON.stringify(readEvent(event)))
+    .digest('base64url');
+}
+
+/** Whether the event is an instance that was reset and has not changed since. */
+export function isAsDefined(event: GoogleEvent): boolean {
+  const mark = event.extendedProperties?.private?.[RESET_PROPERTY];
+  return mark !== undefined && event.status !== 'cancelled' && mark === digestOf(event);
 }
 
 const VISIBILITIES: Readonly<Record<string, IcalFields['visibility']>> = {
@@ -237,109 +258,3 @@ const VISIBILITIES: Readonly<Record<string, IcalFields['visibility']>> = {
   private: 'private',
   confidential: 'private',
 };
-
-function writeMoment(seconds: number, zone: string): Moment {
-  return { dateTime: new Date(seconds * 1000).toISOString().replace('.000Z', 'Z'), timeZone: zone };
-}
-
-function writeWhen(when: IcalWhen, seriesZone: string | undefined): { start: Moment; end: Moment } {
-  switch (when.object) {
-    case 'time': {
-      const at = writeMoment(when.time, seriesZone ?? when.timezone ?? 'UTC');
-      return { start: at, end: at };
-    }
-    case 'timespan': {
-      const from = seriesZone ?? when.start_timezone ?? 'UTC';
-      return {
-        start: writeMoment(when.start_time, from),
-        end: writeMoment(when.end_time, seriesZone ?? when.end_timezone ?? from),
-      };
-    }
-    case 'date':
-      return writeDates(when.date, when.date);
-    case 'datespan':
-      return writeDates(when.start_date, when.end_date);
-  }
-}
-
-function writeDates(first: string, last: string): { start: Moment; end: Moment } {
-  return { start: { date: first }, end: { date: dateText(Date.parse(last) + DAY_MS) } };
-}
-
-/** Methods of reminders that Google has; the others are shown as a popup. */
-const REMINDER_METHODS = ['email', 'popup'];
-const MOST_REMINDERS = 5;
-/** Four weeks, the longest time before an event that Google accepts. */
-const MOST_MINUTES = 40_320;
-
-function writeReminders(reminders: IcalFields['reminders']) {
-  const minutes = [...(reminders?.reminder_minutes ?? '').matchAll(/\d+/g)]
-    .map(([digits]) => Math.min(Number(digits), MOST_MINUTES))
-    .slice(0, MOST_REMINDERS);
-  if (!reminders || minutes.length === 0 || reminders.reminder_minutes.includes('-'))
-    return { useDefault: true };
-  const method = REMINDER_METHODS.includes(reminders.reminder_method)
-    ? reminders.reminder_method
-    : 'popup';
-  return { useDefault: false, overrides: minutes.map((one) => ({ method, minutes: one })) };
-}
-
-/** @param present the guests of the event at Google: properties that the API lacks are kept */
-function writeParticipants(
-  participants: readonly IcalParticipant[],
-  present: readonly GoogleAttendee[],
-) {
-  const before = new Map(present.map((one) => [emailOf(one.email), one]));
-  return participants.map(({ email, name, status }) => ({
-    ...before.get(email),
-    email,
-    ...(name ? { displayName: name } : {}),
-    responseStatus: RESPONSES[status],
-  }));
-}
-
-/** A conference of another service than Google's, as Google shows those of add-ons. */
-function writeConferencing(conferencing: IcalConferencing | null) {
-  if (!conferencing || conferencing.provider === MEET) return null;
-  const { url, meeting_code, password, pin } = conferencing.details;
-  if (!url) return null;
-  const entry = {
-    entryPointType: 'video',
-    uri: url,
-    ...(meeting_code ? { meetingCode: meeting_code } : {}),
-    ...(password ? { password } : {}),
-    ...(pin ? { pin } : {}),
-  };
-  return {
-    conferenceSolution: { key: { type: 'addOn' }, name: conferencing.provider },
-    entryPoints: [entry],
-  };
-}
-
-/**
- * The properties of Google's event for some fields. Other properties are left out, so that a PATCH
- * keeps them.
- * @param present the guests of the event at Google; empty for a new event
- */
-export function writeEvent(
-  fields: Partial<IcalFields>,
-  present: readonly GoogleAttendee[] = [],
-): Record<string, unknown> {
-  const { when, recurrence, status, visibility, conferencing } = fields;
-  return {
-    ...(fields.title === undefined ? {} : { summary: fields.title }),
-    ...(fields.description === undefined ? {} : { description: fields.description }),
-    ...(fields.location === undefined ? {} : { location: fields.location }),
-    ...(when ? writeWhen(when, recurrence?.timezone) : {}),
-    ...(fields.busy === undefined ? {} : { transparency: fields.busy ? 'opaque' : 'transparent' }),
-    ...(status === undefined ? {} : { status }),
-    ...(visibility === undefined ? {} : { visibility: visibility ?? 'default' }),
-    ...(fields.participants ? { attendees: writeParticipants(fields.participants, present) } : {}),
-    ...(recurrence === undefined ? {} : { recurrence: recurrence?.rrule ?? [] }),
-    // A meeting of Google's own is made by a request (`createRequest`) and stays as it is.
-    ...(conferencing === undefined || conferencing?.provider === MEET
-      ? {}
-      : { conferenceData: writeConferencing(conferencing) }),
-    ...(fields.reminders === undefined ? {} : { reminders: writeReminders(fields.reminders) }),
-  };
-}

@@ -9,7 +9,7 @@ import type { ContactContent } from '../port/connector.ts';
 /* Contacts of Google's People API, and the fields of the API that they stand for. */
 
 const text = z.string().optional();
-const typed = z.object({ value: text, type: text });
+const typed = z.looseObject({ value: text, type: text });
 const list = <T extends z.ZodType>(shape: T) => z.array(shape).default([]);
 
 export const googlePerson = z.object({
@@ -22,7 +22,7 @@ export const googlePerson = z.object({
     })
     .default({ deleted: false, sources: [] }),
   names: list(
-    z.object({ givenName: text, middleName: text, familyName: text, honorificSuffix: text }),
+    z.looseObject({ givenName: text, middleName: text, familyName: text, honorificSuffix: text }),
   ),
   nicknames: list(z.object({ value: text })),
   birthdays: list(
@@ -144,8 +144,42 @@ export function readPerson(
   });
 }
 
-const one = (values: Record<string, unknown>): Record<string, unknown>[] =>
-  Object.values(values).some((value) => value !== null && value !== undefined) ? [values] : [];
+type Entry = Record<string, unknown>;
+
+/** Properties that Google makes from others. */
+const MADE: readonly string[] = [
+  'metadata',
+  'displayName',
+  'displayNameLastFirst',
+  'unstructuredName',
+  'formattedType',
+  'formattedValue',
+  'canonicalForm',
+];
+
+/** What an entry has that Google does not make itself. */
+function ownOf(entry: Readonly<Entry> = {}): Entry {
+  return Object.fromEntries(Object.entries(entry).filter(([name]) => !MADE.includes(name)));
+}
+
+/** An entry with values for some of its properties; none if it has no value at all. */
+function one(values: Entry, before?: Readonly<Entry>): Entry[] {
+  const all = Object.entries({ ...ownOf(before), ...values });
+  const set = all.filter(([, value]) => value !== null && value !== undefined);
+  return set.length === 0 ? [] : [Object.fromEntries(set)];
+}
+
+/** Entries that keep the other properties of the entry with the same value. */
+function entriesOf(
+  entries: readonly { type: string | null; value: string }[],
+  key: string,
+  before: readonly Readonly<Entry>[] = [],
+): Entry[] {
+  return entries.map(({ type, value }) => {
+    const { type: _type, ...kept } = ownOf(before.find((there) => there[key] === value));
+    return { ...kept, [key]: value, ...withType(type) };
+  });
+}
 
 const withType = (type: string | null) => (type === null ? {} : { type });
 
@@ -184,17 +218,20 @@ export function writePerson(
 ): Record<string, unknown[]> {
   const has = (...names: readonly (keyof ContactFields)[]) =>
     names.some((name) => changed[name] !== undefined);
-  const relations = before?.relations.filter(({ type }) => type !== MANAGER) ?? [];
+  const relations = before?.relations.filter(({ type }) => type !== MANAGER).map(ownOf) ?? [];
   const manager = contact.manager_name;
   return {
     ...(has(...NAMES)
       ? {
-          names: one({
-            givenName: contact.given_name,
-            middleName: contact.middle_name,
-            familyName: contact.surname,
-            honorificSuffix: contact.suffix,
-          }),
+          names: one(
+            {
+              givenName: contact.given_name,
+              middleName: contact.middle_name,
+              familyName: contact.surname,
+              honorificSuffix: contact.suffix,
+            },
+            before?.names[0],
+          ),
         }
       : {}),
     ...(has('nickname') ? { nicknames: one({ value: contact.nickname }) } : {}),
@@ -206,36 +243,31 @@ export function writePerson(
       ? { relations: manager ? [...relations, { person: manager, type: MANAGER }] : relations }
       : {}),
     ...(has('notes') ? { biographies: one({ value: contact.notes }) } : {}),
-    ...(has('emails')
-      ? {
-          emailAddresses: contact.emails.map(({ type, email }) => ({
-            value: email,
-            ...withType(type),
-          })),
-        }
-      : {}),
-    ...(has('phone_numbers')
-      ? {
-          phoneNumbers: contact.phone_numbers.map(({ type, number }) => ({
-            value: number,
-            ...withType(type),
-          })),
-        }
-      : {}),
-    ...(has('im_addresses')
-      ? {
-          imClients: contact.im_addresses.map(({ type, im_address: username }) => ({
-            username,
-            ...withType(type),
-          })),
-        }
-      : {}),
-    ...(has('web_pages')
-      ? { urls: contact.web_pages.map(({ type, url }) => ({ value: url, ...withType(type) })) }
-      : {}),
+    ...writeLists(has, contact, before),
     ...(has('physical_addresses')
       ? { addresses: contact.physical_addresses.map(writeAddress) }
       : {}),
+  };
+}
+
+function writeLists(
+  has: (name: keyof ContactFields) => boolean,
+  contact: ContactFields,
+  before: GooglePerson | null,
+): Record<string, unknown[]> {
+  const emails = contact.emails.map(({ type, email: value }) => ({ type, value }));
+  const numbers = contact.phone_numbers.map(({ type, number: value }) => ({ type, value }));
+  const names = contact.im_addresses.map(({ type, im_address: value }) => ({ type, value }));
+  const urls = contact.web_pages.map(({ type, url: value }) => ({ type, value }));
+  return {
+    ...(has('emails')
+      ? { emailAddresses: entriesOf(emails, 'value', before?.emailAddresses) }
+      : {}),
+    ...(has('phone_numbers')
+      ? { phoneNumbers: entriesOf(numbers, 'value', before?.phoneNumbers) }
+      : {}),
+    ...(has('im_addresses') ? { imClients: entriesOf(names, 'username', before?.imClients) } : {}),
+    ...(has('web_pages') ? { urls: entriesOf(urls, 'value', before?.urls) } : {}),
   };
 }
 
@@ -243,9 +275,7 @@ function writeOrganizations(
   { company_name: name, job_title: title, office_location: location }: ContactFields,
   [first, ...others]: GooglePerson['organizations'],
 ): unknown[] {
-  const { metadata: _own, ...kept } = first ?? {};
-  const own = one({ ...kept, name, title, location });
-  return [...own, ...others];
+  return [...one({ name, title, location }, first), ...others.map(ownOf)];
 }
 
 /** The client data of a new contact. */

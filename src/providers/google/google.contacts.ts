@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import {
@@ -32,6 +33,10 @@ const COST = { units: 1, priority: 'interactive' } as const;
 const MOST_PER_PAGE = 1_000;
 const MOST_ROUNDS = 5;
 const PICTURE_BYTES = 5 * 1024 * 1024;
+/** Scopes of which one is needed to read contacts. */
+const READING: readonly string[] = ['contacts', 'contacts.readonly'].map(
+  (name) => `https://www.googleapis.com/auth/${name}`,
+);
 const CONTACT = /^people\/[\w-]+$/;
 
 const connections = z.object({
@@ -53,7 +58,7 @@ const cursorShape = z.object({
   /** `null` while all contacts are listed. */
   syncToken: z.string().nullable(),
   pageToken: z.string().nullable(),
-  /** Digest of the names of the groups: a new name of a group changes no contact. */
+  /** Digest of the names of the groups: Google reports no contact because its group changed. */
   groups: z.string(),
 });
 type Cursor = z.infer<typeof cursorShape>;
@@ -74,8 +79,9 @@ function parseCursor(cursor: string | null): Cursor {
 export class GoogleContacts implements ContactsPort {
   constructor(private readonly api: GoogleApi) {}
 
-  hasAddressBook() {
-    return true;
+  /** Not if the user has not agreed to contacts. */
+  hasAddressBook({ providerScopes }: ProviderAccount): boolean {
+    return providerScopes === undefined || providerScopes.some((scope) => READING.includes(scope));
   }
 
   asStored(_account: ProviderAccount, contact: ContactContent): ContactContent {
@@ -89,10 +95,10 @@ export class GoogleContacts implements ContactsPort {
   ): Promise<ContactChanges> {
     const at = parseCursor(cursor);
     const groups = await this.#groupNames(account).catch(withoutAddressBook);
-    const digest = JSON.stringify([...groups]);
-    // A group got another name: all contacts are read again.
-    const isRenamed = at.syncToken !== null && at.groups !== digest;
-    const from = isRenamed ? BEGIN : at;
+    const digest = digestOf(groups);
+    // Groups have changed, which may change contacts that are not reported: all are read again.
+    const isOther = at !== BEGIN && at.groups !== digest;
+    const from = isOther ? BEGIN : at;
     try {
       return await this.#page(account, { ...from, groups: digest }, groups, limit);
     } catch (error) {
@@ -106,8 +112,12 @@ export class GoogleContacts implements ContactsPort {
   async contactPicture(account: ProviderAccount, providerId: string) {
     const url = pictureUrlOf(await this.#get(account, providerId));
     if (url === null) return null;
-    const { body } = await this.api.fetchPublic(url, PICTURE_BYTES);
-    return pictureOf(body);
+    try {
+      return pictureOf((await this.api.fetchPublic(url, PICTURE_BYTES)).body);
+    } catch (error) {
+      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
+      return null;
+    }
   }
 
   async createContact(account: ProviderAccount, key: string, contact: ContactContent) {
@@ -282,7 +292,7 @@ export class GoogleContacts implements ContactsPort {
       });
       return true;
     } catch (error) {
-      if (error instanceof GoogleError && error.reason === 'FAILED_PRECONDITION') return false;
+      if (error instanceof GoogleError && OTHER_VERSION.includes(error.reason ?? '')) return false;
       throw error;
     }
   }
@@ -348,6 +358,14 @@ function withoutAddressBook(error: unknown): never {
   if (error instanceof GoogleError && error.isWithoutConsent)
     throw new ProviderError('unsupported', error.message, { cause: error });
   throw error;
+}
+
+/** Reasons of a 400 that mean that the contact has another ETag. */
+const OTHER_VERSION: readonly string[] = ['FAILED_PRECONDITION', 'failedPrecondition'];
+
+function digestOf(groups: ReadonlyMap<string, string>): string {
+  const text = JSON.stringify([...groups].map((one) => one.join(' ')).toSorted());
+  return createHash('sha256').update(text).digest('base64url');
 }
 
 /** The group of all contacts that people see in their address book. */

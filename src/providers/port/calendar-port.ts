@@ -50,6 +50,11 @@ export interface RemoteEvent {
    */
   providerId: string;
   icalUid: string;
+  /**
+   * The `key` given to `createEvent`, if the event was made by it. `null` if it was not. Absent if
+   * the provider uses the key as the `icalUid`.
+   */
+  key?: string | null;
   content: EventContent;
   /**
    * For a changed instance of a series: the `providerId` of the series. `null` for a series or a
