@@ -2,6 +2,7 @@ import type { Connector, ProviderAccount } from '../../src/providers/port/connec
 import { describeCalendars, describeEventChanges } from './calendar-contract.ts';
 import { describeContacts } from './contacts-contract.ts';
 import { codeOf, changesRequest, outgoing, sendControl } from './contract-tools.ts';
+import { describeHostedCalendars, type HostedCapabilities } from './hosted-contract.ts';
 import { describeMail } from './mail-contract.ts';
 import { describeMailbox } from './mailbox-contract.ts';
 
@@ -31,6 +32,7 @@ export interface ConnectorCapabilities {
   eventChanges?: boolean;
   /** See `EventChangeTraits.partial`. */
   partialEventChanges?: boolean;
+  hostedCalendars?: HostedCapabilities;
   contacts?: boolean;
 }
 
@@ -90,6 +92,7 @@ export function describeConnectorContract(
     describeEventChanges(calendars, capabilities.eventChanges ?? false, {
       partial: capabilities.partialEventChanges ?? false,
     });
+    describeHostedCalendars(calendars, capabilities.hostedCalendars ?? {});
     describeContacts(async () => {
       const { connector, account } = await make();
       return { contacts: connector.contacts, account };

@@ -9,24 +9,9 @@ import type {
 } from '../../src/providers/port/connector.ts'; // prettier-ignore
 import { login } from '../../src/providers/sandbox/sandbox.settings.ts';
 import {
-  BLANK, excludedInstance, hashed, instanceId, merge, participantsOf, remoteEvent, startOf, type StoredObject, titleOf,
+  BLANK, excludedInstance, type HostedTraits, type ProviderMail, timeOf, hashed, instanceId, merge, participantsOf, remoteEvent, startOf, type StoredObject, titleOf,
   withMeeting,
 } from './hosted-events.ts'; // prettier-ignore
-
-/** A mail that the provider sent to participants or to an organizer. */
-export interface ProviderMail {
-  kind: 'invite' | 'update' | 'cancel' | 'answer';
-  title: string;
-  to: string[];
-}
-
-/** What kind of provider the calendars belong to. */
-export interface HostedTraits {
-  mailsParticipants?: ParticipantMail;
-  conferencing?: readonly ConferencingProvider[];
-  /** True if a meeting is reported as pending first, and by the list of changes later. */
-  pendingMeetings?: boolean;
-}
 
 const gone = (what: string) => new ProviderError('not-found', `404 The ${what} does not exist`);
 
@@ -41,7 +26,7 @@ export class HostedCalendars implements CalendarPort {
   readonly conferencing: readonly ConferencingProvider[];
   readonly mails: ProviderMail[] = [];
   readonly answers: (EventResponse & { providerId: string })[] = [];
-  /** Busy times of people who have no account in Carillon. */
+  /** Busy times of people without an account. */
   readonly people = new Map<string, readonly TimeRange[]>();
   roomList: RemoteRoom[] = [];
   /** Called by `freeBusy` before it answers. */
@@ -73,13 +58,8 @@ export class HostedCalendars implements CalendarPort {
     login(account);
     const own = hashed('primary', account.email);
     const blank = { description: null, location: null, timezone: null };
-    if (!this.#calendars.has(own))
-      this.#calendars.set(own, {
-        owner: account.email,
-        primary: true,
-        name: account.email,
-        ...blank,
-      });
+    const primary = { owner: account.email, primary: true, name: account.email, ...blank };
+    if (!this.#calendars.has(own)) this.#calendars.set(own, primary);
     return [...this.#calendars]
       .filter(([, { owner }]) => owner === account.email)
       .map(([providerId, one]) => {
@@ -243,7 +223,7 @@ export class HostedCalendars implements CalendarPort {
     this.asked.push(request);
     await this.beforeFreeBusy();
     return request.emails.map((email) => {
-      const busy = this.people.get(email);
+      const busy = this.people.get(email) ?? this.#busyOf(email);
       return busy ? { email, busy } : { email, unknown: 'no such user' };
     });
   }
@@ -379,6 +359,15 @@ export class HostedCalendars implements CalendarPort {
       return gate.promise;
     };
     return { reached: reached.promise, open: gate.resolve };
+  }
+
+  /** Times of the single events in the calendars of an account; `undefined` if it has none. */
+  #busyOf(owner: string): TimeRange[] | undefined {
+    const own = [...this.#calendars].filter(([, one]) => one.owner === owner).map(([id]) => id);
+    if (own.length === 0) return undefined;
+    return [...this.#objects.values()]
+      .filter(({ calendar, deleted }) => own.includes(calendar) && !deleted)
+      .flatMap(timeOf);
   }
 
   async #begin(): Promise<void> {

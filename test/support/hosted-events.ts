@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
+import type { ConferencingProvider } from '../../src/providers/port/conferencing-port.ts';
 import type {
-  EventContent, EventWriteOptions, ExcludedInstance, RemoteEvent,
+  EventContent, EventWriteOptions, ExcludedInstance, ParticipantMail, RemoteEvent, TimeRange,
 } from '../../src/providers/port/connector.ts'; // prettier-ignore
 
 /* The objects of `HostedCalendars`. */
@@ -28,6 +29,21 @@ export interface StoredObject {
   deleted: boolean;
   /** Position in the log of changes; grows with each change. */
   changed: number;
+}
+
+/** A mail that the provider sent to participants or to an organizer. */
+export interface ProviderMail {
+  kind: 'invite' | 'update' | 'cancel' | 'answer';
+  title: string;
+  to: string[];
+}
+
+/** What kind of provider the calendars belong to. */
+export interface HostedTraits {
+  mailsParticipants?: ParticipantMail;
+  conferencing?: readonly ConferencingProvider[];
+  /** True if a meeting is reported as pending first, and by the list of changes later. */
+  pendingMeetings?: boolean;
 }
 
 export const hashed = (...parts: readonly string[]) =>
@@ -86,3 +102,10 @@ export const excludedInstance = ({
   masterProviderId: master ?? '',
   originalStartTime: start ?? 0,
 });
+
+/** The time that a single event takes. */
+export function timeOf({ content }: StoredObject): TimeRange[] {
+  const when = content?.['when'] as { start_time?: number; end_time?: number } | undefined;
+  const { start_time: start = 0, end_time: end = 0 } = when ?? {};
+  return end > start ? [{ start, end }] : [];
+}

@@ -4,7 +4,8 @@ import { Signals } from '../../src/platform/work/signals.ts';
 import type { Connector, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { createAccount, type TestAccount, type TestApplication } from './factories.ts';
-import { HostedCalendars, type HostedTraits } from './hosted-calendars.ts';
+import { HostedCalendars } from './hosted-calendars.ts';
+import type { HostedTraits } from './hosted-events.ts';
 import type { TestApp } from './test-app.ts';
 import { until } from './until.ts';
 

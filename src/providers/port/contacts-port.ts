@@ -22,7 +22,10 @@ export interface RemoteContact {
   picture: string | null;
 }
 
-/** Changes in the address books of an account. */
+/**
+ * Changes in the address books of an account. If a group was renamed or deleted, all of its
+ * contacts are reported: the mirror stores the names of groups with the contacts.
+ */
 export interface ContactChanges {
   /** Opaque; pass it to the next call. Store it only after everything below has been stored. */
   cursor: string;
