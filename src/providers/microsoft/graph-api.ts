@@ -30,6 +30,8 @@ export interface GraphRequest extends Omit<RestRequest, 'url'> {
   prefer?: readonly string[];
   /** Whether a message leaves: those have a limit of their own. */
   sends?: boolean;
+  /** Whether `reserve` has taken the budget already. Default `false`. */
+  reserved?: boolean;
 }
 
 const page = z.object({
@@ -72,7 +74,7 @@ export class GraphApi {
    * @throws {GraphError} for an unsuccessful response
    */
   async send(account: ProviderAccount, request: GraphRequest): Promise<EgressResponse> {
-    const { path, root = false, priority, prefer = [], sends = false, ...rest } = request;
+    const { path, root, priority, prefer = [], sends = false, reserved, ...rest } = request;
     if (account.accessToken === undefined)
       throw new ProviderError('temporary', 'There is no access token for this account');
     const { accessToken } = account;
@@ -80,14 +82,14 @@ export class GraphApi {
     const headers = { prefer: [IMMUTABLE, ...prefer].join(', '), ...rest.headers };
     const url = this.#base + (root ? path : rootOf(account) + path);
     const work = async () => {
-      await this.budget.take(shares, priority, request.signal);
+      if (!reserved) await this.budget.take(shares, priority, request.signal);
       return this.#rest.send(accessToken, { ...rest, headers, url });
     };
     try {
       const { concurrent } = this.limits;
       return await this.budget.withSlot(keyOf(account), concurrent, priority, work, request.signal);
     } catch (error) {
-      await this.#slowDown(shares, error);
+      await this.#slowDown(shares, sends, error);
       throw error;
     }
   }
@@ -139,9 +141,20 @@ export class GraphApi {
     return link.slice(this.#base.length);
   }
 
-  /** Sends a part of a file to an upload session, whose address is secret and needs no token. */
-  async upload(url: string, headers: Record<string, string>, body: Buffer): Promise<void> {
-    await this.#rest.send(undefined, { method: 'PUT', url, headers, body, deadlineMs: 120_000 });
+  /**
+   * Asks an upload session, whose address is secret and refuses tokens.
+   * @throws {ProviderError}
+   */
+  async uploadSession(request: RestRequest): Promise<EgressResponse> {
+    return this.#rest.send(undefined, { deadlineMs: 120_000, ...request });
+  }
+
+  /**
+   * Takes the budget of a message that leaves. Its request is then made with `reserved`.
+   * @throws {BudgetExhaustedError} if the quota is used up
+   */
+  async reserve(account: ProviderAccount, signal?: AbortSignal): Promise<void> {
+    await this.budget.take(this.#shares(account, true), 'send', signal);
   }
 
   #shares(account: ProviderAccount, sends: boolean): BudgetShare[] {
@@ -154,13 +167,15 @@ export class GraphApi {
     ];
   }
 
-  async #slowDown([mailbox]: readonly BudgetShare[], error: unknown): Promise<void> {
+  /** A refused message says nothing about requests that do not send one. */
+  async #slowDown(shares: readonly BudgetShare[], sends: boolean, error: unknown): Promise<void> {
+    const limited = sends ? shares.at(-1) : shares[0];
     const isTooFast =
       error instanceof ProviderError &&
       error.name === 'GraphError' &&
       error.code === 'rate-limited';
-    if (mailbox && isTooFast)
-      await this.budget.penalize(mailbox, error.retryAfterSeconds ?? USUAL_PAUSE);
+    if (limited && isTooFast)
+      await this.budget.penalize(limited, error.retryAfterSeconds ?? USUAL_PAUSE);
   }
 }
 

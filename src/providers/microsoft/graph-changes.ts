@@ -18,6 +18,7 @@ import {
   graphMessage,
   LIST_FIELDS,
   listedOf,
+  receivedAt,
   remoteOf,
 } from './graph-message.ts';
 
@@ -30,12 +31,16 @@ const IN_TURN = 10;
 /** While the history is listed, a round begins at most this often. */
 const ROUND_MS = 20_000;
 const MOST_PER_PAGE = 500;
+/** How much earlier than the last reading a message may have been created and still be news. */
+const NEWS_MS = 600_000;
 
 const removedEntry = z.object({ id: z.string(), '@removed': z.object({}) });
 
 /** What a page of a folder's delta query says. */
 interface FolderPage {
   messages: GraphMessage[];
+  /** Ids of messages of which Graph reports no more than that they were read, or are unread. */
+  incomplete: string[];
   /** Ids of messages that are no longer in the folder: deleted, or moved. */
   left: string[];
   link: string;
@@ -49,8 +54,8 @@ interface FolderPage {
  * mirror requests the contents. Afterwards each pass is a round over the folders: those whose
  * counts have changed, those that matter most, and some others in turn. A message that left a
  * folder is looked up before it counts as deleted, because it may have been moved. Ids are
- * immutable, so a moved message keeps its id. If Graph has forgotten the state of a folder (410),
- * it is listed again and compared with the mirror.
+ * immutable, so a moved message keeps its id. New messages come with their contents. If Graph has
+ * forgotten the state of a folder (410), it is listed again and compared with the mirror.
  */
 export class GraphChanges {
   constructor(
@@ -91,17 +96,16 @@ export class GraphChanges {
     const newest = value
       .flatMap((one) => graphMessage.safeParse(one).data ?? [])
       .filter(({ parentFolderId }) => shown.has(parentFolderId ?? ''));
+    const now = this.clock.now().getTime();
+    const state = { link: null, stage: 'list', readAt: now } as const;
     const cursor: Omit<GraphCursor, 'version'> = {
       listed: digestOf(folders),
       wellKnown,
       folders: Object.fromEntries(
-        folders.map(({ providerId }) => [
-          providerId,
-          { link: null, stage: 'list', counts: counts.get(providerId) ?? '' } as const,
-        ]),
+        folders.map(({ providerId: id }) => [id, { ...state, counts: counts.get(id) ?? '' }]),
       ),
       round: [],
-      roundAt: this.clock.now().getTime(),
+      roundAt: now,
       turn: 0,
     };
     return {
@@ -109,7 +113,7 @@ export class GraphChanges {
       cursor: write(cursor),
       more: true,
       folders,
-      messages: newest.map((message) => remoteOf(message)),
+      messages: await this.#withContents(account, newest, () => true),
     };
   }
 
@@ -127,12 +131,12 @@ export class GraphChanges {
     const { messages, removed } = await this.#lookUp(
       account,
       await knownIn(gone, request),
-      folders,
+      new Set(folders.map(({ providerId }) => providerId)),
     );
     const states = Object.fromEntries(
       folders.map(({ providerId }): [string, FolderState] => [
         providerId,
-        cursor.folders[providerId] ?? { link: null, stage: 'list', counts: '' },
+        cursor.folders[providerId] ?? { link: null, stage: 'list', counts: '', readAt: now },
       ]),
     );
     const following = folders.filter(({ providerId }) => states[providerId]?.stage === 'follow');
@@ -176,19 +180,27 @@ export class GraphChanges {
   ): Promise<MailChanges> {
     const state = cursor.folders[folderId];
     const rest = cursor.round.slice(1);
+    const now = this.clock.now().getTime();
     const page = state && (await this.#page(account, folderId, state, request, 'interactive'));
     if (!page) {
       // Graph has forgotten the state, or the folder was deleted since the round began.
       const again = { link: null, stage: 'again', counts: '' } as const;
-      const folders = state ? { ...cursor.folders, [folderId]: again } : cursor.folders;
+      const folders = state
+        ? { ...cursor.folders, [folderId]: { ...state, ...again } }
+        : cursor.folders;
       return { ...NOTHING, cursor: write({ ...cursor, folders, round: rest }), more: true };
     }
     const after: GraphCursor = {
       ...cursor,
-      folders: { ...cursor.folders, [folderId]: { ...state, link: page.link } },
+      folders: {
+        ...cursor.folders,
+        [folderId]: { ...state, link: page.link, ...(page.more ? {} : { readAt: now }) },
+      },
       round: page.more ? cursor.round : rest,
     };
-    const { messages, removed } = await this.#lookUp(account, page.left, null);
+    const unclear = [...page.left, ...page.incomplete];
+    const { messages, removed } = await this.#lookUp(account, unclear, idsOf(cursor));
+    const news = await this.#withContents(account, inTime(page.messages, request), isNews(state));
     const more =
       after.round.length > 0 ||
       Object.values(after.folders).some(({ stage }) => stage !== 'follow');
@@ -196,7 +208,7 @@ export class GraphChanges {
       ...NOTHING,
       cursor: write(after),
       more,
-      messages: [...within(page.messages.map((one) => remoteOf(one, folderId)), request), ...messages], // prettier-ignore
+      messages: [...news, ...messages],
       removed,
     };
   }
@@ -217,9 +229,13 @@ export class GraphChanges {
       return { ...NOTHING, cursor: write({ ...cursor, folders }), more: true };
     }
     const isAgain = state.stage === 'again';
-    const messages = page.messages.map((one) =>
-      isAgain ? remoteOf(one, folderId) : listedOf(one, folderId),
-    );
+    const wanted = inTime(page.messages, request);
+    const isNew = isNews(state);
+    const [news, old] = [wanted.filter(isNew), wanted.filter((one) => !isNew(one))];
+    const messages = [
+      ...(await this.#withContents(account, news, () => true)),
+      ...old.map((one) => (isAgain ? remoteOf(one, folderId) : listedOf(one, folderId))),
+    ];
     const next: FolderState = {
       ...state,
       link: page.link,
@@ -227,12 +243,12 @@ export class GraphChanges {
     };
     const after = { ...cursor, folders: { ...cursor.folders, [folderId]: next } };
     const lost = isAgain && !page.more ? await this.#lost(account, folderId, request) : [];
-    const found = await this.#lookUp(account, lost, null);
+    const found = await this.#lookUp(account, lost, idsOf(cursor));
     return {
       ...NOTHING,
       cursor: write(after),
       more: true,
-      messages: [...within(messages, request), ...found.messages],
+      messages: [...messages, ...found.messages],
       removed: found.removed,
     };
   }
@@ -259,24 +275,42 @@ export class GraphChanges {
   }
 
   /**
-   * Looks up messages that left a folder. Those that exist were moved.
-   * @param folders present folders: messages elsewhere count as removed; `null` for any folder
+   * Looks up messages that left a folder. Those that exist were moved, unless they are in a folder
+   * that is not shown: deleted messages are in such a folder for some days.
+   * @param known ids of shown folders. There may be new ones
    */
   async #lookUp(
     account: ProviderAccount,
     ids: readonly string[],
-    folders: readonly RemoteFolder[] | null,
+    known: ReadonlySet<string>,
   ): Promise<{ messages: RemoteMessage[]; removed: string[] }> {
-    const shown = folders && new Set(folders.map(({ providerId }) => providerId));
     const found = await this.contents.places(account, ids, 'interactive');
-    const messages: RemoteMessage[] = [];
-    const removed: string[] = [];
-    for (const [id, message] of found) {
-      const isShown = !shown || shown.has(message?.parentFolderId ?? '');
-      if (message && isShown) messages.push(remoteOf(message));
-      else removed.push(id);
-    }
-    return { messages, removed };
+    const present = [...found.values()].filter((message) => message !== null);
+    const isKnown = present.every(({ parentFolderId }) => known.has(parentFolderId ?? ''));
+    const shown = isKnown ? known : await this.folders.shownIds(account, 'interactive');
+    const messages = present.filter(({ parentFolderId }) => shown.has(parentFolderId ?? ''));
+    const kept = new Set(messages.map(({ id }) => id));
+    return {
+      messages: messages.map((message) => remoteOf(message)),
+      removed: ids.filter((id) => !kept.has(id)),
+    };
+  }
+
+  /**
+   * Messages as the mirror takes them, with the contents of new ones. The mirror requests contents
+   * that it lacks for another reason.
+   */
+  async #withContents(
+    account: ProviderAccount,
+    messages: readonly GraphMessage[],
+    isNew: (message: GraphMessage) => boolean,
+  ): Promise<RemoteMessage[]> {
+    const ids = messages.filter(isNew).map(({ id }) => id);
+    const fetched = await this.contents.fetchContents(account, ids, 'interactive');
+    return messages.flatMap((message) => {
+      const content = fetched.get(message.id);
+      return content === null ? [] : [{ ...remoteOf(message), content: content?.content ?? null }];
+    });
   }
 
   /** @returns `null` if Graph has forgotten the state of the folder, or the folder is gone */
@@ -318,6 +352,7 @@ function write(cursor: Omit<GraphCursor, 'version'>): string {
 function read({ value, next, delta }: GraphPage): FolderPage {
   const page: FolderPage = {
     messages: [],
+    incomplete: [],
     left: [],
     link: next ?? delta ?? '',
     more: next !== null,
@@ -326,13 +361,21 @@ function read({ value, next, delta }: GraphPage): FolderPage {
     const removed = removedEntry.safeParse(one).data;
     const message = removed ? undefined : graphMessage.safeParse(one).data;
     if (removed) page.left.push(removed.id);
-    else if (message) page.messages.push(message);
+    else if (message?.flag) page.messages.push(message);
+    else if (message) page.incomplete.push(message.id);
   }
   return page;
 }
 
-const within = (messages: readonly RemoteMessage[], { since }: SyncPassRequest) =>
-  messages.filter(({ receivedAt }) => since === null || receivedAt >= since);
+const inTime = (messages: readonly GraphMessage[], { since }: SyncPassRequest) =>
+  messages.filter((message) => since === null || receivedAt(message) >= since);
+
+const isNews =
+  ({ readAt }: FolderState) =>
+  ({ createdDateTime, receivedDateTime }: GraphMessage): boolean =>
+    Date.parse(createdDateTime ?? receivedDateTime ?? '') >= readAt - NEWS_MS;
+
+const idsOf = ({ folders }: GraphCursor): ReadonlySet<string> => new Set(Object.keys(folders));
 
 async function knownIn(
   folderIds: readonly string[],

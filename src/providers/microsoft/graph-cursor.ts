@@ -11,6 +11,8 @@ const folderState = z.object({
   stage: z.enum(['list', 'again', 'follow']),
   /** Counts of the folder when its changes were read last. */
   counts: z.string(),
+  /** When its changes were read last, in Unix milliseconds: later messages are news. */
+  readAt: z.number(),
 });
 export type FolderState = z.infer<typeof folderState>;
 

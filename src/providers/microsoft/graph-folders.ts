@@ -25,7 +25,12 @@ const STANDARD: Readonly<Record<string, Pick<RemoteFolder, 'displayName'> & { na
   archive: { name: 'archive', displayName: 'Archive' },
 };
 /** Folders of Outlook's own work: mail in them is no mail of the user, or not yet. */
-const HIDDEN = ['outbox', 'conversationhistory', 'syncissues'] as const;
+const HIDDEN = [
+  'outbox',
+  'conversationhistory',
+  'syncissues',
+  'recoverableitemsdeletions',
+] as const;
 const WELL_KNOWN = [...Object.keys(STANDARD), ...HIDDEN];
 
 /** Ids of the well-known folders by their names. Names that the mailbox lacks are absent. */
@@ -38,12 +43,28 @@ export interface FolderList {
   counts: ReadonlyMap<string, string>;
 }
 
+/** Mailboxes whose well-known folders are kept in memory. */
+const MOST_KEPT = 10_000;
+
 /** Lists the folders of mailboxes. */
 export class GraphFolders {
+  readonly #kept = new Map<string, WellKnown>();
+
   constructor(private readonly graph: GraphApi) {}
 
-  /** The ids of the well-known folders. They never change. */
+  /** The ids of the well-known folders. They never change, so they are asked for once. */
   async wellKnown(account: ProviderAccount): Promise<WellKnown> {
+    const { applicationId, email } = account;
+    const key = `${applicationId}:${email}`;
+    const before = this.#kept.get(key);
+    if (before) return before;
+    const found = await this.#wellKnown(account);
+    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
+    this.#kept.set(key, found);
+    return found;
+  }
+
+  async #wellKnown(account: ProviderAccount): Promise<WellKnown> {
     const found = await Promise.all(
       WELL_KNOWN.map(async (name) => [name, await this.#idOf(account, name)] as const),
     );
@@ -67,6 +88,12 @@ export class GraphFolders {
       ]),
     );
     return { folders: shown, counts };
+  }
+
+  /** Ids of the folders that clients see. */
+  async shownIds(account: ProviderAccount, priority: BudgetPriority): Promise<Set<string>> {
+    const { folders } = await this.list(account, await this.wellKnown(account), priority);
+    return new Set(folders.map(({ providerId }) => providerId));
   }
 
   /** All folders at all levels, hidden ones included. A delta query lists them flat. */

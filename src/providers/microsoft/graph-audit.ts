@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type {
+  MessageIds,
+  MessageIdsRequest,
+  ProviderAccount,
+  ReadMessages,
+} from '../port/connector.ts';
+import type { GraphApi } from './graph-api.ts';
+import type { GraphContents } from './graph-content.ts';
+import type { GraphFolders } from './graph-folders.ts';
+import { remoteOf } from './graph-message.ts';
+
+const MOST_PER_PAGE = 1_000;
+/** Most messages of one call of `readMessages`. */
+const MOST_READ = 50;
+
+const listed = z.object({ id: z.string(), receivedDateTime: z.string() });
+const position = z.object({
+  /** Time of the last message that was listed, in whole seconds. */
+  from: z.string(),
+  /** Messages of that second that were listed. */
+  skip: z.number().int().min(0),
+});
+
+/** What the audit reads (ADR 0080). */
+export class GraphAudit {
+  constructor(
+    private readonly graph: GraphApi,
+    private readonly folders: GraphFolders,
+    private readonly contents: GraphContents,
+  ) {}
+
+  /**
+   * See `MailPort.listIds`. Pages begin at a time and not at a position, because a message that
+   * leaves the folder meanwhile would shift the positions of others.
+   */
+  async listIds(
+    account: ProviderAccount,
+    { folderId, since, until, cursor, limit }: MessageIdsRequest,
+  ): Promise<MessageIds> {
+    const after = cursor === null ? null : positionOf(cursor);
+    const from = after?.from ?? (since ? wholeSecond(since, 0) : null);
+    const conditions = [
+      ...(from === null ? [] : [`receivedDateTime ge ${from}`]),
+      ...(until ? [`receivedDateTime lt ${wholeSecond(until, 999)}`] : []),
+    ];
+    const top = Math.min(limit, MOST_PER_PAGE);
+    const { value } = await this.graph.page(account, {
+      method: 'GET',
+      path: `/mailFolders/${encodeURIComponent(folderId)}/messages`,
+      query: {
+        $select: 'id,receivedDateTime',
+        $orderby: 'receivedDateTime',
+        $filter: conditions.length > 0 ? conditions.join(' and ') : undefined,
+        $top: top,
+        $skip: after && after.skip > 0 ? after.skip : undefined,
+      },
+      priority: 'history',
+    });
+    const messages = value.flatMap((one) => listed.safeParse(one).data ?? []);
+    const ids = messages.map(({ id }) => id);
+    if (value.length < top) return { ids, cursor: null };
+    return { ids, cursor: JSON.stringify(nextPosition(messages, after)) };
+  }
+
+  /** See `MailPort.countMessages`. */
+  async countMessages(account: ProviderAccount): Promise<ReadonlyMap<string, number>> {
+    const all = await this.folders.all(account, 'history');
+    return new Map(
+      all.flatMap(({ id, totalItemCount }) =>
+        totalItemCount === null || totalItemCount === undefined ? [] : [[id, totalItemCount]],
+      ),
+    );
+  }
+
+  /** See `MailPort.readMessages`. A message in a folder that is not shown counts as deleted. */
+  async readMessages(
+    account: ProviderAccount,
+    { providerIds, content }: { providerIds: readonly string[]; content: boolean },
+  ): Promise<ReadMessages> {
+    const ids = providerIds.slice(0, MOST_READ);
+    const shown = await this.folders.shownIds(account, 'interactive');
+    const places = await this.contents.places(account, ids, 'interactive');
+    const present = [...places].flatMap(([id, message]) =>
+      message && shown.has(message.parentFolderId ?? '') ? [[id, message] as const] : [],
+    );
+    const isPresent = new Set(present.map(([id]) => id));
+    const gone = ids.filter((id) => !isPresent.has(id));
+    if (!content) return { messages: present.map(([, message]) => remoteOf(message)), gone };
+    const fetched = await this.contents.fetchContents(account, [...isPresent], 'interactive');
+    const messages = present.flatMap(([id, message]) => {
+      const one = fetched.get(id);
+      return one ? [{ ...remoteOf(message), content: one.content }] : [];
+    });
+    return {
+      messages,
+      gone: [...gone, ...[...isPresent].filter((id) => fetched.get(id) === null)],
+    };
+  }
+}
+
+/** Times at Graph are in whole seconds: a window grows to them. */
+const wholeSecond = (time: Date, plusMs: number): string =>
+  new Date(Math.floor((time.getTime() + plusMs) / 1_000) * 1_000)
+    .toISOString()
+    .replace('.000Z', 'Z');
+
+function positionOf(cursor: string): z.infer<typeof position> {
+  try {
+    return position.parse(JSON.parse(cursor));
+  } catch (error) {
+    throw new ProviderError('conflict', 'The cursor of the listing is not valid', { cause: error });
+  }
+}
+
+/** Begins at the second of the last message, behind those of that second that were listed. */
+function nextPosition(
+  messages: readonly z.infer<typeof listed>[],
+  before: z.infer<typeof position> | null,
+): z.infer<typeof position> {
+  const last = messages.at(-1)?.receivedDateTime ?? '';
+  const from = wholeSecond(new Date(last), 0);
+  const same = messages.filter(
+    ({ receivedDateTime }) => wholeSecond(new Date(receivedDateTime), 0) === from,
+  ).length;
+  return { from, skip: before?.from === from ? before.skip + same : same };
+}

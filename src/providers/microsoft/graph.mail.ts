@@ -1,0 +1,161 @@
+import { withBcc } from '../../formats/mime/with-bcc.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type {
+  MailPort,
+  MessageIdsRequest,
+  OutgoingMessage,
+  ProviderAccount,
+  SendControl,
+  SendReceipt,
+  SentLookup,
+  StoredCopy,
+  SyncPassRequest,
+} from '../port/connector.ts';
+import type { GraphApi } from './graph-api.ts';
+import type { GraphAudit } from './graph-audit.ts';
+import type { GraphChanges } from './graph-changes.ts';
+import type { GraphContents } from './graph-content.ts';
+import { type GraphOutgoing, MOST_MIME_BYTES } from './graph-outgoing.ts';
+
+/** The parts of `GraphMail`. */
+export interface GraphMailParts {
+  graph: GraphApi;
+  changes: GraphChanges;
+  contents: GraphContents;
+  audit: GraphAudit;
+  outgoing: GraphOutgoing;
+}
+
+/** Mail of Microsoft accounts, by Microsoft Graph. */
+export class GraphMail implements MailPort {
+  readonly recipientsFrom = 'headers';
+
+  constructor(private readonly parts: GraphMailParts) {}
+
+  /**
+   * Exchange files the copy in Sent Items and removes the Bcc header from what others receive. A
+   * message that is too large for one request is stored as a draft, which is then sent.
+   */
+  async send(
+    account: ProviderAccount,
+    message: OutgoingMessage,
+    control: SendControl,
+  ): Promise<SendReceipt> {
+    const { envelope, messageIdHeader, bcc } = message;
+    // Before the first phase: a message that has to wait for the quota has not left.
+    await this.parts.graph.reserve(account, control.signal.aborted ? undefined : control.signal);
+    assertWanted(control);
+    const mime = withBcc(message.mime, bcc);
+    const stored =
+      mime.length <= MOST_MIME_BYTES
+        ? await this.#sendAtOnce(account, mime, control)
+        : await this.#sendDraft(account, { messageIdHeader, mime }, control);
+    return {
+      accepted: envelope.recipients,
+      refused: [],
+      deferred: [],
+      response: 'Microsoft accepted the message',
+      ...(stored ? { stored } : {}),
+    };
+  }
+
+  /**
+   * Searches Sent Items. Not finding the message proves nothing: Exchange files it when it has left
+   * the Outbox, which may take minutes.
+   */
+  async findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup> {
+    const { outgoing } = this.parts;
+    const copies = await outgoing.find(account, 'sentitems', messageIdHeader, 'send');
+    return { found: copies.length > 0, conclusive: copies.length > 0 };
+  }
+
+  async fileRelayed(account: ProviderAccount, messageIdHeader: string, mime: Buffer) {
+    const { found } = await this.findSent(account, messageIdHeader);
+    if (!found) await this.parts.outgoing.fileSent(account, mime);
+  }
+
+  listChanges(account: ProviderAccount, request: SyncPassRequest) {
+    return this.parts.changes.listChanges(account, request);
+  }
+
+  fetchContents(
+    account: ProviderAccount,
+    providerIds: readonly string[],
+    priority: 'interactive' | 'history',
+  ) {
+    return this.parts.contents.fetchContents(account, providerIds, priority);
+  }
+
+  fetchRaw(account: ProviderAccount, providerId: string) {
+    return this.parts.contents.fetchRaw(account, providerId);
+  }
+
+  openFile(account: ProviderAccount, providerId: string, section: string) {
+    return this.parts.contents.openFile(account, providerId, section);
+  }
+
+  listIds(account: ProviderAccount, request: MessageIdsRequest) {
+    return this.parts.audit.listIds(account, request);
+  }
+
+  countMessages(account: ProviderAccount) {
+    return this.parts.audit.countMessages(account);
+  }
+
+  readMessages(
+    account: ProviderAccount,
+    request: { providerIds: readonly string[]; content: boolean },
+  ) {
+    return this.parts.audit.readMessages(account, request);
+  }
+
+  /** One request carries everything: it is the last step as soon as it begins. */
+  async #sendAtOnce(account: ProviderAccount, mime: Buffer, { onPhase }: SendControl) {
+    for (const phase of [...BEFORE, 'confirmation'] as const) onPhase(phase);
+    await this.parts.outgoing.sendMail(account, mime);
+    return null;
+  }
+
+  /** A draft that an earlier attempt left behind was not sent: Exchange moves those that were. */
+  async #sendDraft(
+    account: ProviderAccount,
+    message: { messageIdHeader: string; mime: Buffer },
+    control: SendControl,
+  ): Promise<StoredCopy> {
+    const { outgoing } = this.parts;
+    for (const phase of BEFORE) control.onPhase(phase);
+    const left = await outgoing.find(account, 'drafts', message.messageIdHeader, 'send');
+    for (const { providerId } of left) await outgoing.remove(account, providerId, 'send');
+    const draft = await outgoing.createDraft(account, message, 'send');
+    try {
+      assertWanted(control);
+      control.onPhase('confirmation');
+      await outgoing.sendDraft(account, draft.providerId);
+    } catch (error) {
+      if (!isUnknown(error)) await this.#discard(account, draft.providerId);
+      throw error;
+    }
+    return draft;
+  }
+
+  /** A draft that cannot be removed now is removed by the next attempt. */
+  async #discard(account: ProviderAccount, id: string): Promise<void> {
+    try {
+      await this.parts.outgoing.remove(account, id, 'send');
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+    }
+  }
+}
+
+const BEFORE = ['connect', 'login', 'envelope', 'content'] as const;
+
+function assertWanted({ signal }: SendControl): void {
+  if (signal.aborted)
+    throw new ProviderError('temporary', 'The send was aborted before the content was sent', {
+      phase: 'connect',
+    });
+}
+
+const isUnknown = (error: unknown): boolean =>
+  error instanceof ProviderError && error.code === 'outcome-unknown';

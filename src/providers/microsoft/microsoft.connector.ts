@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
+import type { BudgetConfig } from '../../platform/config/budget-config.ts';
+import type { EgressClient } from '../../platform/egress/egress-client.ts';
+import type { WorkThreads } from '../../platform/threads/work-threads.ts';
+import type { Connector, ProviderAccount, VerifiedAccount } from '../port/connector.ts';
+import { GraphApi } from './graph-api.ts';
+import { GraphAudit } from './graph-audit.ts';
+import { GraphChanges } from './graph-changes.ts';
+import { GraphContents } from './graph-content.ts';
+import { GraphFolders } from './graph-folders.ts';
+import { GraphMail } from './graph.mail.ts';
+import { GraphMailbox } from './graph.mailbox.ts';
+import { GraphOutgoing } from './graph-outgoing.ts';
+import {
+  type MicrosoftAddresses,
+  microsoftIntegration,
+  microsoftOauth,
+} from './microsoft.oauth.ts';
+import { microsoftSettings } from './microsoft.settings.ts';
+import { microsoftNativeSettings, microsoftSignIn } from './microsoft.sign-in.ts';
+
+/** Dependencies of the connector. */
+export interface MicrosoftDependencies {
+  egress: EgressClient;
+  clock: Clock;
+  threads: WorkThreads;
+  budget: ProviderBudget;
+  limits: BudgetConfig['graph'];
+  addresses: MicrosoftAddresses;
+}
+
+const person = z.object({
+  mail: z.string().nullish(),
+  userPrincipalName: z.string().nullish(),
+  displayName: z.string().nullish(),
+});
+
+/** Accounts of Microsoft 365 and Outlook.com, by Microsoft Graph. */
+export class MicrosoftConnector implements Connector {
+  readonly name = 'microsoft';
+  readonly integration = microsoftIntegration;
+  readonly oauth;
+  readonly signIn = microsoftSignIn;
+  readonly nativeSettings = microsoftNativeSettings;
+  readonly settingsSchema = microsoftSettings;
+  readonly receivesMail = true;
+  readonly mail: GraphMail;
+  readonly mailbox: GraphMailbox;
+  readonly #graph: GraphApi;
+
+  constructor(dependencies: MicrosoftDependencies) {
+    const { egress, clock, threads, budget, limits, addresses } = dependencies;
+    this.oauth = microsoftOauth(addresses);
+    const graph = new GraphApi(egress, clock, budget, limits, addresses.graph);
+    this.#graph = graph;
+    const folders = new GraphFolders(graph);
+    const contents = new GraphContents(graph, threads);
+    const outgoing = new GraphOutgoing(graph, threads);
+    this.mail = new GraphMail({
+      graph,
+      contents,
+      outgoing,
+      changes: new GraphChanges(graph, folders, contents, clock),
+      audit: new GraphAudit(graph, folders, contents),
+    });
+    this.mailbox = new GraphMailbox(graph, folders, outgoing);
+  }
+
+  /**
+   * Microsoft says whose token it is. That the mailbox opens as well shows that the address is that
+   * of a mailbox, for which Exchange only takes domains that the organization owns. A mailbox that
+   * is not the user's own is opened by its address.
+   */
+  async verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
+    const one = { ...account, accountId: '' };
+    const { app_only, shared_mailbox } = microsoftSettings.parse(account.settings);
+    await this.#openMailbox(one);
+    if (app_only || shared_mailbox) return verified(account.email, account.name);
+    const { mail, userPrincipalName, displayName } = await this.#graph.read(
+      one,
+      { method: 'GET', path: '', query: { $select: PERSON }, priority: 'interactive' },
+      person,
+    );
+    const addresses = [mail, userPrincipalName].flatMap((value) => value?.toLowerCase() ?? []);
+    const [email] = addresses;
+    const wanted = account.email.toLowerCase();
+    if (email === undefined || (wanted !== '' && !addresses.includes(wanted))) {
+      throw new ProviderError(
+        'auth-invalid',
+        `Microsoft: the token is for ${email ?? 'nobody'}, not for ${account.email}`,
+      );
+    }
+    return verified(email, account.name || displayName || '');
+  }
+
+  async #openMailbox(account: ProviderAccount): Promise<void> {
+    const query = { $select: 'id' };
+    const request = { method: 'GET', path: '/mailFolders/inbox', query } as const;
+    try {
+      await this.#graph.send(account, { ...request, priority: 'interactive' });
+    } catch (error) {
+      const refused =
+        error instanceof ProviderError && ['rejected', 'not-found'].includes(error.code);
+      throw refused ? new ProviderError('auth-invalid', error.message, { cause: error }) : error;
+    }
+  }
+}
+
+const PERSON = 'mail,userPrincipalName,displayName';
+
+const verified = (email: string, name: string): VerifiedAccount => ({
+  email: email.toLowerCase(),
+  name: name || email.replace(/@.*$/, ''),
+  organizationUnit: 'folder',
+  proof: 'oauth',
+});
