@@ -47,31 +47,7 @@ export function describeConnectorContract(
   capabilities: ConnectorCapabilities = {},
 ): void {
   describe(`${name}: connector contract`, () => {
-    describe('credentials', () => {
-      it('accepts an account and reports its identity', async () => {
-        const { connector, account } = await make();
-        const one = await account();
-        const verified = await connector.verify(one);
-        expect(verified.email).toBe(one.email);
-        expect(verified.name).not.toBe('');
-        expect(['folder', 'label']).toContain(verified.organizationUnit);
-      });
-
-      it('refuses wrong credentials everywhere with auth-invalid', async () => {
-        const { connector, refusedAccount } = await make();
-        const one = await refusedAccount();
-        const calls = [
-          connector.verify(one),
-          connector.mail?.send(one, outgoing(one, ['a@elsewhere.test']), sendControl()),
-          connector.mail?.listChanges(one, changesRequest(null, 10)),
-          connector.mailbox?.createFolder(one, 'Contract'),
-          connector.calendar?.listCalendars(one),
-        ];
-        const codes = await Promise.all(calls.filter((call) => call !== undefined).map(codeOf));
-        expect(new Set(codes)).toEqual(new Set(['auth-invalid']));
-      });
-    });
-
+    describeCredentials(make);
     describeMail(async () => {
       const { connector, account } = await make();
       if (!connector.mail) throw new Error(`${name} has no mail`);
@@ -97,5 +73,33 @@ export function describeConnectorContract(
       const { connector, account } = await make();
       return { contacts: connector.contacts, account };
     }, capabilities.contacts ?? false);
+  });
+}
+
+/** Tests for `Connector.verify`, and for refused credentials in every other part. */
+export function describeCredentials(make: () => Promise<ConnectorUnderTest>): void {
+  describe('credentials', () => {
+    it('accepts an account and reports its identity', async () => {
+      const { connector, account } = await make();
+      const one = await account();
+      const verified = await connector.verify(one);
+      expect(verified.email).toBe(one.email);
+      expect(verified.name).not.toBe('');
+      expect(['folder', 'label']).toContain(verified.organizationUnit);
+    });
+
+    it('refuses wrong credentials everywhere with auth-invalid', async () => {
+      const { connector, refusedAccount } = await make();
+      const one = await refusedAccount();
+      const calls = [
+        connector.verify(one),
+        connector.mail?.send(one, outgoing(one, ['a@elsewhere.test']), sendControl()),
+        connector.mail?.listChanges(one, changesRequest(null, 10)),
+        connector.mailbox?.createFolder(one, 'Contract'),
+        connector.calendar?.listCalendars(one),
+      ];
+      const codes = await Promise.all(calls.filter((call) => call !== undefined).map(codeOf));
+      expect(new Set(codes)).toEqual(new Set(['auth-invalid']));
+    });
   });
 }

@@ -129,6 +129,7 @@ export class Replica {
       });
       this.#apply(changes);
       if (changes.more) continue;
+      await this.#complete();
       if (!changes.present)
         throw new Error('all changes were listed, but the mailbox is not up to date');
       return looks;
@@ -171,6 +172,27 @@ export class Replica {
     return [...this.messages.values()].filter(({ folderIds }) => folderIds.includes(folderId));
   }
 
+  /** Fetches the contents of listed messages, as the mirror does after each run. */
+  async #complete(): Promise<void> {
+    for (;;) {
+      const listed = [...this.messages.values()].filter(
+        ({ content }) => content?.kind === 'listed',
+      );
+      if (listed.length === 0) return;
+      const ids = listed.slice(0, 50).map(({ providerId }) => providerId);
+      const fetched = await this.mail.fetchContents?.(this.account, ids, 'history');
+      if (!fetched || fetched.size === 0) throw new Error('listed messages cannot be completed');
+      for (const message of listed) {
+        const got = fetched.get(message.providerId);
+        if (got === null) this.messages.delete(message.providerId);
+        if (!got) continue;
+        const complete = { ...message, ...got };
+        this.messages.set(message.providerId, complete);
+        this.arrivals.push(complete);
+      }
+    }
+  }
+
   #apply({ cursor, folders, renamed, messages, removed }: MailChanges): void {
     for (const { from, to, messagePrefix } of renamed) {
       for (const message of this.inFolder(from)) {
@@ -184,10 +206,11 @@ export class Replica {
     this.folders = folders ?? this.folders;
     for (const message of messages) {
       const before = this.messages.get(message.providerId);
-      if (!before && message.content) this.arrivals.push(message);
+      if (!before && message.content && message.content.kind !== 'listed')
+        this.arrivals.push(message);
       this.messages.set(message.providerId, {
         ...message,
-        content: message.content ?? before?.content ?? null,
+        content: before?.content ?? message.content,
       });
     }
     for (const id of removed) this.messages.delete(id);

@@ -11,7 +11,7 @@ import { GoogleStub } from './google/google-stub.ts';
 import { scope } from './google/scopes.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
-const LIMIT = { units: 1_000_000, seconds: 60 };
+const LIMIT = { units: 100_000_000, seconds: 60 };
 
 /** The connector of Google against the stub of Google, with a quota that is never used up. */
 export class GoogleFixture {
@@ -26,6 +26,8 @@ export class GoogleFixture {
 
   static async start(): Promise<GoogleFixture> {
     const stub = await GoogleStub.start();
+    for (const quotas of [stub.quotas.perUser, stub.quotas.perProject])
+      for (const { limit } of Object.values(quotas)) limit.units = 1_000_000_000;
     const file = await createTestDatabase();
     const database = new Database({
       url: file.url,

@@ -40,20 +40,16 @@ export function describeMailbox(
       const one = await account();
       const replica = new Replica(mail, one);
       await replica.follow();
-      const { messageIdHeader } = await deliver(mail, one);
+      const { messageIdHeader } = await deliver(mail, await account(), one);
       const message = await replica.until(
         'the delivery',
         (now) => now.withText(messageIdHeader)[0],
       );
       return { mail, mailbox, account, one, replica, message, messageIdHeader };
     }
-    async function deliver(mail: MailPort, to: ProviderAccount) {
-      const message = outgoing({ ...to, email: 'somebody@elsewhere.test' }, [to.email]);
-      await mail.send(
-        to,
-        { ...message, envelope: { from: to.email, recipients: [to.email] } },
-        sendControl(),
-      );
+    async function deliver(mail: MailPort, from: ProviderAccount, to: ProviderAccount) {
+      const message = outgoing(from, [to.email]);
+      await mail.send(from, message, sendControl());
       return message;
     }
     /** The only message with this header that is not in Sent. */

@@ -1,3 +1,4 @@
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type {
   MessageIds,
   MessageIdsRequest,
@@ -7,7 +8,7 @@ import type {
 import { type GmailReader, LIST_PAGE, UNITS } from './gmail-api.ts';
 import { dateOf, type GmailContents, MOST_NEW } from './gmail-content.ts';
 import { remoteOf } from './gmail-changes.ts';
-import { ALL_MAIL, placementOf } from './gmail-labels.ts';
+import { ALL_MAIL, foldersOf, placementOf } from './gmail-labels.ts';
 import { NO_CHATS } from './gmail-listing.ts';
 import { GoogleError } from './google-error.ts';
 
@@ -41,12 +42,20 @@ export class GmailAudit {
     };
     try {
       const { messages, nextPageToken } = await this.gmail.list(account, query, BACKGROUND);
+      if (messages.length === 0) await this.#assertExists(account, folderId);
       return { ids: messages.map(({ id }) => id), cursor: nextPageToken ?? null };
     } catch (error) {
       if (!(error instanceof GoogleError) || error.status !== 400) throw error;
       const code = cursor === null ? 'not-found' : 'conflict';
       throw new GoogleError(400, error.reason, code, error.message, null);
     }
+  }
+
+  /** An empty list may be that of a label that does not exist. */
+  async #assertExists(account: ProviderAccount, folderId: string): Promise<void> {
+    const folders = foldersOf(await this.gmail.labels(account, 'history'));
+    if (!folders.some(({ providerId }) => providerId === folderId))
+      throw new ProviderError('not-found', `Google: there is no label ${folderId}`);
   }
 
   /** See `MailPort.readMessages`. */

@@ -37,8 +37,11 @@ export class GmailChanges {
     const news = await this.#history(account, cursor, request);
     if (!news) return this.#begin(account, request, true);
     const { listing } = cursor;
-    if (news.more || news.messages.length + news.removed.length > 0 || !listing) return news;
-    return this.#list(account, { ...cursor, ...parseCursor(news.cursor), listing }, request);
+    const isQuiet = news.isLast && news.changes.messages.length + news.changes.removed.length === 0;
+    if (!listing || !isQuiet) return news.changes;
+    const next = { ...cursor, historyId: news.historyId, listing };
+    // The list goes on from here, so a folder that has changed is reported with it.
+    return this.#list(account, next, request);
   }
 
   /** @param again whether the mirror already has messages */
@@ -70,7 +73,7 @@ export class GmailChanges {
     account: ProviderAccount,
     cursor: GmailCursor,
     { limit, since }: SyncPassRequest,
-  ): Promise<MailChanges | null> {
+  ): Promise<{ changes: MailChanges; historyId: string; isLast: boolean } | null> {
     try {
       const most = Math.min(limit, MOST_NEW, RECORDS);
       const page = await this.gmail.history(account, cursor.historyId, most);
@@ -78,15 +81,16 @@ export class GmailChanges {
       const last = page.history.at(-1);
       const historyId = isLast || !last ? page.historyId : last.id;
       const labels = await this.#labels(account, cursor, page.history.length > 0);
-      const changes = combine(page.history);
-      return {
+      const found = combine(page.history);
+      const changes: MailChanges = {
         ...NOTHING,
         cursor: write({ ...cursor, historyId, labels: labels.digest }),
         more: !isLast || cursor.listing !== null,
         folders: labels.folders,
-        messages: await this.#changed(account, changes, cursor.listing, since),
-        removed: changes.removed,
+        messages: await this.#changed(account, found, cursor.listing, since),
+        removed: found.removed,
       };
+      return { changes, historyId, isLast };
     } catch (error) {
       if (error instanceof GoogleError && error.code === 'not-found') return null;
       throw error;

@@ -50,7 +50,7 @@ export class GmailLists {
     limit: number,
   ): Promise<ListedPage> {
     const labels = listedLabels(folders);
-    const units = UNITS.list * (labels.length + 1) + UNITS.get;
+    const units = UNITS.list * (labels.length + 1) + 2 * UNITS.get;
     await this.#reserve(account, units);
     const q = sinceWords(since);
     const { messages: refs, nextPageToken } = await this.gmail.list(
@@ -59,16 +59,18 @@ export class GmailLists {
       RESERVED,
     );
     if (refs.length === 0) return { messages: [], next: null };
-    const newest = listing.before ?? unixSeconds(new Date()) + 86_400;
-    const oldest = await this.#oldest(account, refs, since);
-    const words = `${NO_CHATS} after:${oldest - 1} before:${newest + 1}`;
+    const { before } = listing;
+    const oldest = (await this.#dateOfFirst(account, refs.toReversed())) ?? unixSeconds(since ?? new Date(0)); // prettier-ignore
+    const newest = before ?? (await this.#dateOfFirst(account, refs)) ?? oldest;
+    const until = before === null ? '' : ` before:${before + 1}`;
+    const words = `${NO_CHATS} after:${oldest - 1}${until}`;
     const labelsOf = await this.#labelsOf(account, refs, labels, words);
-    const step = (newest - oldest) / refs.length;
+    const step = (newest - oldest) / Math.max(1, refs.length - 1);
     const messages = refs.map(({ id, threadId }, index): RemoteMessage => ({
       providerId: id,
       threadId,
       ...placementOf(labelsOf.get(id) ?? []),
-      receivedAt: new Date((newest - step * (index + 1)) * 1000),
+      receivedAt: new Date((newest - step * index) * 1000),
       content: { kind: 'listed', headers: null, snippet: null },
     }));
     const next = nextPageToken === undefined ? null : { pageToken: nextPageToken, before: oldest };
@@ -80,21 +82,22 @@ export class GmailLists {
     return new Set(await this.#ids(account, { q: NO_CHATS }));
   }
 
-  /** When the oldest message of a page was received, in Unix seconds. */
-  async #oldest(
+  /**
+   * When the first of these messages was received, in Unix seconds. A message that was deleted
+   * after it was listed is passed over: its neighbour is nearly as old.
+   */
+  async #dateOfFirst(
     account: ProviderAccount,
     refs: readonly MessageRef[],
-    since: Date | null,
-  ): Promise<number> {
-    for (const { id } of refs.toReversed()) {
+  ): Promise<number | null> {
+    for (const { id } of refs) {
       try {
         return unixSeconds(dateOf(await this.gmail.minimal(account, id, RESERVED)));
       } catch (error) {
-        // Deleted since it was listed: its neighbour is nearly as old.
         if (!(error instanceof GoogleError) || error.code !== 'not-found') throw error;
       }
     }
-    return since === null ? 0 : unixSeconds(since);
+    return null;
   }
 
   /** The labels of the messages of a page, by message id. */

@@ -36,8 +36,7 @@ export class GmailMailbox implements MailboxPort {
     const labels = foldersOf(await this.gmail.labels(account, 'interactive'));
     const known = new Set(labels.map((label) => label.providerId));
     const missing = folderIds.find((id) => !known.has(id));
-    if (missing !== undefined)
-      throw new ProviderError('not-found', `Google: there is no label ${missing}`);
+    if (missing !== undefined) throw noLabel(missing);
     const { labelIds } = await notFoundIfInvalid(
       this.gmail.minimal(account, providerId, MODIFY_COST),
     );
@@ -62,20 +61,35 @@ export class GmailMailbox implements MailboxPort {
     }
   }
 
+  /**
+   * The labels below it are renamed as well, as Gmail's own pages do; its API renames one label. The
+   * label itself comes last, so that a repetition finds those that are left.
+   */
   async renameFolder(account: ProviderAccount, providerId: string, displayName: string) {
     assertName(displayName);
-    await this.#assertExists(account, providerId);
+    const labels = await this.#labels(account);
+    const label = labels.find(({ id }) => id === providerId);
+    if (isOwn(providerId)) throw ofGmail(providerId);
+    if (!label) throw noLabel(providerId);
+    const below = labels.filter(({ name }) => name.startsWith(`${label.name}/`));
+    const renamed = [...below, label].map(({ id, name }) => ({
+      id,
+      name: displayName + name.slice(label.name.length),
+    }));
+    for (const { id, name } of renamed) {
+      const isFree = labels.every((one) => one.id === id || !isSame(one.name, name));
+      if (!isFree) throw new ProviderError('conflict', `Google: there is already a label ${name}`);
+    }
     try {
-      const label = await this.gmail.renameLabel(account, providerId, displayName);
-      return { providerId: label.id, messagePrefix: null };
+      for (const { id, name } of renamed) await this.gmail.renameLabel(account, id, name);
     } catch (error) {
       throw isTaken(error) ? new ProviderError('conflict', error.message, { cause: error }) : error;
     }
+    return { providerId, messagePrefix: null };
   }
 
   async deleteFolder(account: ProviderAccount, providerId: string) {
-    if (isOwn(providerId))
-      throw new ProviderError('rejected', `Google: the label ${providerId} belongs to Gmail`);
+    if (isOwn(providerId)) throw ofGmail(providerId);
     try {
       await notFoundIfInvalid(this.gmail.deleteLabel(account, providerId));
     } catch (error) {
@@ -142,24 +156,21 @@ export class GmailMailbox implements MailboxPort {
   }
 
   async #named(account: ProviderAccount, displayName: string): Promise<string | undefined> {
-    const wanted = displayName.toLowerCase();
-    const labels = await this.#labels(account);
-    const folders = foldersOf(labels);
-    return folders.find((one) => one.displayName.toLowerCase() === wanted)?.providerId;
-  }
-
-  async #assertExists(account: ProviderAccount, providerId: string): Promise<void> {
-    if (isOwn(providerId))
-      throw new ProviderError('rejected', `Google: the label ${providerId} belongs to Gmail`);
-    const labels = await this.#labels(account);
-    if (!labels.some(({ id }) => id === providerId))
-      throw new ProviderError('not-found', `Google: there is no label ${providerId}`);
+    const folders = foldersOf(await this.#labels(account));
+    return folders.find((one) => isSame(one.displayName, displayName))?.providerId;
   }
 
   #labels(account: ProviderAccount): Promise<GmailLabel[]> {
     return this.gmail.labels(account, 'interactive');
   }
 }
+
+/** Gmail's names of labels differ in more than upper and lower case. */
+const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+
+const ofGmail = (id: string) =>
+  new ProviderError('rejected', `Google: the label ${id} belongs to Gmail`);
+const noLabel = (id: string) => new ProviderError('not-found', `Google: there is no label ${id}`);
 
 /** @throws {ProviderError} `rejected` */
 function assertName(displayName: string): void {

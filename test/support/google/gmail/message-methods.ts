@@ -7,7 +7,7 @@ import {
   page,
   pageSize,
 } from '../call.ts';
-import { GoogleError, notFound } from '../errors.ts';
+import { GoogleError, invalid, notFound } from '../errors.ts';
 import { NEEDS, scope } from '../scopes.ts';
 import type { StubAnswer } from '../../remote-stub/messages.ts';
 import { checkedIds, type MailMessage } from './mailbox.ts';
@@ -76,9 +76,12 @@ export function listedMessages({ user, query, scopes }: GoogleCall): MailMessage
   const isMetadataOnly = !NEEDS.mailRead.some((one) => scopes.has(one));
   if (q !== '' && isMetadataOnly && scopes.has(scope('gmail.metadata')))
     throw new GoogleError(403, 'forbidden', "Metadata scope does not support 'q' parameter");
+  const labelIds = query.getAll('labelIds');
+  const known = new Set(user.mailbox.labels.all().map(({ id }) => id));
+  for (const id of labelIds) if (!known.has(id)) throw invalid(`Invalid label: ${id}`);
   return matchingMessages(user.mailbox, {
     q,
-    labelIds: query.getAll('labelIds'),
+    labelIds,
     includeSpamTrash: query.get('includeSpamTrash') === 'true',
   });
 }
