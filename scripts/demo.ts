@@ -1,9 +1,9 @@
 import { BuildError, ensureBuilt } from './lib/build.ts';
-import { ApiClient } from './demo/api-client.ts';
+import { ApiClient } from './lib/api-client.ts';
 import type { DemoContext } from './demo/context.ts';
 import { Receiver } from './demo/receiver.ts';
-import { Report } from './demo/report.ts';
-import { DemoServer } from './demo/server.ts';
+import { Report } from './lib/report.ts';
+import { TemporaryServer } from './lib/temporary-server.ts';
 import { createCalendar, remind } from './demo/steps-calendar.ts';
 import { connectEverybody } from './demo/steps-connect.ts';
 import { readMessages } from './demo/steps-messages.ts';
@@ -30,7 +30,7 @@ async function perform(context: DemoContext): Promise<void> {
 async function main(): Promise<number> {
   const began = performance.now();
   const report = new Report();
-  const server = new DemoServer((reason) =>
+  const server = new TemporaryServer((reason) =>
     report.note(`! Carillon died (${reason}); starting it again on the same database`),
   );
   const receiver = new Receiver();

@@ -1,7 +1,7 @@
-import type { ApiClient, Caller } from './api-client.ts';
+import type { ApiClient, Caller } from '../lib/api-client.ts';
 import type { Receiver } from './receiver.ts';
-import type { Report } from './report.ts';
-import type { DemoServer } from './server.ts';
+import type { Report } from '../lib/report.ts';
+import type { TemporaryServer } from '../lib/temporary-server.ts';
 
 /** A connected account of the demo. */
 export interface DemoAccount extends Caller {
@@ -22,7 +22,7 @@ export interface DemoApplication {
 /** What every step can use. */
 export interface DemoContext {
   report: Report;
-  server: DemoServer;
+  server: TemporaryServer;
   api: ApiClient;
   receiver: Receiver;
 }

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Json } from './api-client.ts';
+import type { Json } from '../lib/api-client.ts';
 
 /** A webhook delivery about jobs, as received. */
 export interface Delivery {

@@ -1,4 +1,4 @@
-import { basic, bearer, field, items, only, text } from './api-client.ts';
+import { basic, bearer, field, items, only, text } from '../lib/api-client.ts';
 import type { Cast, DemoAccount, DemoApplication, DemoContext } from './context.ts';
 
 const anonymous = { name: 'an anonymous caller' };

@@ -1,6 +1,6 @@
-import { field, items } from './api-client.ts';
+import { field, items } from '../lib/api-client.ts';
 import type { Cast } from './context.ts';
-import { until } from './report.ts';
+import { until } from '../lib/report.ts';
 
 const headline = (message: unknown): object => ({
   from: field(message, 'from', 0, 'email'),

@@ -1,6 +1,6 @@
-import { field, items, only, text } from './api-client.ts';
+import { field, items, only, text } from '../lib/api-client.ts';
 import { type Cast, clock, unixNow } from './context.ts';
-import { until } from './report.ts';
+import { until } from '../lib/report.ts';
 
 /** A message that the outbox has accepted. */
 export interface Sent {

@@ -1,7 +1,7 @@
-import { field, text } from './api-client.ts';
+import { field, text } from '../lib/api-client.ts';
 import type { Cast } from './context.ts';
 import { isSigned } from './receiver.ts';
-import { until } from './report.ts';
+import { until } from '../lib/report.ts';
 import type { Sent } from './steps-outbox.ts';
 
 /** Subscribes to jobs. The receiver confirms the subscription by answering the challenge. */

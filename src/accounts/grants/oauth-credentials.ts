@@ -108,7 +108,10 @@ export class OauthCredentials {
     // Without a refresh token the account had no consent of its own that could be taken back.
     if (oauth && registration && tokens.refreshToken !== null) {
       if (await this.#isShared(oauth.descriptor, removed)) return;
-      if (await this.clients.revoke(registration, tokens)) return;
+      if (await this.clients.revoke(registration, tokens)) {
+        this.#log.log(`tokens of removed account ${grantId} were revoked`);
+        return;
+      }
     }
     this.#log.log(
       `tokens of removed account ${grantId} were not revoked: no integration or issuer supports it`,

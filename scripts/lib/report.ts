@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 
-/** A step of the demo did not have the expected result. */
-export class DemoFailure extends Error {
-  override name = 'DemoFailure';
+/** A step did not have the expected result. */
+export class StepFailure extends Error {
+  override name = 'StepFailure';
 }
 
 const WIDEST = 110;
@@ -23,7 +23,7 @@ function pretty(value: unknown, indent = 0): string {
   return `${open.trim()}\n${lines.join(',\n')}\n${' '.repeat(indent)}${close.trim()}`;
 }
 
-/** Prints what the demo does, step by step, and counts the checks. */
+/** Prints what a program does, step by step, and counts the checks. */
 export class Report {
   #steps = 0;
   #verified = 0;
@@ -64,12 +64,12 @@ export class Report {
   /**
    * Prints and counts a check.
    * @param actual shown in the error if the condition is false
-   * @throws {DemoFailure} if the condition is false
+   * @throws {StepFailure} if the condition is false
    */
   verify(text: string, condition: boolean, actual?: unknown): void {
     if (!condition) {
       this.#print(`    ${styleText('red', '✗')} ${text}`);
-      throw new DemoFailure(
+      throw new StepFailure(
         actual === undefined
           ? text
           : `${text}; the response was ${JSON.stringify(actual)}`.slice(0, 2000),
@@ -101,7 +101,7 @@ export class Report {
 /**
  * Repeats the probe until it returns a value.
  * @param what what the probe waits for, for the error
- * @throws {DemoFailure} after `limitMs`
+ * @throws {StepFailure} after `limitMs`
  */
 export async function until<T>(
   what: string,
@@ -113,7 +113,7 @@ export async function until<T>(
     const value = await probe();
     if (value !== undefined) return value;
     if (performance.now() > deadline)
-      throw new DemoFailure(`waited ${limitMs / 1000} s in vain for ${what}`);
+      throw new StepFailure(`waited ${limitMs / 1000} s in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -3,8 +3,8 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { compiled, ROOT } from '../lib/project.ts';
-import { DemoFailure } from './report.ts';
+import { compiled, ROOT } from './project.ts';
+import { StepFailure } from './report.ts';
 
 const START_LIMIT_MS = 60_000;
 const MOST_RESTARTS = 5;
@@ -21,12 +21,24 @@ function freePort(): Promise<number> {
   });
 }
 
+export interface TemporaryServerOptions {
+  /** Settings of Carillon in addition to `PORT` and `DATA_DIR`. */
+  environment?: Readonly<Record<string, string>>;
+  /** Default: a free one. */
+  port?: number;
+  /**
+   * Whether Ctrl-C in the terminal reaches this program only, so that it can still use the server.
+   * Default false. In either case the server stops when this program ends.
+   */
+  outlivesInterrupt?: boolean;
+}
+
 /**
  * A real Carillon in its own process: the program that `npm start` runs, on a free port, with a
  * temporary database. If the process dies (try kill -9), it is started again on the same database.
  */
-export class DemoServer {
-  readonly dataDir = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-demo-'));
+export class TemporaryServer {
+  readonly dataDir = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-temporary-'));
   url = '';
   #environment: Record<string, string> = {};
   #child: ChildProcess | undefined;
@@ -37,9 +49,12 @@ export class DemoServer {
 
   readonly #onRestart: (reason: string) => void;
 
+  readonly #options: TemporaryServerOptions;
+
   /** @param onRestart called with the reason when the process has died and is started again */
-  constructor(onRestart: (reason: string) => void) {
+  constructor(onRestart: (reason: string) => void, options: TemporaryServerOptions = {}) {
     this.#onRestart = onRestart;
+    this.#options = options;
   }
 
   /** Process id, shown so that the reader can kill the process. */
@@ -63,9 +78,9 @@ export class DemoServer {
   }
 
   async start(): Promise<void> {
-    const port = await freePort();
+    const { environment, port = await freePort() } = this.#options;
     this.url = `http://localhost:${port}`;
-    this.#environment = { PORT: String(port), DATA_DIR: this.dataDir };
+    this.#environment = { ...environment, PORT: String(port), DATA_DIR: this.dataDir };
     this.#ready = this.#launch();
     await this.#ready;
   }
@@ -73,7 +88,7 @@ export class DemoServer {
   /**
    * Runs the operator command beside the server, on the same database.
    * @returns its standard output
-   * @throws {DemoFailure} if the command fails
+   * @throws {StepFailure} if the command fails
    */
   operator(args: readonly string[]): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -90,7 +105,7 @@ export class DemoServer {
       child.once('close', (code) =>
         code === 0
           ? resolve(stdout)
-          : reject(new DemoFailure(`carillon ${args.join(' ')}: ${stderr.trim()}`)),
+          : reject(new StepFailure(`carillon ${args.join(' ')}: ${stderr.trim()}`)),
       );
     });
   }
@@ -132,12 +147,13 @@ export class DemoServer {
       const child = spawn(process.execPath, ['--enable-source-maps', compiled('local')], {
         cwd: ROOT,
         env: this.#processEnvironment(),
-        // When the demo itself is killed, the channel closes and the server stops.
+        detached: this.#options.outlivesInterrupt ?? false,
+        // When this program is killed, the channel closes and the server stops.
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       });
       this.#child = child;
       const limit = setTimeout(
-        () => reject(new DemoFailure('Carillon did not start in time')),
+        () => reject(new StepFailure('Carillon did not start in time')),
         START_LIMIT_MS,
       );
       const read = (chunk: Buffer): void => {
@@ -160,13 +176,13 @@ export class DemoServer {
     if (this.#stopping) return;
     this.#restarts += 1;
     if (this.#restarts > MOST_RESTARTS || !/is listening on/.test(this.#output)) {
-      reject(new DemoFailure(`Carillon ended (${reason}): ${this.lastOutput}`));
+      reject(new StepFailure(`Carillon ended (${reason}): ${this.lastOutput}`));
       return;
     }
     this.#onRestart(reason);
     this.#output = '';
     this.#ready = this.#launch();
-    // Callers of `ready()` get the error. Without a caller, the rejection must not end the demo.
+    // Callers of `ready()` get the error. Without a caller, the rejection must not end the program.
     this.#ready.catch(() => undefined);
   }
 }

@@ -1,5 +1,5 @@
-import { DemoFailure, type Report } from './report.ts';
-import type { DemoServer } from './server.ts';
+import { StepFailure, type Report } from './report.ts';
+import type { TemporaryServer } from './temporary-server.ts';
 
 /** Who calls, and with which Authorization header. */
 export interface Caller {
@@ -41,21 +41,21 @@ export function field(value: Json, ...names: readonly (string | number)[]): Json
 
 /**
  * A member of an object as text.
- * @throws {DemoFailure} if the member is not a string or is empty
+ * @throws {StepFailure} if the member is not a string or is empty
  */
 export function text(value: Json, ...names: readonly (string | number)[]): string {
   const found = field(value, ...names);
   if (typeof found !== 'string' || found === '')
-    throw new DemoFailure(`${names.join('.')} is missing in ${JSON.stringify(value)}`);
+    throw new StepFailure(`${names.join('.')} is missing in ${JSON.stringify(value)}`);
   return found;
 }
 
 /**
  * Items of a list.
- * @throws {DemoFailure} if the value is not a list
+ * @throws {StepFailure} if the value is not a list
  */
 export function items(value: Json): Json[] {
-  if (!Array.isArray(value)) throw new DemoFailure(`expected a list, got ${JSON.stringify(value)}`);
+  if (!Array.isArray(value)) throw new StepFailure(`expected a list, got ${JSON.stringify(value)}`);
   return value;
 }
 
@@ -66,10 +66,10 @@ export function only(...names: readonly string[]): (value: Json) => Record<strin
 
 /** Sends HTTP requests to the server and prints them with their responses. */
 export class ApiClient {
-  readonly #server: DemoServer;
+  readonly #server: TemporaryServer;
   readonly #report: Report;
 
-  constructor(server: DemoServer, report: Report) {
+  constructor(server: TemporaryServer, report: Report) {
     this.#server = server;
     this.#report = report;
   }
@@ -88,7 +88,7 @@ export class ApiClient {
       try {
         parsed = JSON.parse(content);
       } catch {
-        throw new DemoFailure(`${method} ${path} did not return JSON: ${content.slice(0, 200)}`);
+        throw new StepFailure(`${method} ${path} did not return JSON: ${content.slice(0, 200)}`);
       }
     }
     const shown = status < 300 && parsed !== undefined ? show(parsed) : parsed;
@@ -122,7 +122,7 @@ export class ApiClient {
       } catch (error) {
         if (tries === MOST_TRIES) {
           const { code } = ((error as Error).cause ?? {}) as { code?: string };
-          throw new DemoFailure(
+          throw new StepFailure(
             `${method} ${path}: the connection was lost (${code ?? String(error)})`,
           );
         }

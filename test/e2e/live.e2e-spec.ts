@@ -1,0 +1,85 @@
+import fs from 'node:fs';
+import { freePorts } from '../support/mail-servers/processes.ts';
+import { runScript, type RunningScript, startScript } from '../support/npm-script.ts';
+
+/** A server starts, and the run waits for mail to be sent at a time. */
+const PATIENCE_MS = 400_000;
+
+/** The folder of the run's database, which it prints at the start. */
+function dataFolderOf(output: string): string {
+  const folder = /database in (\S+)/.exec(output)?.[1];
+  if (folder === undefined) throw new Error(`no folder is printed: ${output}`);
+  return folder;
+}
+
+describe('npm run live', () => {
+  let port: string;
+  let running: RunningScript | undefined;
+
+  beforeEach(async () => {
+    port = String((await freePorts(1))[0]);
+  });
+  afterEach(async () => {
+    running?.child.kill('SIGKILL');
+    await running?.ended;
+    running = undefined;
+  });
+
+  const start = (provider: string, environment: Record<string, string> = {}): RunningScript => {
+    running = startScript('live', [provider, '--yes'], { PORT: port, ...environment });
+    return running;
+  };
+
+  it(
+    'checks mail, calendar and contacts with the sandbox, removes what it made and leaves no data',
+    async () => {
+      const { code, output } = await start('sandbox').ended;
+      expect(output).toMatch(/All \d+ checks are true/);
+      expect(code).toBe(0);
+      for (const check of [
+        'the newest one, of ',
+        'Sent has exactly one copy',
+        'and not before its time',
+        'the draft is deleted',
+        'the folder is deleted',
+        'free/busy reports the new time as busy',
+        'the event is deleted',
+        'the contact is deleted',
+        'the account is disconnected',
+      ])
+        expect(output).toContain(`✓ ${check}`);
+      expect(fs.existsSync(dataFolderOf(output))).toBe(false);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'removes what it made when it is interrupted, and ends with code 130',
+    async () => {
+      const live = start('sandbox');
+      await live.printed('✓ a folder is created');
+      live.child.kill('SIGINT');
+      live.child.kill('SIGINT');
+      const { code, output } = await live.ended;
+      expect(code).toBe(130);
+      expect(output).toMatch(/the folder is deleted|removed: the folder/);
+      expect(output).toContain('removed: the account on the temporary server');
+      expect(fs.existsSync(dataFolderOf(output))).toBe(false);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'names the variables of the client when it runs without a terminal',
+    async () => {
+      const environment = { PORT: port };
+      const { code, output } = await runScript('live', ['google', '--yes'], environment);
+      expect([code, output]).toEqual([2, expect.stringContaining('LIVE_CLIENT_ID: is required')]);
+      const alone = await runScript('live', ['google'], environment);
+      expect([alone.code, alone.output]).toEqual([2, expect.stringContaining('no terminal')]);
+      const wrong = await runScript('live', ['yahoo', '--yes'], environment);
+      expect([wrong.code, wrong.output]).toEqual([2, expect.stringContaining('google|microsoft')]);
+    },
+    PATIENCE_MS,
+  );
+});
