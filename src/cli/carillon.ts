@@ -18,6 +18,7 @@ import {
 import { isScope, type Scope, SCOPES } from '../platform/auth/scopes.ts';
 import { SecretBox } from '../platform/base/crypto/secret-box.ts';
 import { DomainError } from '../platform/base/errors/domain-error.ts';
+import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { forTerminal } from '../platform/base/text/plain-text.ts';
 import { isId, randomBase36 } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
@@ -31,6 +32,7 @@ import { listQuotaUse } from '../accounts/account-management/list-quota-use.ts';
 import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import { fail } from '../app/startup.ts';
 import { listFailures } from '../sync/sync-failures.ts';
+import { addAccounts } from './account-command.ts';
 import { formatJson } from './api-output.ts';
 import {
   type OutputOptions,
@@ -354,6 +356,7 @@ function createProgram(io: OperatorIo): Command {
     .command('migrate')
     .description('bring the database schema up to date')
     .action(() => migrate());
+  addAccounts(program, accountIdOf, io);
   addMailbox(program, io);
   addWatches(program, countOf, io);
   addSms(program, io);
@@ -388,6 +391,7 @@ export async function main(): Promise<void> {
     fail(error, [
       ...LOCAL_ERRORS,
       DomainError,
+      ProviderError,
       UnopenedSecretsError,
       WrongKeysError,
       NotConfirmedError,

@@ -1,4 +1,9 @@
-import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
+import {
+  type DynamicModule,
+  type INestApplicationContext,
+  Module,
+  type Type,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ApplicationsModule } from '../accounts/applications/applications.module.ts';
 import { AuthModule } from '../platform/auth/auth.module.ts';
@@ -13,7 +18,7 @@ import { requireCurrentSchema } from '../app/startup.ts';
 /** Services and database for operator commands, without HTTP and workers. */
 @Module({})
 class OperatorModule {
-  static register(config: AppConfig): DynamicModule {
+  static register(config: AppConfig, more: readonly Type[]): DynamicModule {
     const { database } = config;
     return {
       module: OperatorModule,
@@ -23,6 +28,7 @@ class OperatorModule {
         AuthModule,
         CredentialsModule,
         ApplicationsModule,
+        ...more,
       ],
     };
   }
@@ -31,9 +37,13 @@ class OperatorModule {
 /**
  * The operator's services on the database of a complete configuration. The caller closes the
  * context.
+ * @param more modules that only this command needs
  */
-export function createOperatorContext(config: AppConfig): Promise<INestApplicationContext> {
-  return NestFactory.createApplicationContext(OperatorModule.register(config), {
+export function createOperatorContext(
+  config: AppConfig,
+  more: readonly Type[] = [],
+): Promise<INestApplicationContext> {
+  return NestFactory.createApplicationContext(OperatorModule.register(config, more), {
     logger: false,
     abortOnError: false,
   });
@@ -42,16 +52,18 @@ export function createOperatorContext(config: AppConfig): Promise<INestApplicati
 /**
  * Runs `work` with the operator's services, then closes everything. Opens the database of
  * DATABASE_URL, else the embedded one of DATA_DIR, which Carillon may be using at the same time.
+ * @param more modules that only this command needs
  * @throws {SchemaBehindError} and the errors of `openLocalEnvironment`
  */
 export async function withOperator<T>(
   environment: Readonly<Record<string, string | undefined>>,
   work: (context: INestApplicationContext) => Promise<T>,
+  more: readonly Type[] = [],
 ): Promise<T> {
   const local = await openLocalEnvironment({ config: localConfig(environment) });
   try {
     await requireCurrentSchema(local.config.database.url);
-    const context = await createOperatorContext(local.config);
+    const context = await createOperatorContext(local.config, more);
     try {
       return await work(context);
     } finally {

@@ -49,6 +49,7 @@ import { TokenStore } from './token-store.ts';
     GrantConnections,
     GrantsService,
     ProviderAccounts,
+    TokenRefresh,
   ],
 })
 export class GrantsModule {}

@@ -14,6 +14,7 @@ import type {
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { ProviderAccount } from '../../providers/port/connector.ts';
 import type { TokenSource } from '../../providers/port/fresh-tokens.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { replacedAt, type VersionedTokens, withToken } from './account-token.ts';
 import { type TokenLease, TokenStore } from './token-store.ts';
@@ -65,6 +66,21 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
 
   onModuleInit(): void {
     this.connectors.useTokens(this);
+  }
+
+  /**
+   * Gets a new access token from the issuer now, whatever the age of the present one.
+   * @returns when the new token expires; `null` if the issuer has not said
+   * @throws {ProviderError} if the issuer refuses or does not answer
+   * @throws {InvalidInputError} if there is no such account, or it has not signed in by OAuth
+   */
+  async refresh(accountId: string): Promise<Date | null> {
+    const standing = await this.store.read(accountId);
+    if (!standing) throw new InvalidInputError(`there is no account ${accountId}`);
+    if (!standing.tokens)
+      throw new InvalidInputError(`account ${accountId} has a password and no access token`);
+    const { tokens } = await this.#advance(accountId, standing.tokens.version);
+    return tokens.expiresAt === null ? null : new Date(tokens.expiresAt);
   }
 
   async withFreshToken<T>(
