@@ -210,6 +210,13 @@ describe('recurrence changed on both sides', () => {
     });
   });
 
+  it('writes that a series becomes a single event, also together with its time', () => {
+    const series = fields([DAILY!]);
+    const when = { object: 'time', time: 1_900_000_000 } as const;
+    const { write } = mergeFields(series, { ...series, when, recurrence: null }, series);
+    expect(write).toEqual({ when, recurrence: null });
+  });
+
   it('is a conflict if both sides change the rules', () => {
     const merged = mergeFields(fields([DAILY!]), fields([WEEKLY!]), fields([MONTHLY!]));
     expect(merged).toEqual({ write: {}, conflicts: ['recurrence'] });

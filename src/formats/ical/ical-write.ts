@@ -321,7 +321,8 @@ export function mergeFields(base: IcalFields | null, ours: IcalFields, theirs: I
     }
   }
   // The zone of a series decides how its times are written, so write both together.
-  if (write.when && !write.recurrence) write.recurrence = theirs.recurrence ?? undefined;
+  if (write.when && write.recurrence === undefined)
+    write.recurrence = theirs.recurrence ?? undefined;
   if (write.recurrence === undefined) delete write.recurrence;
   return { write: write as Partial<IcalFields>, conflicts };
 }

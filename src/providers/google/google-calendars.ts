@@ -78,8 +78,8 @@ export class GoogleCalendars {
   }
 
   /** The rooms whose calendars the account has in its list. */
-  async rooms(account: ProviderAccount): Promise<readonly RemoteRoom[]> {
-    const entries = await this.#entries(account, 'freeBusyReader');
+  async rooms(account: ProviderAccount, signal: AbortSignal): Promise<readonly RemoteRoom[]> {
+    const entries = await this.#entries(account, 'freeBusyReader', signal);
     return entries
       .filter(({ id }) => ROOM.test(id))
       .map(({ id, summary, summaryOverride }) => ({
@@ -92,12 +92,18 @@ export class GoogleCalendars {
       }));
   }
 
-  async #entries(account: ProviderAccount, minAccessRole: string): Promise<CalendarEntry[]> {
+  async #entries(
+    account: ProviderAccount,
+    minAccessRole: string,
+    signal?: AbortSignal,
+  ): Promise<CalendarEntry[]> {
     const entries: CalendarEntry[] = [];
     let pageToken: string | undefined;
     do {
       const query = { maxResults: 250, minAccessRole, pageToken };
-      const request = { method: 'GET', path: '/users/me/calendarList', query } as const;
+      const cancelled = signal ? { signal } : {};
+      const path = '/users/me/calendarList';
+      const request = { method: 'GET', path, query, ...cancelled } as const;
       const page = await this.api.read(account, request, calendarList);
       entries.push(...page.items);
       pageToken = page.nextPageToken;

@@ -4,8 +4,8 @@ import {
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { EventContent, NativeMeeting } from '../port/connector.ts';
 import {
-  dateText, DAY_MS, emailOf, type GoogleAttendee, type GoogleEvent, googleEvent, isRule, MEET, readEvent,
-  type StoredFields, UNSTORED_CONFERENCE,
+  CONFERENCE_PROPERTY, dateText, DAY_MS, emailOf, type GoogleAttendee, type GoogleEvent, googleEvent, hasUnstoredConference, isRule, MEET, readEvent,
+  type StoredFields,
 } from './google-event.ts'; // prettier-ignore
 
 /* Writes the fields of the API as an event of Google Calendar. */
@@ -39,7 +39,7 @@ function withoutNulls(value: unknown): unknown {
   );
 }
 
-/** The fields as they read after they were written; a conference that cannot be stored is absent. */
+/** The fields as they read after they were written, without a conference that cannot be stored. */
 export function storedForm(fields: IcalFields): StoredFields {
   const stored = readEvent(googleEvent.parse({ ...newEvent(fields), id: 'x' }));
   if (!stored) throw new ProviderError('rejected', 'when: the event has no time');
@@ -177,10 +177,10 @@ function writeConference(
   present: GoogleEvent | null,
 ): Properties {
   if (conferencing === undefined) return {};
-  const isMarked = present?.extendedProperties?.private?.[UNSTORED_CONFERENCE] !== undefined;
-  const unmarked = isMarked
-    ? { extendedProperties: { private: { [UNSTORED_CONFERENCE]: null } } }
-    : {};
+  const unmarked =
+    present && hasUnstoredConference(present)
+      ? { extendedProperties: { private: { [CONFERENCE_PROPERTY]: 'none' } } }
+      : {};
   const url = conferencing?.details.url;
   if (!conferencing || !url) return { conferenceData: null, ...unmarked };
   const isThere = (present?.conferenceData?.entryPoints ?? []).some(({ uri }) => uri === url);

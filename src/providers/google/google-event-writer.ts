@@ -16,6 +16,7 @@ import { type CalendarApi, ignoreGone } from './google-calendar-api.ts';
 import { GoogleError } from './google-error.ts';
 import { EventIds } from './google-event-ids.ts';
 import {
+  CONFERENCE_PROPERTY,
   digestOf,
   type GoogleAttendee,
   type GoogleEvent,
@@ -27,7 +28,6 @@ import {
   RESET_PROPERTY,
   startOf,
   type StoredFields,
-  UNSTORED_CONFERENCE,
 } from './google-event.ts';
 import {
   meetingRequest,
@@ -168,7 +168,7 @@ export class GoogleEventWriter {
     ids: EventIds,
     { content, base = null, ...options }: Written,
   ): Promise<GoogleEvent> {
-    const ours = storedForm(writable(content));
+    const ours = wanted(content, options);
     const before = base && storedForm(writable(base));
     await this.#requireInstance(account, ids);
     return this.#rewrite(account, ids, (event) => {
@@ -177,7 +177,7 @@ export class GoogleEventWriter {
       const { write, conflicts } = mergeFields(
         before && comparable(before, present),
         comparable(ours, present),
-        comparable(present, ours),
+        comparable(present, before ?? ours),
       );
       if (conflicts.length > 0) throw conflict(`Changed: ${conflicts.join(', ')}`);
       const isOlder = (event.sequence ?? 0) < (options.sequence ?? 0);
@@ -261,9 +261,15 @@ async function withConference(
       throw error;
     const url = refused.entryPoints?.[0]?.uri;
     const location = json['location'] ? {} : { location: url };
-    const extendedProperties = { private: { [UNSTORED_CONFERENCE]: '1' } };
+    const extendedProperties = { private: { [CONFERENCE_PROPERTY]: 'kept' } };
     return write({ ...change, json: { ...json, ...location, extendedProperties } });
   }
+}
+
+/** The fields to write. A meeting that Google creates is not a field, and stays if it is there. */
+function wanted(content: EventContent, { meeting }: EventWriteOptions): StoredFields {
+  const { conferencing, ...fields } = storedForm(writable(content));
+  return meeting || conferencing === undefined ? fields : { ...fields, conferencing };
 }
 
 const gone = (event: GoogleEvent): ProviderError =>

@@ -94,8 +94,16 @@ export type GoogleEvent = z.infer<typeof googleEvent>;
  */
 export const RESET_PROPERTY = 'carillonReset';
 
-/** The private property of an event whose conference Google has refused to store. */
-export const UNSTORED_CONFERENCE = 'carillonConference';
+/**
+ * The private property of an event whose conference Google has refused to store: `kept`, and `none`
+ * after the conference was removed.
+ */
+export const CONFERENCE_PROPERTY = 'carillonConference';
+
+/** Whether Google has refused to store the conference of an event. */
+export function hasUnstoredConference({ extendedProperties }: GoogleEvent): boolean {
+  return extendedProperties?.private?.[CONFERENCE_PROPERTY] === 'kept';
+}
 
 /** YYYY-MM-DD of a time in milliseconds. */
 export const dateText = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
@@ -204,8 +212,7 @@ function readConferencing(event: GoogleEvent): IcalConferencing | null | undefin
     const provider = conferenceData ? providerOf(conferenceData) : MEET;
     return provider ? { provider, details } : undefined;
   }
-  const isKeptHere = event.extendedProperties?.private?.[UNSTORED_CONFERENCE] !== undefined;
-  return conferenceData?.createRequest || isKeptHere ? undefined : null;
+  return conferenceData?.createRequest || hasUnstoredConference(event) ? undefined : null;
 }
 
 /** Whether a line of `recurrence` is one that the API has: `RDATE` and `EXRULE` are not. */

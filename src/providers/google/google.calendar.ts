@@ -141,20 +141,26 @@ export class GoogleCalendar implements CalendarPort {
   }
 
   /** The rooms in the account's list of calendars. */
-  rooms(account: ProviderAccount) {
-    return this.#calendars.rooms(account);
+  rooms(account: ProviderAccount, signal: AbortSignal) {
+    return this.#calendars.rooms(account, signal);
   }
 
   async freeBusy(
     account: ProviderAccount,
-    { emails, start, end }: FreeBusyRequest,
+    { emails, start, end, signal }: FreeBusyRequest,
   ): Promise<readonly PersonBusy[]> {
     const json = {
       timeMin: new Date(start * 1000).toISOString(),
       timeMax: new Date(end * 1000).toISOString(),
       items: emails.map((id) => ({ id })),
     };
-    const request = { method: 'POST', path: '/freeBusy', json, repeatable: true } as const;
+    const request = {
+      method: 'POST',
+      path: '/freeBusy',
+      json,
+      repeatable: true,
+      signal,
+    } as const;
     const { calendars } = await this.#api.read(account, request, busyAnswer);
     return emails.flatMap((email): PersonBusy[] => {
       const found = calendars[email];

@@ -15,7 +15,13 @@ export function missing(): GoogleError {
   return new GoogleError(404, 'notFound', 'Not Found');
 }
 
-const RANK: Record<AccessRole, number> = { freeBusyReader: 0, reader: 1, writer: 2, owner: 3 };
+/** Roles, weakest first. */
+export const RANK: Record<AccessRole, number> = {
+  freeBusyReader: 0,
+  reader: 1,
+  writer: 2,
+  owner: 3,
+};
 
 /** The calendar that a call names, if the person's role in it suffices. */
 export function calendarOf(

@@ -2,11 +2,11 @@ import type { StubAnswer } from '../../remote-stub/messages.ts';
 import { type GoogleCall, type GoogleRouter, NO_CONTENT, ok, page, pageSize } from '../call.ts';
 import { GoogleError, invalid } from '../errors.ts';
 import { NEEDS } from '../scopes.ts';
-import { calendarMethod, calendarOf, missing, versionOf } from './access.ts';
+import { calendarMethod, calendarOf, missing, RANK, versionOf } from './access.ts';
 import type { ListEntry } from './calendars.ts';
 import type { Channel } from './channels.ts';
 import { etagOf } from './google-event.ts';
-import type { CalendarSettings, StubCalendar } from './stub-calendar.ts';
+import type { AccessRole, CalendarSettings, StubCalendar } from './stub-calendar.ts';
 
 const BASE = '/calendar/v3';
 const LIST = `${BASE}/users/me/calendarList`;
@@ -115,8 +115,14 @@ function list(call: GoogleCall): StubAnswer {
   const { entries, version: now, oldestToken } = world.calendars.listOf(user.email);
   const token = query.get('syncToken');
   const since = token === null ? null : versionOf(token, oldestToken);
+  const least = query.get('minAccessRole') as AccessRole | null;
+  const mayUse = (calendarId: string) => {
+    const role = world.calendars.all.get(calendarId)?.access.get(user.email);
+    return least === null || (role !== undefined && RANK[role] >= RANK[least]);
+  };
   const all = [...entries.values()].filter(
-    ({ isDeleted, own, version }) =>
+    ({ calendarId, isDeleted, own, version }) =>
+      mayUse(calendarId) &&
       (since === null || version > since) &&
       (!isDeleted || since !== null || query.get('showDeleted') === 'true') &&
       (own['hidden'] !== true || since !== null || query.get('showHidden') === 'true'),

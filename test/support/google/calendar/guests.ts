@@ -72,8 +72,10 @@ function copyTo(
   const personal = Object.fromEntries(
     PERSONAL.filter((name) => own?.[name] !== undefined).map((name) => [name, own?.[name]]),
   );
-  const { reminders: _reminders, colorId: _color, ...shared } = event;
-  calendar.put({ ...shared, ...personal } as GoogleEvent);
+  const { reminders: _reminders, colorId: _color, extendedProperties, ...rest } = event;
+  const { shared } = (extendedProperties ?? {}) as { shared?: Record<string, string> };
+  const common = { ...rest, ...(shared && { extendedProperties: { shared } }) };
+  calendar.put({ ...common, ...personal } as GoogleEvent);
   if (!calendar.isRoom) return;
   const answer = isFree(calendar, event) ? 'accepted' : 'declined';
   recordResponse(calendars, organizer, event.id, calendar.id, { responseStatus: answer });

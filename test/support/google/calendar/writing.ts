@@ -79,7 +79,8 @@ export function completed(
   if (result.attendees?.length === 0) delete result.attendees;
   if (query.get('conferenceDataVersion') === '1') addConference(result);
   else restoreConference(result, before);
-  if (before && hasMoved(before, result)) result.sequence = before.sequence + 1;
+  if (before && hasMoved(before, result))
+    result.sequence = Math.max(result.sequence, before.sequence + 1);
   return result;
 }
 

@@ -79,7 +79,9 @@ function personView(call: GoogleCall, contact: Contact, mask: string | null): ob
     ...Object.fromEntries(shown),
     ...(wanted.includes('metadata') && { metadata }),
     ...(wanted.includes('photos') && {
-      photos: [photo ? { url } : { url: `${url}?default`, default: true }],
+      photos: [
+        photo ? { url: `${url}?v=${photo.length}` } : { url: `${url}?default`, default: true },
+      ],
     }),
   };
 }
