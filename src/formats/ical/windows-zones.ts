@@ -64,3 +64,25 @@ const ZONES = new Map(
 export function windowsZone(name: string): string | undefined {
   return ZONES.get(name.trim().toLowerCase());
 }
+
+/** The name that `Intl` uses for a zone and its links; `name` itself if it knows no such zone. */
+function canonical(name: string): string {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone;
+  } catch (error) {
+    if (error instanceof RangeError) return name;
+    throw error;
+  }
+}
+
+const NAMES = new Map<string, string>();
+for (const entry of TABLE.trim().split(/[|\n]/)) {
+  const [windows = '', iana = ''] = entry.split('=');
+  const zone = canonical(iana);
+  if (!NAMES.has(zone)) NAMES.set(zone, windows);
+}
+
+/** The Windows name of an IANA zone; `undefined` if only related zones have one. */
+export function windowsName(iana: string): string | undefined {
+  return NAMES.get(canonical(iana));
+}

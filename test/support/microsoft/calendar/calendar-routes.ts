@@ -6,6 +6,7 @@ import {
   reading,
   writing,
 } from '../graph/context.ts';
+import { withExtended, writeExtended } from '../graph/extended-properties.ts';
 import { page } from '../graph/odata.ts';
 import { type DeltaGroup, snapshotDelta } from '../graph/snapshot-delta.ts';
 import type { PathValues } from '../http/routes.ts';
@@ -39,7 +40,9 @@ export const calendarRoutes: GraphRoute[] = [
     const { user } = context;
     const name = nameIn(context);
     assertFree(context, name);
-    return { status: 201, body: json(context, user.calendars.addCalendar(name)) };
+    const calendar = user.calendars.addCalendar(name);
+    calendar.extended = writeExtended([], bodyOf(context));
+    return { status: 201, body: json(context, calendar) };
   }),
   ...['calendar', 'calendars/{calendar}'].flatMap((path) => [
     route('GET', path, (context, values) => ({
@@ -50,7 +53,8 @@ export const calendarRoutes: GraphRoute[] = [
       const calendar = calendarIn(context, values);
       const name = nameIn(context);
       if (name !== calendar.name) assertFree(context, name);
-      Object.assign(calendar, { name, version: calendar.version + 1 });
+      const extended = writeExtended(calendar.extended, bodyOf(context));
+      Object.assign(calendar, { name, extended, version: calendar.version + 1 });
       return { status: 200, body: json(context, calendar) };
     }),
     route('GET', `${path}/calendarView`, view),
@@ -68,8 +72,8 @@ export const calendarRoutes: GraphRoute[] = [
   route('GET', 'calendarView/delta', delta),
 ];
 
-const json = ({ user, world }: GraphContext, calendar: StoredCalendar): Json =>
-  calendarJson(calendar, world.personOf(user));
+const json = ({ user, world, request }: GraphContext, calendar: StoredCalendar): Json =>
+  withExtended(calendarJson(calendar, world.personOf(user)), calendar.extended, request.query);
 
 function nameIn(context: GraphContext): string {
   const { name } = bodyOf(context);

@@ -34,7 +34,8 @@ export class CalendarStore {
   }
 
   addCalendar(name: string, isDefault = false): StoredCalendar {
-    const calendar = { id: newContainerId(), name, color: 'auto', isDefault, version: 1 };
+    const id = newContainerId();
+    const calendar = { id, name, color: 'auto', isDefault, version: 1, extended: [] };
     this.calendars.set(calendar.id, calendar);
     return calendar;
   }
@@ -185,7 +186,10 @@ export class CalendarStore {
   #touch(event: StoredEvent): void {
     event.modified = this.now();
     event.version += 1;
-    if (event.master) event.master.version += 1;
+    if (!event.master) return;
+    // Exceptions are part of the item of their series.
+    event.master.version += 1;
+    event.master.modified = event.modified;
   }
 
   #tell({ calendarId, immutableId, restId }: StoredEvent, change: ItemChange['change']): void {

@@ -1,6 +1,6 @@
 import type { Json } from '../http/types.ts';
 import { changeKey, etag, idIn, type JsonForm, stamp } from '../mail/message-json.ts';
-import { previewOf } from '../mail/mime.ts';
+import { htmlToText, previewOf } from '../mail/mime.ts';
 import type { Attendee, Instance, StoredCalendar, StoredEvent } from './event.ts';
 import { inZone } from './zones.ts';
 
@@ -41,6 +41,7 @@ export function eventJson(event: StoredEvent, form: EventForm, instance?: Instan
   const originalStart = instance?.originalStart ?? event.originalStart;
   const zone = event.isAllDay ? 'UTC' : form.zone;
   const join = event.joinUrl;
+  const asText = form.bodyType === 'text' && event.body.contentType === 'html';
   return {
     '@odata.etag': etag(event, event.version),
     id: idIn(form, ids),
@@ -74,7 +75,7 @@ export function eventJson(event: StoredEvent, form: EventForm, instance?: Instan
     allowNewTimeProposals: event.allowNewTimeProposals,
     hideAttendees: event.hideAttendees,
     responseStatus: status(event.response, event.responded),
-    body: event.body,
+    body: asText ? { contentType: 'text', content: htmlToText(event.body.content) } : event.body,
     start: inZone(instance?.start ?? event.start, zone),
     end: inZone(instance?.end ?? event.end, zone),
     location: event.location,

@@ -1,4 +1,5 @@
 import {
+  assertMatches,
   bodyOf,
   type GraphContext,
   type GraphRoute,
@@ -13,6 +14,7 @@ import { calendarIn, eventForm, eventIn, type FoundEvent } from './calendar-acce
 import type { Attendee, EventContent, StoredEvent } from './event.ts';
 import { eventJson } from './event-json.ts';
 import { assertTimes, newEvent, readEvent } from './event-input.ts';
+import { etag } from '../mail/message-json.ts';
 import { cancelAll, inviteAll, joinUrlFor, respond } from './meetings.ts';
 import { queryInstant } from './zones.ts';
 
@@ -83,6 +85,7 @@ function patch(context: GraphContext, values: PathValues): StubAnswer {
   const found = eventIn(context, values);
   const fields = readEvent(bodyOf(context));
   const { event: old, instance } = found;
+  assertMatches(context, etag(old, old.version));
   const start = instance?.start ?? old.start;
   const end = instance?.end ?? old.end;
   assertTimes({ start, end, isAllDay: old.isAllDay, startZone: old.startZone, ...fields });

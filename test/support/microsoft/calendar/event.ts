@@ -1,3 +1,4 @@
+import type { ExtendedProperties } from '../graph/extended-properties.ts';
 import type { ItemIds } from '../graph/item-ids.ts';
 import type { Json } from '../http/types.ts';
 import type { Recurrence } from './recurrence.ts';
@@ -9,6 +10,7 @@ export interface StoredCalendar {
   color: string;
   isDefault: boolean;
   version: number;
+  extended: ExtendedProperties;
 }
 
 export type Response =

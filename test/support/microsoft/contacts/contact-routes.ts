@@ -1,4 +1,5 @@
 import {
+  assertMatches,
   bodyOf,
   deltaPageSize,
   type GraphContext,
@@ -6,12 +7,13 @@ import {
   reading,
   writing,
 } from '../graph/context.ts';
+import { extendedFilter, withExtended, writeExtended } from '../graph/extended-properties.ts';
 import { assertId } from '../graph/item-ids.ts';
 import { page, selected } from '../graph/odata.ts';
 import { snapshotDelta } from '../graph/snapshot-delta.ts';
 import type { PathValues } from '../http/routes.ts';
 import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
-import { idIn } from '../mail/message-json.ts';
+import { etag, idIn } from '../mail/message-json.ts';
 import { CONTACT_FIELDS, contactJson } from './contact-json.ts';
 import type { ContactFolder, StoredContact } from './contact-store.ts';
 
@@ -62,6 +64,7 @@ export const contactRoutes: GraphRoute[] = [
   ...both('GET', 'contacts', list),
   ...both('POST', 'contacts', (context, values) => {
     const contact = context.user.contacts.add(folderIn(context, values).id, fieldsIn(context));
+    contact.extended = writeExtended([], bodyOf(context));
     return shown(context, contact, 201);
   }),
   ...both('GET', 'contacts/delta', delta),
@@ -70,8 +73,10 @@ export const contactRoutes: GraphRoute[] = [
   ),
   ...both('PATCH', 'contacts/{id}', (context, values) => {
     const contact = contactIn(context, values);
+    assertMatches(context, etag(contact, contact.version));
     const fields = { ...contact.fields, ...fieldsIn(context) };
-    context.user.contacts.update(contact, { fields });
+    const extended = writeExtended(contact.extended, bodyOf(context));
+    context.user.contacts.update(contact, { fields, extended });
     return shown(context, contact, 200);
   }),
   ...both('DELETE', 'contacts/{id}', (context, values) => {
@@ -119,10 +124,15 @@ function fieldsIn(context: GraphContext): Json {
 
 function list(context: GraphContext, values: PathValues): StubAnswer {
   const { form, user, url } = context;
+  const { query } = context.request;
+  const matches = extendedFilter(query);
   const items = user.contacts
     .contactsIn(folderIn(context, values).id)
-    .map((contact) => contactJson(contact, form));
-  return { status: 200, body: page({ items, url, query: context.request.query }) };
+    .filter(({ extended }) => matches?.(extended) ?? true)
+    .map((contact) => withExtended(contactJson(contact, form), contact.extended, query));
+  const rest = new URLSearchParams(query);
+  if (matches) rest.delete('$filter');
+  return { status: 200, body: page({ items, url, query: rest }) };
 }
 
 function delta(context: GraphContext, values: PathValues): StubAnswer {
@@ -158,8 +168,9 @@ function delta(context: GraphContext, values: PathValues): StubAnswer {
 }
 
 function shown(context: GraphContext, contact: StoredContact, status: number): StubAnswer {
-  const json = contactJson(contact, context.form);
-  return { status, body: selected(json, context.request.query) };
+  const { query } = context.request;
+  const json = withExtended(contactJson(contact, context.form), contact.extended, query);
+  return { status, body: selected(json, query) };
 }
 
 function readPhoto(context: GraphContext, values: PathValues): StubAnswer {

@@ -1,3 +1,4 @@
+import type { ExtendedProperties } from '../graph/extended-properties.ts';
 import { type ItemIds, newContainerId, newItemIds } from '../graph/item-ids.ts';
 import type { Json } from '../http/types.ts';
 import type { ItemChange } from '../mail/mailbox.ts';
@@ -13,6 +14,7 @@ export interface StoredContact extends ItemIds {
   /** Fields as requests set them. */
   fields: Json;
   photo: { content: Buffer; contentType: string } | null;
+  extended: ExtendedProperties;
   created: Date;
   modified: Date;
   version: number;
@@ -61,14 +63,25 @@ export class ContactStore {
   add(folderId: string, fields: Json): StoredContact {
     const now = new Date(this.#now());
     const times = { created: now, modified: now };
-    const contact = { ...newItemIds(), folderId, fields, photo: null, ...times, version: 1 };
+    const contact = {
+      ...newItemIds(),
+      folderId,
+      fields,
+      photo: null,
+      extended: [],
+      ...times,
+      version: 1,
+    };
     this.#contacts.set(contact.immutableId, contact);
     this.#byRestId.set(contact.restId, contact);
     this.#tell(contact, 'created');
     return contact;
   }
 
-  update(contact: StoredContact, patch: Partial<Pick<StoredContact, 'fields' | 'photo'>>): void {
+  update(
+    contact: StoredContact,
+    patch: Partial<Pick<StoredContact, 'fields' | 'photo' | 'extended'>>,
+  ): void {
     Object.assign(contact, patch);
     contact.modified = new Date(this.#now());
     contact.version += 1;

@@ -105,3 +105,17 @@ export function property(body: Json, name: string): unknown {
   const key = Object.keys(body).find((other) => other.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : body[key];
 }
+
+/**
+ * Checks the header If-Match.
+ * @throws {GraphError} 412 if it names another version
+ */
+export function assertMatches({ request }: GraphContext, etag: string): void {
+  const wanted = request.headers['if-match'];
+  if (wanted === undefined || wanted === '*' || wanted === etag) return;
+  throw new GraphError(
+    412,
+    'ErrorIrresolvableConflict',
+    'The send or update operation could not be performed because the change key passed in the request does not match the current change key for the item.',
+  );
+}

@@ -17,7 +17,13 @@ export interface Listing {
 }
 
 /** Always part of an item, whatever `$select` names. */
-const ALWAYS = new Set(['id', '@odata.type', '@odata.etag', '@removed']);
+const ALWAYS = new Set([
+  'id',
+  '@odata.type',
+  '@odata.etag',
+  '@removed',
+  'singleValueExtendedProperties',
+]);
 
 /** An item with the properties that `$select` names. */
 export function selected(item: Json, query: URLSearchParams, onDemand?: ReadonlySet<string>): Json {

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { CalendarContent, ProviderAccount, RemoteCalendar } from '../port/connector.ts';
+import type { GraphApi } from './graph-api.ts';
+import { GraphError } from './graph-error.ts';
+import { isGone } from './graph-events-api.ts';
+import { EXPAND_EXTENSION, extended, extraOf, keyOf, writeExtension } from './graph-extension.ts';
+
+const calendar = z.object({
+  id: z.string(),
+  name: z.string().nullish(),
+  canEdit: z.boolean().nullish(),
+  isDefaultCalendar: z.boolean().nullish(),
+  singleValueExtendedProperties: extended,
+});
+type GraphCalendarEntry = z.infer<typeof calendar>;
+
+const text = z.string().nullable().default(null);
+const extra = z.object({ description: text, location: text, timezone: text });
+const NONE = { description: null, location: null, timezone: null };
+
+const COST = { priority: 'interactive' } as const;
+const pathOf = (id: string): string => `/calendars/${encodeURIComponent(id)}`;
+
+/** The calendars of a mailbox. Graph keeps their names; the other fields are an extension. */
+export class GraphCalendars {
+  constructor(private readonly api: GraphApi) {}
+
+  /** An account whose user has not agreed to calendars, or that has no mailbox, has none. */
+  async list(account: ProviderAccount): Promise<readonly RemoteCalendar[]> {
+    try {
+      return (await this.#all(account)).map((one) => ({
+        providerId: one.id,
+        name: one.name ?? '',
+        ...extraOf(one.singleValueExtendedProperties, extra, NONE),
+        isPrimary: one.isDefaultCalendar ?? false,
+        readOnly: one.canEdit === false,
+      }));
+    } catch (error) {
+      if (error instanceof GraphError && HAS_NONE.includes(error.reason)) return [];
+      throw error;
+    }
+  }
+
+  async create(account: ProviderAccount, key: string, content: CalendarContent) {
+    const all = await this.#all(account);
+    const there = all.find((one) => keyOf(one.singleValueExtendedProperties) === key);
+    if (there) {
+      await this.update(account, there.id, content);
+      return { providerId: there.id };
+    }
+    const json = write(content, key);
+    const request = { method: 'POST', path: '/calendars', json, ...COST } as const;
+    return { providerId: (await this.api.read(account, request, calendar)).id };
+  }
+
+  async update(account: ProviderAccount, id: string, content: CalendarContent): Promise<void> {
+    const request = { method: 'PATCH', path: pathOf(id), json: write(content), ...COST } as const;
+    await this.api.send(account, { ...request, repeatable: true });
+  }
+
+  async remove(account: ProviderAccount, id: string): Promise<void> {
+    try {
+      await this.api.send(account, { method: 'DELETE', path: pathOf(id), ...COST });
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+  }
+
+  #all(account: ProviderAccount): Promise<GraphCalendarEntry[]> {
+    const query = { $top: 100, $expand: EXPAND_EXTENSION };
+    return this.api.all(account, { method: 'GET', path: '/calendars', query, ...COST }, calendar);
+  }
+}
+
+const HAS_NONE = ['ErrorAccessDenied', 'MailboxNotEnabledForRESTAPI'];
+
+function write({ name, ...rest }: CalendarContent, key?: string) {
+  return { name, ...writeExtension(extra.parse(rest), key) };
+}

@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type { ContactChanges, ProviderAccount, RemoteContact } from '../port/connector.ts';
+import type { GraphApi, GraphRequest } from './graph-api.ts';
+import { CONTACT_PROPERTIES, type GraphContact, graphContact } from './graph-contact.ts';
+import { GraphError } from './graph-error.ts';
+
+const COST = { method: 'GET', priority: 'interactive' } as const;
+const IDS_PER_PAGE = 500;
+const MOST_PER_PAGE = 100;
+/** The folder that every mailbox has. No list has it. */
+const DEFAULT_FOLDER = 'contacts';
+const MOST_PAGES = 1_000;
+
+const idShape = z.object({ id: z.string() });
+
+const cursorShape = z.object({
+  /** Where to ask for the changes of each folder. */
+  links: z.record(z.string(), z.string()),
+  /** First listing: the folders that are still to be listed, with the page to continue at. */
+  listing: z.array(z.object({ folder: z.string(), page: z.string().nullable() })).nullable(),
+  /** Changed and removed ids that are not reported yet. */
+  waiting: z.array(z.string()),
+});
+type Cursor = z.infer<typeof cursorShape>;
+
+function parseCursor(cursor: string | null): Cursor | null {
+  try {
+    return cursorShape.safeParse(JSON.parse(cursor ?? 'null')).data ?? null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/** How contacts are read. */
+interface ContactReader {
+  query: NonNullable<GraphRequest['query']>;
+  find(account: ProviderAccount, id: string): Promise<GraphContact | null>;
+  remoteOf(contact: GraphContact): RemoteContact;
+}
+
+/**
+ * Follows the contacts of all folders. Delta queries bring the ids of changed contacts. Each
+ * contact is then read by itself, because a delta query reports no extended properties. A contact that was
+ * moved to another folder is removed from one and still exists.
+ */
+export class GraphContactChanges {
+  constructor(
+    private readonly api: GraphApi,
+    private readonly reader: ContactReader,
+  ) {}
+
+  /** See `ContactsPort.listContactChanges`. */
+  async list(
+    account: ProviderAccount,
+    cursor: string | null,
+    limit: number,
+  ): Promise<ContactChanges> {
+    const at = parseCursor(cursor) ?? (await this.#begin(account));
+    if (at.listing) return this.#page(account, at, at.listing, limit);
+    const next = at.waiting.length > 0 ? at : await this.#changed(account, at);
+    if (next === null) {
+      const anew = await this.#begin(account);
+      return this.#page(account, anew, anew.listing ?? [], limit);
+    }
+    return this.#waiting(account, next, limit);
+  }
+
+  /** Marks what will be reported as changes later, before everything is listed. */
+  async #begin(account: ProviderAccount): Promise<Cursor> {
+    const folders = await this.#folders(account).catch(withoutAddressBook);
+    const links: Record<string, string> = {};
+    for (const folder of folders)
+      links[folder] = (await this.#delta(account, deltaOf(folder))).link;
+    return { links, listing: folders.map((folder) => ({ folder, page: null })), waiting: [] };
+  }
+
+  async #page(
+    account: ProviderAccount,
+    at: Cursor,
+    [first, ...others]: NonNullable<Cursor['listing']>,
+    limit: number,
+  ): Promise<ContactChanges> {
+    const contacts: RemoteContact[] = [];
+    const left = [...others];
+    if (first) {
+      const query = { ...this.reader.query, $top: Math.min(limit, MOST_PER_PAGE) };
+      const request =
+        first.page === null
+          ? { path: contactsOf(first.folder), query }
+          : { path: first.page, root: true };
+      const { value, next } = await this.#pageOf(account, request);
+      for (const one of value) {
+        const contact = graphContact.safeParse(one).data;
+        if (contact) contacts.push(this.reader.remoteOf(contact));
+      }
+      if (next !== null) left.unshift({ folder: first.folder, page: next });
+    }
+    const more = left.length > 0;
+    const present = more ? null : await this.#allIds(account, Object.keys(at.links));
+    const cursor = JSON.stringify({ ...at, listing: more ? left : null } satisfies Cursor);
+    return { cursor, more, contacts, removed: [], present };
+  }
+
+  /** A link to a page that is too old begins everything again. */
+  async #pageOf(account: ProviderAccount, request: Pick<GraphRequest, 'path' | 'query' | 'root'>) {
+    return this.api.page(account, { ...COST, ...request });
+  }
+
+  /** @returns `null` if everything has to be listed again */
+  async #changed(account: ProviderAccount, at: Cursor): Promise<Cursor | null> {
+    const folders = await this.#folders(account).catch(withoutAddressBook);
+    // Nothing is reported about the contacts of a deleted folder.
+    if (Object.keys(at.links).some((folder) => !folders.includes(folder))) return null;
+    const links: Record<string, string> = {};
+    const waiting = new Set<string>();
+    for (const folder of folders) {
+      const known = at.links[folder];
+      const from = known === undefined ? deltaOf(folder) : { path: known, root: true };
+      try {
+        const { ids, link } = await this.#delta(account, from);
+        for (const id of ids) waiting.add(id);
+        links[folder] = link;
+      } catch (error) {
+        // 410 and some 400: the link is too old.
+        if (error instanceof GraphError && [400, 404, 410].includes(error.status)) return null;
+        throw error;
+      }
+    }
+    return { links, listing: null, waiting: [...waiting] };
+  }
+
+  async #waiting(account: ProviderAccount, at: Cursor, limit: number): Promise<ContactChanges> {
+    const now = at.waiting.slice(0, limit);
+    const left = at.waiting.slice(now.length);
+    const found = await Promise.all(now.map((id) => this.reader.find(account, id)));
+    return {
+      cursor: JSON.stringify({ ...at, waiting: left } satisfies Cursor),
+      more: left.length > 0,
+      contacts: found.filter((one) => one !== null).map((one) => this.reader.remoteOf(one)),
+      removed: now.filter((_, index) => found[index] === null),
+      present: null,
+    };
+  }
+
+  /** All ids of a delta query, and where the next one begins. */
+  async #delta(
+    account: ProviderAccount,
+    from: Pick<GraphRequest, 'path' | 'query' | 'root'>,
+  ): Promise<{ ids: string[]; link: string }> {
+    const ids: string[] = [];
+    let request = from;
+    const prefer = [`odata.maxpagesize=${IDS_PER_PAGE}`];
+    for (let pages = 0; pages < MOST_PAGES; pages++) {
+      const { value, next, delta } = await this.api.page(account, { ...COST, ...request, prefer });
+      for (const one of value) {
+        const { data } = idShape.safeParse(one);
+        if (data) ids.push(data.id);
+      }
+      if (delta !== null) return { ids, link: delta };
+      if (next === null) break;
+      request = { path: next, root: true };
+    }
+    throw new ProviderError('temporary', 'Microsoft: a list of changed contacts does not end');
+  }
+
+  async #folders(account: ProviderAccount): Promise<string[]> {
+    const query = { $select: 'id', $top: 100 };
+    const found: string[] = [];
+    const read = async (path: string) => {
+      const folders = await this.api.all(account, { ...COST, path, query }, idShape);
+      found.push(...folders.map(({ id }) => id));
+    };
+    await read('/contactFolders');
+    return [DEFAULT_FOLDER, ...found];
+  }
+
+  async #allIds(account: ProviderAccount, folders: readonly string[]): Promise<string[]> {
+    const ids: string[] = [];
+    const query = { $select: 'id', $top: IDS_PER_PAGE };
+    for (const folder of folders) {
+      const request = { ...COST, path: contactsOf(folder), query };
+      ids.push(...(await this.api.all(account, request, idShape)).map(({ id }) => id));
+    }
+    return ids;
+  }
+}
+
+const contactsOf = (folder: string): string =>
+  folder === DEFAULT_FOLDER
+    ? '/contacts'
+    : `/contactFolders/${encodeURIComponent(folder)}/contacts`;
+
+/** All properties are selected: changes of others may not be reported. */
+const deltaOf = (folder: string) => ({
+  path: `${contactsOf(folder)}/delta`,
+  query: { $select: CONTACT_PROPERTIES },
+});
+
+/** An account whose user has not agreed to contacts has no address book. */
+function withoutAddressBook(error: unknown): never {
+  if (error instanceof GraphError && error.reason === 'ErrorAccessDenied')
+    throw new ProviderError('unsupported', error.message, { cause: error });
+  throw error;
+}
