@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { describeCalendars, describeEventChanges } from '../support/calendar-contract.ts';
 import { describeContacts } from '../support/contacts-contract.ts';
+import { describeHostedCalendars } from '../support/hosted-contract.ts';
 import { GoogleFixture } from '../support/google-account.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 
@@ -8,8 +9,6 @@ describe('calendars and contacts at the stub of Google', () => {
   let fixture: GoogleFixture;
   beforeAll(async () => {
     fixture = await GoogleFixture.start();
-    for (const quotas of [fixture.stub.quotas.perUser, fixture.stub.quotas.perProject])
-      for (const quota of Object.values(quotas)) quota.limit.units = 1e9;
   });
   afterAll(async () => {
     await fixture.stop();
@@ -22,6 +21,12 @@ describe('calendars and contacts at the stub of Google', () => {
 
   describeCalendars(calendars);
   describeEventChanges(calendars, true, { partial: true });
+  describeHostedCalendars(calendars, {
+    meetings: true,
+    answers: true,
+    freeBusy: true,
+    rooms: true,
+  });
   describeContacts(
     async () => ({ contacts: fixture.connector.contacts, account: async () => fixture.account() }),
     true,

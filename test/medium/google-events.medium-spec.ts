@@ -37,7 +37,6 @@ describe('events at the stub of Google', () => {
   let fixture: GoogleFixture;
   beforeAll(async () => {
     fixture = await GoogleFixture.start();
-    for (const quota of Object.values(fixture.stub.quotas.perUser)) quota.limit.units = 1e9;
   });
   afterAll(async () => {
     await fixture.stop();

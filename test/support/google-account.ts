@@ -6,6 +6,8 @@ import { Database } from '../../src/platform/database/sql.ts';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
+import { CALENDAR_LIMIT, GoogleApi } from '../../src/providers/google/google-api.ts';
+import { GoogleCalendarPush } from '../../src/providers/google/google-calendar-push.ts';
 import { GoogleConnector } from '../../src/providers/google/google.connector.ts';
 import { GoogleStub } from './google/google-stub.ts';
 import { scope } from './google/scopes.ts';
@@ -18,6 +20,7 @@ export class GoogleFixture {
   private constructor(
     readonly stub: GoogleStub,
     readonly connector: GoogleConnector,
+    readonly calendarPush: GoogleCalendarPush,
     private readonly file: TestDatabase,
     private readonly database: Database,
     private readonly egress: EgressClient,
@@ -38,15 +41,14 @@ export class GoogleFixture {
     const egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
     const threads = new WorkThreads();
     const { origin } = stub;
-    const connector = new GoogleConnector({
-      egress,
-      clock: new SystemClock(),
-      threads,
-      budget: new ProviderBudget(database),
-      limits: { account: LIMIT, application: LIMIT },
-      addresses: { gmail: origin, calendar: origin, people: origin },
-    });
-    return new GoogleFixture(stub, connector, file, database, egress, threads);
+    const addresses = { gmail: origin, calendar: origin, people: origin };
+    const clock = new SystemClock();
+    const budget = new ProviderBudget(database);
+    const limits = { account: LIMIT, application: LIMIT };
+    const connector = new GoogleConnector({ egress, clock, threads, budget, limits, addresses });
+    const api = new GoogleApi('calendar', egress, clock, budget, CALENDAR_LIMIT, addresses);
+    const push = new GoogleCalendarPush(api);
+    return new GoogleFixture(stub, connector, push, file, database, egress, threads);
   }
 
   /** A new person at Google, and an account with its token. */

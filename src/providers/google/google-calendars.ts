@@ -61,7 +61,8 @@ export class GoogleCalendars {
     if (there) return { providerId: there.id };
     const { description, ...settings } = settingsOf(calendar);
     const json = { ...settings, description: `${description}\n\n${MARK}${key}`.trim() };
-    const request = { method: 'POST', path: '/calendars', json } as const;
+    // A repetition first looks for the key.
+    const request = { method: 'POST', path: '/calendars', json, repeatable: true } as const;
     const { id } = await this.api.read(account, request, createdCalendar);
     return { providerId: id };
   }

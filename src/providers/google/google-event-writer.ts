@@ -147,9 +147,11 @@ export class GoogleEventWriter {
     { status, comment, notify }: EventResponse,
   ): Promise<void> {
     await this.#rewrite(account, EventIds.require(providerId), (event) => {
+      if (event.status === 'cancelled')
+        throw new ProviderError('not-found', 'Google: the event was deleted');
       const { attendees = [], attendeesOmitted = false } = event;
       const own = attendees.find((one) => one.self === true || one.email === account.email);
-      if (!own || event.status === 'cancelled')
+      if (!own)
         throw new ProviderError('rejected', 'Google: the account is not a guest of the event');
       const answer = { yes: 'accepted', no: 'declined', maybe: 'tentative' }[status];
       const answered = { ...own, responseStatus: answer, ...(comment === null ? {} : { comment }) };

@@ -147,15 +147,9 @@ export function readPerson(
 type Entry = Record<string, unknown>;
 
 /** Properties that Google makes from others. */
-const MADE: readonly string[] = [
-  'metadata',
-  'displayName',
-  'displayNameLastFirst',
-  'unstructuredName',
-  'formattedType',
-  'formattedValue',
-  'canonicalForm',
-];
+const MADE: readonly string[] = ['metadata', 'formattedType', 'canonicalForm'];
+/** Further ones of a name. They would contradict its changed parts. */
+const MADE_OF_NAMES = { displayName: null, displayNameLastFirst: null, unstructuredName: null };
 
 /** What an entry has that Google does not make itself. */
 function ownOf(entry: Readonly<Entry> = {}): Entry {
@@ -225,6 +219,7 @@ export function writePerson(
       ? {
           names: one(
             {
+              ...MADE_OF_NAMES,
               givenName: contact.given_name,
               middleName: contact.middle_name,
               familyName: contact.surname,

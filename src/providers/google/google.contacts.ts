@@ -132,6 +132,8 @@ export class GoogleContacts implements ContactsPort {
       {
         method: 'POST',
         path: '/v1/people:createContact',
+        // A repetition first looks for the key.
+        repeatable: true,
         query: { personFields: 'metadata' },
         json: {
           ...writePerson(fields, fields, null),
