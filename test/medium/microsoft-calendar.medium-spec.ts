@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { describeCalendars, describeEventChanges } from '../support/calendar-contract.ts';
-import { MicrosoftCalendarFixture } from '../support/microsoft-calendars.ts';
+import { describeHostedCalendars } from '../support/hosted-contract.ts';
+import { MicrosoftFixture } from '../support/microsoft-account.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 
 describe('calendars at the stub of Microsoft', () => {
-  let fixture: MicrosoftCalendarFixture;
+  let fixture: MicrosoftFixture;
   beforeAll(async () => {
-    fixture = await MicrosoftCalendarFixture.start();
+    fixture = await MicrosoftFixture.start();
   });
   afterAll(async () => {
     await fixture.stop();
@@ -15,9 +16,10 @@ describe('calendars at the stub of Microsoft', () => {
 
   const make = () =>
     Promise.resolve({
-      calendar: fixture.calendar,
+      calendar: fixture.connector.calendar,
       account: () => Promise.resolve(fixture.account()),
     });
   describeCalendars(make);
   describeEventChanges(make, true);
+  describeHostedCalendars(make, { meetings: true, answers: true, freeBusy: true, rooms: true });
 });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { describeContacts } from '../support/contacts-contract.ts';
-import { MicrosoftCalendarFixture } from '../support/microsoft-calendars.ts';
+import { MicrosoftFixture } from '../support/microsoft-account.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 
 describe('contacts at the stub of Microsoft', () => {
-  let fixture: MicrosoftCalendarFixture;
+  let fixture: MicrosoftFixture;
   beforeAll(async () => {
-    fixture = await MicrosoftCalendarFixture.start();
+    fixture = await MicrosoftFixture.start();
   });
   afterAll(async () => {
     await fixture.stop();
@@ -16,7 +16,7 @@ describe('contacts at the stub of Microsoft', () => {
   describeContacts(
     () =>
       Promise.resolve({
-        contacts: fixture.contacts,
+        contacts: fixture.connector.contacts,
         account: () => Promise.resolve(fixture.account()),
       }),
     true,

@@ -12,7 +12,7 @@ import { MicrosoftStub } from './microsoft/microsoft-stub.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 const LIMIT = { units: 100_000_000, seconds: 60 };
-const SCOPES = ['User.Read', 'Mail.ReadWrite', 'Mail.Send', 'Calendars.ReadWrite', 'Contacts.ReadWrite']; // prettier-ignore
+const SCOPES = ['User.Read', 'Mail.ReadWrite', 'Mail.Send', 'Calendars.ReadWrite', 'Contacts.ReadWrite', 'Place.Read.All']; // prettier-ignore
 
 /**
  * The connector of Microsoft against the stub of Microsoft, with quotas that are never used up;

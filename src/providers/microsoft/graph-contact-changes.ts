@@ -42,8 +42,8 @@ interface ContactReader {
 
 /**
  * Follows the contacts of all folders. Delta queries bring the ids of changed contacts. Each
- * contact is then read by itself, because a delta query reports no extended properties. A contact that was
- * moved to another folder is removed from one and still exists.
+ * contact is then read by itself, because a delta query reports no extended properties. A contact
+ * that was moved to another folder is removed from one and still exists.
  */
 export class GraphContactChanges {
   constructor(

@@ -51,26 +51,26 @@ export class GraphSchedule {
 
   async freeBusy(
     account: ProviderAccount,
-    { emails, start, end }: FreeBusyRequest,
+    { emails, start, end, signal }: FreeBusyRequest,
   ): Promise<readonly PersonBusy[]> {
     const found = new Map<string, PersonBusy>();
     for (let from = start; from < end; from += MOST_SECONDS) {
       const range = { start: from, end: Math.min(from + MOST_SECONDS, end) };
       for (let at = 0; at < emails.length; at += MOST_SCHEDULES) {
         const some = emails.slice(at, at + MOST_SCHEDULES);
-        for (const one of await this.#some(account, some, range)) add(found, one);
+        for (const one of await this.#some(account, some, range, signal)) add(found, one);
       }
     }
     return [...found.values()];
   }
 
   /** Empty if the consent to reading rooms is missing, or if the account has no organization. */
-  async rooms(account: ProviderAccount): Promise<readonly RemoteRoom[]> {
+  async rooms(account: ProviderAccount, signal: AbortSignal): Promise<readonly RemoteRoom[]> {
     try {
       const query = { $top: 100 };
       const path = '/places/microsoft.graph.room';
       const request = { method: 'GET', path, root: true, query, priority: 'interactive' } as const;
-      return (await this.api.all(account, request, room)).map((one) => ({
+      return (await this.api.all(account, { ...request, signal }, room)).map((one) => ({
         email: one.emailAddress.toLowerCase(),
         name: one.displayName ?? '',
         capacity: one.capacity ? String(one.capacity) : '',
@@ -88,6 +88,7 @@ export class GraphSchedule {
     account: ProviderAccount,
     emails: readonly string[],
     { start, end }: TimeRange,
+    signal: AbortSignal,
   ): Promise<PersonBusy[]> {
     const at = (seconds: number) => ({
       dateTime: new Date(seconds * 1000).toISOString().slice(0, 19),
@@ -102,7 +103,7 @@ export class GraphSchedule {
     const request = { method: 'POST', path: '/calendar/getSchedule', json } as const;
     const { value } = await this.api.read(
       account,
-      { ...request, repeatable: true, priority: 'interactive', prefer: [IN_UTC] },
+      { ...request, repeatable: true, priority: 'interactive', prefer: [IN_UTC], signal },
       schedules,
     );
     return value.map(({ scheduleId, scheduleItems, error }): PersonBusy => {

@@ -193,8 +193,8 @@ export class GraphCalendar implements CalendarPort {
     return this.#schedule.freeBusy(account, request);
   }
 
-  rooms(account: ProviderAccount) {
-    return this.#schedule.rooms(account);
+  rooms(account: ProviderAccount, signal: AbortSignal) {
+    return this.#schedule.rooms(account, signal);
   }
 
   /**

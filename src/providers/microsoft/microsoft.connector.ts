@@ -11,6 +11,8 @@ import { GraphAudit } from './graph-audit.ts';
 import { GraphChanges } from './graph-changes.ts';
 import { GraphContents } from './graph-content.ts';
 import { GraphFolders } from './graph-folders.ts';
+import { GraphCalendar } from './graph.calendar.ts';
+import { GraphContacts } from './graph.contacts.ts';
 import { GraphMail } from './graph.mail.ts';
 import { GraphMailbox } from './graph.mailbox.ts';
 import { GraphOutgoing } from './graph-outgoing.ts';
@@ -49,6 +51,8 @@ export class MicrosoftConnector implements Connector {
   readonly receivesMail = true;
   readonly mail: GraphMail;
   readonly mailbox: GraphMailbox;
+  readonly calendar: GraphCalendar;
+  readonly contacts: GraphContacts;
   readonly #graph: GraphApi;
 
   constructor(dependencies: MicrosoftDependencies) {
@@ -67,6 +71,8 @@ export class MicrosoftConnector implements Connector {
       audit: new GraphAudit(graph, folders, contents),
     });
     this.mailbox = new GraphMailbox(graph, folders, outgoing);
+    this.calendar = new GraphCalendar(graph, clock);
+    this.contacts = new GraphContacts(graph);
   }
 
   /**
