@@ -24,11 +24,13 @@ export interface ConnectorUnderTest {
   refusedAccount(): Promise<ProviderAccount>;
 }
 
-/**
- * What a connector offers besides mail, mailboxes and calendars; default: nothing. The tests of a
- * missing part are reported as skipped.
- */
+/** What a connector offers besides mail. */
 export interface ConnectorCapabilities {
+  /** Whether mailboxes can be changed; default true. If false, there are no tests for it. */
+  mailbox?: boolean;
+  /** Whether there are calendars; default true. If false, there are no tests for them. */
+  calendars?: boolean;
+  /** Default of this and the following: false. Tests of a missing part are reported as skipped. */
   eventChanges?: boolean;
   /** See `EventChangeTraits.partial`. */
   partialEventChanges?: boolean;
@@ -53,27 +55,35 @@ export function describeConnectorContract(
       if (!connector.mail) throw new Error(`${name} has no mail`);
       return { mail: connector.mail, account };
     });
-    describeMailbox(async () => {
-      const { connector, account } = await make();
-      const { mail, mailbox } = connector;
-      if (!mail || !mailbox) throw new Error(`${name} has no mailboxes`);
-      return { mail, mailbox, account };
-    });
-    const calendars = async () => {
-      const { connector, account } = await make();
-      if (!connector.calendar) throw new Error(`${name} has no calendars`);
-      return { calendar: connector.calendar, account };
-    };
-    describeCalendars(calendars);
-    describeEventChanges(calendars, capabilities.eventChanges ?? false, {
-      partial: capabilities.partialEventChanges ?? false,
-    });
-    describeHostedCalendars(calendars, capabilities.hostedCalendars ?? {});
+    if (capabilities.mailbox ?? true) {
+      describeMailbox(async () => {
+        const { connector, account } = await make();
+        const { mail, mailbox } = connector;
+        if (!mail || !mailbox) throw new Error(`${name} has no mailboxes`);
+        return { mail, mailbox, account };
+      });
+    }
+    if (capabilities.calendars ?? true) describeCalendarParts(name, make, capabilities);
     describeContacts(async () => {
       const { connector, account } = await make();
       return { contacts: connector.contacts, account };
     }, capabilities.contacts ?? false);
   });
+}
+
+function describeCalendarParts(
+  name: string,
+  make: () => Promise<ConnectorUnderTest>,
+  { eventChanges, partialEventChanges, hostedCalendars }: ConnectorCapabilities,
+): void {
+  const calendars = async () => {
+    const { connector, account } = await make();
+    if (!connector.calendar) throw new Error(`${name} has no calendars`);
+    return { calendar: connector.calendar, account };
+  };
+  describeCalendars(calendars);
+  describeEventChanges(calendars, eventChanges ?? false, { partial: partialEventChanges ?? false });
+  describeHostedCalendars(calendars, hostedCalendars ?? {});
 }
 
 /** Tests for `Connector.verify`, and for refused credentials in every other part. */

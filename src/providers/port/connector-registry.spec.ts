@@ -1,11 +1,14 @@
-import { googleOauth } from '../google/google.oauth.ts';
+import { SCOPES } from '../../platform/auth/scopes.ts';
 import type { Connector } from './connector.ts';
 import { ConnectorRegistry } from './connector-registry.ts';
 
-const AUTH = 'https://www.googleapis.com/auth/';
 const connector = {
-  name: 'google',
-  oauth: googleOauth('https://accounts.google.com'),
+  name: 'acme',
+  // The provider's scopes have the names of ours, with a prefix.
+  oauth: {
+    covered: (granted: readonly string[]) =>
+      SCOPES.filter((scope) => granted.includes(`acme:${scope}`)),
+  },
   mail: {},
   calendar: {},
   contacts: {},
@@ -16,15 +19,15 @@ describe('ConnectorRegistry.readablePorts', () => {
   const ports = (providerScopes?: string[]) =>
     Object.keys(
       registry.readablePorts({
-        provider: 'google',
+        provider: 'acme',
         ...(providerScopes ? { providerScopes } : {}),
       }),
     );
 
   it('leaves out what the user has not allowed to read at the provider', () => {
-    expect(ports([`${AUTH}gmail.modify`, `${AUTH}contacts`])).toEqual(['mail', 'contacts']);
-    expect(ports([`${AUTH}calendar.readonly`])).toEqual(['calendar']);
-    expect(ports([`${AUTH}gmail.send`, `${AUTH}calendar.freebusy`])).toEqual([]);
+    expect(ports(['acme:email.modify', 'acme:contacts'])).toEqual(['mail', 'contacts']);
+    expect(ports(['acme:calendar.read_only'])).toEqual(['calendar']);
+    expect(ports(['acme:email.send', 'acme:calendar.free_busy'])).toEqual([]);
   });
 
   it('has every port if the scopes of the token are not known', () => {
