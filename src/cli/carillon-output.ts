@@ -104,6 +104,7 @@ export function showWatches(
 export function showAudits(audits: readonly ListedAudit[], options: OutputOptions): string {
   const columns = [
     'checked_at', 'account_id', 'email', 'messages_checked', 'differences_found', 'repaired', 'unrepaired',
+    'events_checked', 'events_repaired', 'contacts_checked', 'contacts_repaired',
   ]; // prettier-ignore
   return showRows(audits, columns, options);
 }

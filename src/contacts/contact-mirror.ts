@@ -33,6 +33,13 @@ const LOCK = `
     greatest(c.updated_at, c.provider_seen_at) as "touchedAt"
   from contact c join wanted using (id) order by c.id for update of c`;
 
+const ABSENT = `
+  select c.provider_id as id from contact c
+  where c.account_id = $1 and c.source = 'address_book' and c.provider_id is not null
+    and greatest(c.updated_at, c.provider_seen_at) <= $3 and not ${hasOpenWrite('c.id')}
+    and not exists (select 1 from unnest($2::text[]) p(id) where p.id = c.provider_id)
+  order by 1 limit $4`;
+
 /**
  * Contacts that we are creating at the provider. A sync pass may list such a contact before we have
  * stored its provider id.
@@ -65,6 +72,20 @@ export async function lockContacts(
     present !== null,
   ]);
   return rows.map(({ content, ...row }) => ({ ...row, fields: contactFields(content) }));
+}
+
+/**
+ * Provider ids of mirrored contacts that a full listing does not contain. Contacts with an open
+ * provider write, and those that changed after the listing began, are left out.
+ * @param present every provider id of the listing
+ */
+export async function absentContacts(
+  sql: Sql,
+  accountId: string,
+  listing: { present: readonly string[]; beganAt: Date; limit: number },
+): Promise<string[]> {
+  const { present, beganAt, limit } = listing;
+  return idsOf(await sql.query<{ id: string }>(ABSENT, [accountId, present, beganAt, limit]));
 }
 
 /** Returns the ids of those contacts that have no provider id yet. Unknown ids are left out. */

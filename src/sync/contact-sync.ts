@@ -20,6 +20,7 @@ import {
 import {
   beginContactPass,
   type ContactPass,
+  contactPosition,
   nextPassAt,
   postponePass,
   storeContactCursor,
@@ -41,7 +42,7 @@ export interface ContactPassResult {
 interface Page {
   account: ConnectedAccount;
   port: ContactsPort;
-  changes: ContactChanges;
+  changes: Pick<ContactChanges, 'contacts' | 'removed' | 'present'>;
   /**
    * When the page was requested. A contact that changed here later is skipped: the page may show
    * its earlier state.
@@ -90,6 +91,39 @@ export class ContactSync {
     }
   }
 
+  /**
+   * Reads the changes of the address book now, whenever the previous contact pass was.
+   * @returns `false` if the mirror does not have the whole address book yet
+   * @throws {ProviderError}
+   * @throws {ClaimLostError}
+   */
+  async refresh(
+    account: ConnectedAccount,
+    port: ContactsPort,
+    claim: MirrorClaim,
+    goOn: () => boolean,
+  ): Promise<boolean> {
+    const pass = await contactPosition(this.database, claim);
+    if (!pass?.since) return false;
+    return !(await this.#pages(account, port, claim, pass, goOn));
+  }
+
+  /**
+   * Stores a page as a sync pass does, but keeps the cursor: for audits.
+   * @param onStored called in the same transaction with the number of contacts that differed
+   * @throws {ClaimLostError}
+   */
+  repair<T>(
+    claim: MirrorClaim,
+    page: Omit<Page, 'at' | 'notify'>,
+    onStored: (sql: Sql, repaired: number) => Promise<T>,
+  ): Promise<T> {
+    const at = this.clock.now();
+    return this.claims.withClaim(claim, null, async (sql) =>
+      onStored(sql, (await this.#apply(sql, { ...page, at, notify: true })).changed),
+    );
+  }
+
   /** @returns true if more contacts can be fetched at once */
   async #pages(
     account: ConnectedAccount,
@@ -124,7 +158,7 @@ export class ContactSync {
     }
   }
 
-  async #apply(sql: Sql, page: Page): Promise<{ whole: boolean }> {
+  async #apply(sql: Sql, page: Page): Promise<{ whole: boolean; changed: number }> {
     const { account, changes, requestedAt, at } = page;
     const { accountId } = account;
     const ids = [...changes.contacts.map(({ providerId }) => providerId), ...changes.removed];
@@ -153,7 +187,7 @@ export class ContactSync {
     ]; // prettier-ignore
     const whole = waiting.length === 0 && ![...known, ...gone].some(busy);
     await recordChanges(sql, log);
-    return { whole };
+    return { whole, changed: log.length };
   }
 
   async #add(sql: Sql, page: Page, remotes: readonly RemoteContact[]): Promise<ChangeRecord[]> {

@@ -146,11 +146,27 @@ export class EventSync {
     );
   }
 
-  async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean }> {
+  /**
+   * Stores a page as a sync pass does, but keeps the cursor: for audits.
+   * @param onStored called in the same transaction with the number of events that differed
+   * @throws {ClaimLostError}
+   */
+  repair<T>(
+    claim: MirrorClaim,
+    batch: Omit<Batch, 'at'>,
+    onStored: (sql: Sql, repaired: number) => Promise<T>,
+  ): Promise<T> {
+    const at = this.clock.now();
+    return this.claims.withClaim(claim, null, async (sql) =>
+      onStored(sql, (await this.#apply(sql, { ...batch, at })).changed),
+    );
+  }
+
+  async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean; changed: number }> {
     const { account, calendar, changes } = batch;
     const locked = await lockCalendarForShare(sql, account.accountId, calendar.id);
     // The calendar was deleted. The provider may refuse that, so nothing is skipped.
-    if (!locked) return { whole: false };
+    if (!locked) return { whole: false, changed: 0 };
     const zone = locked.timezone ?? 'UTC';
     const adopted = await adoptMailed(sql, batch, changes.events);
     const ids = idsReported(changes);
@@ -178,7 +194,8 @@ export class EventSync {
     await recordChanges(sql, log);
     const reported = [...page.known, ...page.knownExcluded].map(({ row }) => row);
     const skipped = [...reported, ...page.gone.filter(isAlive)].some(isBusy);
-    return { whole: waiting.size === 0 && !skipped };
+    const changed = new Set(log.map(({ objectId }) => objectId)).size;
+    return { whole: waiting.size === 0 && !skipped, changed };
   }
 
   /** The events that we are creating at the provider: their rows have no provider id yet. */

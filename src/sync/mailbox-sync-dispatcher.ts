@@ -148,7 +148,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     const goOn = () =>
       lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TIME_SLICE_MS;
     try {
-      const { mail, calendar, contacts } = this.connectors.readablePorts(account);
+      const ports = this.connectors.readablePorts(account);
+      const { mail, calendar, contacts } = ports;
       const budget = new BudgetWait();
       const current =
         !mail || (await budget.within(this.#mailbox(account, mail, claim, state, goOn)));
@@ -167,7 +168,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
         hasBook: book?.hasBook ?? false,
       });
       if (!current) return this.#wait(budget.seconds ?? 0, { kind: 'idle' });
-      const audit = await this.audits.run(account, mail, claim, state, goOn);
+      const audit = await this.audits.run(account, ports, claim, state, goOn);
       const result: SyncResult = {
         kind: 'current',
         ...(audit.problem === null ? {} : { problem: audit.problem }),

@@ -18,8 +18,9 @@ import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { Database } from '../platform/database/sql.ts';
-import type { MailPort } from '../providers/port/connector.ts';
+import type { Connector, MailPort } from '../providers/port/connector.ts';
 import { type AuditPort, type AuditRun, isAuditable, problemOf, roundOf } from './audit-round.ts';
+import { CollectionAudit } from './collection-audit.ts';
 import { MirrorRepairs } from './mirror-repairs.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 import { nextPoll } from './sync-policy.ts';
@@ -29,6 +30,9 @@ const PAGE = 10_000;
 /** Shortest wait after the provider failed or limited an audit. Seconds. */
 const AFTER_FAILURE_SECONDS = 300;
 const DAY_SECONDS = 86_400;
+
+/** What is audited. */
+export type AuditedPorts = Pick<Connector, 'mail' | 'calendar' | 'contacts'>;
 
 /** State of the audit after a run. */
 export interface AuditOutcome {
@@ -53,24 +57,40 @@ export class MirrorAudit {
     private readonly database: Database,
     private readonly claims: MirrorRepository,
     private readonly repairs: MirrorRepairs,
+    private readonly collections: CollectionAudit,
     private readonly clock: Clock,
   ) {}
 
   /**
    * Continues the audit of an account, or begins one that is due. Called after a sync pass that has
-   * stored everything the provider reports. Errors of the provider postpone the audit.
+   * stored everything the provider reports. Calendars and contacts follow the mailbox. Errors of
+   * the provider postpone the audit.
    * @param goOn called between requests; `false` ends the run, and the next one continues
    * @throws {ClaimLostError}
    */
   async run(
+    account: ConnectedAccount,
+    { mail, calendar, contacts }: AuditedPorts,
+    claim: MirrorClaim,
+    state: MirrorState,
+    goOn: () => boolean,
+  ): Promise<AuditOutcome> {
+    if (this.config.sync.audit.seconds === 0) return { more: false, problem: null };
+    const outcome = await this.#mailbox(account, mail, claim, state, goOn);
+    if (outcome.more) return outcome;
+    const hasMailbox = mail !== undefined;
+    const collections = { account, calendar, contacts, claim, hasMailbox, goOn };
+    return { ...outcome, more: await this.collections.run(collections) };
+  }
+
+  async #mailbox(
     account: ConnectedAccount,
     mail: MailPort | undefined,
     claim: MirrorClaim,
     state: MirrorState,
     goOn: () => boolean,
   ): Promise<AuditOutcome> {
-    if (!mail || !isAuditable(mail) || this.config.sync.audit.seconds === 0)
-      return { more: false, problem: null };
+    if (!mail || !isAuditable(mail)) return { more: false, problem: null };
     const now = this.clock.now();
     const { recentDays } = this.config.sync.audit;
     const recentSince = new Date(now.getTime() - recentDays * DAY_SECONDS * 1000);

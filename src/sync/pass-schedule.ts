@@ -23,6 +23,9 @@ const BEGIN_CONTACTS = `
   where id = $1 and fence = $2 and state = 1 and (contacts_at is null or contacts_at <= $3)
   returning contacts_cursor as cursor, contacts_since as since`;
 
+const CONTACT_POSITION = `
+  select contacts_cursor as cursor, contacts_since as since from sync_job where id = $1 and fence = $2 and state = 1`;
+
 const POSTPONE = {
   calendars: `update sync_job set calendars_at = $3 where id = $1 and fence = $2 and state = 1`,
   contacts: `update sync_job set contacts_at = $3 where id = $1 and fence = $2 and state = 1`,
@@ -78,6 +81,17 @@ export async function beginContactPass(
   now: Date,
 ): Promise<ContactPass | undefined> {
   return (await sql.query<ContactPass>(BEGIN_CONTACTS, [id, fence, now, nextPassAt(now)]))[0];
+}
+
+/**
+ * The position in the changes of the address book.
+ * @returns `undefined` if the claim is lost
+ */
+export async function contactPosition(
+  sql: Sql,
+  { id, fence }: MirrorClaim,
+): Promise<ContactPass | undefined> {
+  return (await sql.query<ContactPass>(CONTACT_POSITION, [id, fence]))[0];
 }
 
 /**

@@ -11,6 +11,7 @@ import { TrackingModule } from '../mail/tracking/tracking.module.ts';
 import { ListedContentsModule } from '../mail/listed-contents/listed-contents.module.ts';
 import { BatchStore } from './batch-store.ts';
 import { CalendarSync } from './calendar-sync.ts';
+import { CollectionAudit } from './collection-audit.ts';
 import { ContactSync } from './contact-sync.ts';
 import { ContentStore } from './content-store.ts';
 import { EventSync } from './event-sync.ts';
@@ -53,6 +54,7 @@ import { WatchLeases } from './watch-leases.ts';
     MailboxSync,
     EventSync,
     CalendarSync,
+    CollectionAudit,
     ContactSync,
     MailboxSyncDispatcher,
     SyncWaker,

@@ -25,6 +25,8 @@ describe('the audit of a mirror', () => {
       messages_checked: 3,
       differences_found: 0,
       repaired: 0,
+      events: { checked: 0, repaired: 0 },
+      contacts: { checked: expect.any(Number), repaired: 0 },
     });
     const listed = await request(server.url)
       .get(`/a/${application.clientId}/accounts`)

@@ -300,6 +300,10 @@ describe('carillon', () => {
       differences_found: 5,
       repaired: 3,
       unrepaired: 2,
+      events_checked: 0,
+      events_repaired: 0,
+      contacts_checked: 0,
+      contacts_repaired: 0,
     };
     const ofAda = expect.objectContaining({ account_id: ada.id, unrepaired: 0 }) as unknown;
     expect(await json('mailbox', 'audits')).toEqual([ofBo, ofAda]);

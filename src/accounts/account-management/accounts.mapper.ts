@@ -44,6 +44,8 @@ const toMirrorView = (result: AuditResult | null): AccountView['mirror'] =>
     messages_checked: result.messagesChecked,
     differences_found: result.differencesFound,
     repaired: result.repaired,
+    events: result.events,
+    contacts: result.contacts,
   };
 
 export function toApplicationAccountView(

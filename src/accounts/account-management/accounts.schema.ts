@@ -8,6 +8,14 @@ import {
 } from '../../platform/auth/grant-status.ts';
 import { addressProofView } from '../grants/grants.schema.ts';
 
+const collectionResult = (what: string) =>
+  z
+    .object({
+      checked: z.number().int(),
+      repaired: z.number().int().describe('Those that differed; all of them were repaired'),
+    })
+    .describe(`${what} that the last comparison listed at the provider`);
+
 const mirror = z
   .object({
     checked_at: z
@@ -20,6 +28,8 @@ const mirror = z
       .int()
       .describe('Differences found by it and by the comparisons of recent messages since then'),
     repaired: z.number().int(),
+    events: collectionResult('Events'),
+    contacts: collectionResult('Contacts'),
   })
   .nullable()
   .describe(
@@ -30,6 +40,8 @@ const mirrorExample = {
   messages_checked: 10_000,
   differences_found: 0,
   repaired: 0,
+  events: { checked: 500, repaired: 0 },
+  contacts: { checked: 200, repaired: 0 },
 };
 
 /** An account as requests with its own token see it. */

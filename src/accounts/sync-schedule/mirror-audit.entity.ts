@@ -27,6 +27,32 @@ export interface AuditRound {
   counted: Readonly<Record<string, number>>;
 }
 
+/** Number of objects that an audit compared and repaired. */
+export interface CollectionCounts {
+  checked: number;
+  repaired: number;
+}
+
+/** Progress of an audit of collections: the calendars and the address book. */
+export interface CollectionRound {
+  /** Ids of the calendars that are left, and `contacts`; the first one is being compared. */
+  collections: readonly string[];
+  /** Where the listing of the first collection continues; `null` for its beginning. */
+  cursor: string | null;
+  /** When that listing began, ISO 8601; `null` before it. */
+  listedFrom: string | null;
+  /** Number of its pages so far. */
+  pages: number;
+  /** Provider ids in the mirror that it does not contain. */
+  absent: readonly string[];
+  /** True if the collection is listed a second time, to confirm `absent`. */
+  confirming: boolean;
+  /** True if a collection could not be compared, or has too many absent objects for one audit. */
+  incomplete: boolean;
+  events: CollectionCounts;
+  contacts: CollectionCounts;
+}
+
 const MirrorAuditSchema = defineEntity({
   name: 'MirrorAudit',
   tableName: 'mirror_audit',
@@ -42,7 +68,10 @@ const MirrorAuditSchema = defineEntity({
     round: p.json<AuditRound>().nullable(),
     /** `counted` of the last complete round. */
     counted: p.json<Readonly<Record<string, number>>>(),
-    /** When the last audit of the whole mailbox was complete; `null` before the first one. */
+    /**
+     * When the last audit of the whole mailbox was complete; `null` before the first one. Without a
+     * mailbox: the last audit of calendars and contacts.
+     */
     checkedAt: p.datetime().columnType('timestamptz').nullable(),
     /** Messages that it compared. */
     messagesChecked: p.integer().default(0),
@@ -53,6 +82,15 @@ const MirrorAuditSchema = defineEntity({
     unrepaired: p.integer().default(0),
     /** Number of audits in a row that could not repair every difference. */
     failed: p.integer().default(0),
+    /** When the next audit of calendars and contacts begins or continues. */
+    collectionsAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
+    /** The audit of calendars and contacts that has begun; `null` if there is none. */
+    collections: p.json<CollectionRound>().nullable(),
+    /** Results of its last complete audit. */
+    eventsChecked: p.integer().default(0),
+    eventsRepaired: p.integer().default(0),
+    contactsChecked: p.integer().default(0),
+    contactsRepaired: p.integer().default(0),
   },
 });
 

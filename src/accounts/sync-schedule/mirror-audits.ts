@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/sql.ts';
-import type { AuditRound } from './mirror-audit.entity.ts';
+import type { AuditRound, CollectionCounts, CollectionRound } from './mirror-audit.entity.ts';
 
 /** The audits of an account. */
 export interface AuditState {
@@ -12,6 +12,13 @@ export interface AuditState {
   failed: number;
 }
 
+/** The audits of an account's calendars and contacts. */
+export interface CollectionsState {
+  /** When the next audit begins or continues. */
+  dueAt: Date;
+  round: CollectionRound | null;
+}
+
 /** Published results of the audits of a mirror. */
 export interface AuditResult {
   /** When the last audit of the whole mailbox was complete. Unix seconds. */
@@ -20,6 +27,8 @@ export interface AuditResult {
   /** Found by that audit and by the audits of recent messages since then. */
   differencesFound: number;
   repaired: number;
+  events: CollectionCounts;
+  contacts: CollectionCounts;
 }
 
 /** Results of an account's audits as operators see them. */
@@ -33,6 +42,11 @@ export interface ListedAudit {
   repaired: number;
   /** Differences that the last audit could not repair. */
   unrepaired: number;
+  /** Of the last audit of calendars and contacts. */
+  eventsChecked: number;
+  eventsRepaired: number;
+  contactsChecked: number;
+  contactsRepaired: number;
 }
 
 const STATE = `
@@ -62,17 +76,38 @@ const FINISH = `
         from mirror_audit where account_id = $1) r
   where a.account_id = $1`;
 
+const COLLECTIONS = `
+  select collections_at as "dueAt", collections as round from mirror_audit where account_id = $1`;
+
+const STORE_COLLECTIONS = `update mirror_audit set collections = $2 where account_id = $1`;
+
+const POSTPONE_COLLECTIONS = `update mirror_audit set collections_at = $2 where account_id = $1`;
+
+const FINISH_COLLECTIONS = `
+  update mirror_audit
+  set collections = null, collections_at = $2, checked_at = coalesce($3, checked_at),
+    events_checked = (collections -> 'events' ->> 'checked')::int,
+    events_repaired = (collections -> 'events' ->> 'repaired')::int,
+    contacts_checked = (collections -> 'contacts' ->> 'checked')::int,
+    contacts_repaired = (collections -> 'contacts' ->> 'repaired')::int
+  where account_id = $1`;
+
 const LIST = `
   select a.account_id as "accountId", g.email, a.checked_at as "checkedAt", a.messages_checked as "messagesChecked",
-    a.differences_found as "differencesFound", a.repaired, a.unrepaired
+    a.differences_found as "differencesFound", a.repaired, a.unrepaired,
+    a.events_checked as "eventsChecked", a.events_repaired as "eventsRepaired",
+    a.contacts_checked as "contactsChecked", a.contacts_repaired as "contactsRepaired"
   from mirror_audit a join "grant" g on g.id = a.account_id
   where $2::uuid is null or a.account_id = $2
-  order by a.unrepaired desc, a.differences_found - a.repaired desc, a.differences_found desc, a.account_id limit $1`;
+  order by a.unrepaired desc, a.differences_found - a.repaired desc,
+    a.differences_found + a.events_repaired + a.contacts_repaired desc, a.account_id limit $1`;
 
 /** SQL expression: `AuditResult` of the account as JSON; `null` before its first full audit. */
 export const auditResultOf = (accountId: string): string => `(
   select json_build_object('checkedAt', floor(extract(epoch from a.checked_at)), 'messagesChecked', a.messages_checked,
-    'differencesFound', a.differences_found, 'repaired', a.repaired)
+    'differencesFound', a.differences_found, 'repaired', a.repaired,
+    'events', json_build_object('checked', a.events_checked, 'repaired', a.events_repaired),
+    'contacts', json_build_object('checked', a.contacts_checked, 'repaired', a.contacts_repaired))
   from mirror_audit a where a.account_id = ${accountId} and a.checked_at is not null)`;
 
 /** Result of the account's audits; `null` before its first full audit. */
@@ -108,6 +143,46 @@ export async function finishAudit(
   { at, recentAt, fullAt }: { at: Date; recentAt: Date; fullAt: Date },
 ): Promise<void> {
   await sql.query(FINISH, [accountId, recentAt, fullAt, at]);
+}
+
+/** The state of an account's audits of calendars and contacts. */
+export async function collectionsState(
+  sql: Sql,
+  accountId: string,
+  now: Date,
+): Promise<CollectionsState> {
+  for (;;) {
+    const rows = await sql.query<CollectionsState>(COLLECTIONS, [accountId]);
+    if (rows[0]) return rows[0];
+    await sql.query(ADD, [accountId, now]);
+  }
+}
+
+/** Stores the progress of the account's audit of calendars and contacts. */
+export async function storeCollections(
+  sql: Sql,
+  accountId: string,
+  round: CollectionRound,
+): Promise<void> {
+  await sql.query(STORE_COLLECTIONS, [accountId, JSON.stringify(round)]);
+}
+
+/** Postpones the account's audits of calendars and contacts. Their progress is kept. */
+export async function postponeCollections(sql: Sql, accountId: string, until: Date): Promise<void> {
+  await sql.query(POSTPONE_COLLECTIONS, [accountId, until]);
+}
+
+/**
+ * Records the result of the account's audit of calendars and contacts, as `storeCollections` has
+ * stored it.
+ * @param checkedAt of an account without a mailbox; `null` for others
+ */
+export async function finishCollections(
+  sql: Sql,
+  accountId: string,
+  { dueAt, checkedAt }: { dueAt: Date; checkedAt: Date | null },
+): Promise<void> {
+  await sql.query(FINISH_COLLECTIONS, [accountId, dueAt, checkedAt]);
 }
 
 /**
