@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, describe } from '@jest/globals';
-import { describeContacts } from '../support/contacts-contract.ts';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ContactContent, ProviderAccount } from '../../src/providers/port/connector.ts';
+import { allContactChanges, describeContacts } from '../support/contacts-contract.ts';
+import { codeOf } from '../support/contract-tools.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 
@@ -21,4 +24,183 @@ describe('contacts at the stub of Microsoft', () => {
       }),
     true,
   );
+
+  describe('fields, folders and pictures', () => {
+    let account: ProviderAccount;
+    beforeEach(() => {
+      account = fixture.account();
+    });
+    const contacts = () => fixture.connector.contacts;
+    const store = () => fixture.stub.user(account.email).contacts;
+    const create = (content: ContactContent) =>
+      contacts().createContact(account, randomUUID(), content);
+    const since = (cursor: string | null = null, limit = 100) =>
+      allContactChanges(contacts(), account, cursor, limit);
+
+    it('keeps every field, also those that Microsoft has no property for', async () => {
+      const { providerId } = await create(everything);
+      const [stored] = (await since()).contacts;
+      expect(stored?.content).toEqual(everything);
+      const { fields } = store().contact(providerId)!;
+      expect(fields).toMatchObject({
+        givenName: 'Ada',
+        generation: 'Jr.',
+        emailAddresses: [{ address: 'a@example.test' }, { address: 'b@example.test' }, { address: 'c@example.test' }],
+        businessPhones: ['1'],
+        homePhones: ['2'],
+        mobilePhone: '3',
+        homeAddress: { street: 'Street 1', countryOrRegion: 'UK' },
+        categories: ['A', 'C/D'],
+      }); // prettier-ignore
+    });
+
+    it('takes over a field that was changed in Outlook, and keeps the others', async () => {
+      const { providerId } = await create(everything);
+      const contact = store().contact(providerId)!;
+      const emailAddresses = [{ name: 'New', address: 'new@example.test' }];
+      store().update(contact, { fields: { ...contact.fields, emailAddresses } });
+      expect((await since()).contacts[0]?.content).toEqual({
+        ...everything,
+        emails: [{ type: null, email: 'new@example.test' }],
+      });
+    });
+
+    it('reads the contacts of all folders, also of one that is new or gets deleted', async () => {
+      const first = await create({ given_name: 'One' });
+      const team = store().addFolder('Team');
+      store().add(team.id, { givenName: 'Two' });
+      const begin = await since();
+      expect(begin.contacts.map(({ content }) => content['given_name'])).toEqual(['One', 'Two']);
+      expect(begin.present).toHaveLength(2);
+      const other = store().addFolder('Other');
+      const three = store().add(other.id, { givenName: 'Three' });
+      const next = await since(begin.cursor);
+      expect(next).toMatchObject({
+        contacts: [{ content: { given_name: 'Three' } }],
+        present: null,
+      });
+      store().removeFolder(team);
+      const { present } = await since(next.cursor);
+      expect(present?.toSorted()).toEqual([first.providerId, three.immutableId].toSorted());
+    });
+
+    it('reports a contact that was moved to another folder as existing', async () => {
+      const { providerId } = await create({ given_name: 'One' });
+      const team = store().addFolder('Team');
+      const { cursor } = await since();
+      store().contact(providerId)!.folderId = team.id;
+      expect(await since(cursor)).toMatchObject({ contacts: [{ providerId }], removed: [] });
+    });
+
+    it.each(['syncStateNotFound', 'resyncRequired'] as const)(
+      'lists everything again when Microsoft answers 410 %s',
+      async (code) => {
+        const { providerId } = await create({ given_name: 'One' });
+        const lost = await create({ given_name: 'Two' });
+        const { cursor } = await since();
+        await contacts().deleteContact(account, lost.providerId);
+        fixture.stub.expireDeltaLinks(code);
+        const { present, contacts: found } = await since(cursor);
+        expect(present).toEqual([providerId]);
+        expect(found).toMatchObject([{ providerId }]);
+      },
+    );
+
+    it('keeps its cursor when a request fails, and reports the change later', async () => {
+      const { cursor } = await since();
+      const { providerId } = await create({ given_name: 'One' });
+      fixture.stub.faults.add({
+        match: ({ method, path }) => method === 'GET' && path.includes(providerId),
+        answer: { status: 503, body: { error: { code: 'ErrorServerBusy', message: 'busy' } } },
+      });
+      expect(await codeOf(since(cursor))).toBe('temporary');
+      expect((await since(cursor)).contacts).toMatchObject([{ providerId }]);
+    });
+
+    it('creates one contact when the response to the creation is lost', async () => {
+      const key = randomUUID();
+      const match = ({ method }: { method: string }) => method === 'POST';
+      fixture.stub.faults.add({ match, answer: 'drop-after-done' });
+      const write = () => contacts().createContact(account, key, { given_name: 'One' });
+      expect(await codeOf(write())).toBe('outcome-unknown');
+      const { providerId } = await write();
+      expect((await since()).contacts).toMatchObject([{ providerId, uid: key }]);
+    });
+
+    it('merges with a change that another program makes at the same time', async () => {
+      const base = { given_name: 'Ada' };
+      const { providerId } = await create(base);
+      let raced = false;
+      fixture.stub.faults.add({
+        match: ({ method }) => {
+          if (method !== 'PATCH' || raced) return false;
+          raced = true;
+          const contact = store().contact(providerId)!;
+          store().update(contact, { fields: { ...contact.fields, jobTitle: 'Theirs' } });
+          return true;
+        },
+        answer: 'none',
+      });
+      await contacts().updateContact(account, providerId, { ...base, nickname: 'Ours' }, base);
+      expect((await since()).contacts).toMatchObject([
+        { content: { given_name: 'Ada', job_title: 'Theirs', nickname: 'Ours' } },
+      ]);
+    });
+
+    it('reports and returns the picture of a contact', async () => {
+      const { providerId } = await create({ given_name: 'One' });
+      const { cursor } = await since();
+      const png = Buffer.from('89504e470d0a1a0a00', 'hex');
+      const contact = store().contact(providerId)!;
+      store().update(contact, { photo: { content: png, contentType: 'image/png' } });
+      const [changed] = (await since(cursor)).contacts;
+      expect(changed?.picture).toEqual(expect.any(String));
+      const picture = { contentType: 'image/png', bytes: png };
+      expect(await contacts().contactPicture(account, providerId)).toEqual(picture);
+    });
+  });
 });
+
+const everything: ContactContent = {
+  given_name: 'Ada',
+  middle_name: 'M.',
+  surname: 'Lovelace',
+  suffix: 'Jr.',
+  nickname: 'A',
+  birthday: '1815-12-10',
+  company_name: 'Engines',
+  job_title: 'Analyst',
+  manager_name: 'Charles',
+  office_location: 'London',
+  notes: 'Notes',
+  emails: [
+    { type: 'work', email: 'a@example.test' },
+    { type: 'home', email: 'b@example.test' },
+    { type: null, email: 'c@example.test' },
+    { type: 'other', email: 'd@example.test' },
+  ],
+  phone_numbers: [
+    { type: 'work', number: '1' },
+    { type: 'home', number: '2' },
+    { type: 'mobile', number: '3' },
+    { type: 'fax', number: '4' },
+  ],
+  im_addresses: [{ type: 'jabber', im_address: 'ada' }],
+  web_pages: [
+    { type: 'profile', url: 'https://ada.test' },
+    { type: 'blog', url: 'https://blog.test' },
+  ],
+  physical_addresses: [
+    {
+      type: 'home',
+      format: 'structured',
+      street_address: 'Street 1',
+      city: 'London',
+      state: '',
+      postal_code: 'W1',
+      country: 'UK',
+    },
+    { type: 'holiday', format: 'unstructured', address: 'By the sea' },
+  ],
+  groups: ['A', 'C/D'],
+};

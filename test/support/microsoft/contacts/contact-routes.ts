@@ -7,7 +7,12 @@ import {
   reading,
   writing,
 } from '../graph/context.ts';
-import { extendedFilter, withExtended, writeExtended } from '../graph/extended-properties.ts';
+import {
+  type ExtendedProperties,
+  extendedFilter,
+  withExtended,
+  writeExtended,
+} from '../graph/extended-properties.ts';
 import { assertId } from '../graph/item-ids.ts';
 import { page, selected } from '../graph/odata.ts';
 import { snapshotDelta } from '../graph/snapshot-delta.ts';
@@ -117,6 +122,12 @@ function contactIn(context: GraphContext, values: PathValues): StoredContact {
   throw graphErrors.itemNotFound();
 }
 
+/** Exchange's own property for contacts with a picture, which Graph has no other one for. */
+const HAS_PICTURE = 'Boolean {00062004-0000-0000-C000-000000000046} Id 0x8015';
+
+const extendedOf = ({ extended, photo }: StoredContact): ExtendedProperties =>
+  photo ? [...extended, { id: HAS_PICTURE, value: 'true' }] : extended;
+
 function fieldsIn(context: GraphContext): Json {
   const body = bodyOf(context);
   return Object.fromEntries(Object.entries(body).filter(([name]) => CONTACT_FIELDS.has(name)));
@@ -129,7 +140,7 @@ function list(context: GraphContext, values: PathValues): StubAnswer {
   const items = user.contacts
     .contactsIn(folderIn(context, values).id)
     .filter(({ extended }) => matches?.(extended) ?? true)
-    .map((contact) => withExtended(contactJson(contact, form), contact.extended, query));
+    .map((contact) => withExtended(contactJson(contact, form), extendedOf(contact), query));
   const rest = new URLSearchParams(query);
   if (matches) rest.delete('$filter');
   return { status: 200, body: page({ items, url, query: rest }) };
@@ -169,7 +180,7 @@ function delta(context: GraphContext, values: PathValues): StubAnswer {
 
 function shown(context: GraphContext, contact: StoredContact, status: number): StubAnswer {
   const { query } = context.request;
-  const json = withExtended(contactJson(contact, context.form), contact.extended, query);
+  const json = withExtended(contactJson(contact, context.form), extendedOf(contact), query);
   return { status, body: selected(json, query) };
 }
 
