@@ -1,7 +1,11 @@
 import request from 'supertest';
 import { Database } from '../../src/platform/database/sql.ts';
 import { Signals } from '../../src/platform/work/signals.ts';
-import type { Connector, ProviderAccount } from '../../src/providers/port/connector.ts';
+import type {
+  CalendarPort,
+  Connector,
+  ProviderAccount,
+} from '../../src/providers/port/connector.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { createAccount, type TestAccount, type TestApplication } from './factories.ts';
 import { HostedCalendars } from './hosted-calendars.ts';
@@ -21,24 +25,27 @@ export function hostCalendars({ app }: TestApp, traits: HostedTraits = {}): Host
   return calendar;
 }
 
-/** An account whose calendars `HostedCalendars` has, with one calendar already in the mirror. */
-export class HostedAccount {
+/** An account with hosted calendars, one of which is already in the mirror. */
+export class HostedAccount<C extends Pick<CalendarPort, 'listCalendars'> = HostedCalendars> {
   constructor(
     private readonly server: TestApp,
     readonly account: TestAccount,
-    readonly calendars: HostedCalendars,
+    readonly calendars: C,
     /** Id of the primary calendar in Carillon. */
     readonly calendarId: string,
     /** Id of the primary calendar at the provider. */
     readonly remoteCalendar: string,
   ) {}
 
-  static async connect(
+  /** @param email default: any */
+  static async connect<C extends Pick<CalendarPort, 'listCalendars'>>(
     server: TestApp,
     application: TestApplication,
-    calendars: HostedCalendars,
-  ): Promise<HostedAccount> {
-    const account = await createAccount(server.app, application, { mirrored: true });
+    calendars: C,
+    email?: string,
+  ): Promise<HostedAccount<C>> {
+    const overrides = email === undefined ? {} : { email };
+    const account = await createAccount(server.app, application, { mirrored: true, ...overrides });
     const [calendar] = await calendars.listCalendars({
       ...account,
       settings: {},
@@ -77,19 +84,28 @@ export class HostedAccount {
   }
 
   /** Makes a sync pass over the calendars due at once and waits until it has ended. */
-  async sync(): Promise<void> {
+  sync(): Promise<void> {
+    return this.#pass('calendars_at');
+  }
+
+  /** Like `sync`, for the contacts. */
+  syncContacts(): Promise<void> {
+    return this.#pass('contacts_at');
+  }
+
+  async #pass(column: 'calendars_at' | 'contacts_at'): Promise<void> {
     const { app } = this.server;
     const rows = (text: string) => app.get(Database).query(text, [this.account.id]);
     await until('the end of the previous sync pass', async () => {
       const asked = await rows(
-        `update sync_job set calendars_at = 'epoch', run_at = now() where account_id = $1 and state = 0 returning 1`,
+        `update sync_job set ${column} = 'epoch', run_at = now() where account_id = $1 and state = 0 returning 1`,
       );
       return asked.length > 0;
     });
     app.get(Signals).wake('sync');
     await until('the end of the sync pass', async () => {
       const ended = await rows(
-        `select 1 from sync_job where account_id = $1 and state = 0 and calendars_at > 'epoch'`,
+        `select 1 from sync_job where account_id = $1 and state = 0 and ${column} > 'epoch'`,
       );
       return ended.length > 0;
     });

@@ -113,7 +113,7 @@ export class GoogleEventChanges {
       cursor: JSON.stringify(next),
       more,
       partial: true,
-      ...sort(answer.items, calendarId),
+      ...sort(answer.items, calendarId, account),
       present: isWhole ? await this.#allIds(account, calendarId) : null,
     };
   }
@@ -160,7 +160,7 @@ interface Sorted {
 }
 
 /** An item that cannot be read is left out: it must not block the others. */
-function sort(items: readonly unknown[], calendarId: string): Sorted {
+function sort(items: readonly unknown[], calendarId: string, account: ProviderAccount): Sorted {
   const sorted: Sorted = { events: [], excluded: [], removed: [] };
   for (const item of items) {
     const event = googleEvent.safeParse(item).data;
@@ -174,7 +174,7 @@ function sort(items: readonly unknown[], calendarId: string): Sorted {
     } else if (event.status === 'cancelled' || isAsDefined(event)) {
       sorted.removed.push(providerId);
     } else {
-      const remote = remoteOf(event, calendarId);
+      const remote = remoteOf(event, calendarId, account);
       if (remote) sorted.events.push(remote);
     }
   }
@@ -184,12 +184,18 @@ function sort(items: readonly unknown[], calendarId: string): Sorted {
   return { ...sorted, excluded };
 }
 
-function remoteOf(event: GoogleEvent, calendarId: string): RemoteEvent | null {
+function remoteOf(
+  event: GoogleEvent,
+  calendarId: string,
+  account: ProviderAccount,
+): RemoteEvent | null {
   const content = readEvent(event);
   if (!content) return null;
   const { recurringEventId: series, originalStartTime: start, organizer } = event;
   const isInstance = series !== undefined && start !== undefined;
   const email = organizer?.email?.toLowerCase();
+  // Google often leaves out the name of the user.
+  const known = email === account.email && account.name !== '' ? account.name : null;
   return {
     providerId: EventIds.join(calendarId, event.id),
     icalUid: event.iCalUID ?? event.id,
@@ -197,7 +203,7 @@ function remoteOf(event: GoogleEvent, calendarId: string): RemoteEvent | null {
     content: { ...content },
     masterProviderId: isInstance ? EventIds.join(calendarId, series) : null,
     originalStartTime: isInstance ? startOf(start) : null,
-    organizer: email ? { email, name: organizer?.displayName ?? null } : null,
+    organizer: email ? { email, name: organizer?.displayName ?? known } : null,
     sequence: event.sequence ?? 0,
   };
 }
