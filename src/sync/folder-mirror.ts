@@ -4,7 +4,7 @@ import { Clock } from '../platform/base/time/clock.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
-import type { MailChanges } from '../providers/port/connector.ts';
+import type { MailChanges, RemoteFolder } from '../providers/port/connector.ts';
 import {
   deleteFolders,
   mirroredFolders,
@@ -93,6 +93,34 @@ export class FolderMirror {
         await recordChanges(sql, changesOf(account, plan, at));
       }
       return { standard: standardOf(folders), setAside: displaced || contentsSetAside, outdated };
+    });
+  }
+
+  /**
+   * Adds the folders that the mirror lacks. Other folders stay as they are.
+   * @param folders all folders of the mailbox
+   * @param requestedAt when they were requested; if a folder change of ours has ended since then,
+   *   nothing is added
+   * @throws {ClaimLostError}
+   */
+  async addMissing(
+    account: ConnectedAccount,
+    claim: MirrorClaim,
+    folders: readonly RemoteFolder[],
+    requestedAt: Date,
+  ): Promise<void> {
+    const { accountId } = account;
+    const at = this.clock.now();
+    await this.repository.withClaim(claim, null, async (sql) => {
+      const mirrored = await mirroredFolders(sql, accountId);
+      const writes = await openWritesOfAccount(sql, accountId, FOLDER_ACTIONS);
+      const ended = await objectsOfEndedJobs(sql, accountId, FOLDER_ACTIONS, requestedAt);
+      const { written, createdIds } = planFolders(folders, mirrored, writes);
+      const missing = written.filter(({ id }) => createdIds.has(id));
+      if (missing.length === 0 || ended.length > 0) return;
+      await writeFolders(sql, accountId, missing, at);
+      const plan = { written: missing, createdIds, goneIds: [] };
+      await recordChanges(sql, changesOf(account, plan, at));
     });
   }
 }

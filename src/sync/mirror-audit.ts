@@ -21,6 +21,7 @@ import { Database } from '../platform/database/sql.ts';
 import type { Connector, MailPort } from '../providers/port/connector.ts';
 import { type AuditPort, type AuditRun, isAuditable, problemOf, roundOf } from './audit-round.ts';
 import { CollectionAudit } from './collection-audit.ts';
+import { FolderMirror } from './folder-mirror.ts';
 import { MirrorRepairs } from './mirror-repairs.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 import { nextPoll } from './sync-policy.ts';
@@ -56,6 +57,7 @@ export class MirrorAudit {
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly database: Database,
     private readonly claims: MirrorRepository,
+    private readonly folders: FolderMirror,
     private readonly repairs: MirrorRepairs,
     private readonly collections: CollectionAudit,
     private readonly clock: Clock,
@@ -138,6 +140,9 @@ export class MirrorAudit {
   ): Promise<AuditRound> {
     const { accountId } = account;
     const now = this.clock.now();
+    const isFull = audit.fullAt <= now;
+    if (isFull && mail.listFolders)
+      await this.folders.addMissing(account, claim, await mail.listFolders(account), now);
     const { horizonDays } = this.config.sync;
     const horizon =
       horizonDays === 0 ? null : new Date(now.getTime() - horizonDays * DAY_SECONDS * 1000);
@@ -146,7 +151,7 @@ export class MirrorAudit {
     const mirrored = await countMirrored(this.database, accountId);
     const round = roundOf({
       now,
-      isFull: audit.fullAt <= now,
+      isFull,
       recentSince,
       horizon,
       counts,

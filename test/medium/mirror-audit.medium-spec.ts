@@ -57,6 +57,7 @@ describe('MirrorAudit', () => {
       listChanges: (...asked) => sandbox.listChanges(...asked),
       fetchRaw: (...asked) => sandbox.fetchRaw(...asked),
       listIds: (...asked) => sandbox.listIds?.(...asked) ?? never(),
+      listFolders: (...asked) => sandbox.listFolders?.(...asked) ?? never(),
       countMessages: (...asked) => sandbox.countMessages?.(...asked) ?? never(),
       readMessages: (...asked) => sandbox.readMessages?.(...asked) ?? never(),
       ...overrides,
@@ -149,6 +150,11 @@ describe('MirrorAudit', () => {
       `select seq, object, event from change where account_id = $1 and object in ('message', 'draft') order by seq`,
       [account.id],
     );
+  const folderChanges = (account: TestAccount) =>
+    database.query<{ event: string }>(
+      `select event from change where account_id = $1 and object in ('folder', 'label') order by seq`,
+      [account.id],
+    );
   const lose = (account: TestAccount, set: string, count: number) =>
     database.query(
       `update sandbox_message set ${set}
@@ -198,6 +204,20 @@ describe('MirrorAudit', () => {
       Array.from({ length: 8 }, () => 'message create'),
     );
     expect(await stateOf(account)).toEqual({ state: 'running', reason: null });
+  });
+
+  it('finds a folder that the mirror lacks, with its messages', async () => {
+    const account = await mirrored(4);
+    await lose(account, `folders = '{archive}'`, 3);
+    await database.query(`delete from message where account_id = $1`, [account.id]);
+    await database.query(`delete from folder where account_id = $1 and provider_id = 'archive'`, [
+      account.id,
+    ]);
+    const { length: logged } = await folderChanges(account);
+    await auditNow(account);
+    await expectEqual(account);
+    expect(await auditOf(account)).toMatchObject({ messages_checked: 4, repaired: 4 });
+    expect((await folderChanges(account)).slice(logged)).toEqual([{ event: 'create' }]);
   });
 
   it('finds a message that appeared without a change being reported', async () => {

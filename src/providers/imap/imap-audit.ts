@@ -5,10 +5,11 @@ import type {
   MessageIdsRequest,
   ProviderAccount,
   ReadMessages,
+  RemoteFolder,
   RemoteMessage,
 } from '../port/connector.ts';
 import { isMissing, leaveFolder, openFolder, type OpenFolder } from './imap-changes-folder.ts';
-import { listFolders } from './imap-changes-folders.ts';
+import { type ListedFolder, listFolders } from './imap-changes-folders.ts';
 import { messageId, parseMessageId, uidSets } from './imap-cursor.ts';
 import { fetchContents, fetchMetas, fitting, type MessageMeta } from './imap-fetch.ts';
 import { Suspects } from './imap-fetch-suspects.ts';
@@ -54,16 +55,28 @@ export class ImapAudit {
   }
 
   /** One request on a server with LIST-STATUS (RFC 5819). */
+  async listFolders(account: ProviderAccount): Promise<RemoteFolder[]> {
+    const folders = await this.#statuses(account);
+    return folders.flatMap(({ status, providerId, name, displayName }) =>
+      status ? [{ providerId, name, displayName }] : [],
+    );
+  }
+
+  /** One request on a server with LIST-STATUS. */
   async countMessages(account: ProviderAccount): Promise<Map<string, number>> {
+    const folders = await this.#statuses(account);
+    return new Map(
+      folders.flatMap(({ providerId, status }) =>
+        status ? [[providerId, status.messages] as const] : [],
+      ),
+    );
+  }
+
+  #statuses(account: ProviderAccount): Promise<ListedFolder[]> {
     return this.sessions.use(account, async (client) => {
       // Of an open folder, servers report the number of messages at opening.
       await leaveFolder(client);
-      const folders = await listFolders(client);
-      return new Map(
-        folders.flatMap(({ providerId, status }) =>
-          status ? [[providerId, status.messages] as const] : [],
-        ),
-      );
+      return listFolders(client);
     });
   }
 

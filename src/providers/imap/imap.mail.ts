@@ -72,6 +72,10 @@ export class ImapMail implements MailPort {
     return this.#audit.listIds(account, request);
   }
 
+  listFolders(account: ProviderAccount) {
+    return this.#audit.listFolders(account);
+  }
+
   countMessages(account: ProviderAccount) {
     return this.#audit.countMessages(account);
   }

@@ -419,6 +419,11 @@ export interface MailPort {
    */
   listIds?(account: ProviderAccount, request: MessageIdsRequest): Promise<MessageIds>;
   /**
+   * Lists the folders of the mailbox, so that a full audit finds those that the mirror lacks.
+   * Folders that cannot be opened may be left out. Absent if the sync pass always lists them.
+   */
+  listFolders?(account: ProviderAccount): Promise<readonly RemoteFolder[]>;
+  /**
    * Returns the number of messages in each folder by `RemoteFolder.providerId`, with one request or
    * few. A folder whose number is unknown is left out. Absent if counting costs as much as listing.
    */

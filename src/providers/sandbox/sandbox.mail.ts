@@ -155,6 +155,12 @@ export class SandboxMail implements MailPort {
     return { ids, cursor: ids.length < limit ? null : (ids.at(-1) ?? null) };
   }
 
+  async listFolders(account: ProviderAccount) {
+    login(account);
+    const { folders } = await this.folders.list(account);
+    return [...standardFolders(account), ...folders];
+  }
+
   /** "All Mail" is left out. */
   async countMessages(account: ProviderAccount) {
     login(account);
