@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { BudgetsModule } from '../platform/budgets/budgets.module.ts';
+import { ProviderBudget } from '../platform/budgets/provider-budget.ts';
 import { EgressClient } from '../platform/egress/egress-client.ts';
 import { EgressPolicy } from '../platform/egress/egress-policy.ts';
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
@@ -13,7 +14,7 @@ import { ImapDiscovery } from './imap/discovery/imap-discovery.ts';
 import { ImapConnector } from './imap/imap.connector.ts';
 import { MailDiscovery } from './port/mail-discovery.ts';
 import { MeetingLinks } from './meeting-link/meeting-link.driver.ts';
-import { microsoftIntegration } from './microsoft/microsoft.oauth.ts';
+import { MicrosoftConnector } from './microsoft/microsoft.connector.ts';
 import { RelayTransports } from './port/relay-registry.ts';
 import { SandboxConnector } from './sandbox/sandbox.connector.ts';
 import { SendGridRelay } from './sendgrid/sendgrid.relay.ts';
@@ -40,6 +41,7 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
         MailDiscovery,
         APP_CONFIG,
         WorkThreads,
+        ProviderBudget,
       ],
       useFactory: (
         database: Database,
@@ -48,13 +50,21 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
         egress: EgressClient,
         smtp: SmtpSender,
         discovery: MailDiscovery,
-        { imap, sandbox }: AppConfig,
+        { imap, sandbox, budgets, companies }: AppConfig,
         threads: WorkThreads,
+        budget: ProviderBudget,
       ) =>
         new ConnectorRegistry([
           new SandboxConnector(database, clock, threads, sandbox),
           { name: 'google', integration: googleIntegration, announced: true },
-          { name: 'microsoft', integration: microsoftIntegration, announced: true },
+          new MicrosoftConnector({
+            policy,
+            clock,
+            threads,
+            budget,
+            limits: budgets.graph,
+            addresses: companies.microsoft,
+          }),
           new ImapConnector({
             policy,
             egress,

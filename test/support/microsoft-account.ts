@@ -3,7 +3,6 @@ import { SystemClock } from '../../src/platform/base/time/clock.ts';
 import { ProviderBudget } from '../../src/platform/budgets/provider-budget.ts';
 import type { BudgetConfig } from '../../src/platform/config/budget-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
 import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
 import { MicrosoftConnector } from '../../src/providers/microsoft/microsoft.connector.ts';
@@ -11,7 +10,7 @@ import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import { MicrosoftStub } from './microsoft/microsoft-stub.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
-const LIMIT = { units: 100_000_000, seconds: 60 };
+const LIMIT = { units: 100_000_000, seconds: 1 };
 const SCOPES = ['User.Read', 'Mail.ReadWrite', 'Mail.Send', 'Calendars.ReadWrite', 'Contacts.ReadWrite', 'Place.Read.All']; // prettier-ignore
 
 /**
@@ -24,7 +23,6 @@ export class MicrosoftFixture {
     readonly connector: MicrosoftConnector,
     private readonly file: TestDatabase,
     private readonly database: Database,
-    private readonly egress: EgressClient,
     private readonly threads: WorkThreads,
   ) {}
 
@@ -43,18 +41,17 @@ export class MicrosoftFixture {
       statementTimeoutMs: 10_000,
       applicationName: 'test',
     });
-    const egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
     const threads = new WorkThreads();
     const { origin } = stub;
     const connector = new MicrosoftConnector({
-      egress,
+      policy: new EgressPolicy(['127.0.0.0/8']),
       clock: new SystemClock(),
       threads,
       budget: new ProviderBudget(database),
       limits: { account: LIMIT, application: LIMIT, messages: LIMIT, concurrent: 4, ...limits },
       addresses: { login: origin, graph: origin },
     });
-    return new MicrosoftFixture(stub, connector, file, database, egress, threads);
+    return new MicrosoftFixture(stub, connector, file, database, threads);
   }
 
   /** A new person at Microsoft, who may send as somebody else, and an account with its token. */
@@ -71,7 +68,7 @@ export class MicrosoftFixture {
 
   async stop(): Promise<void> {
     await this.threads.close();
-    await this.egress.onApplicationShutdown();
+    await this.connector.close();
     await this.stub.stop();
     await this.database.close();
     await this.file.drop();

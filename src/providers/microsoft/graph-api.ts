@@ -80,7 +80,7 @@ export class GraphApi {
     const { accessToken } = account;
     const shares = this.#shares(account, sends);
     const headers = { prefer: [IMMUTABLE, ...prefer].join(', '), ...rest.headers };
-    const url = this.#base + (root ? path : rootOf(account) + path);
+    const url = this.#base + (root ? path : mailboxPath(account) + path);
     const work = async () => {
       if (!reserved) await this.budget.take(shares, priority, request.signal);
       return this.#rest.send(accessToken, { ...rest, headers, url });
@@ -186,7 +186,7 @@ const keyOf = ({ applicationId, email }: ProviderAccount): string =>
  * The mailbox in paths: the signed-in user's own, or one that is named because the application acts
  * by itself, or because the mailbox is shared.
  */
-function rootOf({ email, settings }: ProviderAccount): string {
+export function mailboxPath({ email, settings }: ProviderAccount): string {
   const { app_only, shared_mailbox } = microsoftSettings.parse(settings);
   return app_only || shared_mailbox ? `/users/${encodeURIComponent(email)}` : '/me';
 }

@@ -3,7 +3,8 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
 import type { BudgetConfig } from '../../platform/config/budget-config.ts';
-import type { EgressClient } from '../../platform/egress/egress-client.ts';
+import { EgressClient } from '../../platform/egress/egress-client.ts';
+import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { Connector, ProviderAccount, VerifiedAccount } from '../port/connector.ts';
 import { GraphApi } from './graph-api.ts';
@@ -16,6 +17,7 @@ import { GraphContacts } from './graph.contacts.ts';
 import { GraphMail } from './graph.mail.ts';
 import { GraphMailbox } from './graph.mailbox.ts';
 import { GraphOutgoing } from './graph-outgoing.ts';
+import { GraphPush } from './graph.push.ts';
 import {
   type MicrosoftAddresses,
   microsoftIntegration,
@@ -24,9 +26,15 @@ import {
 import { microsoftSettings } from './microsoft.settings.ts';
 import { microsoftNativeSettings, microsoftSignIn } from './microsoft.sign-in.ts';
 
+/**
+ * Connections to Graph. All Microsoft accounts of a process share them, and each has up to four
+ * requests at a time.
+ */
+const CONNECTIONS = 128;
+
 /** Dependencies of the connector. */
 export interface MicrosoftDependencies {
-  egress: EgressClient;
+  policy: EgressPolicy;
   clock: Clock;
   threads: WorkThreads;
   budget: ProviderBudget;
@@ -43,6 +51,7 @@ const person = z.object({
 /** Accounts of Microsoft 365 and Outlook.com, by Microsoft Graph. */
 export class MicrosoftConnector implements Connector {
   readonly name = 'microsoft';
+  readonly accountProvider = 'office365';
   readonly integration = microsoftIntegration;
   readonly oauth;
   readonly signIn = microsoftSignIn;
@@ -53,10 +62,14 @@ export class MicrosoftConnector implements Connector {
   readonly mailbox: GraphMailbox;
   readonly calendar: GraphCalendar;
   readonly contacts: GraphContacts;
+  readonly push: GraphPush;
+  readonly #egress: EgressClient;
   readonly #graph: GraphApi;
 
   constructor(dependencies: MicrosoftDependencies) {
-    const { egress, clock, threads, budget, limits, addresses } = dependencies;
+    const { policy, clock, threads, budget, limits, addresses } = dependencies;
+    const egress = new EgressClient(policy, { connectionsPerOrigin: CONNECTIONS });
+    this.#egress = egress;
     this.oauth = microsoftOauth(addresses);
     const graph = new GraphApi(egress, clock, budget, limits, addresses.graph);
     this.#graph = graph;
@@ -73,6 +86,7 @@ export class MicrosoftConnector implements Connector {
     this.mailbox = new GraphMailbox(graph, folders, outgoing);
     this.calendar = new GraphCalendar(graph, clock);
     this.contacts = new GraphContacts(graph);
+    this.push = new GraphPush(graph, clock);
   }
 
   /**
@@ -100,6 +114,11 @@ export class MicrosoftConnector implements Connector {
       );
     }
     return verified(email, account.name || displayName || '');
+  }
+
+  /** Closes the connections to Graph. */
+  close(): Promise<void> {
+    return this.#egress.onApplicationShutdown();
   }
 
   async #openMailbox(account: ProviderAccount): Promise<void> {
