@@ -227,7 +227,8 @@ function titleOf(offers: readonly Offer[], provider: string): string {
 
 function explained(error: DomainError): string {
   if (!(error instanceof OauthError)) return Object.values(errorsOf(error, null)).join(' ');
-  const { oauthDenied, oauthFailed, oauthUnavailable } = TEXTS.errors;
+  const { oauthDenied, oauthUnapproved, oauthFailed, oauthUnavailable } = TEXTS.errors;
   if (error.failure === 'denied') return oauthDenied;
+  if (error.failure === 'unapproved') return oauthUnapproved;
   return error.failure === 'unavailable' ? oauthUnavailable : oauthFailed;
 }

@@ -6,20 +6,24 @@ import { storable } from '../../platform/base/text/storable.ts';
 /**
  * Why a request to an authorization server failed. This list is closed.
  *
- * - `refused`: the code or token is not valid, or no longer (`invalid_grant`); the user has to
- *   sign in again
+ * - `refused`: the code or token is not valid, or no longer (`invalid_grant`), or the server wants
+ *   to see the user (`interaction_required`); the user has to sign in again
  * - `denied`: the user, or the server on the user's behalf, declined (`access_denied`, or another
  *   error in the redirect)
+ * - `unapproved`: an administrator of the user's organization has to agree first
+ *   (`consent_required` in the redirect)
  * - `misconfigured`: the server does not accept the application's registration or the requested
  *   values
  * - `unavailable`: no response, or status 429 or 5xx; may succeed later
  * - `unexpected`: a response that breaks the protocol or belongs to another request
  */
-export type OauthFailure = 'refused' | 'denied' | 'misconfigured' | 'unavailable' | 'unexpected';
+export type OauthFailure =
+  'refused' | 'denied' | 'unapproved' | 'misconfigured' | 'unavailable' | 'unexpected';
 
 const BETA_TYPES = {
   refused: 'grant.credentials_refused',
   denied: 'grant.credentials_refused',
+  unapproved: 'grant.credentials_refused',
   misconfigured: 'grant.provider_error',
   unavailable: 'grant.provider_unavailable',
   unexpected: 'grant.provider_error',
@@ -49,7 +53,10 @@ export class OauthError extends DomainError {
  */
 export function toOauthError(error: unknown): unknown {
   if (error instanceof OauthError) return error;
-  if (error instanceof AuthorizationResponseError) return new OauthError('denied', wordsOf(error));
+  if (error instanceof AuthorizationResponseError) {
+    const failure = error.error === 'consent_required' ? 'unapproved' : 'denied';
+    return new OauthError(failure, wordsOf(error));
+  }
   if (error instanceof ResponseBodyError) return new OauthError(failureOf(error), wordsOf(error));
   const egress = egressErrorOf(error);
   if (egress) {
@@ -69,8 +76,11 @@ export function toOauthError(error: unknown): unknown {
 
 function failureOf({ error, status }: ResponseBodyError): OauthFailure {
   if (isPassing(status)) return 'unavailable';
-  return error === 'invalid_grant' ? 'refused' : 'misconfigured';
+  return NEEDS_USER.includes(error) ? 'refused' : 'misconfigured';
 }
+
+/** RFC 6749 section 5.2, and OpenID Connect Core section 3.1.2.6, which Microsoft uses here too. */
+const NEEDS_USER = ['invalid_grant', 'interaction_required', 'login_required', 'consent_required'];
 
 const isPassing = (status: number): boolean => status === 429 || status >= 500;
 

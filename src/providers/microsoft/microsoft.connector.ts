@@ -97,7 +97,7 @@ export class MicrosoftConnector implements Connector {
   async verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
     const one = { ...account, accountId: '' };
     const { app_only, shared_mailbox } = microsoftSettings.parse(account.settings);
-    await this.#openMailbox(one);
+    await this.#open(one);
     if (app_only || shared_mailbox) return verified(account.email, account.name);
     const { mail, userPrincipalName, displayName } = await this.#graph.read(
       one,
@@ -121,9 +121,12 @@ export class MicrosoftConnector implements Connector {
     return this.#egress.onApplicationShutdown();
   }
 
-  async #openMailbox(account: ProviderAccount): Promise<void> {
-    const query = { $select: 'id' };
-    const request = { method: 'GET', path: '/mailFolders/inbox', query } as const;
+  /** Opens the part of the mailbox that the user has allowed. */
+  async #open(account: ProviderAccount): Promise<void> {
+    const names = account.providerScopes?.map((scope) => scope.slice(scope.lastIndexOf('/') + 1));
+    const allowed = PARTS.find(([area]) => names?.some((name) => name.startsWith(area)));
+    const [, path] = allowed ?? PARTS[0];
+    const request = { method: 'GET', path, query: { $select: 'id' } } as const;
     try {
       await this.#graph.send(account, { ...request, priority: 'interactive' });
     } catch (error) {
@@ -134,6 +137,12 @@ export class MicrosoftConnector implements Connector {
   }
 }
 
+/** Parts of a mailbox by the beginning of their permissions. */
+const PARTS = [
+  ['Mail.', '/mailFolders/inbox'],
+  ['Calendars.', '/calendar'],
+  ['Contacts.', '/contactFolders'],
+] as const;
 const PERSON = 'mail,userPrincipalName,displayName';
 
 const verified = (email: string, name: string): VerifiedAccount => ({

@@ -106,6 +106,7 @@ export const TEXTS = {
     oauthUnavailable: 'Your provider’s sign-in cannot be reached right now. Try again in a minute.',
     oauthNobody: 'Your provider did not tell us which mailbox is yours. Ask the application to send your address with the link.',
     oauthDenied: 'You did not allow the sign-in at your provider. Nothing was connected.',
+    oauthUnapproved: 'An administrator of your organization has to agree to this application before you can sign in. Nothing was connected.',
     oauthNoScopes: (application: string, provider: string) => `At ${provider}, you did not allow anything that ${application} needs. Sign in again and select the boxes that ${provider} shows.`,
     oauthNoRefresh: 'Your provider did not permit lasting access. Try again, and allow everything that it asks.',
     oauthFailed: 'Your provider did not complete the sign-in. Try again.',

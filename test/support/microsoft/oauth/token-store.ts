@@ -41,11 +41,10 @@ interface RefreshToken {
 }
 
 export const OPENID_SCOPES = new Set(['openid', 'profile', 'email', 'offline_access']);
-const RESOURCE = 'https://graph.microsoft.com/';
+const RESOURCE = /^https?:\/\/[^/]+\//i;
 
 /** Name of a permission without the address of Graph. */
-export const permissionOf = (scope: string): string =>
-  scope.toLowerCase().startsWith(RESOURCE) ? scope.slice(RESOURCE.length) : scope;
+export const permissionOf = (scope: string): string => scope.replace(RESOURCE, '');
 
 /** Codes and tokens of the stub, and what they allow. */
 export class TokenStore {
