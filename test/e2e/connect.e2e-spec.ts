@@ -196,7 +196,7 @@ describe('native authentication', () => {
       'an unknown provider',
       { provider: 'nobody' },
       400,
-      'supported: sandbox, imap, nylas, gmail, yahoo',
+      'supported: sandbox, microsoft, imap, nylas, outlook, hotmail, office365, graph, gmail, yahoo',
     ],
     ['the provider name of an integration', { provider: 'google' }, 400, 'supported: sandbox'],
     [
@@ -206,7 +206,12 @@ describe('native authentication', () => {
       'settings.google_refresh_token: tokens',
     ],
     ['Exchange without IMAP', { provider: 'exchange' }, 400, 'settings.imap_host'],
-    ['the unsupported provider graph', { provider: 'graph' }, 400, 'provider: graph'],
+    [
+      'the provider graph without a token',
+      { provider: 'graph' },
+      400,
+      'settings.microsoft_refresh_token is required',
+    ],
     [
       'a preset without a password',
       { provider: 'yahoo', settings: {} },

@@ -270,7 +270,13 @@ describe('mail of Microsoft accounts', () => {
     it('sends large messages with small and large files, and names the copy in Sent Items', async () => {
       const [from, to] = [fixture.account(), fixture.account()];
       const message = withFiles(from, to.email, [1_000, 2 * MB, 7 * MB]);
-      const hidden = { ...message, bcc: [{ email: 'hidden@elsewhere.test', name: '' }] };
+      const asked = await put(from, 'asked');
+      const references = '<asked@elsewhere.test>';
+      const reply = Buffer.from(
+        `In-Reply-To: ${references}\r\nReferences: ${references}\r\n${message.mime}`,
+      );
+      const bcc = [{ email: 'hidden@elsewhere.test', name: '' }];
+      const hidden = { ...message, mime: reply, bcc };
       const control = sendControl();
       const { stored } = await fixture.connector.mail.send(from, hidden, control);
       expect(control.phases).toEqual(['connect', 'login', 'envelope', 'content', 'confirmation']);
@@ -281,6 +287,7 @@ describe('mail of Microsoft accounts', () => {
         bcc: ['hidden@elsewhere.test'],
       });
       const mailbox = mailboxOf(from);
+      expect(stored?.threadId).toBe(asked.conversationId);
       expect(mailbox.message(stored?.providerId ?? '')?.folderId).toBe(
         mailbox.folderId('sentitems'),
       );
@@ -343,6 +350,16 @@ describe('mail of Microsoft accounts', () => {
         'rejected',
       );
       expect([drafts(), sentBy(account)]).toEqual([0, []]);
+    });
+
+    it('files the copy of a message that a mailing service has sent, and not as a draft', async () => {
+      const account = fixture.account();
+      const { mime, messageIdHeader } = withFiles(account, 'bo@elsewhere.test', [1_000]);
+      await fixture.connector.mail.fileRelayed(account, messageIdHeader, mime);
+      const mailbox = mailboxOf(account);
+      const [copy] = mailbox.messagesIn(mailbox.folderId('sentitems')).values();
+      expect(copy).toMatchObject({ isDraft: false, internetMessageId: messageIdHeader });
+      expect(copy?.attachments).toMatchObject([{ name: 'file-0.bin' }]);
     });
 
     it('stores a large draft once, and again if a crash left files out', async () => {

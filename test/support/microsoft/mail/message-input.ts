@@ -18,6 +18,8 @@ export function readMessage(body: Json, now: Date): Partial<MessageContent> {
     fields.internetMessageId = text(body['internetMessageId'], 'internetMessageId');
   }
   if ('internetMessageHeaders' in body) fields.headers = headers(body['internetMessageHeaders']);
+  const thread = threadHeaders(body);
+  if (thread.length > 0) fields.headers = [...(fields.headers ?? []), ...thread];
   if ('attachments' in body) {
     fields.attachments = (body['attachments'] as Json[]).map((entry) => readAttachment(entry, now));
   }
@@ -25,6 +27,30 @@ export function readMessage(body: Json, now: Date): Partial<MessageContent> {
     fields.importance = text(body['importance'], 'importance').toLowerCase() as 'normal';
   }
   return fields;
+}
+
+/** Properties of MAPI that a JSON body sets, by their ids. */
+function mapiProperties(body: Json): ReadonlyMap<string, string> {
+  const list = (body['singleValueExtendedProperties'] ?? []) as Json[];
+  return new Map(list.map(({ id, value }) => [text(id, 'id').toLowerCase(), text(value, 'value')]));
+}
+
+/** Whether the body says that the message is no draft (PR_MESSAGE_FLAGS without MSGFLAG_UNSENT). */
+export function isMarkedAsSent(body: Json): boolean {
+  const flags = mapiProperties(body).get('integer 0x0e07');
+  return flags !== undefined && (Number(flags) & 8) === 0;
+}
+
+/** Fields of the thread, which Graph takes as properties of MAPI only. */
+function threadHeaders(body: Json): MessageContent['headers'] {
+  const properties = mapiProperties(body);
+  return [
+    ['In-Reply-To', 'string 0x1042'],
+    ['References', 'string 0x1039'],
+  ].flatMap(([name = '', id = '']) => {
+    const value = properties.get(id);
+    return value === undefined ? [] : [{ name, value }];
+  });
 }
 
 /** A new message from the fields that a JSON body sets. */

@@ -14,7 +14,7 @@ import { assertRoom, assertVersion, folderIn, messageIn } from './mail-access.ts
 import { messageDelta } from './mail-delta.ts';
 import type { MessagePatch, StoredMessage } from './message.ts';
 import { attachmentJson, etag, MESSAGE_ON_DEMAND, messageJson } from './message-json.ts';
-import { newContent, readMessage } from './message-input.ts';
+import { isMarkedAsSent, newContent, readMessage } from './message-input.ts';
 import { writeMime } from './mime.ts';
 import { matchesSearch } from './search.ts';
 import { mimeBody } from './sending.ts';
@@ -147,9 +147,10 @@ async function create(context: GraphContext, { folder }: PathValues): Promise<St
     : newContent(readMessage(bodyOf(context), now), now);
   const own = context.world.personOf(context.user);
   const from = content.from ?? own;
+  const isDraft = isMime || !isMarkedAsSent(bodyOf(context));
   const message = mailbox.add(
     { ...content, from, sender: content.sender ?? own, sent: now },
-    { folderId: target.id, isDraft: true, isRead: true },
+    { folderId: target.id, isDraft, isRead: true },
   );
   if (!isMime) mailbox.update(message, stateIn(bodyOf(context)));
   return shown(context, message, 201);
