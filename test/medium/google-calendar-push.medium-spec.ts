@@ -104,8 +104,10 @@ describe('channels of calendars at the stub of Google', () => {
     expect(push.resources([], at('https://carillon.example/push/google'))).toEqual([]);
   });
 
-  it('ignore requests that are no notifications', () => {
+  it('are refused if a request is no notification', async () => {
     const request = { method: 'POST', headers: {}, query: {}, body: Buffer.from('{}') } as const;
     expect(fixture.calendarPush.receive(request)).toBeNull();
+    const receipt = await fixture.connector.push.receive(request);
+    expect(receipt).toEqual({ signals: [], answer: { status: 404 } });
   });
 });

@@ -4,6 +4,7 @@ import type { EventContent, EventWriteOptions } from '../../src/providers/port/c
 import { allEventChanges } from '../support/calendar-contract.ts';
 import { codeOf } from '../support/contract-tools.ts';
 import { GoogleFixture } from '../support/google-account.ts';
+import { scope } from '../support/google/scopes.ts';
 import { type Any, StubClient } from '../support/google/stub-client.ts';
 import type { FaultAnswer } from '../support/remote-stub/faults.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
@@ -631,6 +632,24 @@ describe('events at the stub of Google', () => {
       expect(await calendar.rooms(account, signal)).toEqual([
         { email: room, name: 'Attic', ...empty },
       ]);
+    });
+
+    it('lists the rooms of the directory for an administrator', async () => {
+      const { calendar, account } = begin();
+      const room = `c_${randomUUID()}@resource.calendar.google.com`;
+      fixture.stub.calendars.addRoom(room, 'Cellar', 12, 'West');
+      const { signal } = new AbortController();
+      const providerScopes = ['admin.directory.resource.calendar.readonly'].map(scope);
+      const accessToken = fixture.stub.oauth.accessTokenFor(account.email, providerScopes);
+      const rooms = await calendar.rooms({ ...account, accessToken, providerScopes }, signal);
+      expect(rooms).toContainEqual({
+        email: room,
+        name: 'Cellar',
+        capacity: '12',
+        building: 'West',
+        floorName: '',
+        floorNumber: '',
+      });
     });
   });
 });

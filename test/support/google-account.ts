@@ -41,7 +41,7 @@ export class GoogleFixture {
     const egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
     const threads = new WorkThreads();
     const { origin } = stub;
-    const addresses = { gmail: origin, calendar: origin, people: origin };
+    const addresses = { gmail: origin, calendar: origin, people: origin, directory: origin };
     const clock = new SystemClock();
     const budget = new ProviderBudget(database);
     const limits = { account: LIMIT, application: LIMIT };

@@ -4,6 +4,7 @@ import { ProviderBudget } from '../../src/platform/budgets/provider-budget.ts';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import {
   CALENDAR_LIMIT,
+  DIRECTORY_LIMIT,
   GoogleApi,
   type GoogleApiName,
   type GoogleLimit,
@@ -44,10 +45,14 @@ export class GoogleWorldFixture {
     for (const quotas of [stub.quotas.perUser, stub.quotas.perProject])
       for (const { limit } of Object.values(quotas)) limit.units = 1_000_000_000;
     const { app } = server;
-    const addresses = { gmail: stub.origin, calendar: stub.origin, people: stub.origin };
+    const { origin } = stub;
+    const addresses = { gmail: origin, calendar: origin, people: origin, directory: origin };
     const api = (name: GoogleApiName, limit: GoogleLimit) =>
       new GoogleApi(name, app.get(EgressClient), app.get(Clock), app.get(ProviderBudget), limit, addresses); // prettier-ignore
-    const events = new HeldCalendar(api('calendar', CALENDAR_LIMIT));
+    const events = new HeldCalendar(
+      api('calendar', CALENDAR_LIMIT),
+      api('directory', DIRECTORY_LIMIT),
+    );
     const calendar = withTokens(stub, events);
     // Contacts are read and written faster than a real account may.
     const contacts = withTokens(stub, new GoogleContacts(api('people', CALENDAR_LIMIT)));

@@ -10,19 +10,22 @@ import { RestClient, type RestRequest } from '../rest/rest-client.ts';
 import { toGoogleError } from './google-error.ts';
 
 /** Google's APIs that Carillon uses. Each has a quota of its own. */
-export type GoogleApiName = 'gmail' | 'calendar' | 'people';
+export type GoogleApiName = 'gmail' | 'calendar' | 'people' | 'directory';
 
 /** Where Google's APIs are, without a trailing slash. */
 export interface GoogleAddresses {
   gmail: string;
   calendar: string;
   people: string;
+  /** Of Google Workspace. */
+  directory: string;
 }
 
 export const GOOGLE_ADDRESSES: GoogleAddresses = {
   gmail: 'https://gmail.googleapis.com',
   calendar: 'https://www.googleapis.com',
   people: 'https://people.googleapis.com',
+  directory: 'https://admin.googleapis.com',
 };
 
 /**
@@ -38,6 +41,10 @@ export interface GoogleLimit {
 export const CALENDAR_LIMIT: GoogleLimit = {
   account: { units: 600, seconds: 60 },
   application: { units: 10_000, seconds: 60 },
+};
+export const DIRECTORY_LIMIT: GoogleLimit = {
+  account: { units: 2_400, seconds: 60 },
+  application: { units: 2_400, seconds: 60 },
 };
 export const PEOPLE_LIMIT: GoogleLimit = {
   account: { units: 90, seconds: 60 },

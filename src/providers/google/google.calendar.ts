@@ -17,6 +17,8 @@ import type { GoogleApi } from './google-api.ts';
 import { CalendarApi } from './google-calendar-api.ts';
 import { GoogleCalendars } from './google-calendars.ts';
 import { GoogleError } from './google-error.ts';
+import { roomsOfDirectory } from './google-rooms.ts';
+import { ROOMS_SCOPE } from './google.scopes.ts';
 import { GoogleEventChanges } from './google-event-changes.ts';
 import { storedForm, writable } from './google-event-write.ts';
 import { GoogleEventWriter } from './google-event-writer.ts';
@@ -50,7 +52,10 @@ export class GoogleCalendar implements CalendarPort {
   readonly #changes: GoogleEventChanges;
   readonly #writer: GoogleEventWriter;
 
-  constructor(api: GoogleApi) {
+  constructor(
+    api: GoogleApi,
+    private readonly directory: GoogleApi,
+  ) {
     this.#api = new CalendarApi(api);
     this.#calendars = new GoogleCalendars(this.#api);
     this.#changes = new GoogleEventChanges(this.#api);
@@ -140,9 +145,11 @@ export class GoogleCalendar implements CalendarPort {
     return this.#writer.respond(account, providerId, response);
   }
 
-  /** The rooms in the account's list of calendars. */
+  /** The rooms of the directory if the account may read it, else those in its list of calendars. */
   rooms(account: ProviderAccount, signal: AbortSignal) {
-    return this.#calendars.rooms(account, signal);
+    return account.providerScopes?.includes(ROOMS_SCOPE)
+      ? roomsOfDirectory(this.directory, account, signal)
+      : this.#calendars.rooms(account, signal);
   }
 
   async freeBusy(

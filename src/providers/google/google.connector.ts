@@ -15,12 +15,15 @@ import { GmailMail } from './gmail.mail.ts';
 import { GmailMailbox } from './gmail.mailbox.ts';
 import {
   CALENDAR_LIMIT,
+  DIRECTORY_LIMIT,
   GOOGLE_ADDRESSES,
   type GoogleAddresses,
   GoogleApi,
   PEOPLE_LIMIT,
 } from './google-api.ts';
 import { GoogleCalendar } from './google.calendar.ts';
+import { GoogleCalendarPush } from './google-calendar-push.ts';
+import { GooglePush } from './google.push.ts';
 import { GoogleContacts } from './google.contacts.ts';
 
 /** Dependencies of the connector. */
@@ -43,6 +46,7 @@ export class GoogleConnector implements Connector {
   readonly mailbox: GmailMailbox;
   readonly calendar: GoogleCalendar;
   readonly contacts: GoogleContacts;
+  readonly push: GooglePush;
   readonly #gmail: GmailWriter;
 
   constructor(dependencies: GoogleDependencies) {
@@ -55,9 +59,12 @@ export class GoogleConnector implements Connector {
     const audit = new GmailAudit(this.#gmail, contents);
     this.mail = new GmailMail(this.#gmail, changes, contents, audit, clock);
     this.mailbox = new GmailMailbox(this.#gmail);
-    this.calendar = new GoogleCalendar(
-      new GoogleApi('calendar', egress, clock, budget, CALENDAR_LIMIT, addresses),
-    );
+    const calendarApi = new GoogleApi('calendar', egress, clock, budget, CALENDAR_LIMIT, addresses);
+    const directoryApi = new GoogleApi(
+      'directory', egress, clock, budget, DIRECTORY_LIMIT, addresses,
+    ); // prettier-ignore
+    this.calendar = new GoogleCalendar(calendarApi, directoryApi);
+    this.push = new GooglePush(new GoogleCalendarPush(calendarApi));
     this.contacts = new GoogleContacts(
       new GoogleApi('people', egress, clock, budget, PEOPLE_LIMIT, addresses),
     );

@@ -13,7 +13,8 @@ const READ_CALENDAR = `${AUTH}calendar.readonly`;
 const FREE_BUSY = `${AUTH}calendar.freebusy`;
 const CONTACTS = `${AUTH}contacts`;
 const READ_CONTACTS = `${AUTH}contacts.readonly`;
-const ROOMS = `${AUTH}admin.directory.resource.calendar.readonly`;
+/** The scope for the rooms of an organization, which only its administrators can grant. */
+export const ROOMS_SCOPE = `${AUTH}admin.directory.resource.calendar.readonly`;
 
 const ALL_MAIL: readonly Scope[] = SCOPES.filter((scope) => scope.startsWith('email'));
 
@@ -38,7 +39,7 @@ export const GOOGLE_SCOPES: ProviderScopeMap = {
     'calendar.free_busy': [FREE_BUSY],
     contacts: [CONTACTS],
     'contacts.read_only': [READ_CONTACTS],
-    'room_resources.read_only': [ROOMS],
+    'room_resources.read_only': [ROOMS_SCOPE],
   },
   onlyIfNamed: ['room_resources.read_only'],
   covers: {
@@ -53,7 +54,7 @@ export const GOOGLE_SCOPES: ProviderScopeMap = {
     [FREE_BUSY]: ['calendar.free_busy'],
     [CONTACTS]: ['contacts', 'contacts.read_only'],
     [READ_CONTACTS]: ['contacts.read_only'],
-    [ROOMS]: ['room_resources.read_only'],
+    [ROOMS_SCOPE]: ['room_resources.read_only'],
   },
   contained: {
     [READ]: [MODIFY],
