@@ -28,7 +28,8 @@ const MOST_TEXT = 65_536;
 export function storableContent(content: EventContent): EventContent {
   const clean = (value: unknown): unknown => {
     if (typeof value === 'string') return storable(value, MOST_TEXT);
-    if (Array.isArray(value)) return value.map(clean);
+    // `map` makes an array of the realm that the value is from, which never equals one of ours.
+    if (Array.isArray(value)) return Array.from(value as unknown[], clean);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, clean(one)]));
   };
