@@ -89,14 +89,7 @@ describe('calendars and contacts of a Microsoft account', () => {
     expect(mails()).toEqual([]);
   });
 
-  it('mails once although the response to the write is lost', async () => {
-    microsoft.stub.faults.add({ match: ({ method }) => method === 'POST', answer: '504-after-done' }); // prettier-ignore
-    await create({ participants: [BO] });
-    expect(ada.eventsAtMicrosoft()).toHaveLength(1);
-    expect(mails()).toEqual([`request ${BO.email}`]);
-  });
-
-  it('shows what was changed in Outlook, with webhooks', async () => {
+  it('shows what was changed in Outlook', async () => {
     const start = { dateTime: '2030-03-18T09:00:00', timeZone: 'W. Europe Standard Time' };
     const end = { dateTime: '2030-03-18T10:00:00', timeZone: 'W. Europe Standard Time' };
     const { id } = await ada.outlook('POST', 'events', { subject: 'Theirs', start, end });

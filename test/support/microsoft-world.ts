@@ -42,7 +42,7 @@ export class MicrosoftWorldFixture {
   /** A new person at Microsoft, whose account is connected. */
   async connect(application: TestApplication) {
     const email = `user-${randomUUID()}@sandbox.test`;
-    const { calendars, contacts } = this.stub.addUser(email);
+    const { calendars, contacts } = this.stub.addUser(email, { displayName: 'Test User' });
     const account = await HostedAccount.connect(this.server, application, this.calendar, email);
     const client = new GraphClient(this.stub, this.stub.tokensFor(email, SCOPES).accessToken);
     /** A change by Outlook. */

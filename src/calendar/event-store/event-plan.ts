@@ -65,12 +65,26 @@ export function changeOf(
   };
 }
 
+/** Fields of a new event that its provider has no counterpart for. */
+const DEFAULTS: Omit<ProviderFields, 'when' | 'startsAt' | 'endsAt'> = {
+  title: '',
+  description: '',
+  location: '',
+  busy: true,
+  status: 'confirmed',
+  visibility: null,
+  recurrence: null,
+  conferencing: null,
+  participants: [],
+  reminders: null,
+};
+
 /**
- * The fields of an event that is new in the mirror.
+ * The fields of an event that is new in the mirror. Fields that `content` lacks have their default.
  * @param zone of the calendar, for all-day events
  */
 export function fieldsOf(content: EventContent, zone: string): ProviderFields {
-  const fields = content as unknown as ProviderFields;
+  const fields = { ...DEFAULTS, ...(content as unknown as ProviderFields) };
   return { ...fields, ...boundsOf(fields.when, zone) };
 }
 

@@ -24,7 +24,8 @@ export interface RemoteCalendar extends CalendarContent {
  *
  * How a connector maps what the two sides do not share:
  * - A field that the provider has no counterpart for is left out of the content it reports. The
- *   event keeps its own value then. `asStored` leaves the field out as well.
+ *   event keeps its own value then, and a new event gets the default. `asStored` leaves the field
+ *   out as well.
  * - `visibility` is `public`, `private` or `null`. Report "confidential" and "personal" as
  *   `private`, and the calendar's default as `null`.
  * - `busy` is a boolean. Report every kind of "shown as" as `true` except "free" and "working
