@@ -286,6 +286,25 @@ describe('a Microsoft account', () => {
     stub.settings.accessTokenSeconds = 3_600;
   });
 
+  it('is a shared mailbox that a user may open, beside the own one of the user', async () => {
+    const own = await connect();
+    const member = own.email;
+    const email = `team-${member}`;
+    stub.addUser(email, { kind: 'shared' }).members.add(member);
+    const scopes = [...MAIL, 'Mail.ReadWrite.Shared', 'Mail.Send.Shared'];
+    const microsoft_refresh_token = stub.tokensFor(member, scopes).refreshToken;
+    const { body } = await call('post', '/connect/grants', {
+      provider: 'microsoft',
+      settings: { email, shared_mailbox: true, microsoft_refresh_token },
+    });
+    const one = connected(email, body);
+    await stub.put(email, mime(email, 'For the team'));
+    await arrived(one, 'For the team');
+    expect((await api(one, 'get', '/account')).body.email_address).toBe(email);
+    expect((await api(own, 'get', '/account')).body.email_address).toBe(member);
+    expect(one.id).not.toBe(own.id);
+  });
+
   it.each(['secret', 'certificate'])(
     'is used by the application itself, with a %s',
     async (kind) => {

@@ -98,7 +98,10 @@ export class MicrosoftConnector implements Connector {
     const one = { ...account, accountId: '' };
     const { app_only, shared_mailbox } = microsoftSettings.parse(account.settings);
     await this.#open(one);
-    if (app_only || shared_mailbox) return verified(account.email, account.name);
+    const named = verified(account.email, account.name);
+    // The identity of the sign-in is that of a user, who may have an account as well.
+    if (shared_mailbox) return { ...named, subject: `mailbox:${named.email}` };
+    if (app_only) return named;
     const { mail, userPrincipalName, displayName } = await this.#graph.read(
       one,
       { method: 'GET', path: '', query: { $select: PERSON }, priority: 'interactive' },
