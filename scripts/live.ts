@@ -47,7 +47,8 @@ async function run(settings: LiveSettings, onWalk: (walk: Walk) => void): Promis
     (reason) => report.note(`! Carillon died (${reason}); starting it again`),
     {
       port: settings.port,
-      environment: { LOG_LEVEL: 'info', ...settings.server },
+      // Without notifications, messages are seen after this time at the latest.
+      environment: { LOG_LEVEL: 'info', SYNC_POLL_SECONDS: '5', ...settings.server },
       outlivesInterrupt: true,
     },
   );
