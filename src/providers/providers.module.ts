@@ -9,7 +9,7 @@ import { Clock } from '../platform/base/time/clock.ts';
 import { Database } from '../platform/database/sql.ts';
 import { ConferencingDrivers } from './port/conferencing-registry.ts';
 import { ConnectorRegistry } from './port/connector-registry.ts';
-import { googleIntegration } from './google/google.oauth.ts';
+import { GoogleConnector } from './google/google.connector.ts';
 import { ImapDiscovery } from './imap/discovery/imap-discovery.ts';
 import { ImapConnector } from './imap/imap.connector.ts';
 import { MailDiscovery } from './port/mail-discovery.ts';
@@ -56,7 +56,14 @@ import { ZoomMeetings } from './zoom/zoom.driver.ts';
       ) =>
         new ConnectorRegistry([
           new SandboxConnector(database, clock, threads, sandbox),
-          { name: 'google', integration: googleIntegration, announced: true },
+          new GoogleConnector({
+            policy,
+            clock,
+            threads,
+            budget,
+            limits: budgets.gmail,
+            address: companies.google,
+          }),
           new MicrosoftConnector({
             policy,
             clock,

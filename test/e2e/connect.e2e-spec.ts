@@ -196,14 +196,19 @@ describe('native authentication', () => {
       'an unknown provider',
       { provider: 'nobody' },
       400,
-      'supported: sandbox, microsoft, imap, nylas, outlook, hotmail, office365, graph, gmail, yahoo',
+      'supported: sandbox, google, microsoft, imap, nylas, gmail, outlook, hotmail, office365, graph, yahoo',
     ],
-    ['the provider name of an integration', { provider: 'google' }, 400, 'supported: sandbox'],
+    [
+      'Google without a token',
+      { provider: 'google' },
+      400,
+      'settings.google_refresh_token is required',
+    ],
     [
       'tokens of another application',
       { provider: 'gmail', settings: { google_refresh_token: 'p4ssw0rd-of-ada' } },
       400,
-      'settings.google_refresh_token: tokens',
+      'settings.google_client_id and settings.google_client_secret are required',
     ],
     ['Exchange without IMAP', { provider: 'exchange' }, 400, 'settings.imap_host'],
     [

@@ -1,5 +1,7 @@
 import request from 'supertest';
 import { Credentials } from '../../src/platform/auth/credentials.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import { PLAIN_INTEGRATION } from '../../src/providers/port/integration-descriptor.ts';
 import { refuseCredentials, registerSandbox, rowsOf, subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -14,6 +16,12 @@ describe('/connect/grants', () => {
   let application: TestApplication;
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api' });
+    const announced = {
+      name: 'announced',
+      integration: PLAIN_INTEGRATION,
+      announced: true,
+    } as const;
+    server.app.get(ConnectorRegistry).announce(announced);
   });
   beforeEach(async () => {
     application = await createApplication(server.app);
@@ -169,18 +177,18 @@ describe('/connect/grants', () => {
         .post('/connect/integrations')
         .set(application.basic)
         .send({
-          name: 'Google',
-          provider: 'google',
+          name: 'Announced',
+          provider: 'announced',
           settings: { client_id: 'a', client_secret: 'b' },
         });
       const response = await call('post', '', {
-        provider: 'google',
+        provider: 'announced',
         settings: { refresh_token: 'x' },
       });
       expect(response.status).toBe(400);
       expect(response.body.error).toEqual({
         type: 'grant.provider_not_supported',
-        message: expect.stringContaining('this server cannot connect accounts of google'),
+        message: expect.stringContaining('this server cannot connect accounts of announced'),
       });
     });
 

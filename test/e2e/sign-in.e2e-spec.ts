@@ -1,6 +1,8 @@
 import request from 'supertest';
 import { pruneLoginRequests } from '../../src/accounts/connect/prune-login-requests.ts';
 import { Database } from '../../src/platform/database/sql.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import { PLAIN_INTEGRATION } from '../../src/providers/port/integration-descriptor.ts';
 import { rowsOf, registerSandbox } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { PageBrowser } from '../support/page-browser.ts';
@@ -16,6 +18,12 @@ describe('hosted sign-in', () => {
   let browser: PageBrowser;
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api' }, { clock });
+    const announced = {
+      name: 'announced',
+      integration: PLAIN_INTEGRATION,
+      announced: true,
+    } as const;
+    server.app.get(ConnectorRegistry).announce(announced);
   });
   beforeEach(async () => {
     application = await createApplication(server.app, { name: 'Front desk' });
@@ -85,8 +93,8 @@ describe('hosted sign-in', () => {
         ).body.error.message as string;
       expect(await message()).toContain('there is no integration for any provider');
       const settings = { client_id: 'a', client_secret: 'b' };
-      await registerSandbox(server, other, { provider: 'google', settings });
-      expect(await message()).toContain('this server cannot connect accounts of google');
+      await registerSandbox(server, other, { provider: 'announced', settings });
+      expect(await message()).toContain('this server cannot connect accounts of announced');
     });
 
     it('lets the request set the lifetime of the link', async () => {
@@ -126,8 +134,8 @@ describe('hosted sign-in', () => {
       ['Zoom', { provider: 'zoom' }, 'PUT /a/{client_id}/conferencing (kind zoom)'],
       [
         'a provider without a connector',
-        { provider: 'google' },
-        'this server cannot connect accounts of google',
+        { provider: 'announced' },
+        'this server cannot connect accounts of announced',
       ],
       ['an unknown scope', { scope: ['everything'] }, 'unknown scope "everything"'],
       ['a state that is too long', { state: 's'.repeat(256) }, 'state: must not be longer'],

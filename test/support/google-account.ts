@@ -6,7 +6,11 @@ import { Database } from '../../src/platform/database/sql.ts';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
-import { CALENDAR_LIMIT, GoogleApi } from '../../src/providers/google/google-api.ts';
+import {
+  CALENDAR_LIMIT,
+  GoogleApi,
+  googleAddresses,
+} from '../../src/providers/google/google-api.ts';
 import { GoogleCalendarPush } from '../../src/providers/google/google-calendar-push.ts';
 import { GoogleConnector } from '../../src/providers/google/google.connector.ts';
 import { GoogleStub } from './google/google-stub.ts';
@@ -38,14 +42,15 @@ export class GoogleFixture {
       statementTimeoutMs: 10_000,
       applicationName: 'test',
     });
-    const egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
     const threads = new WorkThreads();
-    const { origin } = stub;
-    const addresses = { gmail: origin, calendar: origin, people: origin, directory: origin };
+    const policy = new EgressPolicy(['127.0.0.0/8']);
     const clock = new SystemClock();
     const budget = new ProviderBudget(database);
     const limits = { account: LIMIT, application: LIMIT };
-    const connector = new GoogleConnector({ egress, clock, threads, budget, limits, addresses });
+    const address = stub.origin;
+    const connector = new GoogleConnector({ policy, clock, threads, budget, limits, address });
+    const egress = new EgressClient(policy);
+    const addresses = googleAddresses(address);
     const api = new GoogleApi('calendar', egress, clock, budget, CALENDAR_LIMIT, addresses);
     const push = new GoogleCalendarPush(api);
     return new GoogleFixture(stub, connector, push, file, database, egress, threads);
@@ -66,6 +71,7 @@ export class GoogleFixture {
 
   async stop(): Promise<void> {
     await this.threads.close();
+    await this.connector.close();
     await this.egress.onApplicationShutdown();
     await this.stub.stop();
     await this.database.close();

@@ -6,6 +6,7 @@ import {
   CALENDAR_LIMIT,
   DIRECTORY_LIMIT,
   GoogleApi,
+  googleAddresses,
   type GoogleApiName,
   type GoogleLimit,
 } from '../../src/providers/google/google-api.ts';
@@ -45,8 +46,7 @@ export class GoogleWorldFixture {
     for (const quotas of [stub.quotas.perUser, stub.quotas.perProject])
       for (const { limit } of Object.values(quotas)) limit.units = 1_000_000_000;
     const { app } = server;
-    const { origin } = stub;
-    const addresses = { gmail: origin, calendar: origin, people: origin, directory: origin };
+    const addresses = googleAddresses(stub.origin);
     const api = (name: GoogleApiName, limit: GoogleLimit) =>
       new GoogleApi(name, app.get(EgressClient), app.get(Clock), app.get(ProviderBudget), limit, addresses); // prettier-ignore
     const events = new HeldCalendar(

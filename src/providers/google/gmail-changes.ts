@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../platform/base/time/clock.ts';
 import type { MailChanges, ProviderAccount, RemoteFolder, RemoteMessage, SyncPassRequest } from '../port/connector.ts'; // prettier-ignore
 import type { GmailReader } from './gmail-api.ts';
 import { dateOf, type GmailContents, type GmailMessage, MOST_NEW } from './gmail-content.ts';
 import { type GmailCursor, type GmailListing, parseCursor } from './gmail-cursor.ts';
 import { combine, type HistoryChanges } from './gmail-history.ts';
 import { ALL_MAIL, foldersOf, placementOf } from './gmail-labels.ts';
-import { type GmailLists, sinceWords } from './gmail-listing.ts';
+import { type GmailLists, type NextPage, sinceWords, unixSeconds } from './gmail-listing.ts';
 import { GoogleError } from './google-error.ts';
 
 /** History records of one request. */
 const RECORDS = 100;
+
+const DAY = 86_400;
 
 /** Nothing is known about when the message was received. */
 const UNKNOWN_DATE = new Date(0);
@@ -28,6 +31,7 @@ export class GmailChanges {
     private readonly gmail: GmailReader,
     private readonly lists: GmailLists,
     private readonly contents: GmailContents,
+    private readonly clock: Clock,
   ) {}
 
   /** See `MailPort.listChanges`. */
@@ -58,13 +62,18 @@ export class GmailChanges {
       maxResults: Math.min(limit, MOST_NEW),
     });
     const ids = refs.map(({ id }) => id);
-    const listing = { stage: 'list', pageToken: null, before: null, again } as const;
+    const messages = await this.#read(account, ids, since);
+    const isComplete = ids.length === 0 && !again;
+    const newest = Math.max(...messages.map(({ receivedAt }) => unixSeconds(receivedAt)));
+    const until = Number.isFinite(newest) ? newest : unixSeconds(this.clock.now()) + DAY;
+    const start = { stage: 'list', pageToken: null, before: until, until, again } as const;
+    const listing = isComplete ? null : start;
     return {
       ...NOTHING,
       cursor: write({ historyId, labels: digestOf(folders), listing }),
-      more: true,
+      more: !isComplete,
       folders,
-      messages: await this.#read(account, ids, since),
+      messages,
     };
   }
 
@@ -222,12 +231,9 @@ function write(cursor: Omit<GmailCursor, 'version'>): string {
   return JSON.stringify({ ...cursor, version: 1 });
 }
 
-function nextStage(
-  listing: GmailListing,
-  next: Pick<GmailListing, 'pageToken' | 'before'> | null,
-): GmailListing | null {
+function nextStage(listing: GmailListing, next: NextPage | null): GmailListing | null {
   if (next) return { ...listing, ...next };
-  return listing.again ? { ...listing, stage: 'compare', pageToken: null, before: null } : null;
+  return listing.again ? { ...listing, stage: 'compare', pageToken: null } : null;
 }
 
 /** A message as the mirror takes it. */

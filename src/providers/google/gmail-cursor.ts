@@ -10,8 +10,13 @@ const listing = z.object({
   stage: z.enum(['list', 'compare']),
   /** `null` for the first page. */
   pageToken: z.string().nullable(),
-  /** No message on the next page is newer, in Unix seconds. `null` if that is not known. */
-  before: z.number().nullable(),
+  /** No message on the next page is newer, in Unix seconds. */
+  before: z.number(),
+  /**
+   * When the newest message was received as listing began, in Unix seconds. Newer ones are reported
+   * by the history, as new.
+   */
+  until: z.number(),
   /** Whether Gmail no longer knew the changes since the last pass. */
   again: z.boolean(),
 });

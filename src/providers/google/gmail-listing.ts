@@ -20,10 +20,11 @@ const RESERVED: GoogleCost = { units: 0, priority: 'history' };
 export interface ListedPage {
   messages: RemoteMessage[];
   /** `null` at the end of the list. */
-  next: Pick<GmailListing, 'pageToken' | 'before'> | null;
+  next: NextPage | null;
 }
+export type NextPage = Pick<GmailListing, 'pageToken' | 'before'>;
 
-const unixSeconds = (date: Date): number => Math.floor(date.getTime() / 1000);
+export const unixSeconds = (date: Date): number => Math.floor(date.getTime() / 1000);
 
 /** The search words for messages received since a time. */
 export const sinceWords = (since: Date | null): string =>
@@ -44,15 +45,15 @@ export class GmailLists {
   /** Lists the next page of the mailbox. */
   async page(
     account: ProviderAccount,
-    listing: Pick<GmailListing, 'pageToken' | 'before'>,
+    listing: Pick<GmailListing, 'pageToken' | 'before' | 'until'>,
     folders: readonly RemoteFolder[],
     since: Date | null,
     limit: number,
   ): Promise<ListedPage> {
     const labels = listedLabels(folders);
-    const units = UNITS.list * (labels.length + 1) + 2 * UNITS.get;
+    const units = UNITS.list * (labels.length + 1) + UNITS.get;
     await this.#reserve(account, units);
-    const q = sinceWords(since);
+    const q = `${sinceWords(since)} before:${listing.until + 1}`;
     const { messages: refs, nextPageToken } = await this.gmail.list(
       account,
       { q, pageToken: listing.pageToken, maxResults: Math.min(limit, LIST_PAGE) },
@@ -60,17 +61,15 @@ export class GmailLists {
     );
     if (refs.length === 0) return { messages: [], next: null };
     const { before } = listing;
-    const oldest = (await this.#dateOfFirst(account, refs.toReversed())) ?? unixSeconds(since ?? new Date(0)); // prettier-ignore
-    const newest = before ?? (await this.#dateOfFirst(account, refs)) ?? oldest;
-    const until = before === null ? '' : ` before:${before + 1}`;
-    const words = `${NO_CHATS} after:${oldest - 1}${until}`;
+    const oldest = await this.#oldest(account, refs, since);
+    const words = `${NO_CHATS} after:${oldest - 1} before:${before + 1}`;
     const labelsOf = await this.#labelsOf(account, refs, labels, words);
-    const step = (newest - oldest) / Math.max(1, refs.length - 1);
+    const step = (before - oldest) / Math.max(1, refs.length - 1);
     const messages = refs.map(({ id, threadId }, index): RemoteMessage => ({
       providerId: id,
       threadId,
       ...placementOf(labelsOf.get(id) ?? []),
-      receivedAt: new Date((newest - step * index) * 1000),
+      receivedAt: new Date((before - step * index) * 1000),
       content: { kind: 'listed', headers: null, snippet: null },
     }));
     const next = nextPageToken === undefined ? null : { pageToken: nextPageToken, before: oldest };
@@ -82,22 +81,21 @@ export class GmailLists {
     return new Set(await this.#ids(account, { q: NO_CHATS }));
   }
 
-  /**
-   * When the first of these messages was received, in Unix seconds. A message that was deleted
-   * after it was listed is passed over: its neighbour is nearly as old.
-   */
-  async #dateOfFirst(
+  /** When the oldest message of a page was received, in Unix seconds. */
+  async #oldest(
     account: ProviderAccount,
     refs: readonly MessageRef[],
-  ): Promise<number | null> {
-    for (const { id } of refs) {
+    since: Date | null,
+  ): Promise<number> {
+    for (const { id } of refs.toReversed()) {
       try {
         return unixSeconds(dateOf(await this.gmail.minimal(account, id, RESERVED)));
       } catch (error) {
+        // Deleted since it was listed: its neighbour is nearly as old.
         if (!(error instanceof GoogleError) || error.code !== 'not-found') throw error;
       }
     }
-    return null;
+    return since === null ? 0 : unixSeconds(since);
   }
 
   /** The labels of the messages of a page, by message id. */

@@ -14,6 +14,9 @@ export type GoogleApiName = 'gmail' | 'calendar' | 'people' | 'directory';
 
 /** Where Google's APIs are, without a trailing slash. */
 export interface GoogleAddresses {
+  /** Of sign-in. */
+  issuer: string;
+  userInfo: string;
   gmail: string;
   calendar: string;
   people: string;
@@ -21,12 +24,21 @@ export interface GoogleAddresses {
   directory: string;
 }
 
-export const GOOGLE_ADDRESSES: GoogleAddresses = {
+const GOOGLE_ADDRESSES: GoogleAddresses = {
+  issuer: 'https://accounts.google.com',
+  userInfo: 'https://openidconnect.googleapis.com/v1/userinfo',
   gmail: 'https://gmail.googleapis.com',
   calendar: 'https://www.googleapis.com',
   people: 'https://people.googleapis.com',
   directory: 'https://admin.googleapis.com',
 };
+
+/** @param one address that stands for all of them; `null` for Google's own */
+export function googleAddresses(one: string | null): GoogleAddresses {
+  if (one === null) return GOOGLE_ADDRESSES;
+  const apis = { gmail: one, calendar: one, people: one, directory: one };
+  return { issuer: one, userInfo: `${one}/v1/userinfo`, ...apis };
+}
 
 /**
  * Limits of one API, in its own units: for each mailbox, and for all mailboxes of one OAuth client.
@@ -77,7 +89,7 @@ export class GoogleApi {
     clock: Clock,
     private readonly budget: ProviderBudget,
     private readonly limit: GoogleLimit,
-    addresses: GoogleAddresses = GOOGLE_ADDRESSES,
+    addresses: GoogleAddresses,
   ) {
     this.#rest = new RestClient(egress, clock, { service: 'Google', toError: toGoogleError });
     this.#address = addresses[name];

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
 import type { BudgetConfig } from '../../platform/config/budget-config.ts';
-import type { EgressClient } from '../../platform/egress/egress-client.ts';
+import { EgressClient } from '../../platform/egress/egress-client.ts';
+import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { Connector, ProviderAccount, VerifiedAccount } from '../port/connector.ts';
 import { GmailAudit } from './gmail-audit.ts';
@@ -16,30 +16,43 @@ import { GmailMailbox } from './gmail.mailbox.ts';
 import {
   CALENDAR_LIMIT,
   DIRECTORY_LIMIT,
-  GOOGLE_ADDRESSES,
-  type GoogleAddresses,
   GoogleApi,
+  googleAddresses,
   PEOPLE_LIMIT,
 } from './google-api.ts';
 import { GoogleCalendar } from './google.calendar.ts';
 import { GoogleCalendarPush } from './google-calendar-push.ts';
 import { GooglePush } from './google.push.ts';
 import { GoogleContacts } from './google.contacts.ts';
+import { GoogleIdentity } from './google-identity.ts';
+import { googleIntegration, googleOauth } from './google.oauth.ts';
+import { googleNativeSettings, googleSignIn } from './google.sign-in.ts';
+
+/**
+ * Connections to one of Google's addresses. All Google accounts of a process share them, and each
+ * has several requests at a time.
+ */
+const CONNECTIONS = 128;
 
 /** Dependencies of the connector. */
 export interface GoogleDependencies {
-  egress: EgressClient;
+  policy: EgressPolicy;
   clock: Clock;
   threads: WorkThreads;
   budget: ProviderBudget;
   limits: BudgetConfig['gmail'];
-  /** Default: Google's own. */
-  addresses?: GoogleAddresses;
+  /** Address that stands for all of Google's. `null` for Google's own. */
+  address: string | null;
 }
 
 /** Accounts of Google: Gmail, Google Calendar and Google Contacts, each by its own API. */
 export class GoogleConnector implements Connector {
   readonly name = 'google';
+  readonly accountProvider = 'gmail';
+  readonly integration = googleIntegration;
+  readonly oauth;
+  readonly signIn = googleSignIn;
+  readonly nativeSettings = googleNativeSettings;
   readonly receivesMail = true;
   readonly settingsSchema = z.object({});
   readonly mail: GmailMail;
@@ -47,18 +60,24 @@ export class GoogleConnector implements Connector {
   readonly calendar: GoogleCalendar;
   readonly contacts: GoogleContacts;
   readonly push: GooglePush;
-  readonly #gmail: GmailWriter;
+  readonly #egress: EgressClient;
+  readonly #identity: GoogleIdentity;
 
   constructor(dependencies: GoogleDependencies) {
-    const { egress, clock, threads, budget, limits, addresses = GOOGLE_ADDRESSES } = dependencies;
+    const { policy, clock, threads, budget, limits, address } = dependencies;
+    const addresses = googleAddresses(address);
+    const egress = new EgressClient(policy, { connectionsPerOrigin: CONNECTIONS });
+    this.#egress = egress;
+    this.oauth = googleOauth(addresses.issuer);
     const mailApi = new GoogleApi('gmail', egress, clock, budget, limits, addresses);
-    this.#gmail = new GmailWriter(mailApi);
-    const contents = new GmailContents(mailApi, this.#gmail, threads);
-    const lists = new GmailLists(mailApi, this.#gmail);
-    const changes = new GmailChanges(this.#gmail, lists, contents);
-    const audit = new GmailAudit(this.#gmail, contents);
-    this.mail = new GmailMail(this.#gmail, changes, contents, audit, clock);
-    this.mailbox = new GmailMailbox(this.#gmail);
+    const gmail = new GmailWriter(mailApi);
+    this.#identity = new GoogleIdentity(gmail, egress, clock, addresses.userInfo);
+    const contents = new GmailContents(mailApi, gmail, threads);
+    const lists = new GmailLists(mailApi, gmail);
+    const changes = new GmailChanges(gmail, lists, contents, clock);
+    const audit = new GmailAudit(gmail, contents);
+    this.mail = new GmailMail(gmail, changes, contents, audit, clock);
+    this.mailbox = new GmailMailbox(gmail);
     const calendarApi = new GoogleApi('calendar', egress, clock, budget, CALENDAR_LIMIT, addresses);
     const directoryApi = new GoogleApi(
       'directory', egress, clock, budget, DIRECTORY_LIMIT, addresses,
@@ -70,22 +89,12 @@ export class GoogleConnector implements Connector {
     );
   }
 
-  /** Gmail says whose mailbox the token opens: nobody can connect another one's address. */
-  async verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
-    const one = { ...account, accountId: '' };
-    const { emailAddress } = await this.#gmail.profile(one, 'interactive');
-    const email = emailAddress.toLowerCase();
-    if (account.email !== '' && email !== account.email.toLowerCase()) {
-      throw new ProviderError(
-        'auth-invalid',
-        `Google: the token is for ${email}, not for ${account.email}`,
-      );
-    }
-    return {
-      email,
-      name: account.name || email.replace(/@.*$/, ''),
-      organizationUnit: 'label',
-      proof: 'oauth',
-    };
+  verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
+    return this.#identity.verify(account);
+  }
+
+  /** Closes the connections to Google. */
+  close(): Promise<void> {
+    return this.#egress.onApplicationShutdown();
   }
 }

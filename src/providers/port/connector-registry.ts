@@ -70,6 +70,14 @@ export class ConnectorRegistry {
   }
 
   /**
+   * Adds a provider that can be registered, but not connected. Call it before the application
+   * starts.
+   */
+  announce(provider: AnnouncedProvider): void {
+    this.#providers.set(provider.name, provider);
+  }
+
+  /**
    * Adds a connector, or replaces the one of the same provider. Call it before the application
    * starts.
    */

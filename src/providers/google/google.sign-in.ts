@@ -1,0 +1,24 @@
+import type { SignInDescriptor } from '../port/sign-in-descriptor.ts';
+import { GOOGLE_ONLY } from './google.oauth.ts';
+
+/** Sign-in at Google. There is no form: accounts with an app password are those of IMAP. */
+export const googleSignIn: SignInDescriptor = {
+  order: 10,
+  title: 'Google',
+  hint: 'Gmail and Google Workspace',
+  password: null,
+  withoutIntegration: 'never',
+  names: ['gmail'],
+};
+
+/**
+ * See `Connector.nativeSettings`. Settings that only sign-ins by OAuth have tell these accounts
+ * from those with a password.
+ */
+export function googleNativeSettings(
+  _name: string,
+  settings: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> | null {
+  const isOurs = GOOGLE_ONLY.some((key) => settings[key] !== undefined && settings[key] !== null);
+  return isOurs ? settings : null;
+}
