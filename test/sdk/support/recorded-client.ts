@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import { z } from 'zod';
 import { createAccount, createApplication } from '../../support/factories.ts';
 import { secret } from '../../support/log-watch.ts';
+import { GoogleStub } from '../../support/google/google-stub.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { until } from '../../support/until.ts';
 
@@ -114,13 +115,18 @@ export function describeRecordedClient(name: string, rules: ReadingRules): void 
   const recording = readRecording(name);
   describe(`${recording.client} ${recording.version}`, () => {
     let server: TestApp;
+    let google: GoogleStub;
     const values: Values = {};
     beforeAll(async () => {
-      server = await startTestApp(rules.environment);
+      google = await GoogleStub.start();
+      server = await startTestApp({ GOOGLE_URL: google.origin, ...rules.environment });
       Object.assign(values, await connectAccounts(server));
       Object.assign(values, await rules.prepare?.(server, values));
     });
-    afterAll(() => server.close());
+    afterAll(async () => {
+      await server.close();
+      await google.stop();
+    });
 
     it.each(recording.calls.map((call) => [call.call, call] as const))('%s', async (_, call) => {
       const parsed = call.until
