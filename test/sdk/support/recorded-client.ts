@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { createAccount, createApplication } from '../../support/factories.ts';
 import { secret } from '../../support/log-watch.ts';
 import { GoogleStub } from '../../support/google/google-stub.ts';
+import { MicrosoftStub } from '../../support/microsoft/microsoft-stub.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { until } from '../../support/until.ts';
 
@@ -116,16 +117,24 @@ export function describeRecordedClient(name: string, rules: ReadingRules): void 
   describe(`${recording.client} ${recording.version}`, () => {
     let server: TestApp;
     let google: GoogleStub;
+    let microsoft: MicrosoftStub;
     const values: Values = {};
     beforeAll(async () => {
       google = await GoogleStub.start();
-      server = await startTestApp({ GOOGLE_URL: google.origin, ...rules.environment });
+      microsoft = await MicrosoftStub.start();
+      server = await startTestApp({
+        GOOGLE_URL: google.origin,
+        MICROSOFT_LOGIN_URL: microsoft.origin,
+        MICROSOFT_GRAPH_URL: microsoft.origin,
+        ...rules.environment,
+      });
       Object.assign(values, await connectAccounts(server));
       Object.assign(values, await rules.prepare?.(server, values));
     });
     afterAll(async () => {
       await server.close();
       await google.stop();
+      await microsoft.stop();
     });
 
     it.each(recording.calls.map((call) => [call.call, call] as const))('%s', async (_, call) => {
