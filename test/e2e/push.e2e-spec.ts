@@ -1,5 +1,6 @@
 import request from 'supertest';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import { rowsOf } from '../support/connect.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { PassingClock } from '../support/passing-clock.ts';
 import { PushProvider } from '../support/push-provider.ts';
@@ -27,6 +28,10 @@ describe('changes that a provider reports', () => {
     });
     provider.calendars.set(account.email, ['work']);
     await until('the subscriptions', async () => provider.of(account.email).length === 2);
+    await until('the subscriptions to be stored', async () => {
+      const stored = 'select 1 from push_subscription where expires_at is not null';
+      return (await rowsOf(server, stored)).length === 2;
+    });
     // A new subscription is followed by a pass.
     await until('the passes', async () => provider.reads.length >= 4);
   });

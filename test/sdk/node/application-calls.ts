@@ -229,7 +229,10 @@ const deltas: NodeCall[] = [
       message.starred = true;
       await message.save();
       const page = await client.deltas.since(cursor, { includeTypes: ['message'] });
-      expect(page.deltas).toMatchObject([{ id: message.id, event: 'modify' }]);
+      // Mail of earlier calls may arrive meanwhile.
+      const deltas = page.deltas as { id?: string }[];
+      const own = deltas.filter(({ id }) => id === message.id);
+      expect(own).toMatchObject([{ id: message.id, event: 'modify' }]);
     },
   },
   {
