@@ -17,6 +17,8 @@ export interface BenchOptions {
   profile: string | null;
   /** URL of a PostgreSQL server, or `null` for the embedded one. */
   database: string | null;
+  /** Messages of a mirrored mailbox, or `null` for the number of the scale. */
+  messages: number | null;
 }
 
 /** Size of a run. */
@@ -113,7 +115,8 @@ const QUICK: Scale = {
 
 /** Size of a run with these options. */
 export function scaleOf(options: BenchOptions): Scale {
-  return options.quick ? QUICK : FULL;
+  const scale = options.quick ? QUICK : FULL;
+  return { ...scale, mailboxMessages: options.messages ?? scale.mailboxMessages };
 }
 
 /**
@@ -127,6 +130,7 @@ export const usageOf = (name: string): string => `Usage: npm run ${name} -- [opt
   --json file       writes the result as JSON
   --strict          exit code 1 when a needed value is missed
   --profile folder  writes CPU profiles of the processes (they are slower then)
+  --messages n      messages of the mailbox (bench:mailbox mirror, bench:first-mirror)
   --database url    a PostgreSQL server (its user may create databases) instead of the embedded one
 `;
 
@@ -149,6 +153,7 @@ export function parseOptions(
       strict: { type: 'boolean', default: false },
       profile: { type: 'string' },
       database: { type: 'string' },
+      messages: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -157,6 +162,9 @@ export function parseOptions(
   const unknown = only?.filter((key) => !rows.includes(key)) ?? [];
   if (unknown.length > 0)
     throw new Error(`Unknown row ${unknown.join(', ')}. Rows: ${rows.join(', ')}`);
+  const messages = values.messages === undefined ? null : Number(values.messages);
+  if (messages !== null && !(Number.isInteger(messages) && messages > 0))
+    throw new Error('--messages must be a whole number above 0');
   const { quick, strict, json = null, profile = null, database = null } = values;
-  return { quick, strict, json, profile, database, only };
+  return { quick, strict, json, profile, database, messages, only };
 }

@@ -1,0 +1,8 @@
+import { firstMirrorRow } from './rows/first-mirror.ts';
+import type { Bench } from './run.ts';
+
+/** Measures the first mirror of a large mailbox at the stubs of Google and Microsoft. */
+export const FIRST_MIRROR_BENCH: Bench = {
+  name: 'bench:first-mirror',
+  rows: [firstMirrorRow('google'), firstMirrorRow('microsoft')],
+};
