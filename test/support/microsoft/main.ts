@@ -43,7 +43,9 @@ for (let number = 0; number < count; number += 1) {
     },
     received,
   );
-  mailbox.add(content, { folderId, received, isRead: number % 3 > 0 });
+  const message = mailbox.add(content, { folderId, received, isRead: number % 3 > 0 });
+  // Otherwise all of them would be new mail.
+  message.created = received;
 }
 const scopes = [
   'Mail.ReadWrite',
