@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
-import type { MailChanges, MailPort, RemoteMessage } from '../providers/port/connector.ts';
+import type {
+  FetchedMessage,
+  MailChanges,
+  MailPort,
+  RemoteMessage,
+} from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
+import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
 import { Database } from '../platform/database/sql.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { fromUnixSeconds, toUnixSeconds } from '../platform/base/time/unix-seconds.ts';
@@ -9,6 +15,7 @@ import { type Batch, BatchStore, type StoredBatch } from './batch-store.ts';
 import { FolderMirror, type FollowedFolders } from './folder-mirror.ts';
 import { idsInFolder, mirroredIds } from '../mail/messages/mirrored-messages.ts';
 import type { ParsableContent } from '../mail/parsing/message-parser.ts';
+import type { FetchedMessages } from './listed-messages.ts';
 import { isAfterCrash, MessageReader } from './message-reader.ts';
 import type { IncomingMessage } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
@@ -22,6 +29,10 @@ const FIRST_BATCH = 100;
 const BATCH = 250;
 /** Batch size after a worker crashed while it had claimed the mailbox. */
 const BATCH_AFTER_CRASH = 10;
+/** Most contents that are requested from a provider at once. */
+const MOST_IDS = 100;
+/** Seconds until a batch is read again whose contents the provider has not returned. */
+const RETRY_AFTER_SECONDS = 10;
 
 /** Controls a run from outside and reports its progress. */
 export interface RunControl {
@@ -63,6 +74,12 @@ export interface Repair {
   /** When the provider was asked for the messages. */
   requestedAt: Date;
   hasVanished: boolean;
+}
+
+/** A message that the mirror does not have, with its content. */
+interface FreshMessage {
+  remote: RemoteMessage;
+  content: ParsableContent;
 }
 
 /** Result of reading a batch. */
@@ -258,18 +275,12 @@ export class MailboxSync {
       messages.map(({ providerId }) => providerId),
     );
     const batch: ReadBatch = { incoming: [], failures: [] };
-    const fresh: { remote: RemoteMessage; content: ParsableContent }[] = [];
+    const unknown: RemoteMessage[] = [];
     for (const remote of messages) {
-      // Only flags changed, on a message that is older than the sync horizon and was never
-      // mirrored.
-      const unwanted =
-        remote.content === null && run.since !== null && remote.receivedAt < run.since;
       if (mirrored.has(remote.providerId)) batch.incoming.push({ remote, parsed: null });
-      else if (!unwanted) {
-        const content = await this.#contentOf(run, remote);
-        if (content) fresh.push({ remote, content });
-      }
+      else unknown.push(remote);
     }
+    const fresh = await this.#withContents(run, unknown);
     const readable = fresh.map(({ remote: { providerId }, content }) => ({ providerId, content }));
     const { parsed, failures } = run.afterCrash
       ? await this.reader.readCarefully(readable, run.claim, run.state)
@@ -280,17 +291,65 @@ export class MailboxSync {
     return batch;
   }
 
-  /** @returns `null` if the message was deleted after it was listed */
-  async #contentOf(
+  /**
+   * Adds the content to messages that the mirror does not have, although only their flags have
+   * changed. Leaves out messages that are older than the sync horizon, and those that were deleted
+   * meanwhile.
+   */
+  async #withContents(run: Run, messages: readonly RemoteMessage[]): Promise<FreshMessage[]> {
+    const { account, mail, since } = run;
+    const isWanted = ({ receivedAt }: RemoteMessage) => since === null || receivedAt >= since;
+    const without = messages.filter(({ content }) => content === null);
+    const fetched = mail.fetchContents
+      ? await this.#fetchContents(run, without)
+      : await fetchRaws(account, mail, without.filter(isWanted));
+    return messages.flatMap((remote) => {
+      const { providerId, content } = remote;
+      if (content) return [{ remote, content }];
+      const got = fetched.get(providerId);
+      // The provider may not have known the time of receipt before.
+      const exact = { ...remote, receivedAt: got?.receivedAt ?? remote.receivedAt };
+      return got && isWanted(exact) ? [{ remote: exact, content: got.content }] : [];
+    });
+  }
+
+  /**
+   * @throws {BudgetExhaustedError} if the provider does not return all of them now: the batch is
+   *   then read again
+   */
+  async #fetchContents(
     { account, mail }: Run,
-    { providerId, content }: RemoteMessage,
-  ): Promise<ParsableContent | null> {
-    if (content) return content;
+    messages: readonly RemoteMessage[],
+  ): Promise<FetchedMessages> {
+    const all = new Map<string, FetchedMessage | null>();
+    const ids = messages.map(({ providerId }) => providerId);
+    for (let from = 0; mail.fetchContents && from < ids.length; from += MOST_IDS) {
+      const some = ids.slice(from, from + MOST_IDS);
+      const fetched = await mail.fetchContents(account, some, 'interactive');
+      for (const id of some) {
+        const message = fetched.get(id);
+        if (message === undefined) throw new BudgetExhaustedError(RETRY_AFTER_SECONDS);
+        all.set(id, message);
+      }
+    }
+    return all;
+  }
+}
+
+/** Messages that were deleted after they were listed are left out. */
+async function fetchRaws(
+  account: ConnectedAccount,
+  mail: MailPort,
+  messages: readonly RemoteMessage[],
+): Promise<FetchedMessages> {
+  const fetched = new Map<string, FetchedMessage>();
+  for (const { providerId } of messages) {
     try {
-      return { kind: 'mime', mime: await mail.fetchRaw(account, providerId) };
+      const mime = await mail.fetchRaw(account, providerId);
+      fetched.set(providerId, { content: { kind: 'mime', mime } });
     } catch (error) {
-      if (error instanceof ProviderError && error.code === 'not-found') return null;
-      throw error;
+      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
     }
   }
+  return fetched;
 }

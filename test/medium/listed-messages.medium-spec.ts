@@ -1,3 +1,4 @@
+import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { ListedContents } from '../../src/mail/listed-contents/listed-contents.ts';
@@ -351,5 +352,83 @@ describe('listed messages', () => {
     expect(modified.toSorted()).toEqual([...new Set(modified)].toSorted());
     expect(modified).toHaveLength(30);
     await expectThreadsRefreshed(database);
+  });
+
+  describe('and messages that only changed, but are missing in the mirror,', () => {
+    async function mailboxWithMissing(...missing: ListingMessage[]) {
+      const account = await createAccount(server.app, await createApplication(server.app));
+      const mailbox = new ListingMailbox({ history: 'ids', dated: false });
+      mailbox.add(messageOf(0));
+      mailbox.install(server.app);
+      await syncPass(account);
+      mailbox.fetches.length = 0;
+      for (const message of missing) {
+        mailbox.addUnreported(message);
+        mailbox.change(message.providerId, { starred: true });
+      }
+      return { account, mailbox };
+    }
+    const dateOf = async (account: TestAccount, providerId: string) => {
+      const [row] = await database.query<{ date: Date; subject: string; starred: boolean }>(
+        'select date, subject, starred from message where account_id = $1 and provider_id = $2',
+        [account.id, providerId],
+      );
+      return row;
+    };
+
+    it('are fetched with their time of receipt, without those that are gone', async () => {
+      const { account, mailbox } = await mailboxWithMissing(messageOf(1), messageOf(2));
+      mailbox.onFetch = () => void mailbox.messages.delete('id-2');
+      await syncPass(account);
+      expect(mailbox.fetches).toEqual([{ ids: ['id-1', 'id-2'], priority: 'interactive' }]);
+      expect(mailbox.raws).toEqual([]);
+      expect(await dateOf(account, 'id-1')).toEqual({
+        date: messageOf(1).receivedAt,
+        subject: 'Re: Subject 0',
+        starred: true,
+      });
+      expect(await dateOf(account, 'id-2')).toBeUndefined();
+    });
+
+    it('are read again later if the provider does not return all of them', async () => {
+      const { account, mailbox } = await mailboxWithMissing(messageOf(1), messageOf(2));
+      mailbox.mostContents = 1;
+      const outcome = await syncPass(account);
+      expect(outcome.next).toMatchObject({ kind: 'again' });
+      const jobs = await database.query('select failures from sync_job where account_id = $1', [
+        account.id,
+      ]);
+      expect(jobs).toEqual([{ failures: 0 }]);
+      expect(await dateOf(account, 'id-1')).toBeUndefined();
+      mailbox.mostContents = Infinity;
+      await syncPass(account);
+      expect((await dateOf(account, 'id-1'))?.date).toEqual(messageOf(1).receivedAt);
+      expect((await dateOf(account, 'id-2'))?.date).toEqual(messageOf(2).receivedAt);
+    });
+
+    it('are fetched if they are within the sync horizon, and are left out if they are older', async () => {
+      const { account, mailbox } = await mailboxWithMissing(
+        messageOf(1, { receivedAt: new Date(Date.now() - HOUR) }),
+        messageOf(2),
+      );
+      const config = server.app.get<AppConfig>(APP_CONFIG);
+      const { horizonDays } = config.sync;
+      config.sync.horizonDays = 10;
+      try {
+        await syncPass(account);
+      } finally {
+        config.sync.horizonDays = horizonDays;
+      }
+      expect(await idOf(account, 'id-1')).not.toBe('');
+      expect(await idOf(account, 'id-2')).toBe('');
+    });
+
+    it('are fetched at most 100 at a time', async () => {
+      const missing = Array.from({ length: 130 }, (_, n) => messageOf(n + 1));
+      const { account, mailbox } = await mailboxWithMissing(...missing);
+      await syncPass(account);
+      expect(mailbox.fetches.map(({ ids }) => ids.length)).toEqual([100, 30]);
+      expect(await listedCount(account)).toEqual({ listed: 0, all: 131 });
+    });
   });
 });

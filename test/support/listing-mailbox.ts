@@ -28,6 +28,8 @@ export interface ListingMessage {
 export interface ListingOptions {
   /** `complete`: with contents; `headers`: listed with headers; `ids`: listed without headers. */
   history: 'complete' | 'headers' | 'ids';
+  /** Whether changes of flags name the time of receipt. Default: true. */
+  dated?: boolean;
 }
 
 const FOLDERS: RemoteFolder[] = ['inbox', 'sent', 'drafts', 'trash', 'spam'].map((name) => {
@@ -80,6 +82,11 @@ export class ListingMailbox {
     this.messages.delete(providerId);
     this.#removed.push({ at: this.#log.length, providerId });
     this.#log.push({ message: providerId, isNew: false });
+  }
+
+  /** Adds a message that the provider never reports as new. */
+  addUnreported(message: ListingMessage): void {
+    this.messages.set(message.providerId, message);
   }
 
   /** Renames a label: its messages keep their ids. */
@@ -139,7 +146,8 @@ export class ListingMailbox {
       };
     }
     const isNew = fresh.some((one) => one.message === providerId && one.isNew);
-    return isNew ? complete : { ...remote, content: null };
+    const dated = this.options.dated === false ? { receivedAt: new Date(0) } : {};
+    return isNew ? complete : { ...remote, ...dated, content: null };
   }
 
   #message(providerId: string): ListingMessage {

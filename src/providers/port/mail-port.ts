@@ -183,7 +183,10 @@ export interface RemoteMessage {
   threadId?: string | null;
   /** `providerId` of each folder or label that contains the message. */
   folderIds: readonly string[];
-  /** For a listed message it may be an estimate (`FetchedMessage.receivedAt`). */
+  /**
+   * For a listed message it may be an estimate (`FetchedMessage.receivedAt`). Without content, it
+   * may be any time if the provider has `fetchContents`: the mirror knows it, or requests it.
+   */
   receivedAt: Date;
   unread: boolean;
   starred: boolean;
@@ -371,7 +374,8 @@ export interface MailPort {
   listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges>;
   /**
    * Returns the contents of listed messages (`ListedContent`), newest first if all cannot be
-   * fetched at once. Required if `listChanges` returns listed messages.
+   * fetched at once. Required if `listChanges` returns listed messages. Also called for messages
+   * that `listChanges` returned without content although the mirror does not have them.
    * @param providerIds at most 100
    * @param priority `interactive`: a request waits for the content; `history`: nobody does
    * @returns by `providerId`; `null` for a message that no longer exists. Ids that are missing in
