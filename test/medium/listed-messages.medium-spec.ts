@@ -407,7 +407,7 @@ describe('listed messages', () => {
     });
 
     it('are fetched if they are within the sync horizon, and are left out if they are older', async () => {
-      const { account, mailbox } = await mailboxWithMissing(
+      const { account } = await mailboxWithMissing(
         messageOf(1, { receivedAt: new Date(Date.now() - HOUR) }),
         messageOf(2),
       );
