@@ -49,7 +49,8 @@ export class GmailContents {
    * Fetches all of these messages with their content. The quota for all is taken first: if it ran
    * out in the middle, the first ones would be fetched again and again.
    * @param ids at most `MOST_NEW`
-   * @returns by id; `null` for a message that is gone
+   * @returns by id; `null` for a message that is gone. A message is missing if Gmail failed on it
+   *   in every form, but not on all others: the audit looks for it later
    * @throws {BudgetExhaustedError} nothing was fetched
    */
   async fetchAll(
@@ -59,9 +60,15 @@ export class GmailContents {
     const units = Math.min(ids.length, MOST_NEW) * UNITS.get;
     await this.api.reserve(account, { units, priority: 'interactive' });
     const fetched = new Map<string, GmailMessage | null>();
+    const failures: GoogleError[] = [];
     await forEachAtOnce(AT_ONCE, ids, async (id) => {
-      fetched.set(id, await this.#fetch(account, id, RESERVED));
+      try {
+        fetched.set(id, await this.#fetch(account, id, RESERVED));
+      } catch (error) {
+        failures.push(asServerError(error));
+      }
     });
+    if (fetched.size === 0 && failures[0]) throw failures[0];
     return fetched;
   }
 
@@ -87,17 +94,17 @@ export class GmailContents {
     priority: BudgetPriority,
   ): Promise<Map<string, FetchedMessage | null>> {
     const fetched = new Map<string, GmailMessage | null>();
-    let exhausted: BudgetExhaustedError | null = null;
+    const failures: ProviderError[] = [];
+    const isExhausted = () => failures.some((error) => error instanceof BudgetExhaustedError);
     await forEachAtOnce(AT_ONCE, ids, async (id) => {
-      if (exhausted) return;
+      if (isExhausted()) return;
       try {
         fetched.set(id, await this.#fetch(account, id, { units: UNITS.get, priority }));
       } catch (error) {
-        if (!(error instanceof BudgetExhaustedError)) throw error;
-        exhausted = error;
+        failures.push(error instanceof BudgetExhaustedError ? error : asServerError(error));
       }
     });
-    if (fetched.size === 0 && exhausted) throw exhausted as BudgetExhaustedError;
+    if (fetched.size === 0 && failures[0]) throw failures[0];
     return new Map(
       [...fetched].map(([id, message]) => [
         id,
@@ -147,15 +154,43 @@ export class GmailContents {
     cost: GoogleCost,
   ): Promise<GmailMessage | null> {
     try {
+      return await this.#fetchWhole(account, id, cost);
+    } catch (error) {
+      // Gmail refuses this message only: it must not block the others.
+      if (error instanceof GoogleError && error.code === 'rejected')
+        return this.#unreadable(account, id, cost, error.message);
+      if (isServerError(error)) return this.#fetchAgain(account, id, cost);
+      throw error;
+    }
+  }
+
+  /** @returns `null` if the message is gone */
+  async #fetchWhole(
+    account: ProviderAccount,
+    id: string,
+    cost: GoogleCost,
+  ): Promise<GmailMessage | null> {
+    try {
       const { mime, ...labels } = await this.gmail.raw(account, id, cost, WHOLE_BYTES);
       return { labels, content: { kind: 'mime', mime } };
     } catch (error) {
       if (error instanceof ResponseTooLargeError) return this.#fetchParts(account, id, cost);
       if (error instanceof GoogleError && error.code === 'not-found') return null;
-      // Gmail refuses this message only: it must not block the others.
-      if (error instanceof GoogleError && error.code === 'rejected')
-        return this.#unreadable(account, id, cost, error.message);
       throw error;
+    }
+  }
+
+  /** After a failure of Gmail's. If only the content of this message fails, it is unreadable. */
+  async #fetchAgain(
+    account: ProviderAccount,
+    id: string,
+    cost: GoogleCost,
+  ): Promise<GmailMessage | null> {
+    try {
+      return await this.#fetchWhole(account, id, cost);
+    } catch (error) {
+      if (!isServerError(error)) throw error;
+      return this.#unreadable(account, id, cost, error.message);
     }
   }
 
@@ -194,6 +229,16 @@ export class GmailContents {
     const labels = await this.gmail.minimal(account, id, cost);
     return { labels, content: { kind: 'unreadable', reason } };
   }
+}
+
+/** Gmail itself failed on a request; it was not merely busy or out of reach. */
+const isServerError = (error: unknown): error is GoogleError =>
+  error instanceof GoogleError && error.status === 500;
+
+/** @throws the error, if it is another one */
+function asServerError(error: unknown): GoogleError {
+  if (isServerError(error)) return error;
+  throw error;
 }
 
 /** When Gmail received the message. */

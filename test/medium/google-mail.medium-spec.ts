@@ -1,0 +1,306 @@
+import { buffer } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { OutgoingMessage, ProviderAccount } from '../../src/providers/port/connector.ts';
+import { codeOf, mimeOf, outgoing, Replica, sendControl } from '../support/contract-tools.ts';
+import { GoogleFixture } from '../support/google-account.ts';
+import type { StubRequest } from '../support/remote-stub/messages.ts';
+import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
+
+const MB = 2 ** 20;
+
+const mimeTo = (email: string, subject: string) =>
+  `From: bo@elsewhere.test\r\nTo: ${email}\r\nSubject: ${subject}\r\nMessage-ID: <${subject}@elsewhere.test>\r\n\r\nHi\r\n`;
+
+/** A message with a file of 5 MB. */
+function large(from: ProviderAccount, to: string): OutgoingMessage {
+  const message = outgoing(from, [to]);
+  const header = message.mime.toString().split('Content-Type:', 1)[0];
+  const encoded = Buffer.alloc(5 * MB, 'large ')
+    .toString('base64')
+    .replace(/.{76}/g, '$&\r\n');
+  const parts = [
+    'Content-Type: text/plain; charset=utf-8\r\n\r\nGrüße',
+    `Content-Type: application/octet-stream; name="a.bin"\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment; filename="a.bin"\r\n\r\n${encoded}`,
+  ];
+  const body = parts.map((part) => `--large\r\n${part}\r\n`).join('');
+  const mime = `${header}Content-Type: multipart/mixed; boundary=large\r\n\r\n${body}--large--\r\n`;
+  return { ...message, mime: Buffer.from(mime) };
+}
+
+const isHistory = ({ path }: StubRequest) => path.endsWith('/history');
+const isSend = ({ path }: StubRequest) => path.endsWith('/messages/send');
+const errorOf = (code: number, reason: string) => ({
+  status: code,
+  body: {
+    error: {
+      code,
+      message: 'Not now.',
+      errors: [{ message: 'Not now.', domain: 'global', reason }],
+    },
+  },
+});
+
+describe('mail of Google accounts', () => {
+  let fixture: GoogleFixture;
+  beforeAll(async () => {
+    fixture = await GoogleFixture.start();
+  });
+  afterAll(() => fixture.stop());
+  afterEach(() => {
+    fixture.stub.faults.clear();
+    expectDocumented(fixture.stub);
+  });
+
+  const userOf = ({ email }: ProviderAccount) => {
+    const user = fixture.stub.world.users.get(email);
+    if (!user) throw new Error(`the stub has no ${email}`);
+    return user;
+  };
+  const mailboxOf = (account: ProviderAccount) => userOf(account).mailbox;
+  function put({ email }: ProviderAccount, subject: string) {
+    const [message] = fixture.stub.deliver(mimeTo(email, subject), [email]);
+    if (!message) throw new Error('the message was not delivered');
+    return message;
+  }
+  async function followed(account: ProviderAccount): Promise<Replica> {
+    const replica = new Replica(fixture.connector.mail, account);
+    await replica.follow();
+    return replica;
+  }
+  const idsIn = (replica: Replica) => [...replica.messages.keys()].toSorted();
+
+  describe('the mirror', () => {
+    it('lists everything again if Gmail no longer knows the changes, and finds news and deletions', async () => {
+      const account = fixture.account();
+      const kept = [1, 2, 3].map((n) => put(account, `kept-${n}`));
+      const [relabelled] = kept;
+      const deleted = put(account, 'deleted');
+      const replica = await followed(account);
+      const mailbox = mailboxOf(account);
+      mailbox.remove(deleted);
+      if (relabelled) mailbox.relabel(relabelled, ['STARRED'], ['UNREAD']);
+      const added = put(account, 'added');
+      mailbox.history.expire();
+      await replica.follow();
+      expect(idsIn(replica)).toEqual([...kept, added].map(({ id }) => id).toSorted());
+      expect(replica.messages.get(relabelled?.id ?? '')).toMatchObject({
+        starred: true,
+        unread: false,
+      });
+      expect(String(mimeOf(replica.messages.get(added.id)))).toContain('Subject: added');
+      const next = put(account, 'next');
+      await replica.follow();
+      expect(replica.messages.has(next.id)).toBe(true);
+    });
+
+    it('reports all deletions, however many there are, if Gmail no longer knows the changes', async () => {
+      const account = fixture.account();
+      const messages = Array.from({ length: 100 }, (_, n) => put(account, `many-${n}`));
+      const replica = await followed(account);
+      const mailbox = mailboxOf(account);
+      for (const message of messages.slice(5)) mailbox.remove(message);
+      mailbox.history.expire();
+      await replica.follow();
+      expect(idsIn(replica)).toEqual(
+        messages
+          .slice(0, 5)
+          .map(({ id }) => id)
+          .toSorted(),
+      );
+    });
+
+    it.each([400, 500])(
+      'reads the other messages if Gmail answers %i for the content of one',
+      async (status) => {
+        const account = fixture.account();
+        const replica = await followed(account);
+        const [poison, other] = [put(account, 'poison'), put(account, 'other')];
+        const isPoison = ({ path, query }: StubRequest) =>
+          path.endsWith(poison.id) && query.get('format') !== 'minimal';
+        const answer = errorOf(status, 'unknown');
+        fixture.stub.faults.add({ match: isPoison, times: Infinity, answer });
+        await replica.follow();
+        expect(String(mimeOf(replica.messages.get(other.id)))).toContain('Subject: other');
+        expect(replica.messages.get(poison.id)).toMatchObject({
+          unread: true,
+          content: { kind: 'unreadable' },
+        });
+      },
+    );
+
+    it('does not wait for a message for which Gmail always answers 500', async () => {
+      const account = fixture.account();
+      const replica = await followed(account);
+      const [poison, other] = [put(account, 'poison'), put(account, 'other')];
+      const isPoison = ({ path }: StubRequest) => path.endsWith(poison.id);
+      fixture.stub.faults.add({
+        match: isPoison,
+        times: Infinity,
+        answer: errorOf(500, 'backendError'),
+      });
+      await replica.follow();
+      expect(idsIn(replica)).toEqual([other.id]);
+      const { mail } = fixture.connector;
+      const fetched = await mail.fetchContents(account, [poison.id, other.id], 'interactive');
+      expect([...fetched.keys()]).toEqual([other.id]);
+    });
+
+    it('repeats a request that failed once, and does not take the message for unreadable', async () => {
+      const account = fixture.account();
+      const message = put(account, 'fine');
+      const isMessage = ({ path }: StubRequest) => path.endsWith(message.id);
+      fixture.stub.faults.add({ match: isMessage, answer: errorOf(500, 'backendError') });
+      const replica = await followed(account);
+      expect(String(mimeOf(replica.messages.get(message.id)))).toContain('Subject: fine');
+    });
+
+    it('shows Gmail’s own labels only if they are places, and "/" in names as it is', async () => {
+      const account = fixture.account();
+      const message = put(account, 'labelled');
+      const mailbox = mailboxOf(account);
+      const label = mailbox.labels.create({ name: 'Work/Plans' });
+      mailbox.relabel(message, ['IMPORTANT', 'STARRED', label.id], []);
+      const replica = await followed(account);
+      const ids = replica.folders.map(({ providerId }) => providerId);
+      for (const hidden of ['UNREAD', 'STARRED', 'IMPORTANT', 'CHAT', 'CATEGORY_PERSONAL'])
+        expect(ids).not.toContain(hidden);
+      expect(replica.named('Work/Plans')).toEqual({
+        providerId: label.id,
+        name: null,
+        displayName: 'Work/Plans',
+      });
+      expect(new Set(replica.messages.get(message.id)?.folderIds)).toEqual(
+        new Set(['INBOX', 'ALL', label.id]),
+      );
+      await fixture.connector.mailbox.setFolders(account, message.id, [label.id]);
+      expect([...message.labels].toSorted()).toEqual(
+        ['CATEGORY_PERSONAL', 'IMPORTANT', 'STARRED', 'UNREAD', label.id].toSorted(),
+      );
+    });
+
+    it('renames the labels below a label with it', async () => {
+      const account = fixture.account();
+      const { labels } = mailboxOf(account);
+      const [above, below, beside] = ['A', 'A/B', 'AB'].map((name) => labels.create({ name }));
+      await fixture.connector.mailbox.renameFolder(account, above?.id ?? '', 'C/D');
+      expect([above, below, beside].map((label) => label?.name)).toEqual(['C/D', 'C/D/B', 'AB']);
+    });
+  });
+
+  describe('limits and refusals', () => {
+    it.each([
+      ['429 with Retry-After', { ...errorOf(429, 'rateLimitExceeded'), headers: { 'retry-after': '30' } }, 30], // prettier-ignore
+      ['429 without Retry-After', errorOf(429, 'rateLimitExceeded'), 5],
+      ['403 userRateLimitExceeded', errorOf(403, 'userRateLimitExceeded'), 5],
+    ])('asks Gmail nothing for a while after %s', async (_, answer, seconds) => {
+      const account = fixture.account();
+      const replica = await followed(account);
+      fixture.stub.faults.add({ match: isHistory, answer });
+      expect(await codeOf(replica.follow())).toBe('rate-limited');
+      const asked = fixture.stub.requests.length;
+      const error: unknown = await replica.follow().catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: 'rate-limited', name: 'BudgetExhaustedError' });
+      expect(fixture.stub.requests.length).toBe(asked);
+      const { retryAfterSeconds } = error as { retryAfterSeconds: number };
+      expect(retryAfterSeconds).toBeGreaterThan(seconds - 5);
+      // Another account is not held up.
+      await followed(fixture.account());
+    });
+
+    it('reports a token that is no longer valid', async () => {
+      const account = fixture.account();
+      const replica = await followed(account);
+      fixture.stub.faults.add({ match: isHistory, answer: errorOf(401, 'authError') });
+      expect(await codeOf(replica.follow())).toBe('auth-invalid');
+    });
+  });
+
+  describe('sending', () => {
+    const sentBy = (account: ProviderAccount) =>
+      mailboxOf(account)
+        .messages()
+        .filter(({ labels }) => labels.has('SENT'));
+
+    it.each(['drop-after-done', '504-after-done'] as const)(
+      'does not know the outcome when the response is lost (%s), and finds the message in Sent',
+      async (answer) => {
+        const account = fixture.account();
+        const message = outgoing(account, ['bo@elsewhere.test']);
+        fixture.stub.faults.add({ match: isSend, answer });
+        const { mail } = fixture.connector;
+        expect(await codeOf(mail.send(account, message, sendControl()))).toBe('outcome-unknown');
+        expect(await mail.findSent(account, message.messageIdHeader)).toEqual({
+          found: true,
+          conclusive: true,
+        });
+        expect(sentBy(account)).toHaveLength(1);
+      },
+    );
+
+    it('knows that a message was not sent if its connection broke before', async () => {
+      const account = fixture.account();
+      const { mail } = fixture.connector;
+      await mail.send(account, outgoing(account, ['bo@elsewhere.test']), sendControl());
+      const message = outgoing(account, ['bo@elsewhere.test']);
+      fixture.stub.faults.add({ match: isSend, answer: 'drop' });
+      expect(await codeOf(mail.send(account, message, sendControl()))).toBe('outcome-unknown');
+      expect(await mail.findSent(account, message.messageIdHeader)).toEqual({
+        found: false,
+        conclusive: true,
+      });
+    });
+
+    it('finds a message that the search does not find yet', async () => {
+      const account = fixture.account();
+      const { mail } = fixture.connector;
+      const message = outgoing(account, ['bo@elsewhere.test']);
+      await mail.send(account, message, sendControl());
+      const match = ({ query }: StubRequest) => /rfc822msgid/.test(query.get('q') ?? '');
+      const answer = { status: 200, body: { resultSizeEstimate: 0 } };
+      fixture.stub.faults.add({ match, answer });
+      expect(await mail.findSent(account, message.messageIdHeader)).toMatchObject({ found: true });
+    });
+
+    it('answers in the thread, and sends and saves drafts without it if it was deleted', async () => {
+      const account = fixture.account();
+      const { mail, mailbox } = fixture.connector;
+      const asked = put(account, 'asked');
+      const reply = (subject: string) => ({
+        ...outgoing(account, ['bo@elsewhere.test'], { subject }),
+        threadId: asked.threadId,
+      });
+      const { stored } = await mail.send(account, reply('Re: asked'), sendControl());
+      expect(stored?.threadId).toBe(asked.threadId);
+      for (const one of mailboxOf(account).messages()) mailboxOf(account).remove(one);
+      const later = await mail.send(account, reply('Re: asked'), sendControl());
+      expect(sentBy(account).map(({ id }) => id)).toEqual([later.stored?.providerId]);
+      const { mime, threadId } = reply('Re: asked');
+      const draft = { mime, messageIdHeader: '<other@x.test>', threadId };
+      const { providerId } = await mailbox.saveDraft(account, draft, null);
+      expect(mailboxOf(account).get(providerId).labels).toEqual(new Set(['DRAFT']));
+    });
+
+    it('sends a large message, which is read in parts', async () => {
+      const [from, to] = [fixture.account(), fixture.account()];
+      const message = large(from, to.email);
+      const { mail } = fixture.connector;
+      const replica = await followed(to);
+      const { stored } = await mail.send(from, message, sendControl());
+      expect(sentBy(from).map(({ id, raw }) => [id, raw.equals(message.mime)])).toEqual([
+        [stored?.providerId, true],
+      ]);
+      await replica.follow();
+      const [copy] = [...replica.messages.values()];
+      if (copy?.content?.kind !== 'parts') throw new Error('the message is not read in parts');
+      const { texts, files } = copy.content.parts;
+      expect(texts.map(({ bytes }) => bytes.toString().trim())).toEqual(['Grüße']);
+      expect(files).toMatchObject([{ filename: 'a.bin', size: 5 * MB }]);
+      const stream = await mail.openFile(to, copy.providerId, files[0]?.section ?? '');
+      expect((await buffer(stream)).equals(Buffer.alloc(5 * MB, 'large '))).toBe(true);
+      expect(await codeOf(mail.openFile(to, copy.providerId, '9'))).toBe('not-found');
+      const draft = { mime: message.mime, messageIdHeader: '<draft@x.test>' };
+      const { providerId } = await fixture.connector.mailbox.saveDraft(from, draft, null);
+      expect(mailboxOf(from).get(providerId).raw.equals(message.mime)).toBe(true);
+    });
+  });
+});
