@@ -33,6 +33,11 @@ const ROUND_MS = 20_000;
 const MOST_PER_PAGE = 500;
 /** How much earlier than the last reading a message may have been created and still be news. */
 const NEWS_MS = 600_000;
+/**
+ * Most messages of a listed page whose contents are read at once; the others count as history. It
+ * keeps a mailbox whose messages have all just arrived from using up its quota before it is listed.
+ */
+const MOST_NEWS = 50;
 
 const removedEntry = z.object({ id: z.string(), '@removed': z.object({}) });
 
@@ -230,8 +235,10 @@ export class GraphChanges {
     }
     const isAgain = state.stage === 'again';
     const wanted = inTime(page.messages, request);
-    const isNew = isNews(state);
-    const [news, old] = [wanted.filter(isNew), wanted.filter((one) => !isNew(one))];
+    // After an import into the mailbox, most of its messages have just been created.
+    const isNew = isAgain ? isNews(state) : isReceivedSince(state);
+    const news = wanted.filter(isNew).slice(0, MOST_NEWS);
+    const old = wanted.filter((one) => !news.includes(one));
     const messages = [
       ...(await this.#withContents(account, news, () => true)),
       ...old.map((one) => (isAgain ? remoteOf(one, folderId) : listedOf(one, folderId))),
@@ -374,6 +381,9 @@ const isNews =
   ({ readAt }: FolderState) =>
   ({ createdDateTime, receivedDateTime }: GraphMessage): boolean =>
     Date.parse(createdDateTime ?? receivedDateTime ?? '') >= readAt - NEWS_MS;
+
+const isReceivedSince = (state: FolderState) => (message: GraphMessage) =>
+  isNews(state)(message) && receivedAt(message).getTime() >= state.readAt - NEWS_MS;
 
 const idsOf = ({ folders }: GraphCursor): ReadonlySet<string> => new Set(Object.keys(folders));
 
