@@ -107,7 +107,7 @@ describe('channels of calendars at the stub of Google', () => {
   it('are refused if a request is no notification', async () => {
     const request = { method: 'POST', headers: {}, query: {}, body: Buffer.from('{}') } as const;
     expect(fixture.calendarPush.receive(request)).toBeNull();
-    const receipt = await fixture.connector.push.receive(request);
+    const receipt = await fixture.connector.push.receive(request, null, null);
     expect(receipt).toEqual({ signals: [], answer: { status: 404 } });
   });
 });

@@ -5,6 +5,7 @@ import { DomainError, NotFoundError } from '../../platform/base/errors/domain-er
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { PushAnswer, PushPort, PushRequest } from '../../providers/port/push-port.ts';
+import { PushAddresses } from './push-address.ts';
 import { PushIntegrations } from './push-integrations.ts';
 import { PushSignals } from './push-signals.ts';
 
@@ -26,8 +27,8 @@ export interface PushDelivery {
 }
 
 /**
- * Receives the notifications of providers. Anybody can send one. A forged one costs a query, never
- * a request to a provider, and changes nothing.
+ * Receives the notifications of providers. Anybody can send one. A forged one costs a query and
+ * changes nothing. At most, a connector that checks signatures reads the provider's keys again.
  */
 @Injectable()
 export class PushInbox {
@@ -40,6 +41,7 @@ export class PushInbox {
     private readonly connectors: ConnectorRegistry,
     private readonly integrations: PushIntegrations,
     private readonly signals: PushSignals,
+    private readonly addresses: PushAddresses,
     @Inject(APP_CONFIG) { rateLimits }: AppConfig,
   ) {
     this.#perSecond = rateLimits.applicationPerSecond;
@@ -72,7 +74,9 @@ export class PushInbox {
     const integration =
       integrationId === null ? null : await this.integrations.byId(integrationId, provider);
     if (integrationId !== null && !integration) throw new NotFoundError('address', '');
-    const { signals, answer, unknown = UNKNOWN } = await port.receive(request, integration);
+    const address = this.addresses.of(provider, integrationId);
+    const receipt = await port.receive(request, integration, address);
+    const { signals, answer, unknown = UNKNOWN } = receipt;
     if (signals.length === 0) return answer;
     const known = await this.signals.store(provider, integration, signals);
     if (known > 0) return answer;

@@ -22,6 +22,11 @@ export interface GoogleAddresses {
   people: string;
   /** Of Google Workspace. */
   directory: string;
+  pubsub: string;
+  /** The token endpoint, for service accounts. */
+  token: string;
+  /** The keys with which Google signs tokens. */
+  keys: string;
 }
 
 const GOOGLE_ADDRESSES: GoogleAddresses = {
@@ -31,13 +36,17 @@ const GOOGLE_ADDRESSES: GoogleAddresses = {
   calendar: 'https://www.googleapis.com',
   people: 'https://people.googleapis.com',
   directory: 'https://admin.googleapis.com',
+  pubsub: 'https://pubsub.googleapis.com',
+  token: 'https://oauth2.googleapis.com/token',
+  keys: 'https://www.googleapis.com/oauth2/v3/certs',
 };
 
 /** @param one address that stands for all of them; `null` for Google's own */
 export function googleAddresses(one: string | null): GoogleAddresses {
   if (one === null) return GOOGLE_ADDRESSES;
-  const apis = { gmail: one, calendar: one, people: one, directory: one };
-  return { issuer: one, userInfo: `${one}/v1/userinfo`, ...apis };
+  const apis = { gmail: one, calendar: one, people: one, directory: one, pubsub: one };
+  const signIn = { token: `${one}/token`, keys: `${one}/oauth2/v3/certs` };
+  return { issuer: one, userInfo: `${one}/v1/userinfo`, ...signIn, ...apis };
 }
 
 /**

@@ -13,6 +13,7 @@ import { GmailWriter } from './gmail-api.ts';
 import { GmailLists } from './gmail-listing.ts';
 import { GmailMail } from './gmail.mail.ts';
 import { GmailMailbox } from './gmail.mailbox.ts';
+import { GmailPush } from './gmail-push.ts';
 import {
   CALENDAR_LIMIT,
   DIRECTORY_LIMIT,
@@ -22,6 +23,8 @@ import {
 } from './google-api.ts';
 import { GoogleCalendar } from './google.calendar.ts';
 import { GoogleCalendarPush } from './google-calendar-push.ts';
+import { GooglePubSub } from './google-pubsub.ts';
+import { GooglePushTokens } from './google-push-tokens.ts';
 import { GooglePush } from './google.push.ts';
 import { GoogleContacts } from './google.contacts.ts';
 import { GoogleIdentity } from './google-identity.ts';
@@ -83,7 +86,12 @@ export class GoogleConnector implements Connector {
       'directory', egress, clock, budget, DIRECTORY_LIMIT, addresses,
     ); // prettier-ignore
     this.calendar = new GoogleCalendar(calendarApi, directoryApi);
-    this.push = new GooglePush(new GoogleCalendarPush(calendarApi));
+    const pubsub = new GooglePubSub(egress, clock, addresses);
+    const tokens = new GooglePushTokens(egress, clock, addresses.issuer, addresses.keys);
+    this.push = new GooglePush(
+      new GmailPush(mailApi, pubsub, tokens),
+      new GoogleCalendarPush(calendarApi),
+    );
     this.contacts = new GoogleContacts(
       new GoogleApi('people', egress, clock, budget, PEOPLE_LIMIT, addresses),
     );

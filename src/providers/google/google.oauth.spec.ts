@@ -109,4 +109,26 @@ describe('the OAuth descriptor of Google', () => {
       for: 'google',
     });
   });
+
+  it('needs a topic for Pub/Sub, a service account to pull, and full names', () => {
+    const problem = (settings: object, secrets: object) =>
+      googleIntegration.problem({ settings, secrets } as IntegrationValues);
+    const topic = { pubsub_topic: 'projects/p/topics/t' };
+    const pulled = { pubsub_subscription: 'projects/p/subscriptions/s' };
+    expect(problem(pulled, withKey.secrets)).toEqual({
+      missing: ['pubsub_topic'],
+      for: 'pubsub_subscription',
+    });
+    expect(problem({ ...topic, ...pulled, client_id: 'a' }, { client_secret: 'b' })).toEqual({
+      missing: ['service_account_json'],
+      for: 'pubsub_subscription',
+    });
+    expect(problem({ ...topic, ...pulled }, withKey.secrets)).toBeNull();
+    const accepts = (settings: object) =>
+      googleIntegration.settingsSchema.safeParse(settings).success;
+    expect(accepts({ ...topic, ...pulled })).toBe(true);
+    expect(accepts({ pubsub_topic: '', pubsub_subscription: null })).toBe(true);
+    expect(accepts({ pubsub_topic: 'projects/p/subscriptions/s' })).toBe(false);
+    expect(accepts({ pubsub_subscription: 's' })).toBe(false);
+  });
 });

@@ -4,6 +4,7 @@ import { unknownNamesError } from '../../platform/wire/error-texts.ts';
 import {
   COMMON_SETTINGS,
   type IntegrationDescriptor,
+  type IntegrationProblem,
   type IntegrationValues,
   textSetting,
 } from '../port/integration-descriptor.ts';
@@ -19,9 +20,24 @@ import { coveredScopes, neededScopes } from '../port/provider-scope-map.ts';
 import { GOOGLE_SCOPES } from './google.scopes.ts';
 import { readServiceAccount } from './google.service-account.ts';
 
+const PUB_SUB_NAME = /^projects\/[^/\s]+\/(topics|subscriptions)\/[^/\s]+$/;
+const pubSubName = (kind: 'topics' | 'subscriptions') =>
+  z
+    .string()
+    .trim()
+    .max(500, 'must not be longer than 500 characters')
+    .refine(
+      (name) => name === '' || PUB_SUB_NAME.exec(name)?.[1] === kind,
+      `must be the full name at Pub/Sub, projects/{project}/${kind}/{name}`,
+    )
+    .nullish();
+
 const SETTINGS = {
   ...COMMON_SETTINGS,
   hosted_domain: textSetting(),
+  pubsub_topic: pubSubName('topics'),
+  pubsub_push_account: textSetting(),
+  pubsub_subscription: pubSubName('subscriptions'),
   service_account_json: z
     .union([z.string().max(20_000), z.record(z.string(), z.unknown())])
     .nullish()
@@ -41,6 +57,8 @@ export const googleIntegration: IntegrationDescriptor = {
   problem({ settings, secrets }) {
     const key = secrets['service_account_json'];
     if (key !== undefined) readServiceAccount(key);
+    const pubSub = pubSubProblem({ settings, secrets });
+    if (pubSub) return pubSub;
     const isClientGiven = Boolean(settings['client_id'] ?? secrets['client_secret']);
     if (key !== undefined && !isClientGiven) return null;
     const missing = [
@@ -50,6 +68,17 @@ export const googleIntegration: IntegrationDescriptor = {
     return missing.length > 0 ? { missing, for: 'google' } : null;
   },
 };
+
+/** Pub/Sub needs a topic, and a service account if its messages are pulled. */
+function pubSubProblem({ settings, secrets }: IntegrationValues): IntegrationProblem | null {
+  const receiving = (['pubsub_push_account', 'pubsub_subscription'] as const).find(
+    (name) => settings[name],
+  );
+  if (receiving && !settings['pubsub_topic']) return { missing: ['pubsub_topic'], for: receiving };
+  if (settings['pubsub_subscription'] && secrets['service_account_json'] === undefined)
+    return { missing: ['service_account_json'], for: 'pubsub_subscription' };
+  return null;
+}
 
 const SIGN_IN_SETTINGS = [
   'refresh_token', 'google_refresh_token', 'google_client_id', 'google_client_secret', 'service_account_json',

@@ -180,8 +180,13 @@ export interface PushPort {
    * forged requests: the caller compares secrets, and a connector that checks signatures uses
    * cached keys. Never throws because of what the request contains.
    * @param integration the one that the address names; `null` if it names none
+   * @param address the address for notifications of this integration, as in `PushContext`
    */
-  receive(request: PushRequest, integration: PushIntegration | null): Promise<PushReceipt>;
+  receive(
+    request: PushRequest,
+    integration: PushIntegration | null,
+    address: string | null,
+  ): Promise<PushReceipt>;
   /** Whether notifications of this integration are to be pulled. Uses no network. */
   isPulled?(integration: PushIntegration): boolean;
   /**

@@ -1,0 +1,86 @@
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+} from 'jose';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import { type EgressClient, toResponse } from '../../platform/egress/egress-client.ts';
+import { EgressError } from '../../platform/egress/egress-error.ts';
+
+/** Google changes its keys after days, and publishes a new one long before it uses it. */
+const KEPT_MS = 3_600_000;
+/** An unknown key makes us read the keys again at most this often. */
+const COOLDOWN_MS = 300_000;
+const DEADLINE_MS = 5_000;
+const MOST_BYTES = 256 * 1024;
+const CLOCK_TOLERANCE_SECONDS = 60;
+
+/** Who must have signed in, and for which receiver. */
+export interface ExpectedSender {
+  /** The address that Pub/Sub posts to. */
+  audience: string;
+  /** Address of the service account. */
+  email: string;
+}
+
+/** Errors that come from Google's keys and not from the token. */
+const OF_KEYS: readonly string[] = [
+  errors.JOSEError.code,
+  errors.JWKSInvalid.code,
+  errors.JWKSTimeout.code,
+];
+
+/** Checks the tokens (OpenID Connect, RS256) with which Pub/Sub pushes. */
+export class GooglePushTokens {
+  readonly #keys: ReturnType<typeof createRemoteJWKSet>;
+
+  /**
+   * @param issuer of the tokens
+   * @param keysUrl address of Google's keys, which are cached
+   */
+  constructor(
+    egress: EgressClient,
+    private readonly clock: Clock,
+    private readonly issuer: string,
+    keysUrl: string,
+  ) {
+    this.#keys = createRemoteJWKSet(new URL(keysUrl), {
+      cacheMaxAge: KEPT_MS,
+      cooldownDuration: COOLDOWN_MS,
+      [customFetch]: async (url) =>
+        toResponse(await egress.get(url, { deadlineMs: DEADLINE_MS, maxBodyBytes: MOST_BYTES })),
+    });
+  }
+
+  /**
+   * Checks a token of a delivery. Only a token with the right claims makes Google's keys be read.
+   * @returns `unknown` if the keys cannot be read now
+   */
+  async check(token: string, expected: ExpectedSender): Promise<'valid' | 'refused' | 'unknown'> {
+    try {
+      if (!isFrom(decodeJwt(token), expected)) return 'refused';
+      const { payload } = await jwtVerify(token, this.#keys, {
+        algorithms: ['RS256'],
+        issuer: this.issuer,
+        audience: expected.audience,
+        requiredClaims: ['exp', 'iat'],
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        currentDate: this.clock.now(),
+      });
+      return isFrom(payload, expected) ? 'valid' : 'refused';
+    } catch (error) {
+      if (error instanceof EgressError) return 'unknown';
+      if (!(error instanceof errors.JOSEError)) throw error;
+      return OF_KEYS.includes(error.code) ? 'unknown' : 'refused';
+    }
+  }
+}
+
+const isFrom = (claims: JWTPayload, { audience, email }: ExpectedSender): boolean =>
+  claims.aud === audience &&
+  claims['email_verified'] === true &&
+  typeof claims['email'] === 'string' &&
+  claims['email'].toLowerCase() === email.toLowerCase();
