@@ -17,7 +17,7 @@ import type { MirrorEvent, NewMirrorEvent } from '../calendar/event-store/event-
 import {
   calendarsAtProvider,
   type MirrorCalendar,
-  lockCalendarForShare,
+  lockCalendarForSync,
   storeEventCursor,
 } from '../calendar/calendars/calendar-mirror.ts';
 import {
@@ -164,7 +164,7 @@ export class EventSync {
 
   async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean; changed: number }> {
     const { account, calendar, changes } = batch;
-    const locked = await lockCalendarForShare(sql, account.accountId, calendar.id);
+    const locked = await lockCalendarForSync(sql, account.accountId, calendar.id);
     // The calendar was deleted. The provider may refuse that, so nothing is skipped.
     if (!locked) return { whole: false, changed: 0 };
     const zone = locked.timezone ?? 'UTC';
@@ -354,7 +354,7 @@ export class EventSync {
 
   /** Restores the provider's content of events whose provider writes have failed. */
   async #restoreDiverged(sql: Sql, account: ConnectedAccount, calendar: MirrorCalendar) {
-    const locked = await lockCalendarForShare(sql, account.accountId, calendar.id);
+    const locked = await lockCalendarForSync(sql, account.accountId, calendar.id);
     if (!locked) return;
     const rows = await mirror.lockDiverged(sql, calendar.id);
     const at = this.clock.now();

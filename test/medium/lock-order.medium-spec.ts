@@ -1,4 +1,9 @@
 import request from 'supertest';
+import {
+  lockCalendarForSync,
+  storeEventCursor,
+} from '../../src/calendar/calendars/calendar-mirror.ts';
+import { lockMirrorEvent } from '../../src/calendar/event-store/event-mirror.ts';
 import { recordHealth } from '../../src/platform/webhooks/delivery.repository.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
@@ -25,12 +30,6 @@ describe('removals under concurrent work', () => {
   });
   afterAll(() => server.close());
 
-  const untilLockWait = () =>
-    until('a statement to wait for a lock', async () => {
-      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      return (await sql.query(waiting)).length > 0;
-    });
-
   it('cause no deadlock when a worker finds the credentials of the removed account refused', async () => {
     const ada = await createAccount(server.app, application);
     const message = { to: [{ email: 'bo@example.test' }] };
@@ -43,7 +42,7 @@ describe('removals under concurrent work', () => {
     await sql.transaction(async (settling) => {
       await settling.query('delete from send_job where id = $1', [body.job_status_id]);
       removing = server.app.get(GrantsService, { strict: false }).remove(application.id, ada.id);
-      await untilLockWait();
+      await untilLockWait(sql);
       await markGrantsInvalid(settling, [{ accountId: ada.id, reason: '535' }], new Date());
     });
     await removing;
@@ -60,7 +59,7 @@ describe('removals under concurrent work', () => {
         .delete(`/a/${application.clientId}/webhooks/${webhookId}`)
         .set(application.secretBasic)
         .then((response) => response);
-      await untilLockWait();
+      await untilLockWait(sql);
       await recordHealth(
         settling,
         new Map([[webhookId, { delivered: 0, failed: 1, gone: false }]]),
@@ -82,7 +81,7 @@ describe('removals under concurrent work', () => {
         .set(ada.bearer)
         .send(message)
         .then((response) => response);
-      await untilLockWait();
+      await untilLockWait(sql);
     });
     expect((await posting)?.status).toBe(409);
     expect(await sql.query('select 1 from send_job where account_id = $1', [ada.id])).toEqual([]);
@@ -108,3 +107,48 @@ describe('removals under concurrent work', () => {
     });
   });
 });
+
+describe('a sync pass over a calendar', () => {
+  let server: TestApp;
+  let sql: Database;
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' });
+    sql = server.app.get(Database);
+  });
+  afterAll(() => server.close());
+
+  it('causes no deadlock when a request changes an event that the pass has locked', async () => {
+    const ada = await createAccount(server.app, await createApplication(server.app));
+    const post = async (path: string, body: object) => {
+      const response = await request(server.url).post(path).set(ada.bearer).send(body).expect(200);
+      return (response.body as { id: string }).id;
+    };
+    const calendarId = await post('/calendars', { name: 'Work' });
+    const eventId = await post('/events', {
+      calendar_id: calendarId,
+      title: 'Review',
+      when: { time: 1_900_000_000 },
+    });
+    let changing: PromiseLike<request.Response> | undefined;
+    await sql.transaction(async (pass) => {
+      await lockCalendarForSync(pass, ada.id, calendarId);
+      await lockMirrorEvent(pass, ada.id, eventId);
+      changing = request(server.url)
+        .put(`/events/${eventId}`)
+        .set(ada.bearer)
+        .send({ title: 'Renamed' })
+        .then((response) => response);
+      await untilLockWait(sql);
+      await storeEventCursor(pass, calendarId, 'cursor', null);
+    });
+    expect(await changing).toMatchObject({ status: 200, body: { title: 'Renamed' } });
+  });
+});
+
+/** Waits until a statement waits for a lock. */
+function untilLockWait(sql: Database): Promise<boolean> {
+  return until('a statement to wait for a lock', async () => {
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return (await sql.query(waiting)).length > 0;
+  });
+}

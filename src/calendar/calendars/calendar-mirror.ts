@@ -21,8 +21,10 @@ const CALENDARS = `
   from calendar where account_id = $1 and provider_id is not null and not deleting
   order by is_primary desc, id`;
 
-const LOCK_FOR_SHARE = `
-  select timezone from calendar where id = $1 and account_id = $2 and not deleting for share`;
+// The lock that storing the cursor needs in the end. With a weaker one, a request that shares it
+// could wait for an event of this transaction, while the cursor waits for that request.
+const LOCK_FOR_SYNC = `
+  select timezone from calendar where id = $1 and account_id = $2 and not deleting for no key update`;
 
 // A calendar without a provider id is being created at the provider right now. It may be one of
 // those listed, so only primary calendars are added then.
@@ -90,12 +92,12 @@ export function calendarsAtProvider(sql: Sql, accountId: string): Promise<Mirror
  * Locks a calendar against changes and deletion until the transaction ends.
  * @returns `undefined` if the calendar was deleted
  */
-export async function lockCalendarForShare(
+export async function lockCalendarForSync(
   sql: Sql,
   accountId: string,
   calendarId: string,
 ): Promise<{ timezone: string | null } | undefined> {
-  return (await sql.query<{ timezone: string | null }>(LOCK_FOR_SHARE, [calendarId, accountId]))[0];
+  return (await sql.query<{ timezone: string | null }>(LOCK_FOR_SYNC, [calendarId, accountId]))[0];
 }
 
 /** Adds new calendars and updates existing ones. */
