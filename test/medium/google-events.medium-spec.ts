@@ -397,7 +397,7 @@ describe('events at the stub of Google', () => {
       expect(read(providerId).summary).toBe('A');
     });
 
-    it('gives up for now if other programs keep changing the event', async () => {
+    it('reports a temporary failure after five attempts if other programs keep changing the event', async () => {
       const { create, calendar, account, fault } = begin();
       const { providerId } = await create(meeting);
       const answer = {

@@ -12,7 +12,7 @@ const collectionResult = (what: string) =>
   z
     .object({
       checked: z.number().int(),
-      repaired: z.number().int().describe('Those that differed; all of them were repaired'),
+      repaired: z.number().int().describe('How many of them differed; each was repaired'),
     })
     .describe(`${what} that the last comparison listed at the provider`);
 

@@ -31,8 +31,8 @@ export class ProviderOffers {
 
   /**
    * The offers in display order. For `connect`: providers with an integration, because the
-   * integrations address requires one. For `oauth`: also those that need none, such as any mail
-   * account by IMAP.
+   * integrations address requires one. For `oauth`: also providers that work without an
+   * integration, such as IMAP.
    */
   async of(applicationId: string, flow: LoginFlow): Promise<Offer[]> {
     const integrations = await this.em.fork().find(Integration, { application: applicationId });

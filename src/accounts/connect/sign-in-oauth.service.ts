@@ -197,8 +197,9 @@ export class SignInOauth {
 }
 
 /**
- * The scopes that will apply: of the request, else of the account that signs in again, else of the
- * integration, limited to those that the application lets a sign-in grant.
+ * The scopes that the grant will get: those of the request, else of the account that signs in
+ * again, else of the integration. A scope is left out if the application does not let a sign-in
+ * grant it.
  * @returns `null` for every scope
  * @throws {InvalidInputError} if none is left
  */

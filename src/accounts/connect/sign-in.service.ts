@@ -184,9 +184,9 @@ export class SignIn {
   }
 
   /**
-   * The scopes that will apply: those of the request, else of the grant, else of the integration.
-   * Limited to those that the application lets a sign-in grant, and to those that the user has
-   * allowed at the provider. `null` for all.
+   * The scopes that the grant will get: those of the request, else of the grant, else of the
+   * integration. A scope is left out if the application does not let a sign-in grant it, or if the
+   * user has not allowed it at the provider. `null` for all scopes.
    */
   async #asked(
     { request, application }: Visit,

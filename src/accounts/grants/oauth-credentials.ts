@@ -145,7 +145,7 @@ export function identityOf(
 }
 
 /**
- * The scopes that a user's consent covers, compared with those that were asked for.
+ * Compares the scopes that a user allowed with the scopes that the sign-in asked for.
  * @param asked the provider's scopes
  * @param granted the provider's scopes; `undefined` or `null` if the server has not named them
  * @returns `null` if everything was allowed that was asked for

@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/database/sql.ts';
 
-/** States of what reports changes, those that an operator should look at first. */
+/** States of subscriptions and watches. An operator should look at the first ones first. */
 export const WATCH_STATES = [
   'failing', 'expired', 'expiring', 'pending', 'ending', 'live', 'unsupported',
 ] as const; // prettier-ignore

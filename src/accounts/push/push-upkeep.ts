@@ -206,7 +206,7 @@ export class PushUpkeep {
   }
 
   async #failed(row: LeasedSubscription, error: ProviderError): Promise<void> {
-    // A limit of the provider that is reached for now is no failure.
+    // A provider that asks us to slow down has not failed.
     const failures = Math.min(row.failures + (error.code === 'rate-limited' ? 0 : 1), 1_000);
     const unsupported = error.code === 'unsupported';
     const dueAt = nextAttemptAt(this.clock.now(), failures, error, Math.random());

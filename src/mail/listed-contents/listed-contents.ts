@@ -29,7 +29,7 @@ export class ListedContents {
   }
 
   /**
-   * Completes those of the messages that are listed. A message that the provider no longer has
+   * Completes each of the messages that is listed. A message that the provider no longer has
    * stays listed until the next sync pass removes it.
    * @throws {DomainError} if the provider cannot deliver one of them now
    */
@@ -68,7 +68,7 @@ export class ListedContents {
   #logOrThrow(accountId: string, error: unknown): void {
     if (!(error instanceof ProviderError) && !(error instanceof WorkLimitError)) throw error;
     this.#log.warn(
-      `account ${accountId}: listed messages stay without their contents for now: ${error.message}`,
+      `account ${accountId}: the contents of listed messages could not be fetched; a sync pass fetches them later: ${error.message}`,
     );
   }
 }
