@@ -14,6 +14,8 @@ export type * from './calendar-port.ts';
 export type * from './contacts-port.ts';
 export type * from './mail-port.ts';
 export type * from './mailbox-port.ts';
+export type * from './message-content.ts';
+export type * from './message-ids.ts';
 export type * from './integration-descriptor.ts';
 export type * from './oauth-descriptor.ts';
 export type * from './sign-in-descriptor.ts';

@@ -1,4 +1,6 @@
 import type { Readable } from 'node:stream';
+import type { MessageIds, MessageIdsRequest } from './message-ids.ts';
+import type { ListedContent, MessageContent } from './message-content.ts';
 import type { ProviderAccount } from './provider-account.ts';
 import type {
   ProviderError,
@@ -90,86 +92,6 @@ export interface RemoteFolder {
   name: string | null;
   /** Levels of a hierarchy are separated by `/`. */
   displayName: string;
-}
-
-/** An attachment, without its bytes. */
-export interface RemoteFile {
-  /** Identifies the attachment for `openFile`. */
-  section: string;
-  filename: string;
-  contentType: string;
-  contentDisposition: 'attachment' | 'inline';
-  /** Without angle brackets. */
-  contentId: string | null;
-  /** Size in bytes after decoding, as reported by the provider. It may be an estimate. */
-  size: number;
-}
-
-/**
- * A text part of a message as the provider stores it. Connectors must not decode it: untrusted
- * input is decoded in worker threads, never on the main thread (docs/adr/0058).
- */
-export interface StoredText {
-  type: 'text/plain' | 'text/html' | 'text/calendar';
-  /**
-   * Parameters of the part's Content-Type, and its Content-Transfer-Encoding. Empty if the part
-   * does not have them.
-   */
-  charset: string;
-  format: string;
-  delSp: string;
-  encoding: string;
-  /** May be cut at any byte after a few megabytes. */
-  bytes: Uint8Array;
-}
-
-/** The fetched parts of a message that is too large to be fetched whole. */
-export interface MessageParts {
-  /** The header block as it is stored, including the empty line that ends it. */
-  headers: Buffer;
-  /** The plain and HTML texts that are not attachments. */
-  texts: readonly StoredText[];
-  /**
-   * The beginning of the message, including its header. Present if the structure of the message is
-   * unknown: its texts are then read from these bytes.
-   */
-  head?: Uint8Array;
-  files: readonly RemoteFile[];
-  /**
-   * The first calendar files, short ones only. Absent if the message has none. They are listed in
-   * `files` as well.
-   */
-  calendars?: readonly StoredText[];
-}
-
-/**
- * The content of a message.
- * - `mime`: the message as it is stored.
- * - `parts`: what could be fetched of a large message.
- * - `unreadable`: the provider cannot deliver the message; `reason` explains why.
- */
-export type MessageContent =
-  | { kind: 'mime'; mime: Buffer }
-  | { kind: 'parts'; parts: MessageParts }
-  | { kind: 'unreadable'; reason: string };
-
-/**
- * What a provider knows about a message whose content is fetched later (docs/adr/0077). For history
- * only: new messages always come with their content. Only for connectors with threads
- * (`RemoteMessage.threadId`) and with `MailPort.fetchContents`.
- */
-export interface ListedContent {
-  kind: 'listed';
-  /**
-   * The header block as it is stored, or the headers that the provider gives. `null` if listing
-   * does not give any: the mirror then shows the message without subject and people until its
-   * content is fetched.
-   */
-  headers: Buffer | null;
-  /** Beginning of the text, as the provider gives it; `null` if it gives none. */
-  snippet: string | null;
-  /** Whether the message has attachments. Absent if the provider does not say. */
-  hasFiles?: boolean;
 }
 
 /** A message that is new or changed at the provider. */
@@ -264,28 +186,6 @@ export interface MailChanges {
    * caller can recognise the move.
    */
   removed: readonly string[];
-}
-
-/** Part of a folder whose messages are to be listed (`MailPort.listIds`). */
-export interface MessageIdsRequest {
-  /** `RemoteFolder.providerId`. */
-  folderId: string;
-  /** Messages received at or after this time; `null` for no limit. */
-  since: Date | null;
-  /** Messages received before this time; `null` for no limit. */
-  until: Date | null;
-  /** `MessageIds.cursor` of the previous page. `null` for the first page. */
-  cursor: string | null;
-  /** Highest number of ids to return. */
-  limit: number;
-}
-
-/** A page of the ids of a folder's messages. */
-export interface MessageIds {
-  /** `RemoteMessage.providerId`s. An id may be listed twice. */
-  ids: readonly string[];
-  /** Where the next page begins. `null` if this page completes the listing. */
-  cursor: string | null;
 }
 
 /** Current state of messages that the caller knows by their ids. */
