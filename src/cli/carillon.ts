@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { randomBytes } from 'node:crypto';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import {
   APPLICATION_FEATURES,
@@ -20,12 +19,11 @@ import { SecretBox } from '../platform/base/crypto/secret-box.ts';
 import { DomainError } from '../platform/base/errors/domain-error.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { forTerminal } from '../platform/base/text/plain-text.ts';
-import { isId, randomBase36 } from '../platform/base/ids/ids.ts';
+import { isId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { type Region, REGIONS } from '../platform/config/app-config.ts';
 import { Database } from '../platform/database/sql.ts';
-import { giveUpKey, requireRightKeys, WrongKeysError } from '../app/keys/key-check.ts';
-import { prepareReseal, reseal } from '../app/keys/reseal.ts';
+import { requireRightKeys, WrongKeysError } from '../app/keys/key-check.ts';
 import { LOCAL_ERRORS } from '../app/local/environment.ts';
 import { listAudits } from '../accounts/sync-schedule/mirror-audits.ts';
 import { listQuotaUse } from '../accounts/account-management/list-quota-use.ts';
@@ -33,7 +31,6 @@ import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import { fail } from '../app/startup.ts';
 import { listFailures } from '../sync/sync-failures.ts';
 import { addAccounts } from './account-command.ts';
-import { formatJson } from './api-output.ts';
 import {
   type OutputOptions,
   showApplication,
@@ -44,6 +41,7 @@ import {
   showSms,
 } from './carillon-output.ts';
 import { addInstance, NotConfirmedError } from './instance-command.ts';
+import { addKeys, UnopenedSecretsError } from './keys-command.ts';
 import { main as migrate } from './migrate.ts';
 import { withOperator } from './operator-context.ts';
 import { addWatches } from './watches-command.ts';
@@ -76,11 +74,6 @@ function rulesOf(flags: ApplicationFlags): SignInRules {
     tokenLifetime: flags.accessTokenExpiresIn === 'never' ? null : flags.accessTokenExpiresIn,
     revokesOlderTokens: flags.revokeTokensOnSignIn,
   };
-}
-
-/** Some secrets cannot be decrypted with any key of the key ring. */
-class UnopenedSecretsError extends Error {
-  override name = 'UnopenedSecretsError';
 }
 
 function nameOf(value: string): string {
@@ -207,59 +200,6 @@ function addApplications(program: Command, { environment, print }: OperatorIo): 
         context.get(ApplicationsService).list(),
       );
       print(showApplications(all, command.optsWithGlobals()));
-    });
-}
-
-function addKeys(program: Command, { environment, print }: Omit<OperatorIo, 'write'>): void {
-  const keys = program.command('keys').description('Keys that encrypt secrets (ENCRYPTION_KEYS)');
-  keys
-    .command('generate')
-    .description('print a new entry for ENCRYPTION_KEYS')
-    .action((_: unknown, command: Command) => {
-      const entry = `k${randomBase36(8)}:${randomBytes(32).toString('base64')}`;
-      const { json } = command.optsWithGlobals<OutputOptions>();
-      print(json ? formatJson({ encryption_key: entry }) : entry);
-    });
-  addLostKey(keys, { environment, print });
-  keys
-    .command('reseal')
-    .description(
-      'encrypt all secrets with the first key of ENCRYPTION_KEYS; refused while a running process does not have that key',
-    )
-    .option(
-      '--force',
-      'continue although processes that ran within the last minute do not have the key',
-    )
-    .action(async ({ force }: { force?: boolean }, command: Command) => {
-      const { resealed, unopened } = await withOperator(environment, async (context) => {
-        const [database, box] = [context.get(Database), context.get(SecretBox)];
-        await prepareReseal(database, box, force);
-        return reseal(database, box);
-      });
-      const { json } = command.optsWithGlobals<OutputOptions>();
-      print(
-        json
-          ? formatJson({ resealed, unopened })
-          : `Values encrypted with the newest key: ${resealed}.`,
-      );
-      if (unopened.length === 0) return;
-      const rows = unopened.map(({ table, id }) => `  ${table} ${id}`);
-      throw new UnopenedSecretsError(
-        `${unopened.length} values cannot be decrypted with any key of ENCRYPTION_KEYS and were not changed:\n${rows.join('\n')}`,
-      );
-    });
-}
-
-function addLostKey(keys: Command, { environment, print }: Omit<OperatorIo, 'write'>): void {
-  keys
-    .command('forget <id>')
-    .description('start without a lost key; values encrypted with it can never be decrypted again')
-    .action(async (id: string, _: unknown, command: Command) => {
-      await withOperator(environment, (context) =>
-        giveUpKey(context.get(Database), context.get(SecretBox), id),
-      );
-      const text = `The key "${id}" is no longer needed to start. Connect accounts again if their secrets were encrypted with it.`;
-      print(command.optsWithGlobals<OutputOptions>().json ? formatJson({ forgotten: id }) : text);
     });
 }
 

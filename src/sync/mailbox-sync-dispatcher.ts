@@ -19,6 +19,7 @@ import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import type { CalendarPort, ContactsPort, MailPort } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
+import { BudgetWait } from './budget-wait.ts';
 import { CalendarSync } from './calendar-sync.ts';
 import { type ContactPassResult, ContactSync } from './contact-sync.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
@@ -77,26 +78,6 @@ const CONTENT_PAUSE_SECONDS = 60;
 /** Longest time slice of one account in milliseconds; then other waiting accounts run. */
 const TIME_SLICE_MS = 20_000;
 const DAY_MS = 86_400_000;
-
-/**
- * Collects how long parts of a sync pass have to wait for the budget of the provider. Waiting is no
- * failure.
- */
-class BudgetWait {
-  /** Shortest wait in seconds; `null` if no part has to wait. */
-  seconds: number | null = null;
-
-  /** @returns the result of the part, or `undefined` if the part has to wait */
-  async within<T>(part: Promise<T>): Promise<T | undefined> {
-    try {
-      return await part;
-    } catch (error) {
-      if (!(error instanceof BudgetExhaustedError)) throw error;
-      this.seconds = Math.min(this.seconds ?? Infinity, error.retryAfterSeconds);
-      return undefined;
-    }
-  }
-}
 
 /**
  * Dispatcher of the queue `sync`, which has one permanent row per account. A run first reads the

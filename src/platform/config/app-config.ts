@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { EncryptionKey } from '../base/crypto/secret-box.ts';
 import { address, companyAddresses, companyVariables } from './company-addresses.ts';
 import { isEgressAllowEntry } from '../egress/egress-policy.ts';
 import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
 import { budgetConfig, budgetVariables } from './budget-config.ts';
 import { quotaConfig, quotaVariables } from './quota-config.ts';
 import { smsConfig, smsVariables } from './sms-config.ts';
+import { parseKeyRing } from './key-ring.ts';
 import { pushUrl } from './push-url.ts';
 import { tlsConfig, tlsVariables } from './tls-config.ts';
 import { trustedProxies } from './trusted-proxies.ts';
@@ -145,19 +145,6 @@ export const environmentSchema = z.object({
 
 /** Nest token of the configuration. */
 export const APP_CONFIG = Symbol('AppConfig');
-
-function parseKeyRing(value: string, problems: string[]): EncryptionKey[] {
-  return value.split(',').map((entry, index) => {
-    const [id, encoded, ...rest] = entry.trim().split(':');
-    const key = Buffer.from(encoded ?? '', 'base64');
-    if (!id || !/^[A-Za-z0-9_-]+$/.test(id) || rest.length > 0 || key.length !== 32) {
-      problems.push(
-        `ENCRYPTION_KEYS: entry ${index + 1} must be "<id>:<base64 of 32 bytes>", where the id has only letters, digits, _ and -`,
-      );
-    }
-    return { id: id ?? '', key };
-  });
-}
 
 /** Environment variables by name, from a process or a file. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -11,7 +11,8 @@ import type {
   SentLookup,
   SyncPassRequest,
 } from '../port/connector.ts';
-import { type GmailWriter, type MessageRef, UNITS } from './gmail-api.ts';
+import { type MessageRef, UNITS } from './gmail-api.ts';
+import type { GmailWriter } from './gmail-writer.ts';
 import type { GmailAudit } from './gmail-audit.ts';
 import type { GmailChanges } from './gmail-changes.ts';
 import { dateOf, type GmailContents } from './gmail-content.ts';

@@ -1,6 +1,7 @@
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { DraftContent, MailboxPort, ProviderAccount } from '../port/connector.ts';
-import type { GmailDraft, GmailLabel, GmailWriter } from './gmail-api.ts';
+import type { GmailDraft, GmailLabel } from './gmail-api.ts';
+import type { GmailWriter } from './gmail-writer.ts';
 import { notFoundIfInvalid } from './gmail-content.ts';
 import { foldersOf, labelChange, STARRED, UNREAD } from './gmail-labels.ts';
 import { withHeader } from './gmail.mail.ts';

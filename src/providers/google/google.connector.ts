@@ -9,7 +9,7 @@ import type { Connector, ProviderAccount, VerifiedAccount } from '../port/connec
 import { GmailAudit } from './gmail-audit.ts';
 import { GmailChanges } from './gmail-changes.ts';
 import { GmailContents } from './gmail-content.ts';
-import { GmailWriter } from './gmail-api.ts';
+import { GmailWriter } from './gmail-writer.ts';
 import { GmailLists } from './gmail-listing.ts';
 import { GmailMail } from './gmail.mail.ts';
 import { GmailMailbox } from './gmail.mailbox.ts';
