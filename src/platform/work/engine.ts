@@ -15,7 +15,8 @@ import { WorkPermit } from './work-permit.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
 import { InstanceGuard, type HeartbeatResult } from './instance-guard.ts';
-import { LOOK_AHEAD_MS, QueueRunner } from './queue-runner.ts';
+import { LOOK_AHEAD_MS } from './claim-pace.ts';
+import { QueueRunner } from './queue-runner.ts';
 import { beatStatement, rescueStatement, sweepStatement } from './queue-statements.ts';
 import { WorkerIdentity } from './worker-identity.ts';
 

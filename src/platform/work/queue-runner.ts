@@ -5,6 +5,7 @@ import type { AnyDispatcher, LateRow, Lease } from './dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
 import { Batcher } from './batcher.ts';
+import { ClaimPace, PAUSE_MS } from './claim-pace.ts';
 import {
   type ClaimResultRow, type ClaimSummary, FIRST_SUSPECTS, MOST_CRASHES, MOST_PER_CLAIM,
 } from './claim-statement.ts'; // prettier-ignore
@@ -12,36 +13,7 @@ import { type HandedRun, HandOffs } from './hand-offs.ts';
 import { queueStatements } from './queue-statements.ts';
 import { type Ending, SETTLE_BATCH, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
-import { backoff } from './backoff.ts';
 
-/**
- * Maximum number of candidates that a claim reads, because their rate gates may be full. Each
- * candidate is locked, which costs a write.
- */
-const WIDEST_WINDOW = 400;
-/** How often a claim ignores the scan floor. */
-const FULL_SCAN_EVERY_MS = 10_000;
-/** How far the scan floor lies below the earliest candidate of the last claim. */
-const FLOOR_SLACK_MS = 30_000;
-/**
- * A row that becomes due sooner than this gets a timer of its own. Later rows are found by a later
- * tick.
- */
-export const LOOK_AHEAD_MS = 1_500;
-/**
- * Minimum time between two claims of one queue. Rows that become due one by one are claimed
- * together.
- */
-const CLAIM_EVERY_MS = 5;
-/**
- * Minimum time between two claims while only few slots are free: a claim costs nearly the same for
- * one row as for many.
- */
-const REFILL_EVERY_MS = 30;
-/**
- * Pause after an error, and until the next claim while a due row is locked by another transaction.
- */
-const PAUSE_MS = { first: 10, longest: 1_000 };
 /** Ended runs whose results are not written yet take no slot, up to this number. */
 const MOST_UNWRITTEN = 400;
 /**
@@ -95,22 +67,9 @@ export class QueueRunner {
   #wake: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
-  /**
-   * Share of the last candidates that their rate gates let in. It decides how many candidates the
-   * next claim reads.
-   */
-  #fitting = 1;
-  #claimedAt = -Infinity;
+  readonly #pace: ClaimPace;
   /** How many runs have ended and wait for their results to be written. */
   #ended = 0;
-  /**
-   * Scan floor: claims read no rows that became due before it, and so skip index entries of
-   * finished rows. `null` before the first claim that saw a row.
-   */
-  #floor: Date | null = null;
-  #fullScanAt = -Infinity;
-  /** Consecutive claims that saw none of the due rows. */
-  #blindClaims = 0;
   #woken = false;
   /**
    * True if the response to a statement was lost or a result could not be written. The database may
@@ -133,6 +92,7 @@ export class QueueRunner {
       mayBegin: ({ abort }) => this.#active && !abort.signal.aborted,
     });
     this.#settler = new Settler(sql, this.#statements, dispatcher);
+    this.#pace = new ClaimPace(dispatcher);
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
 
@@ -267,10 +227,7 @@ export class QueueRunner {
 
   /** Whether the last claim is too recent. If so, a timer for the next one is set. */
   #tooSoon(free: number): boolean {
-    const { slots, mostBeforeHandOff = slots, claimEveryMs = CLAIM_EVERY_MS } = this.dispatcher;
-    const few = free < Math.min(slots / 2, mostBeforeHandOff / 2, MOST_PER_CLAIM);
-    const leftMs =
-      this.#claimedAt + Math.max(claimEveryMs, few ? REFILL_EVERY_MS : 0) - monotonicMs();
+    const leftMs = this.#pace.leftMs(free);
     if (leftMs <= 0) return false;
     this.wakeIn(Math.ceil(leftMs));
     return true;
@@ -278,36 +235,24 @@ export class QueueRunner {
 
   /** @returns whether another claim should follow at once */
   async #claim(free: number): Promise<boolean> {
-    const now = (this.#claimedAt = monotonicMs());
-    const window = Math.min(Math.ceil(free / this.#fitting), WIDEST_WINDOW);
-    const full = now - this.#fullScanAt > FULL_SCAN_EVERY_MS;
-    const floor = full ? null : this.#floor;
-    if (full) this.#fullScanAt = now;
+    const scope = this.#pace.begin(free);
     const epoch = this.identity.epoch;
     const rows = await this.sql.query<ClaimResultRow>(this.#statements.claim, [
       free,
       this.identity.id,
-      floor ?? '-infinity',
-      window,
+      scope.floor ?? '-infinity',
+      scope.window,
       Math.max(0, FIRST_SUSPECTS - this.#suspects()),
       this.#unwritten(),
     ]);
-    const { seen, parked, lowestMs, late, nextMs, passedOver } = (
-      rows[0] as { summary: ClaimSummary }
-    ).summary;
+    const { summary } = rows[0] as { summary: ClaimSummary };
+    const { late } = summary;
     if (late) this.#reportingLate = this.#reportingLate.then(() => this.#reportLate(late));
     const taken = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: row.id }]));
-    if (lowestMs !== null) this.#floor = new Date(lowestMs - FLOOR_SLACK_MS);
-    if (seen > 0) this.#blindClaims = 0;
-    const windowFull = seen >= window;
-    this.#fitting = seen > 0 ? (seen - parked) / seen : 1;
-    // One rate gate has very many due rows, and rows of other gates wait behind them: claim again
-    // at once.
-    if (windowFull && parked > 0) this.#claimedAt = -Infinity;
+    const next = this.#pace.end(scope, summary, taken.length === free);
     for (const row of taken) void this.#run(row, epoch);
-    if (taken.length === free || windowFull) return true;
-    this.#scheduleNext(nextMs, passedOver);
-    return false;
+    if (next.inMs !== null) this.wakeIn(next.inMs);
+    return next.atOnce;
   }
 
   #suspects(): number {
@@ -339,20 +284,6 @@ export class QueueRunner {
         `could not report late rows: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
-  }
-
-  /**
-   * Sets a timer for rows that become due before the next tick, above all rows that were moved to a
-   * later slot.
-   */
-  #scheduleNext(nextMs: number | null, passedOver: boolean): void {
-    if (passedOver) {
-      // A row is due but was not a candidate: another transaction has locked it, or it lies below
-      // the scan floor.
-      this.#fullScanAt = -Infinity;
-      this.#blindClaims += 1;
-      this.wakeIn(backoff(PAUSE_MS, this.#blindClaims));
-    } else if (nextMs !== null && nextMs < LOOK_AHEAD_MS) this.wakeIn(Math.max(nextMs, 1));
   }
 
   #mustCompare(): boolean {

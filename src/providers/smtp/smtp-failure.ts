@@ -158,3 +158,17 @@ function safeCause(error: unknown): Error {
 function partsOf(error: unknown): Partial<LibraryError> {
   return typeof error === 'object' && error !== null ? error : {};
 }
+
+/** Whether the connection was lost, as opposed to an abort or a timeout on this side. */
+export function isLoss(error: unknown): boolean {
+  const { code } = error as LibraryError;
+  return code === 'ECONNECTION' || code === 'ESOCKET' || error instanceof SmtpClosedError;
+}
+
+/** The step at which the server or the library failed. */
+export function stageOf(error: unknown, phase: SendPhase): SmtpStage {
+  const { command, code } = error as LibraryError;
+  if (command === 'MAIL FROM') return 'sender';
+  if (command === 'RCPT TO') return 'recipient';
+  return code === 'EMESSAGE' || phase === 'confirmation' ? 'message' : 'data';
+}

@@ -1,24 +1,24 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Socket } from 'node:net';
-import SMTPConnection from 'nodemailer/lib/smtp-connection/index.js';
-import XOAuth2 from 'nodemailer/lib/xoauth2/index.js';
+import type SMTPConnection from 'nodemailer/lib/smtp-connection/index.js';
 import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { OutgoingMessage, SendControl, SendReceipt } from '../port/connector.ts';
 import { ProviderError, type SendPhase } from '../../platform/base/errors/provider-error.ts';
 import { type BodyListener, MessageBody } from './smtp-body.ts';
+import { authOf, connectionOf, secretsOf } from './smtp-connection.ts';
 import {
   extensionsOf, type PreparedEnvelope, prepareEnvelope, type SmtpExtensions, wireAddress,
 } from './smtp-envelope.ts'; // prettier-ignore
 import {
-  type FailureContext, isReply, type LibraryError, ofReply, SmtpClosedError, SmtpTroubleError, StaleSessionError,
+  type FailureContext, isLoss, isReply, type LibraryError, ofReply, SmtpClosedError, SmtpTroubleError,
+  stageOf, StaleSessionError,
   toProviderError,
 } from './smtp-failure.ts'; // prettier-ignore
 import { allRecipientsRefused, sortRecipients } from './smtp-recipients.ts';
-import { REPLY_BYTES, SmtpReplies } from './smtp-replies.ts';
+import { SmtpReplies } from './smtp-replies.ts';
 import { wordsOf } from './smtp-reply.ts';
 import type { SmtpLimits, SmtpServer } from './smtp-settings.ts';
 import { isTrustedHost, openSocket } from './smtp-socket.ts';
-import type { SmtpStage } from './smtp-verdict.ts';
 import { type Wait, waitFor } from './wait.ts';
 
 /**
@@ -74,29 +74,8 @@ export class SmtpSession {
     this.#limits = limits;
     this.#trusted = trusted;
     this.#secrets = secretsOf(server.login);
-    this.#connection = new SMTPConnection({
-      host: server.host,
-      port: server.port,
-      name: limits.name,
-      connection: socket,
-      secure: server.security === 'tls',
-      requireTLS: server.security === 'starttls',
-      ignoreTLS: server.security === 'none',
-      tls: {
-        rejectUnauthorized: true,
-        minVersion: 'TLSv1.2',
-        ...(limits.ca ? { ca: limits.ca } : {}),
-      },
-      connectionTimeout: leftMs,
-      greetingTimeout: leftMs,
-      // This class sets its own time limits. The library has a single one for all waits, so it gets
-      // a value that never applies first.
-      socketTimeout:
-        2 * Math.max(limits.commandMs, limits.contentMs, limits.confirmationMs, limits.idleMs),
-      // An abandoned exchange must be cut: a polite close would still send the rest of the content.
-      socketCloseTimeout: 0,
-      maxResponseSize: REPLY_BYTES,
-      customAuth: { [ASK_SENDER]: (context) => this.#ask(context) },
+    this.#connection = connectionOf(server, limits, socket, leftMs, {
+      [ASK_SENDER]: (context) => this.#ask(context),
     });
     this.#replies = new SmtpReplies(this.#connection, () => {
       this.#wait?.reject(new SmtpTroubleError('the server sent more data than is accepted'));
@@ -407,38 +386,4 @@ export class SmtpSession {
       this.#wait = null;
     });
   }
-}
-
-/** Whether the connection was lost, as opposed to an abort or a timeout on this side. */
-function isLoss(error: unknown): boolean {
-  const { code } = error as LibraryError;
-  return code === 'ECONNECTION' || code === 'ESOCKET' || error instanceof SmtpClosedError;
-}
-
-function stageOf(error: unknown, phase: SendPhase): SmtpStage {
-  const { command, code } = error as LibraryError;
-  if (command === 'MAIL FROM') return 'sender';
-  if (command === 'RCPT TO') return 'recipient';
-  return code === 'EMESSAGE' || phase === 'confirmation' ? 'message' : 'data';
-}
-
-function authOf(login: NonNullable<SmtpServer['login']>) {
-  const { user } = login;
-  if ('accessToken' in login) {
-    return {
-      user,
-      method: 'XOAUTH2',
-      oauth2: new XOAuth2({ user, accessToken: login.accessToken }),
-    };
-  }
-  return { user, credentials: { user, pass: login.password } };
-}
-
-function secretsOf(login: SmtpServer['login']): string[] {
-  if (!login) return [];
-  const { user } = login;
-  // Also in the form sent to the server (RFC 4616, XOAUTH2): some servers repeat the command that
-  // they refuse.
-  if (!('accessToken' in login)) return [login.password, `\0${user}\0${login.password}`];
-  return [login.accessToken, `user=${user}\u0001auth=Bearer ${login.accessToken}\u0001\u0001`];
 }
