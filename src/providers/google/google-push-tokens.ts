@@ -6,17 +6,23 @@ import {
   type JWTPayload,
   jwtVerify,
 } from 'jose';
+import { z } from 'zod';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import { type EgressClient, toResponse } from '../../platform/egress/egress-client.ts';
 import { EgressError } from '../../platform/egress/egress-error.ts';
+import { jsonOf } from '../port/service-responses.ts';
 
 /** Google changes its keys after days, and publishes a new one long before it uses it. */
 const KEPT_MS = 3_600_000;
 /** An unknown key makes us read the keys again at most this often. */
 const COOLDOWN_MS = 300_000;
+/** Pause after the keys could not be read. jose itself would ask again for each token. */
+const PAUSE_MS = 30_000;
 const DEADLINE_MS = 5_000;
 const MOST_BYTES = 256 * 1024;
 const CLOCK_TOLERANCE_SECONDS = 60;
+
+const keySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
 /** Who must have signed in, and for which receiver. */
 export interface ExpectedSender {
@@ -36,13 +42,15 @@ const OF_KEYS: readonly string[] = [
 /** Checks the tokens (OpenID Connect, RS256) with which Pub/Sub pushes. */
 export class GooglePushTokens {
   readonly #keys: ReturnType<typeof createRemoteJWKSet>;
+  /** Unix milliseconds. */
+  #pausedUntil = 0;
 
   /**
    * @param issuer of the tokens
    * @param keysUrl address of Google's keys, which are cached
    */
   constructor(
-    egress: EgressClient,
+    private readonly egress: Pick<EgressClient, 'get'>,
     private readonly clock: Clock,
     private readonly issuer: string,
     keysUrl: string,
@@ -50,8 +58,7 @@ export class GooglePushTokens {
     this.#keys = createRemoteJWKSet(new URL(keysUrl), {
       cacheMaxAge: KEPT_MS,
       cooldownDuration: COOLDOWN_MS,
-      [customFetch]: async (url) =>
-        toResponse(await egress.get(url, { deadlineMs: DEADLINE_MS, maxBodyBytes: MOST_BYTES })),
+      [customFetch]: (url) => this.#fetch(url),
     });
   }
 
@@ -76,6 +83,17 @@ export class GooglePushTokens {
       if (!(error instanceof errors.JOSEError)) throw error;
       return OF_KEYS.includes(error.code) ? 'unknown' : 'refused';
     }
+  }
+
+  async #fetch(url: string): Promise<Response> {
+    const now = this.clock.now().getTime();
+    if (now < this.#pausedUntil) return new Response(null, { status: 503 });
+    this.#pausedUntil = now + PAUSE_MS;
+    const limits = { deadlineMs: DEADLINE_MS, maxBodyBytes: MOST_BYTES };
+    const response = await this.egress.get(url, limits);
+    const areKeys = response.status === 200 && keySet.safeParse(jsonOf(response.body)).success;
+    if (areKeys) this.#pausedUntil = 0;
+    return toResponse(response);
   }
 }
 
