@@ -88,8 +88,43 @@ describe('contacts at the stub of Microsoft', () => {
       const { providerId } = await create({ given_name: 'One' });
       const team = store().addFolder('Team');
       const { cursor } = await since();
-      store().contact(providerId)!.folderId = team.id;
+      store().move(store().contact(providerId)!, team);
       expect(await since(cursor)).toMatchObject({ contacts: [{ providerId }], removed: [] });
+    });
+
+    it('reads folders inside of folders, and keeps the id of a contact that moves between them', async () => {
+      const outer = store().addFolder('Outer');
+      const inner = store().addFolder('Inner', outer);
+      const innermost = store().addFolder('Innermost', inner);
+      const contact = store().add(innermost.id, { givenName: 'Deep', categories: ['Friends'] });
+      const providerId = contact.immutableId;
+      const begin = await since();
+      expect(begin.contacts).toMatchObject([{ providerId, content: { groups: ['Friends'] } }]);
+      store().move(contact, outer);
+      const moved = await since(begin.cursor);
+      expect(moved).toMatchObject({ contacts: [{ providerId }], removed: [], present: null });
+      store().update(contact, { fields: { givenName: 'Changed' } });
+      const changed = await since(moved.cursor);
+      expect(changed.contacts).toMatchObject([{ content: { given_name: 'Changed' } }]);
+      const late = store().add(store().addFolder('Late', innermost).id, { givenName: 'Late' });
+      const next = await since(changed.cursor);
+      expect(next.contacts.map(({ providerId: id }) => id)).toEqual([late.immutableId]);
+      store().removeFolder(inner);
+      expect((await since(next.cursor)).present).toEqual([providerId]);
+    });
+
+    it('reads at most a hundred folders, ten deep', async () => {
+      let folder = store().addFolder('1');
+      for (let depth = 2; depth <= 12; depth++) {
+        folder = store().addFolder(String(depth), folder);
+        store().add(folder.id, { givenName: String(depth) });
+      }
+      const names = async () =>
+        (await since()).contacts.map(({ content }) => content['given_name']);
+      expect(await names()).toEqual(['2', '3', '4', '5', '6', '7', '8', '9', '10']);
+      for (let n = 0; n < 120; n++)
+        store().add(store().addFolder(`Beside ${n}`).id, { givenName: 'x' });
+      expect(await names()).toHaveLength(98);
     });
 
     it.each(['syncStateNotFound', 'resyncRequired'] as const)(

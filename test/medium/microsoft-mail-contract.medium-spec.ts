@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
+import { describeCredentials } from '../support/connector-contract.ts';
 import { describeMail } from '../support/mail-contract.ts';
 import { describeMailbox } from '../support/mailbox-contract.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
@@ -16,6 +17,11 @@ describe('mail of an account at the stub of Microsoft', () => {
     const { mail, mailbox } = fixture.connector;
     return { mail, mailbox, account: async () => fixture.account() };
   };
+  describeCredentials(async () => ({
+    connector: fixture.connector,
+    account: async () => fixture.account(),
+    refusedAccount: async () => fixture.refusedAccount(),
+  }));
   describeMail(parts);
   describeMailbox(parts);
 });

@@ -83,6 +83,17 @@ describe('notifications of Microsoft Graph', () => {
     expect(signals[0]).toMatchObject({ event, subscription: id, proof: { secret: SECRET } });
   });
 
+  it('report a contact that was changed in Outlook, in whichever folder it is', async () => {
+    const account = fixture.account();
+    const { id } = await subscribe(account, 'contacts');
+    const { contacts } = fixture.stub.user(account.email);
+    const folder = contacts.addFolder('Inner', contacts.addFolder('Outer'));
+    contacts.add(folder.id, { givenName: 'Ada' });
+    await until('the notification', async () => signals.length > 0);
+    expect(signals[0]).toEqual({ event: 'changed', subscription: id, proof: { secret: SECRET } });
+    expect(await codeOf(subscribe(fixture.account(['Mail.Read']), 'contacts'))).toBe('unsupported');
+  });
+
   it('are renewed under the same id, and end', async () => {
     const { push } = fixture.connector;
     const account = fixture.account();
@@ -100,7 +111,7 @@ describe('notifications of Microsoft Graph', () => {
     expect(await codeOf(subscribe(account, 'calendars'))).toBe('unsupported');
     const { push } = fixture.connector;
     const context = { integration: null, address };
-    expect(push.resources(account, ['one'], context)).toEqual(['mail', 'calendar:one']);
+    expect(push.resources(account, ['one'], context)).toEqual(['mail', 'contacts', 'calendar:one']);
     expect(push.resources(account, [], { ...context, address: null })).toEqual([]);
     const shared = { ...account, settings: { shared_mailbox: true } };
     expect(push.resources(shared, [], context)).toEqual([]);

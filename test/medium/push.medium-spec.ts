@@ -268,6 +268,26 @@ describe('subscriptions at providers', () => {
     expect((await syncRow(account)).wait).toBeGreaterThan(240);
   });
 
+  it('of contacts make the address book due, and are left to polling if the provider refuses them', async () => {
+    provider.hasContacts = true;
+    server.app.get(ConnectorRegistry).replace(provider.connector());
+    const account = await subscribed();
+    expect((await syncRow(account)).wait).toBeGreaterThan(240);
+    provider.reads.length = 0;
+    expect(await provider.notify(account.email, 'contacts')).toEqual([202]);
+    await pass(account);
+    expect(provider.reads).toContain(`contacts ${account.email}`);
+    const other = await connected();
+    provider.refusals.push(501);
+    await upkeep.run();
+    expect(await rows(other)).toMatchObject([
+      { resource: 'contacts', unsupported: true },
+      { resource: 'mail', unsupported: false },
+    ]);
+    await pass(other);
+    expect((await syncRow(other)).wait).toBeGreaterThan(240);
+  });
+
   it('are renewed, replaced or read when the provider asks for it', async () => {
     const account = await subscribed();
     expect(await provider.notify(account.email, 'mail', 'renew')).toEqual([202]);

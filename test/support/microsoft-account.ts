@@ -54,11 +54,14 @@ export class MicrosoftFixture {
     return new MicrosoftFixture(stub, connector, file, database, threads);
   }
 
-  /** A new person at Microsoft, who may send as somebody else, and an account with its token. */
-  account(): ProviderAccount {
+  /**
+   * A new person at Microsoft, who may send as somebody else, and an account with its token.
+   * @param permissions default: all that Carillon uses
+   */
+  account(permissions: string[] = SCOPES): ProviderAccount {
     const email = `user-${randomUUID()}@contoso.test`;
     this.stub.addUser(email).sendAs.add('somebody@elsewhere.test');
-    return accountOf(email, this.stub.tokensFor(email, SCOPES).accessToken);
+    return accountOf(email, this.stub.tokensFor(email, permissions).accessToken);
   }
 
   /** An account whose token Microsoft does not know. */

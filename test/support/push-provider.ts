@@ -66,6 +66,8 @@ export class PushProvider {
   /** Origin of the server to notify, in place of that in the address of a subscription. */
   target = '';
   lifeMs = WEEK_MS;
+  /** Whether accounts have an address book, whose changes are reported. */
+  hasContacts = false;
   /** Called after a subscription was made, before the request is answered. */
   onSubscribed: (subscription: RemoteSubscription) => Promise<unknown> = () => Promise.resolve();
   readonly #messages = new Map<string, string[]>();
@@ -148,7 +150,22 @@ export class PushProvider {
     };
     const push = new MadeUpPush(this);
     const settingsSchema = z.record(z.string(), z.unknown());
-    return { name, settingsSchema, mail, calendar, push } as unknown as Connector;
+    const contacts = this.hasContacts ? { contacts: this.#contacts() } : {};
+    return { name, settingsSchema, mail, calendar, push, ...contacts } as unknown as Connector;
+  }
+
+  #contacts() {
+    const listContactChanges = ({ email }: ProviderAccount) => {
+      this.reads.push(`contacts ${email}`);
+      return Promise.resolve({
+        cursor: '0',
+        more: false,
+        contacts: [],
+        removed: [],
+        present: null,
+      });
+    };
+    return { hasAddressBook: () => true, listContactChanges };
   }
 
   #mailChanges({ email }: ProviderAccount, cursor: string | null) {
@@ -241,7 +258,8 @@ class MadeUpPush implements PushPort {
     { address }: { address: string | null },
   ): PushResource[] {
     if (address === null) return [];
-    return ['mail', ...calendars.map((id): PushResource => `calendar:${id}`)];
+    const contacts: PushResource[] = this.provider.hasContacts ? ['contacts'] : [];
+    return ['mail', ...contacts, ...calendars.map((id): PushResource => `calendar:${id}`)];
   }
 
   async subscribe(

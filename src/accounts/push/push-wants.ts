@@ -69,11 +69,12 @@ function coverageOf(
   const live = new Set(known.flatMap((one) => (one.live ? [one.resource] : [])));
   const unsupported = new Set(known.flatMap((one) => (one.unsupported ? [one.resource] : [])));
   const calendars = wanted.filter((resource) => resource.startsWith('calendar'));
+  const contactsReported = wanted.includes('contacts') && !unsupported.has('contacts');
   return {
     mail: live.has('mail'),
     calendars:
       calendars.some((resource) => live.has(resource)) &&
       calendars.every((resource) => live.has(resource) || unsupported.has(resource)),
-    contacts: wanted.includes('contacts') ? live.has('contacts') : live.size > 0,
+    contacts: contactsReported ? live.has('contacts') : live.size > 0,
   };
 }

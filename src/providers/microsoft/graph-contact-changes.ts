@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { forEachAtOnce } from '../../platform/base/concurrency/for-each-at-once.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { ContactChanges, ProviderAccount, RemoteContact } from '../port/connector.ts';
 import type { GraphApi, GraphRequest } from './graph-api.ts';
@@ -11,6 +12,11 @@ const MOST_PER_PAGE = 100;
 /** The folder that every mailbox has. No list has it. */
 const DEFAULT_FOLDER = 'contacts';
 const MOST_PAGES = 1_000;
+/** Most folders that are read, and how deep: each costs two requests for a poll. */
+const MOST_FOLDERS = 100;
+const DEEPEST = 10;
+/** Folders asked at the same time: one of the four requests of a mailbox stays free. */
+const AT_ONCE = 3;
 
 const idShape = z.object({ id: z.string() });
 
@@ -41,9 +47,10 @@ interface ContactReader {
 }
 
 /**
- * Follows the contacts of all folders. Delta queries bring the ids of changed contacts. Each
- * contact is then read by itself, because a delta query reports no extended properties. A contact
- * that was moved to another folder is removed from one and still exists.
+ * Follows the contacts of all folders, also of those inside of others. Delta queries bring the ids
+ * of changed contacts. Each contact is then read by itself, because a delta query reports no
+ * extended properties. A contact that was moved to another folder is removed from one and still
+ * exists.
  */
 export class GraphContactChanges {
   constructor(
@@ -165,15 +172,30 @@ export class GraphContactChanges {
     throw new ProviderError('temporary', 'Microsoft: a list of changed contacts does not end');
   }
 
+  /** The folders of the mailbox, also those inside of others. */
   async #folders(account: ProviderAccount): Promise<string[]> {
-    const query = { $select: 'id', $top: 100 };
-    const found: string[] = [];
-    const read = async (path: string) => {
-      const folders = await this.api.all(account, { ...COST, path, query }, idShape);
-      found.push(...folders.map(({ id }) => id));
+    const found = new Set([DEFAULT_FOLDER]);
+    const add = (ids: readonly string[]): string[] => {
+      const fresh = ids.filter((id) => !found.has(id)).slice(0, MOST_FOLDERS - found.size);
+      for (const id of fresh) found.add(id);
+      return fresh;
     };
-    await read('/contactFolders');
-    return [DEFAULT_FOLDER, ...found];
+    let level = add(await this.#foldersAt(account, '/contactFolders'));
+    for (let depth = 1; depth < DEEPEST && level.length > 0; depth++) {
+      const below = new Map<string, string[]>();
+      await forEachAtOnce(AT_ONCE, level, async (id) => {
+        const path = `/contactFolders/${encodeURIComponent(id)}/childFolders`;
+        below.set(id, await this.#foldersAt(account, path).catch(noneIfGone));
+      });
+      level = add(level.flatMap((id) => below.get(id) ?? []));
+    }
+    return [...found];
+  }
+
+  async #foldersAt(account: ProviderAccount, path: string): Promise<string[]> {
+    const query = { $select: 'id', $top: 100 };
+    const folders = await this.api.all(account, { ...COST, path, query }, idShape);
+    return folders.map(({ id }) => id);
   }
 
   async #allIds(account: ProviderAccount, folders: readonly string[]): Promise<string[]> {
@@ -202,5 +224,11 @@ const deltaOf = (folder: string) => ({
 function withoutAddressBook(error: unknown): never {
   if (error instanceof GraphError && error.reason === 'ErrorAccessDenied')
     throw new ProviderError('unsupported', error.message, { cause: error });
+  throw error;
+}
+
+/** A folder that was deleted since its parent was listed has no folders. */
+function noneIfGone(error: unknown): string[] {
+  if (error instanceof GraphError && error.code === 'not-found') return [];
   throw error;
 }

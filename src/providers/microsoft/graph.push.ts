@@ -37,7 +37,10 @@ const LIFECYCLE: Readonly<Record<string, PushEvent>> = {
   missed: 'missed',
 };
 
-/** Reports of Graph about changes: one subscription for the mailbox and one for each calendar. */
+/**
+ * Reports of Graph about changes: one subscription for the mail, one for the contacts of all
+ * folders, and one for each calendar.
+ */
 export class GraphPush implements PushPort {
   constructor(
     private readonly graph: GraphApi,
@@ -52,7 +55,7 @@ export class GraphPush implements PushPort {
   ): readonly PushResource[] {
     const { app_only, shared_mailbox } = microsoftSettings.parse(settings);
     if (address === null || (shared_mailbox && !app_only)) return [];
-    return ['mail', ...calendars.map((id): PushResource => `calendar:${id}`)];
+    return ['mail', 'contacts', ...calendars.map((id): PushResource => `calendar:${id}`)];
   }
 
   async subscribe(

@@ -39,28 +39,22 @@ const both = (method: string, path: string, handle: Handler): GraphRoute[] => [
 
 /** Routes of contacts and their folders. The default folder is in no list. */
 export const contactRoutes: GraphRoute[] = [
-  route('GET', 'contactFolders', (context) => ({
-    status: 200,
-    body: page({
-      items: [...context.user.contacts.folders.values()]
-        .filter(({ isDefault }) => !isDefault)
-        .map((folder) => folderJson(context, folder)),
-      url: context.url,
-      query: context.request.query,
+  ...['contactFolders', 'contactFolders/{folder}/childFolders'].flatMap((path) => [
+    route('GET', path, listFolders),
+    route('POST', path, (context, values) => {
+      const parent = folderIn(context, values);
+      const folder = context.user.contacts.addFolder(nameIn(context), parent);
+      return { status: 201, body: folderJson(folder) };
     }),
-  })),
-  route('POST', 'contactFolders', (context) => {
-    const folder = context.user.contacts.addFolder(nameIn(context));
-    return { status: 201, body: folderJson(context, folder) };
-  }),
+  ]),
   route('GET', 'contactFolders/{folder}', (context, values) => ({
     status: 200,
-    body: folderJson(context, folderIn(context, values)),
+    body: folderJson(folderIn(context, values)),
   })),
   route('PATCH', 'contactFolders/{folder}', (context, values) => {
     const folder = folderIn(context, values);
     folder.displayName = nameIn(context);
-    return { status: 200, body: folderJson(context, folder) };
+    return { status: 200, body: folderJson(folder) };
   }),
   route('DELETE', 'contactFolders/{folder}', (context, values) => {
     context.user.contacts.removeFolder(folderIn(context, values));
@@ -92,11 +86,17 @@ export const contactRoutes: GraphRoute[] = [
   ...both('PUT', 'contacts/{id}/photo/$value', writePhoto),
 ];
 
-const folderJson = ({ user }: GraphContext, { id, displayName }: ContactFolder): Json => ({
+const folderJson = ({ id, displayName, parentId }: ContactFolder): Json => ({
   id,
   displayName,
-  parentFolderId: user.contacts.defaultFolder.id,
+  parentFolderId: parentId,
 });
+
+function listFolders(context: GraphContext, values: PathValues): StubAnswer {
+  const { url, user, request } = context;
+  const folders = user.contacts.foldersIn(folderIn(context, values).id);
+  return { status: 200, body: page({ items: folders.map(folderJson), url, query: request.query }) };
+}
 
 function nameIn(context: GraphContext): string {
   const { displayName } = bodyOf(context);

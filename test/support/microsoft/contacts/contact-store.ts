@@ -6,7 +6,8 @@ import type { ItemChange } from '../mail/mailbox.ts';
 export interface ContactFolder {
   id: string;
   displayName: string;
-  isDefault: boolean;
+  /** The folder that it is in; `null` for the default folder. */
+  parentId: string | null;
 }
 
 export interface StoredContact extends ItemIds {
@@ -31,22 +32,29 @@ export class ContactStore {
   constructor(now: () => number) {
     this.#now = now;
     const id = newContainerId();
-    this.folders.set(id, { id, displayName: 'Contacts', isDefault: true });
+    this.folders.set(id, { id, displayName: 'Contacts', parentId: null });
   }
 
   get defaultFolder(): ContactFolder {
-    const found = [...this.folders.values()].find(({ isDefault }) => isDefault);
+    const found = [...this.folders.values()].find(({ parentId }) => parentId === null);
     if (!found) throw new Error('a user has a default folder of contacts');
     return found;
   }
 
-  addFolder(displayName: string): ContactFolder {
-    const folder = { id: newContainerId(), displayName, isDefault: false };
+  /** @param parent default: the default folder */
+  addFolder(displayName: string, parent: ContactFolder = this.defaultFolder): ContactFolder {
+    const folder = { id: newContainerId(), displayName, parentId: parent.id };
     this.folders.set(folder.id, folder);
     return folder;
   }
 
+  foldersIn(parentId: string): ContactFolder[] {
+    return [...this.folders.values()].filter((folder) => folder.parentId === parentId);
+  }
+
+  /** Removes a folder with everything in it. */
   removeFolder({ id }: ContactFolder): void {
+    for (const folder of this.foldersIn(id)) this.removeFolder(folder);
     for (const contact of this.contactsIn(id)) this.remove(contact);
     this.folders.delete(id);
   }
@@ -86,6 +94,13 @@ export class ContactStore {
     contact.modified = new Date(this.#now());
     contact.version += 1;
     this.#tell(contact, 'updated');
+  }
+
+  /** Moves a contact as Outlook does: its immutable id stays. */
+  move(contact: StoredContact, { id }: ContactFolder): void {
+    this.#tell(contact, 'deleted');
+    contact.folderId = id;
+    this.#tell(contact, 'created');
   }
 
   remove(contact: StoredContact): void {
