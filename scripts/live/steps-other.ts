@@ -90,7 +90,7 @@ async function push(walk: Walk): Promise<void> {
     return here.length > 0 ? here : undefined;
   });
   report.verify(
-    `${settings.provider.title} reports changes (${active?.length ?? 0} subscriptions)`,
+    `${settings.provider.title} reports changes (subscriptions: ${active?.length ?? 0})`,
     active !== undefined,
     'no subscription became active within a minute',
   );

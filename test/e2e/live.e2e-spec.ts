@@ -1,16 +1,7 @@
 import fs from 'node:fs';
+import { dataFolderOf, LIVE_PATIENCE_MS } from '../support/live-run.ts';
 import { freePorts } from '../support/mail-servers/processes.ts';
 import { runScript, type RunningScript, startScript } from '../support/npm-script.ts';
-
-/** A server starts, and the run waits for mail to be sent at a time. */
-const PATIENCE_MS = 400_000;
-
-/** The folder of the run's database, which it prints at the start. */
-function dataFolderOf(output: string): string {
-  const folder = /database in (\S+)/.exec(output)?.[1];
-  if (folder === undefined) throw new Error(`no folder is printed: ${output}`);
-  return folder;
-}
 
 describe('npm run live', () => {
   let port: string;
@@ -43,7 +34,7 @@ describe('npm run live', () => {
       expect(output).toContain('removed: the account on the temporary server');
       expect(fs.existsSync(dataFolderOf(output))).toBe(false);
     },
-    PATIENCE_MS,
+    LIVE_PATIENCE_MS,
   );
 
   it(
@@ -57,6 +48,6 @@ describe('npm run live', () => {
       const wrong = await runScript('live', ['yahoo', '--yes'], environment);
       expect([wrong.code, wrong.output]).toEqual([2, expect.stringContaining('google|microsoft')]);
     },
-    PATIENCE_MS,
+    LIVE_PATIENCE_MS,
   );
 });

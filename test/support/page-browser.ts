@@ -53,6 +53,13 @@ export class PageBrowser {
     return answer.location?.startsWith('/') ? this.get(answer.location) : answer;
   }
 
+  /** Follows a redirect to a company's sign-in, whose stub sends the browser back at once. */
+  async visitCompany(): Promise<Visited> {
+    const answer = await fetch(this.page.location ?? '', { redirect: 'manual' });
+    const back = await this.get(answer.headers.get('location') ?? '');
+    return back.location?.startsWith('/') ? this.get(back.location) : back;
+  }
+
   post(address: string, values: Readonly<Record<string, string>>): Promise<Visited> {
     return this.#go(address, { method: 'POST', body: new URLSearchParams(values) });
   }
