@@ -13,6 +13,8 @@ export type FaultAnswer = StubAnswer | 'drop' | 'drop-after-done' | '504-after-d
 export interface Fault {
   /** Requests that the fault may answer. Default: every request. */
   match?: (request: StubRequest) => boolean;
+  /** How many matching requests pass before the first that it answers. Default: 0. */
+  after?: number;
   /** How many requests it answers before it is gone. Default: 1. */
   times?: number;
   /** `none` only delays. */
@@ -23,11 +25,11 @@ export interface Fault {
 
 /** Faults of a stub, in the order in which they were added. The first that matches is taken. */
 export class Faults {
-  #faults: (Fault & { left: number })[] = [];
+  #faults: (Fault & { left: number; toPass: number })[] = [];
 
   /** Adds a fault, after those that are already there. */
   add(fault: Fault): void {
-    this.#faults.push({ ...fault, left: fault.times ?? 1 });
+    this.#faults.push({ ...fault, left: fault.times ?? 1, toPass: fault.after ?? 0 });
   }
 
   clear(): void {
@@ -41,7 +43,9 @@ export class Faults {
 
   /** Takes the fault for a request; null for none. */
   take(request: StubRequest): Fault | null {
-    const fault = this.#faults.find(({ match }) => match?.(request) ?? true);
+    const matching = this.#faults.filter(({ match }) => match?.(request) ?? true);
+    const fault = matching.find(({ toPass }) => toPass === 0);
+    for (const one of matching) if (one !== fault && one.toPass > 0) one.toPass -= 1;
     if (!fault) return null;
     fault.left -= 1;
     if (fault.left === 0) this.#faults = this.#faults.filter((other) => other !== fault);
