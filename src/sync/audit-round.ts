@@ -2,7 +2,7 @@ import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import type { AuditRound } from '../accounts/sync-schedule/mirror-audit.entity.ts';
 import type { AuditState } from '../accounts/sync-schedule/mirror-audits.ts';
 import type { AuditedMessage } from '../mail/messages/audited-messages.ts';
-import type { MailPort, ReadMessages, RemoteMessage } from '../providers/port/connector.ts';
+import type { MailPort, MessageState, ReadMessage } from '../providers/port/connector.ts';
 import type { MirrorClaim, MirrorState } from './mirror.repository.ts';
 
 /** An account is shown as failing after this many audits that could not repair every difference. */
@@ -78,12 +78,27 @@ export function roundOf(start: RoundStart): AuditRound {
   };
 }
 
+/** What a provider says about candidates. */
+export interface Seen {
+  messages: readonly MessageState[];
+  /** Ids that do not exist. */
+  gone: readonly string[];
+}
+
+/** States of messages, and the ids of those that do not exist. */
+export function seenOf(read: ReadonlyMap<string, ReadMessage | null>): Seen {
+  return {
+    messages: [...read.values()].flatMap((message) => message?.state ?? []),
+    gone: [...read].flatMap(([id, message]) => (message === null ? [id] : [])),
+  };
+}
+
 /** Proven differences between the provider and the mirror. */
 export interface Differences {
   /** Messages that the mirror does not have. */
-  missing: RemoteMessage[];
+  missing: MessageState[];
   /** Messages that are in other folders in the mirror. */
-  misplaced: RemoteMessage[];
+  misplaced: MessageState[];
   /** Provider ids of messages that only the mirror has. */
   gone: string[];
 }
@@ -96,13 +111,13 @@ export interface Differences {
  * @param since the sync horizon
  */
 export function differencesOf(
-  { messages, gone }: ReadMessages,
+  { messages, gone }: Seen,
   mirror: ReadonlyMap<string, AuditedMessage>,
   folders: ReadonlySet<string>,
   since: Date | null,
 ): Differences {
-  const isIncluded = ({ receivedAt }: RemoteMessage) => since === null || receivedAt >= since;
-  const isMisplaced = ({ providerId, folderIds }: RemoteMessage) => {
+  const isIncluded = ({ receivedAt }: MessageState) => since === null || receivedAt >= since;
+  const isMisplaced = ({ providerId, folderIds }: MessageState) => {
     const known = mirror.get(providerId);
     if (!known || known.isOpen) return false;
     const wanted = new Set(folderIds.filter((id) => folders.has(id)));

@@ -11,7 +11,7 @@ import { type ChangeRecord, recordChanges } from '../platform/changes/change-log
 import { Database, idsOf, type Sql } from '../platform/database/sql.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { Clock } from '../platform/base/time/clock.ts';
-import type { FetchedMessage, MailPort } from '../providers/port/connector.ts';
+import type { MailPort, ReadMessage } from '../providers/port/connector.ts';
 import { ContentStore, type FetchedContents } from './content-store.ts';
 import { FolderMirror, type StandardFolders } from './folder-mirror.ts';
 import {
@@ -29,7 +29,7 @@ const BATCH = 50;
 const BATCH_AFTER_CRASH = 10;
 
 /** The contents of listed messages that a provider has returned. */
-export type FetchedMessages = ReadonlyMap<string, FetchedMessage | null>;
+export type FetchedMessages = ReadonlyMap<string, ReadMessage | null>;
 
 /** Contents that are ready to be stored, and what is to be done with the other messages. */
 export interface PreparedContents extends FetchedContents {
@@ -73,11 +73,12 @@ export class ListedMessages {
     const limit = afterCrash ? BATCH_AFTER_CRASH : BATCH;
     for (;;) {
       const next = await nextListed(this.database, account.accountId, limit);
-      if (next.length === 0 || !mail.fetchContents) return true;
+      if (next.length === 0 || !mail.readMessages) return true;
       if (!goOn() || (await this.repository.isAskedAgain(claim))) return false;
-      const ids = next.map(({ providerId }) => providerId);
-      const fetched = await mail.fetchContents(account, ids, 'history');
-      if (!ids.some((id) => fetched.has(id)))
+      const providerIds = next.map(({ providerId }) => providerId);
+      const request = { providerIds, content: true, priority: 'history' } as const;
+      const fetched = await mail.readMessages(account, request);
+      if (!providerIds.some((id) => fetched.has(id)))
         throw new ProviderError('temporary', 'the provider returned no content');
       const prepared = await this.prepare(account, next, fetched, (messages) =>
         afterCrash
@@ -113,7 +114,9 @@ export class ListedMessages {
   ): Promise<PreparedContents> {
     const found = requested.flatMap((message) => {
       const got = fetched.get(message.providerId);
-      return got ? [{ ...message, ...got }] : [];
+      return got?.content
+        ? [{ ...message, content: got.content, receivedAt: got.state?.receivedAt }]
+        : [];
     });
     const { parsed, failures } = await read(found);
     const failed = new Set(failures.map(({ providerId }) => providerId));

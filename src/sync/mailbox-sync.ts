@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import type {
-  FetchedMessage,
   MailChanges,
   MailPort,
+  ReadMessage,
   RemoteMessage,
 } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
@@ -300,16 +300,16 @@ export class MailboxSync {
     const { account, mail, since } = run;
     const isWanted = ({ receivedAt }: RemoteMessage) => since === null || receivedAt >= since;
     const without = messages.filter(({ content }) => content === null);
-    const fetched = mail.fetchContents
-      ? await this.#fetchContents(run, without)
+    const fetched = mail.readMessages
+      ? await this.#readContents(run, without)
       : await fetchRaws(account, mail, without.filter(isWanted));
     return messages.flatMap((remote) => {
       const { providerId, content } = remote;
       if (content) return [{ remote, content }];
       const got = fetched.get(providerId);
       // The provider may not have known the time of receipt before.
-      const exact = { ...remote, receivedAt: got?.receivedAt ?? remote.receivedAt };
-      return got && isWanted(exact) ? [{ remote: exact, content: got.content }] : [];
+      const exact = { ...remote, receivedAt: got?.state?.receivedAt ?? remote.receivedAt };
+      return got?.content && isWanted(exact) ? [{ remote: exact, content: got.content }] : [];
     });
   }
 
@@ -317,20 +317,19 @@ export class MailboxSync {
    * @throws {BudgetExhaustedError} if the provider does not return all of them now: the batch is
    *   then read again
    */
-  async #fetchContents(
+  async #readContents(
     { account, mail }: Run,
     messages: readonly RemoteMessage[],
   ): Promise<FetchedMessages> {
-    const all = new Map<string, FetchedMessage | null>();
-    const ids = messages.map(({ providerId }) => providerId);
-    for (let from = 0; mail.fetchContents && from < ids.length; from += MOST_IDS) {
-      const some = ids.slice(from, from + MOST_IDS);
-      const fetched = await mail.fetchContents(account, some, 'interactive');
-      for (const id of some) {
-        const message = fetched.get(id);
-        if (message === undefined) throw new BudgetExhaustedError(RETRY_AFTER_SECONDS);
-        all.set(id, message);
-      }
+    const all = new Map<string, ReadMessage | null>();
+    let left = messages.map(({ providerId }) => providerId);
+    while (mail.readMessages && left.length > 0) {
+      const providerIds = left.slice(0, MOST_IDS);
+      const request = { providerIds, content: true, priority: 'interactive' } as const;
+      for (const [id, read] of await mail.readMessages(account, request)) all.set(id, read);
+      const before = left.length;
+      left = left.filter((id) => !all.has(id));
+      if (left.length === before) throw new BudgetExhaustedError(RETRY_AFTER_SECONDS);
     }
     return all;
   }
@@ -342,11 +341,11 @@ async function fetchRaws(
   mail: MailPort,
   messages: readonly RemoteMessage[],
 ): Promise<FetchedMessages> {
-  const fetched = new Map<string, FetchedMessage>();
+  const fetched = new Map<string, ReadMessage>();
   for (const { providerId } of messages) {
     try {
       const mime = await mail.fetchRaw(account, providerId);
-      fetched.set(providerId, { content: { kind: 'mime', mime } });
+      fetched.set(providerId, { state: null, content: { kind: 'mime', mime } });
     } catch (error) {
       if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
     }

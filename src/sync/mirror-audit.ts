@@ -9,10 +9,10 @@ import {
   storeRound,
 } from '../accounts/sync-schedule/mirror-audits.ts';
 import {
-  addListed,
-  compareListed,
+  addListing,
+  compareListing,
   countMirrored,
-  forgetListed,
+  forgetListing,
 } from '../mail/messages/audited-messages.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { Clock } from '../platform/base/time/clock.ts';
@@ -159,7 +159,7 @@ export class MirrorAudit {
       counted: audit.counted,
     });
     await this.claims.withClaim(claim, null, async (sql) => {
-      await forgetListed(sql, accountId);
+      await forgetListing(sql, accountId);
       await storeRound(sql, accountId, round);
     });
     return round;
@@ -177,14 +177,14 @@ export class MirrorAudit {
     const page = await this.#page(account, mail, { folderId, since, cursor: round.cursor });
     return this.claims.withClaim(claim, null, async (sql) => {
       let stored: AuditRound = next;
-      if (page === null) await forgetListed(sql, accountId);
+      if (page === null) await forgetListing(sql, accountId);
       else {
-        await addListed(sql, accountId, page.ids);
+        await addListing(sql, accountId, page.ids);
         if (page.cursor !== null) {
           stored = { ...round, cursor: page.cursor, folderBeganAt: beganAt };
         } else {
-          await compareListed(sql, accountId, folderId, since, new Date(beganAt));
-          stored = { ...next, checked: round.checked + (await forgetListed(sql, accountId)) };
+          await compareListing(sql, accountId, folderId, since, new Date(beganAt));
+          stored = { ...next, checked: round.checked + (await forgetListing(sql, accountId)) };
         }
       }
       await storeRound(sql, accountId, stored);

@@ -11,8 +11,17 @@ import {
 } from '../mail/messages/audited-messages.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { Database } from '../platform/database/sql.ts';
-import type { ReadMessages, RemoteMessage } from '../providers/port/connector.ts';
-import { type AuditRun, type Differences, differencesOf, sizeOf } from './audit-round.ts';
+import type { MessageState, RemoteMessage } from '../providers/port/connector.ts';
+import {
+  type AuditPort,
+  type AuditRun,
+  type Differences,
+  differencesOf,
+  type Seen,
+  seenOf,
+  sizeOf,
+} from './audit-round.ts';
+import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import { MailboxSync } from './mailbox-sync.ts';
 import { MirrorRepository } from './mirror.repository.ts';
 
@@ -25,7 +34,7 @@ const MOST_LOOKS = 3;
 
 /** A second look at candidates. */
 interface Look {
-  answer: ReadMessages;
+  answer: Seen;
   differences: Differences;
   requestedAt: Date;
   /** Whether candidates are left that this look does not cover. */
@@ -91,14 +100,15 @@ export class MirrorRepairs {
     // Counted first: a candidate that crashes the worker must not be looked at forever.
     await this.claims.withClaim(claim, null, (sql) => countLook(sql, accountId, providerIds));
     const requestedAt = this.clock.now();
-    const answer = await mail.readMessages(account, { providerIds, content: false });
+    const request = { providerIds, content: false, priority: 'history' } as const;
+    const answer = seenOf(await mail.readMessages(account, request));
     const differences = await this.#differences(accountId, answer, round);
     return { answer, differences, requestedAt, more: found.length > limit };
   }
 
   async #differences(
     accountId: string,
-    answer: ReadMessages,
+    answer: Seen,
     { wholeSince }: AuditRound,
   ): Promise<Differences> {
     const mirror = await auditedMessages(this.database, accountId, idsOf(answer));
@@ -114,17 +124,11 @@ export class MirrorRepairs {
     hasVanished: boolean,
   ): Promise<Repaired> {
     const { missing, misplaced, gone } = differences;
-    const wanted = missing.map(({ providerId }) => providerId);
-    const read = new Map<string, RemoteMessage>();
-    if (wanted.length > 0) {
-      const { messages } = await mail.readMessages(account, { providerIds: wanted, content: true });
-      for (const message of messages) read.set(message.providerId, message);
-    }
-    const unread = wanted.filter((id) => !read.has(id));
+    const { read, unread } = await readContents(account, mail, missing);
     if (sizeOf(differences) === unread.length && !hasVanished)
       return { outdated: false, hasVanished, unread };
     const stored = await this.mailboxes.repair(account, mail, claim, state, {
-      messages: [...read.values(), ...misplaced.map((one) => ({ ...one, content: null }))],
+      messages: [...read, ...misplaced.map((one) => ({ ...one, content: null }))],
       removed: gone,
       more: more || unread.length > 0,
       newsSince: state.connectedAt > recentSince ? state.connectedAt : recentSince,
@@ -159,7 +163,26 @@ export class MirrorRepairs {
   }
 }
 
-const idsOf = ({ messages, gone }: ReadMessages): string[] => [
+/** Reads the contents of as many messages as the provider returns now. */
+async function readContents(
+  account: ConnectedAccount,
+  mail: AuditPort,
+  missing: readonly MessageState[],
+): Promise<{ read: RemoteMessage[]; unread: string[] }> {
+  if (missing.length === 0) return { read: [], unread: [] };
+  const providerIds = missing.map(({ providerId }) => providerId);
+  const request = { providerIds, content: true, priority: 'history' } as const;
+  const answer = await mail.readMessages(account, request);
+  const read = missing.flatMap((state): RemoteMessage[] => {
+    const message = answer.get(state.providerId);
+    // The state may have changed since it was looked at.
+    return message ? [{ ...state, ...message.state, content: message.content }] : [];
+  });
+  const ids = new Set(read.map(({ providerId }) => providerId));
+  return { read, unread: providerIds.filter((id) => !ids.has(id)) };
+}
+
+const idsOf = ({ messages, gone }: Seen): string[] => [
   ...messages.map(({ providerId }) => providerId),
   ...gone,
 ];

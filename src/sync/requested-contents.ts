@@ -36,12 +36,13 @@ export class RequestedContents implements ContentSource, OnModuleInit {
     const account = left.length === 0 ? undefined : await this.accounts.find(accountId);
     if (!account) return;
     const mail = this.connectors.requireMail(account.provider);
-    for (let from = 0; mail.fetchContents && from < left.length; from += MOST_IDS) {
+    for (let from = 0; mail.readMessages && from < left.length; from += MOST_IDS) {
       const some = left.slice(from, from + MOST_IDS);
-      const ids = some.map(({ providerId }) => providerId);
-      const fetched = await mail.fetchContents(account, ids, 'interactive');
+      const providerIds = some.map(({ providerId }) => providerId);
+      const request = { providerIds, content: true, priority: 'interactive' } as const;
+      const fetched = await mail.readMessages(account, request);
       await this.#store(account, some, fetched);
-      if (!ids.every((id) => fetched.has(id)))
+      if (!providerIds.every((id) => fetched.has(id)))
         throw new ProviderError('rate-limited', 'the mailbox can be read further in a moment', {
           retryAfterSeconds: RETRY_AFTER_SECONDS,
         });
@@ -52,8 +53,8 @@ export class RequestedContents implements ContentSource, OnModuleInit {
     const [message] = await listedAmong(this.database, accountId, [messageId]);
     const account = message && (await this.accounts.find(accountId));
     if (!account) return;
-    const content = { kind: 'mime', mime } as const;
-    await this.#store(account, [message], new Map([[message.providerId, { content }]]));
+    const read = { state: null, content: { kind: 'mime', mime } } as const;
+    await this.#store(account, [message], new Map([[message.providerId, read]]));
   }
 
   async #store(

@@ -141,7 +141,9 @@ describe('mail of Google accounts', () => {
       await replica.follow();
       expect(idsIn(replica)).toEqual([other.id]);
       const { mail } = fixture.connector;
-      const fetched = await mail.fetchContents(account, [poison.id, other.id], 'interactive');
+      const providerIds = [poison.id, other.id];
+      const request = { providerIds, content: true, priority: 'interactive' } as const;
+      const fetched = await mail.readMessages(account, request);
       expect([...fetched.keys()]).toEqual([other.id]);
     });
 

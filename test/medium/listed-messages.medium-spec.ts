@@ -392,7 +392,9 @@ describe('listed messages', () => {
 
     it('are read again later if the provider does not return all of them', async () => {
       const { account, mailbox } = await mailboxWithMissing(messageOf(1), messageOf(2));
-      mailbox.mostContents = 1;
+      mailbox.onFetch = () => {
+        mailbox.mostContents = mailbox.fetches.length === 1 ? 1 : 0;
+      };
       const outcome = await syncPass(account);
       expect(outcome.next).toMatchObject({ kind: 'again' });
       const jobs = await database.query('select failures from sync_job where account_id = $1', [
@@ -400,7 +402,9 @@ describe('listed messages', () => {
       ]);
       expect(jobs).toEqual([{ failures: 0 }]);
       expect(await dateOf(account, 'id-1')).toBeUndefined();
-      mailbox.mostContents = Infinity;
+      mailbox.onFetch = () => {
+        mailbox.mostContents = 1;
+      };
       await syncPass(account);
       expect((await dateOf(account, 'id-1'))?.date).toEqual(messageOf(1).receivedAt);
       expect((await dateOf(account, 'id-2'))?.date).toEqual(messageOf(2).receivedAt);

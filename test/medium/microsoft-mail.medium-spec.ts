@@ -81,8 +81,9 @@ describe('mail of Microsoft accounts', () => {
         ({ cursor, more } = changes);
       }
       expect(listed).toHaveLength(60);
-      const fetched = await mail.fetchContents(account, listed.slice(0, 5), 'history');
-      for (const id of listed.slice(0, 5))
+      const some = { providerIds: listed.slice(0, 5), content: true, priority: 'history' } as const;
+      const fetched = await mail.readMessages(account, some);
+      for (const id of some.providerIds)
         expect(fetched.get(id)?.content).toMatchObject({ kind: 'mime' });
       await replica.follow();
       expect(replica.messages.size).toBe(60);
@@ -132,11 +133,9 @@ describe('mail of Microsoft accounts', () => {
       const folderId = replica.standard('inbox').providerId;
       const window = { folderId, since: null, until: null, cursor: null, limit: 10 };
       expect(await mail.listIds(account, window)).toEqual({ ids: [], cursor: null });
-      const providerIds = [deleted.immutableId];
-      expect(await mail.readMessages(account, { providerIds, content: false })).toEqual({
-        messages: [],
-        gone: providerIds,
-      });
+      const id = deleted.immutableId;
+      const asked = { providerIds: [id], content: false, priority: 'history' } as const;
+      expect(await mail.readMessages(account, asked)).toEqual(new Map([[id, null]]));
     });
 
     it('removes a message that Outlook deleted for good', async () => {
@@ -210,8 +209,8 @@ describe('mail of Microsoft accounts', () => {
       fixture.stub.settings.latencyMs = 20;
       const { mail } = fixture.connector;
       await Promise.all([
-        mail.fetchContents(account, ids, 'history'),
-        mail.fetchContents(account, ids, 'interactive'),
+        mail.readMessages(account, { providerIds: ids, content: true, priority: 'history' }),
+        mail.readMessages(account, { providerIds: ids, content: true, priority: 'interactive' }),
         followed(account),
       ]);
       fixture.stub.settings.latencyMs = 0;

@@ -363,7 +363,7 @@ describe('MirrorAudit', () => {
     const withheld = dispatcherWith({
       readMessages: async (one, request) => {
         const read = await (sandbox.readMessages?.(one, request) ?? never());
-        return request.content ? { messages: [], gone: [] } : read;
+        return request.content ? new Map() : read;
       },
     });
     await auditNow(account, withheld);

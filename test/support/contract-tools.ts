@@ -179,14 +179,15 @@ export class Replica {
         ({ content }) => content?.kind === 'listed',
       );
       if (listed.length === 0) return;
-      const ids = listed.slice(0, 50).map(({ providerId }) => providerId);
-      const fetched = await this.mail.fetchContents?.(this.account, ids, 'history');
+      const providerIds = listed.slice(0, 50).map(({ providerId }) => providerId);
+      const request = { providerIds, content: true, priority: 'history' } as const;
+      const fetched = await this.mail.readMessages?.(this.account, request);
       if (!fetched || fetched.size === 0) throw new Error('listed messages cannot be completed');
       for (const message of listed) {
         const got = fetched.get(message.providerId);
         if (got === null) this.messages.delete(message.providerId);
         if (!got) continue;
-        const complete = { ...message, ...got };
+        const complete = { ...message, ...got.state, content: got.content };
         this.messages.set(message.providerId, complete);
         this.arrivals.push(complete);
       }

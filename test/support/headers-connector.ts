@@ -8,6 +8,7 @@ import type {
   MailPort,
   OutgoingMessage,
   ProviderAccount,
+  ReadMessage,
   RemoteMessage,
   SendControl,
   SyncPassRequest,
@@ -48,8 +49,12 @@ export class HeadersConnector {
         findSent: (account, header) => mail.findSent(account, this.#idOf(header)),
         readMessages: async (account, request) => {
           if (!readMessages) throw new Error('the sandbox reads no messages');
-          const read = await readMessages(account, request);
-          return { ...read, messages: await this.#withThreads(account, read.messages) };
+          const read = [...(await readMessages(account, request))];
+          return new Map(
+            await Promise.all(
+              read.map(async ([id, one]) => [id, one && (await this.#read(account, one))] as const),
+            ),
+          );
         },
         listChanges: (account, request) => this.#listChanges(account, request),
       }),
@@ -88,6 +93,11 @@ export class HeadersConnector {
   async #listChanges(account: ProviderAccount, request: SyncPassRequest) {
     const changes = await this.sandbox.mail.listChanges(account, request);
     return { ...changes, messages: await this.#withThreads(account, changes.messages) };
+  }
+
+  async #read(account: ProviderAccount, { state, content }: ReadMessage): Promise<ReadMessage> {
+    const [threaded] = state ? await this.#withThreads(account, [{ ...state, content }]) : [];
+    return { state: state && { ...state, threadId: threaded?.threadId ?? null }, content };
   }
 
   #withThreads(account: ProviderAccount, messages: readonly RemoteMessage[]) {

@@ -3,11 +3,11 @@ import { ProviderError } from '../../src/platform/base/errors/provider-error.ts'
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type {
   Connector,
-  FetchedMessage,
   MailboxPort,
   MailChanges,
   MailPort,
   ProviderAccount,
+  ReadMessage,
   RemoteFolder,
   RemoteMessage,
   SyncPassRequest,
@@ -45,13 +45,13 @@ const ESTIMATE_SECONDS = 30;
  */
 export class ListingMailbox {
   readonly messages = new Map<string, ListingMessage>();
-  /** Ids of each call of `fetchContents`, with its priority. */
+  /** Ids of each call of `readMessages`, with its priority. */
   readonly fetches: { ids: readonly string[]; priority: string }[] = [];
   /** Ids of each call of `fetchRaw`. */
   readonly raws: string[] = [];
-  /** Called before each `fetchContents`; it may throw. */
+  /** Called before each `readMessages`; it may throw. */
   onFetch: (ids: readonly string[], priority: string) => void | Promise<void> = () => undefined;
-  /** Most contents that a call of `fetchContents` returns. */
+  /** Most contents that a call of `readMessages` returns. */
   mostContents = Infinity;
   readonly #log: { message: string; isNew: boolean }[] = [];
   readonly #removed: { at: number; providerId: string }[] = [];
@@ -158,17 +158,15 @@ export class ListingMailbox {
 
   readonly mail: Partial<MailPort> = {
     listChanges: (_: ProviderAccount, request) => Promise.resolve(this.#listChanges(request)),
-    fetchContents: async (_: ProviderAccount, ids, priority) => {
+    readMessages: async (_: ProviderAccount, { providerIds: ids, priority }) => {
       this.fetches.push({ ids, priority });
       await this.onFetch(ids, priority);
-      const contents = ids
-        .slice(0, this.mostContents)
-        .map((id): [string, FetchedMessage | null] => {
-          const message = this.messages.get(id);
-          if (!message) return [id, null];
-          const content = { kind: 'mime' as const, mime: message.mime };
-          return [id, { content, receivedAt: message.receivedAt }];
-        });
+      const contents = ids.slice(0, this.mostContents).map((id): [string, ReadMessage | null] => {
+        const message = this.messages.get(id);
+        if (!message) return [id, null];
+        const { mime, ...state } = message;
+        return [id, { content: { kind: 'mime', mime }, state }];
+      });
       return new Map(contents);
     },
     fetchRaw: (_: ProviderAccount, providerId) => {

@@ -253,14 +253,17 @@ export function describeMail(
       const copy = await replica.until('the delivery', ({ arrivals }) => arrivals[0]);
       const missing = [randomUUID(), `${copy.providerId}0000`, 'no such id'];
       const providerIds = [...missing, copy.providerId];
-      const known = await mail.readMessages(to, { providerIds, content: false });
-      const { providerId, folderIds, receivedAt, unread, starred } = copy;
-      const state = { providerId, folderIds, receivedAt, unread, starred };
-      expect(known.messages).toEqual([expect.objectContaining(state)]);
-      expect([...known.gone].toSorted()).toEqual(missing.toSorted());
-      const full = await mail.readMessages(to, { providerIds, content: true });
-      expect(full.messages).toEqual([copy]);
-      expect([...full.gone].toSorted()).toEqual(missing.toSorted());
+      const request = { providerIds, priority: 'interactive' } as const;
+      const known = await mail.readMessages(to, { ...request, content: false });
+      const { content, ...state } = copy;
+      const nothing = Object.fromEntries(missing.map((id) => [id, null]));
+      const states = { ...nothing, [copy.providerId]: { state, content: null } };
+      expect(Object.fromEntries(known)).toEqual(states);
+      const full = await mail.readMessages(to, { ...request, content: true });
+      const read = full.get(copy.providerId);
+      const contents = { ...nothing, [copy.providerId]: { ...read, content } };
+      expect(Object.fromEntries(full)).toEqual(contents);
+      expect([null, state]).toContainEqual(read?.state);
     });
 
     it('reports not-found for a message that does not exist', async () => {

@@ -1,9 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 
-const ListedMessageSchema = defineEntity({
-  name: 'ListedMessage',
-  tableName: 'listed_message',
+const AuditListingSchema = defineEntity({
+  name: 'AuditListing',
+  tableName: 'audit_listing',
   properties: {
     account: () => p.manyToOne(Grant).primary().deleteRule('cascade'),
     /** The provider's id of the message. */
@@ -12,8 +12,8 @@ const ListedMessageSchema = defineEntity({
 });
 
 /** A message that the provider has listed in the folder that an audit is comparing. */
-export class ListedMessage extends ListedMessageSchema.class {}
-ListedMessageSchema.setClass(ListedMessage);
+export class AuditListing extends AuditListingSchema.class {}
+AuditListingSchema.setClass(AuditListing);
 
 const CandidateMessageSchema = defineEntity({
   name: 'CandidateMessage',

@@ -5,14 +5,14 @@ import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 
 /** Statements that delete an account's audit together with its mirror. */
 export const AUDIT_DELETIONS = [
-  'delete from listed_message where account_id = $1',
+  'delete from audit_listing where account_id = $1',
   'delete from candidate_message where account_id = $1',
 ];
 
-const ADD_LISTED = `
-  insert into listed_message (account_id, provider_id) select $1, unnest($2::text[]) on conflict do nothing`;
+const ADD_LISTING = `
+  insert into audit_listing (account_id, provider_id) select $1, unnest($2::text[]) on conflict do nothing`;
 
-const FORGET_LISTED = 'delete from listed_message where account_id = $1 returning 1';
+const FORGET_LISTING = 'delete from audit_listing where account_id = $1 returning 1';
 
 const vanished = (id: string) =>
   `exists (select 1 from vanished_message v where v.message_id = ${id})`;
@@ -22,7 +22,7 @@ const COMPARE = `
   with f as (select id from folder where account_id = $1 and provider_id = $2 and not deleting),
   unknown as (
     select l.provider_id
-    from f cross join listed_message l
+    from f cross join audit_listing l
     left join message m on m.account_id = l.account_id and m.provider_id = l.provider_id
     where l.account_id = $1
       and (m.id is null or not exists (
@@ -34,7 +34,7 @@ const COMPARE = `
     where m.provider_id is not null and ($3::timestamptz is null or mf.date >= $3)
       and greatest(m.created_at, m.updated_at) <= $4
       and not exists (
-        select 1 from listed_message l where l.account_id = $1 and l.provider_id = m.provider_id)
+        select 1 from audit_listing l where l.account_id = $1 and l.provider_id = m.provider_id)
       and not ${vanished('m.id')} and not ${hasOpenWrite('m.id')})
   insert into candidate_message (account_id, provider_id)
   select $1, provider_id from unknown union select $1, provider_id from absent
@@ -69,17 +69,17 @@ const COUNTS = `
   group by f.provider_id order by f.provider_id`;
 
 /** Stores ids that the provider has listed in a folder. */
-export async function addListed(
+export async function addListing(
   sql: Sql,
   accountId: string,
   providerIds: readonly string[],
 ): Promise<void> {
-  if (providerIds.length > 0) await sql.query(ADD_LISTED, [accountId, providerIds]);
+  if (providerIds.length > 0) await sql.query(ADD_LISTING, [accountId, providerIds]);
 }
 
 /** Deletes the listed ids. @returns how many there were */
-export async function forgetListed(sql: Sql, accountId: string): Promise<number> {
-  return (await sql.query(FORGET_LISTED, [accountId])).length;
+export async function forgetListing(sql: Sql, accountId: string): Promise<number> {
+  return (await sql.query(FORGET_LISTING, [accountId])).length;
 }
 
 /**
@@ -88,7 +88,7 @@ export async function forgetListed(sql: Sql, accountId: string): Promise<number>
  * @param since earlier messages of the mirror are not compared
  * @param beganAt when the listing began
  */
-export async function compareListed(
+export async function compareListing(
   sql: Sql,
   accountId: string,
   folderId: string,

@@ -1,14 +1,7 @@
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import type {
-  MessageIds,
-  MessageIdsRequest,
-  ProviderAccount,
-  ReadMessages,
-} from '../port/connector.ts';
+import type { MessageIds, MessageIdsRequest, ProviderAccount } from '../port/connector.ts';
 import { type GmailReader, LIST_PAGE, UNITS } from './gmail-api.ts';
-import { dateOf, type GmailContents, MOST_NEW } from './gmail-content.ts';
-import { remoteOf } from './gmail-changes.ts';
-import { ALL_MAIL, foldersOf, placementOf } from './gmail-labels.ts';
+import { ALL_MAIL, foldersOf } from './gmail-labels.ts';
 import { NO_CHATS } from './gmail-listing.ts';
 import { GoogleError } from './google-error.ts';
 
@@ -16,10 +9,7 @@ const BACKGROUND = { units: UNITS.list, priority: 'history' } as const;
 
 /** What the audit reads (ADR 0080). */
 export class GmailAudit {
-  constructor(
-    private readonly gmail: GmailReader,
-    private readonly contents: GmailContents,
-  ) {}
+  constructor(private readonly gmail: GmailReader) {}
 
   /** See `MailPort.listIds`. */
   async listIds(
@@ -56,24 +46,5 @@ export class GmailAudit {
     const folders = foldersOf(await this.gmail.labels(account, 'history'));
     if (!folders.some(({ providerId }) => providerId === folderId))
       throw new ProviderError('not-found', `Google: there is no label ${folderId}`);
-  }
-
-  /** See `MailPort.readMessages`. */
-  async readMessages(
-    account: ProviderAccount,
-    { providerIds, content }: { providerIds: readonly string[]; content: boolean },
-  ): Promise<ReadMessages> {
-    const ids = providerIds.slice(0, MOST_NEW);
-    const read = content
-      ? await this.contents.fetchAll(account, ids)
-      : await this.contents.fetchLabels(account, ids);
-    const messages = [...read.values()].flatMap((message) => {
-      if (message === null) return [];
-      if ('content' in message) return [remoteOf(message)];
-      const { id, threadId, labelIds } = message;
-      const receivedAt = dateOf(message);
-      return [{ providerId: id, threadId, ...placementOf(labelIds), receivedAt, content: null }];
-    });
-    return { messages, gone: [...read].flatMap(([id, message]) => (message ? [] : [id])) };
   }
 }

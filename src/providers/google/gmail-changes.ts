@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { MailChanges, ProviderAccount, RemoteFolder, RemoteMessage, SyncPassRequest } from '../port/connector.ts'; // prettier-ignore
 import type { GmailReader } from './gmail-api.ts';
-import { dateOf, type GmailContents, type GmailMessage, MOST_NEW } from './gmail-content.ts';
+import { type GmailContents, type GmailMessage, MOST_NEW, stateOf } from './gmail-content.ts';
 import { type GmailCursor, type GmailListing, parseCursor } from './gmail-cursor.ts';
 import { combine, type HistoryChanges } from './gmail-history.ts';
 import { ALL_MAIL, foldersOf, placementOf } from './gmail-labels.ts';
@@ -22,7 +22,7 @@ const UNKNOWN_DATE = new Date(0);
  *
  * The first pass notes the current history id, and reads the newest messages. Then the whole
  * mailbox is listed without being read; the mirror requests the contents
- * (`MailPort.fetchContents`). Every pass begins with the history: Gmail's record of all changes
+ * (`MailPort.readMessages`). Every pass begins with the history: Gmail's record of all changes
  * since a history id, which it keeps for about a week. If it no longer has it, the mailbox is
  * listed again, and what the mirror has but Gmail has not is reported as removed.
  */
@@ -237,14 +237,8 @@ function nextStage(listing: GmailListing, next: NextPage | null): GmailListing |
 }
 
 /** A message as the mirror takes it. */
-export function remoteOf({ labels, content }: GmailMessage): RemoteMessage {
-  return {
-    providerId: labels.id,
-    threadId: labels.threadId,
-    ...placementOf(labels.labelIds),
-    receivedAt: dateOf(labels),
-    content,
-  };
+function remoteOf({ labels, content }: GmailMessage): RemoteMessage {
+  return { ...stateOf(labels), content };
 }
 
 function digestOf(folders: readonly RemoteFolder[]): string {

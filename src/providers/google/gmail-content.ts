@@ -6,15 +6,18 @@ import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-er
 import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type {
-  FetchedMessage,
   MessageContent,
   MessageParts,
+  MessageState,
   ProviderAccount,
+  ReadMessage,
+  ReadRequest,
   StoredText,
 } from '../port/connector.ts';
 import { ResponseTooLargeError } from '../rest/rest-client.ts';
 import { type GmailReader, type MinimalMessage, UNITS } from './gmail-api.ts';
 import type { GoogleApi, GoogleCost } from './google-api.ts';
+import { placementOf } from './gmail-labels.ts';
 import { type GmailParts, type LateText, partAt, readParts } from './gmail-parts.ts';
 import { GoogleError } from './google-error.ts';
 
@@ -72,27 +75,35 @@ export class GmailContents {
     return fetched;
   }
 
-  /** The labels of messages, without content. `null` for a message that is gone. */
-  async fetchLabels(
+  /** See `MailPort.readMessages`. A content is read together with its labels. */
+  readMessages(
     account: ProviderAccount,
-    ids: readonly string[],
-  ): Promise<Map<string, MinimalMessage | null>> {
-    const units = Math.min(ids.length, MOST_NEW) * UNITS.get;
-    await this.api.reserve(account, { units, priority: 'history' });
-    const fetched = new Map<string, MinimalMessage | null>();
-    await forEachAtOnce(AT_ONCE, ids, async (id) => {
-      const labels = this.gmail.minimal(account, id, RESERVED);
-      fetched.set(id, await nullIfGone(notFoundIfInvalid(labels)));
-    });
-    return fetched;
+    { providerIds, content, priority }: ReadRequest,
+  ): Promise<Map<string, ReadMessage | null>> {
+    return content
+      ? this.#readContents(account, providerIds, priority)
+      : this.#readLabels(account, providerIds.slice(0, MOST_NEW), priority);
   }
 
-  /** See `MailPort.fetchContents`. */
-  async fetchContents(
+  async #readLabels(
     account: ProviderAccount,
     ids: readonly string[],
     priority: BudgetPriority,
-  ): Promise<Map<string, FetchedMessage | null>> {
+  ): Promise<Map<string, ReadMessage | null>> {
+    await this.api.reserve(account, { units: ids.length * UNITS.get, priority });
+    const read = new Map<string, ReadMessage | null>();
+    await forEachAtOnce(AT_ONCE, ids, async (id) => {
+      const labels = await nullIfGone(notFoundIfInvalid(this.gmail.minimal(account, id, RESERVED)));
+      read.set(id, labels && { state: stateOf(labels), content: null });
+    });
+    return read;
+  }
+
+  async #readContents(
+    account: ProviderAccount,
+    ids: readonly string[],
+    priority: BudgetPriority,
+  ): Promise<Map<string, ReadMessage | null>> {
     const fetched = new Map<string, GmailMessage | null>();
     const failures: ProviderError[] = [];
     const isExhausted = () => failures.some((error) => error instanceof BudgetExhaustedError);
@@ -108,7 +119,7 @@ export class GmailContents {
     return new Map(
       [...fetched].map(([id, message]) => [
         id,
-        message && { content: message.content, receivedAt: dateOf(message.labels) },
+        message && { content: message.content, state: stateOf(message.labels) },
       ]),
     );
   }
@@ -244,6 +255,14 @@ function asServerError(error: unknown): GoogleError {
 /** When Gmail received the message. */
 export const dateOf = ({ internalDate }: Pick<MinimalMessage, 'internalDate'>): Date =>
   new Date(Number(internalDate));
+
+/** What the mirror takes of a message, without its content. */
+export const stateOf = (labels: MinimalMessage): MessageState => ({
+  providerId: labels.id,
+  threadId: labels.threadId,
+  ...placementOf(labels.labelIds),
+  receivedAt: dateOf(labels),
+});
 
 const noFile = () => new ProviderError('not-found', 'The message has no such part');
 

@@ -6,6 +6,7 @@ import type {
   MessageIdsRequest,
   OutgoingMessage,
   ProviderAccount,
+  ReadRequest,
   SendControl,
   SendReceipt,
   SentLookup,
@@ -91,12 +92,8 @@ export class GmailMail implements MailPort {
     return this.changes.listChanges(account, request);
   }
 
-  fetchContents(
-    account: ProviderAccount,
-    providerIds: readonly string[],
-    priority: 'interactive' | 'history',
-  ) {
-    return this.contents.fetchContents(account, providerIds, priority);
+  readMessages(account: ProviderAccount, request: ReadRequest) {
+    return this.contents.readMessages(account, request);
   }
 
   fetchRaw(account: ProviderAccount, providerId: string) {
@@ -109,13 +106,6 @@ export class GmailMail implements MailPort {
 
   listIds(account: ProviderAccount, request: MessageIdsRequest) {
     return this.audit.listIds(account, request);
-  }
-
-  readMessages(
-    account: ProviderAccount,
-    request: { providerIds: readonly string[]; content: boolean },
-  ) {
-    return this.audit.readMessages(account, request);
   }
 
   /** If the thread was deleted, Gmail finds or makes another one. */

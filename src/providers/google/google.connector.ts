@@ -78,7 +78,7 @@ export class GoogleConnector implements Connector {
     const contents = new GmailContents(mailApi, gmail, threads);
     const lists = new GmailLists(mailApi, gmail);
     const changes = new GmailChanges(gmail, lists, contents, clock);
-    const audit = new GmailAudit(gmail, contents);
+    const audit = new GmailAudit(gmail);
     this.mail = new GmailMail(gmail, changes, contents, audit, clock);
     this.mailbox = new GmailMailbox(gmail);
     const calendarApi = new GoogleApi('calendar', egress, clock, budget, CALENDAR_LIMIT, addresses);

@@ -4,9 +4,9 @@ import type {
   MessageIds,
   MessageIdsRequest,
   ProviderAccount,
-  ReadMessages,
+  ReadMessage,
+  ReadRequest,
   RemoteFolder,
-  RemoteMessage,
 } from '../port/connector.ts';
 import { isMissing, leaveFolder, openFolder, type OpenFolder } from './imap-changes-folder.ts';
 import { type ListedFolder, listFolders } from './imap-changes-folders.ts';
@@ -82,13 +82,13 @@ export class ImapAudit {
 
   async readMessages(
     account: ProviderAccount,
-    { providerIds, content }: { providerIds: readonly string[]; content: boolean },
-  ): Promise<ReadMessages> {
+    { providerIds, content }: ReadRequest,
+  ): Promise<Map<string, ReadMessage | null>> {
     const suspects = new Suspects();
     return suspects.repeating(this.sessions, account, async (client) => {
       const reader = new MessageReader(client, content, suspects);
       for (const [prefix, wanted] of byFolder(providerIds)) await reader.read(prefix, wanted);
-      return { messages: reader.messages, gone: reader.gone };
+      return reader.found;
     });
   }
 }
@@ -116,8 +116,7 @@ function byFolder(providerIds: readonly string[]): Map<string | null, Wanted[]> 
 
 /** Reads messages folder by folder, until the contents are too large for one call. */
 class MessageReader {
-  readonly messages: RemoteMessage[] = [];
-  readonly gone: string[] = [];
+  readonly found = new Map<string, ReadMessage | null>();
   #bytes = CONTENT_BATCH_BYTES;
 
   constructor(
@@ -131,7 +130,7 @@ class MessageReader {
     const path = prefix?.slice(0, prefix.lastIndexOf(';'));
     const folder = path === undefined ? null : await this.#open(path);
     if (!folder || `${folder.path};${folder.uidValidity}` !== prefix) {
-      this.gone.push(...wanted.map(({ providerId }) => providerId));
+      for (const { providerId } of wanted) this.found.set(providerId, null);
       return;
     }
     const uids = wanted.map(({ uid }) => uid);
@@ -140,7 +139,7 @@ class MessageReader {
       for (const meta of await fetchMetas(this.client, set, { size: this.content }))
         metas.set(meta.uid, meta);
     }
-    for (const { providerId, uid } of wanted) if (!metas.has(uid)) this.gone.push(providerId);
+    for (const { providerId, uid } of wanted) if (!metas.has(uid)) this.found.set(providerId, null);
     const found = uids.flatMap((uid) => metas.get(uid) ?? []).sort((a, b) => b.uid - a.uid);
     if (this.content) await this.#withContents(folder, found);
     else for (const meta of found) this.#give(folder, meta, null);
@@ -170,15 +169,11 @@ class MessageReader {
   #give(
     { path, uidValidity }: OpenFolder,
     { uid, receivedAt, unread, starred }: MessageMeta,
-    content: RemoteMessage['content'],
+    content: ReadMessage['content'],
   ): void {
-    this.messages.push({
-      providerId: messageId({ path, uidValidity, uid }),
-      folderIds: [path],
-      receivedAt: receivedAt ?? new Date(0),
-      unread,
-      starred,
-      content,
-    });
+    const providerId = messageId({ path, uidValidity, uid });
+    const time = receivedAt ?? new Date(0);
+    const state = { providerId, folderIds: [path], receivedAt: time, unread, starred };
+    this.found.set(providerId, { state, content });
   }
 }

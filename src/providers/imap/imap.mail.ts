@@ -1,4 +1,4 @@
-import type { MessageIdsRequest, SyncPassRequest, MailPort, MailWatcher, OutgoingMessage, ProviderAccount, SendControl } from '../port/connector.ts'; // prettier-ignore
+import type { MessageIdsRequest, SyncPassRequest, MailPort, MailWatcher, OutgoingMessage, ProviderAccount, ReadRequest, SendControl } from '../port/connector.ts'; // prettier-ignore
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { settingsOf, smtpServerOf } from './imap.settings.ts';
@@ -80,10 +80,7 @@ export class ImapMail implements MailPort {
     return this.#audit.countMessages(account);
   }
 
-  readMessages(
-    account: ProviderAccount,
-    request: { providerIds: readonly string[]; content: boolean },
-  ) {
+  readMessages(account: ProviderAccount, request: ReadRequest) {
     return this.#audit.readMessages(account, request);
   }
 

@@ -4,15 +4,16 @@ import type {
   MessageIds,
   MessageIdsRequest,
   ProviderAccount,
-  ReadMessages,
+  ReadMessage,
+  ReadRequest,
 } from '../port/connector.ts';
 import type { GraphApi } from './graph-api.ts';
 import type { GraphContents } from './graph-content.ts';
 import type { GraphFolders } from './graph-folders.ts';
-import { remoteOf } from './graph-message.ts';
+import { stateOf } from './graph-message.ts';
 
 const MOST_PER_PAGE = 1_000;
-/** Most messages of one call of `readMessages`. */
+/** Most states that one call of `readMessages` returns. */
 const MOST_READ = 50;
 
 const listed = z.object({ id: z.string(), receivedDateTime: z.string() });
@@ -74,29 +75,29 @@ export class GraphAudit {
     );
   }
 
-  /** See `MailPort.readMessages`. A message in a folder that is not shown counts as deleted. */
+  /**
+   * See `MailPort.readMessages`. Contents come without states. Of states, a message in a folder
+   * that is not shown counts as deleted.
+   */
   async readMessages(
     account: ProviderAccount,
-    { providerIds, content }: { providerIds: readonly string[]; content: boolean },
-  ): Promise<ReadMessages> {
+    { providerIds, content, priority }: ReadRequest,
+  ): Promise<Map<string, ReadMessage | null>> {
+    if (content) {
+      const contents = await this.contents.readContents(account, providerIds, priority);
+      return new Map(
+        [...contents].map(([id, one]) => [id, one && { state: null, content: one }] as const),
+      );
+    }
     const ids = providerIds.slice(0, MOST_READ);
-    const shown = await this.folders.shownIds(account, 'interactive');
-    const places = await this.contents.places(account, ids, 'interactive');
-    const present = [...places].flatMap(([id, message]) =>
-      message && shown.has(message.parentFolderId ?? '') ? [[id, message] as const] : [],
+    const shown = await this.folders.shownIds(account, priority);
+    const places = await this.contents.places(account, ids, priority);
+    return new Map(
+      [...places].map(([id, message]) => {
+        const isShown = message && shown.has(message.parentFolderId ?? '');
+        return [id, isShown ? { state: stateOf(message), content: null } : null] as const;
+      }),
     );
-    const isPresent = new Set(present.map(([id]) => id));
-    const gone = ids.filter((id) => !isPresent.has(id));
-    if (!content) return { messages: present.map(([, message]) => remoteOf(message)), gone };
-    const fetched = await this.contents.fetchContents(account, [...isPresent], 'interactive');
-    const messages = present.flatMap(([id, message]) => {
-      const one = fetched.get(id);
-      return one ? [{ ...remoteOf(message), content: one.content }] : [];
-    });
-    return {
-      messages,
-      gone: [...gone, ...[...isPresent].filter((id) => fetched.get(id) === null)],
-    };
   }
 }
 

@@ -313,10 +313,10 @@ export class GraphChanges {
     isNew: (message: GraphMessage) => boolean,
   ): Promise<RemoteMessage[]> {
     const ids = messages.filter(isNew).map(({ id }) => id);
-    const fetched = await this.contents.fetchContents(account, ids, 'interactive');
+    const fetched = await this.contents.readContents(account, ids, 'interactive');
     return messages.flatMap((message) => {
       const content = fetched.get(message.id);
-      return content === null ? [] : [{ ...remoteOf(message), content: content?.content ?? null }];
+      return content === null ? [] : [{ ...remoteOf(message), content: content ?? null }];
     });
   }
 

@@ -7,7 +7,6 @@ import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-er
 import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type {
-  FetchedMessage,
   MessageContent,
   MessageParts,
   ProviderAccount,
@@ -47,19 +46,18 @@ export class GraphContents {
     private readonly threads: WorkThreads,
   ) {}
 
-  /** See `MailPort.fetchContents`. */
-  async fetchContents(
+  /** Contents by id, as in `MailPort.readMessages`. */
+  async readContents(
     account: ProviderAccount,
     ids: readonly string[],
     priority: BudgetPriority,
-  ): Promise<Map<string, FetchedMessage | null>> {
-    const fetched = new Map<string, FetchedMessage | null>();
+  ): Promise<Map<string, MessageContent | null>> {
+    const fetched = new Map<string, MessageContent | null>();
     let exhausted: BudgetExhaustedError | null = null;
     await forEachAtOnce(AT_ONCE, ids, async (id) => {
       if (exhausted) return;
       try {
-        const content = await this.content(account, id, priority);
-        fetched.set(id, content && { content });
+        fetched.set(id, await this.content(account, id, priority));
       } catch (error) {
         if (!(error instanceof BudgetExhaustedError)) throw error;
         exhausted = error;

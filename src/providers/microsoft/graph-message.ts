@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RemoteMessage } from '../port/connector.ts';
+import type { MessageState, RemoteMessage } from '../port/connector.ts';
 
 /* Messages of Microsoft Graph, and what the mirror takes of them. */
 
@@ -48,6 +48,11 @@ export function receivedAt({ receivedDateTime, createdDateTime }: GraphMessage):
 
 /** A message as the mirror takes it, without content. */
 export function remoteOf(message: GraphMessage, folderId?: string): RemoteMessage {
+  return { ...stateOf(message, folderId), content: null };
+}
+
+/** Where a message is, and its flags. */
+export function stateOf(message: GraphMessage, folderId?: string): MessageState {
   const folder = message.parentFolderId ?? folderId;
   return {
     providerId: message.id,
@@ -56,7 +61,6 @@ export function remoteOf(message: GraphMessage, folderId?: string): RemoteMessag
     receivedAt: receivedAt(message),
     unread: message.isRead === false,
     starred: message.flag?.flagStatus === 'flagged',
-    content: null,
   };
 }
 

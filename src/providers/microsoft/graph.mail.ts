@@ -5,6 +5,7 @@ import type {
   MessageIdsRequest,
   OutgoingMessage,
   ProviderAccount,
+  ReadRequest,
   SendControl,
   SendReceipt,
   SentLookup,
@@ -78,14 +79,6 @@ export class GraphMail implements MailPort {
     return this.parts.changes.listChanges(account, request);
   }
 
-  fetchContents(
-    account: ProviderAccount,
-    providerIds: readonly string[],
-    priority: 'interactive' | 'history',
-  ) {
-    return this.parts.contents.fetchContents(account, providerIds, priority);
-  }
-
   fetchRaw(account: ProviderAccount, providerId: string) {
     return this.parts.contents.fetchRaw(account, providerId);
   }
@@ -102,10 +95,7 @@ export class GraphMail implements MailPort {
     return this.parts.audit.countMessages(account);
   }
 
-  readMessages(
-    account: ProviderAccount,
-    request: { providerIds: readonly string[]; content: boolean },
-  ) {
+  readMessages(account: ProviderAccount, request: ReadRequest) {
     return this.parts.audit.readMessages(account, request);
   }
 

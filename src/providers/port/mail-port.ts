@@ -106,8 +106,8 @@ export interface RemoteMessage {
   /** `providerId` of each folder or label that contains the message. */
   folderIds: readonly string[];
   /**
-   * For a listed message it may be an estimate (`FetchedMessage.receivedAt`). Without content, it
-   * may be any time if the provider has `fetchContents`: the mirror knows it, or requests it.
+   * For a listed message it may be an estimate if `readMessages` returns the exact time with the
+   * content. Without content it may then be any time: the mirror knows it, or requests it.
    */
   receivedAt: Date;
   unread: boolean;
@@ -119,12 +119,8 @@ export interface RemoteMessage {
   content: MessageContent | ListedContent | null;
 }
 
-/** The content of a listed message. */
-export interface FetchedMessage {
-  content: MessageContent;
-  /** Exact time of receipt. Absent if `RemoteMessage.receivedAt` was exact. */
-  receivedAt?: Date;
-}
+/** Where a message is, its flags and its exact time of receipt. */
+export type MessageState = Omit<RemoteMessage, 'content'>;
 
 export interface SyncPassRequest {
   /** `MailChanges.cursor` of the previous sync pass. `null` for the first pass. */
@@ -170,7 +166,7 @@ export interface MailChanges {
   /**
    * True once all recent changes have been returned and the mailbox is usable. Everything that is
    * still to be fetched (`more`) is then history, newest first. The contents of listed messages do
-   * not count: they are fetched by `fetchContents`.
+   * not count: they are fetched by `readMessages`.
    */
   present: boolean;
   /**
@@ -188,12 +184,25 @@ export interface MailChanges {
   removed: readonly string[];
 }
 
-/** Current state of messages that the caller knows by their ids. */
-export interface ReadMessages {
-  /** `content` is set if it was requested and the provider has it. */
-  messages: readonly RemoteMessage[];
-  /** Ids that the provider reports as not existing. */
-  gone: readonly string[];
+/** Messages that are to be read (`MailPort.readMessages`). */
+export interface ReadRequest {
+  /** Those that matter most come first. */
+  providerIds: readonly string[];
+  /** True to read contents, false to read states. */
+  content: boolean;
+  /** `interactive`: a request or new mail waits for it; `history`: nobody does. */
+  priority: 'interactive' | 'history';
+}
+
+/** A message that was read. */
+export interface ReadMessage {
+  /**
+   * Always set if states were requested. `null` with a content whose provider charges extra for the
+   * state; the time of receipt that the caller knows is then exact.
+   */
+  state: MessageState | null;
+  /** Set if and only if contents were requested. */
+  content: MessageContent | null;
 }
 
 export interface MailWatch {
@@ -273,20 +282,18 @@ export interface MailPort {
    */
   listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges>;
   /**
-   * Returns the contents of listed messages (`ListedContent`), newest first if all cannot be
-   * fetched at once. Required if `listChanges` returns listed messages. Also called for messages
-   * that `listChanges` returned without content although the mirror does not have them.
-   * @param providerIds at most 100
-   * @param priority `interactive`: a request waits for the content; `history`: nobody does
-   * @returns by `providerId`; `null` for a message that no longer exists. Ids that are missing in
-   *   the map, for example because the quota is used up, are requested again later
-   * @throws {ProviderError} if nothing can be fetched now
+   * Reads messages by their ids: contents, for listed messages (`ListedContent`) and for messages
+   * that `listChanges` returned without content although the mirror does not have them; or states,
+   * for the audit (ADR 0080). Required if `listChanges` returns listed messages, or with `listIds`.
+   * @returns by `providerId`; `null` only if the provider says that there is no such message. Ids
+   *   that are missing in the map were not read this time, for example because the quota is used up
+   *   or the contents are too large for one call: ask for them again. At least one id is answered
+   * @throws {ProviderError} if nothing can be read now
    */
-  fetchContents?(
+  readMessages?(
     account: ProviderAccount,
-    providerIds: readonly string[],
-    priority: 'interactive' | 'history',
-  ): Promise<ReadonlyMap<string, FetchedMessage | null>>;
+    request: ReadRequest,
+  ): Promise<ReadonlyMap<string, ReadMessage | null>>;
   /**
    * Returns the message as it is stored at the provider.
    * @throws {ProviderError} `not-found`
@@ -332,14 +339,4 @@ export interface MailPort {
    * few. A folder whose number is unknown is left out. Absent if counting costs as much as listing.
    */
   countMessages?(account: ProviderAccount): Promise<ReadonlyMap<string, number>>;
-  /**
-   * Reads messages by their ids. An id is returned as `gone` only if the provider says that it does
-   * not exist. Ids that are in neither list were not read this time, for example because the
-   * contents are too large for one call: ask for them again. At least one id is answered.
-   * @param content whether to return contents
-   */
-  readMessages?(
-    account: ProviderAccount,
-    request: { providerIds: readonly string[]; content: boolean },
-  ): Promise<ReadMessages>;
 }

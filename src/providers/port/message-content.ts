@@ -64,7 +64,7 @@ export type MessageContent =
 /**
  * What a provider knows about a message whose content is fetched later (docs/adr/0077). For history
  * only: new messages always come with their content. Only for connectors with threads
- * (`RemoteMessage.threadId`) and with `MailPort.fetchContents`.
+ * (`RemoteMessage.threadId`) and with `MailPort.readMessages`.
  */
 export interface ListedContent {
   kind: 'listed';

@@ -6,7 +6,7 @@ import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type {
-  MailPort, MessageIds, MessageIdsRequest, OutgoingMessage, ProviderAccount, ReadMessages, RemoteMessage, SendControl,
+  MailPort, MessageIds, MessageIdsRequest, MessageState, OutgoingMessage, ProviderAccount, ReadMessage, ReadRequest, RemoteMessage, SendControl,
   SyncPassRequest,
 } from '../port/connector.ts'; // prettier-ignore
 import {
@@ -172,15 +172,17 @@ export class SandboxMail implements MailPort {
 
   async readMessages(
     account: ProviderAccount,
-    { providerIds, content }: { providerIds: readonly string[]; content: boolean },
-  ): Promise<ReadMessages> {
+    { providerIds, content }: ReadRequest,
+  ): Promise<Map<string, ReadMessage | null>> {
     login(account);
     const copies = await this.store.read(account, providerIds.filter(isId), content);
-    const found = new Set(copies.map(({ id }) => id));
-    return {
-      messages: copies.map((copy) => remoteOf(account, copy)),
-      gone: providerIds.filter((id) => !found.has(id)),
-    };
+    const read = new Map<string, ReadMessage | null>(providerIds.map((id) => [id, null]));
+    for (const copy of copies) {
+      const { mime } = copy;
+      const state = stateOf(account, copy);
+      read.set(copy.id, { state, content: mime && { kind: 'mime', mime } });
+    }
+    return read;
   }
 
   async fetchRaw(account: ProviderAccount, providerId: string) {
@@ -299,15 +301,13 @@ export class SandboxMail implements MailPort {
 }
 
 function remoteOf(account: ProviderAccount, copy: StoredCopy): RemoteMessage {
-  const { id, folders, receivedAt, unread, starred, mime } = copy;
-  return {
-    providerId: id,
-    folderIds: foldersFor(account, folders),
-    receivedAt,
-    unread,
-    starred,
-    content: mime && { kind: 'mime', mime },
-  };
+  const { mime } = copy;
+  return { ...stateOf(account, copy), content: mime && { kind: 'mime', mime } };
+}
+
+function stateOf(account: ProviderAccount, copy: StoredCopy): MessageState {
+  const { id, folders, receivedAt, unread, starred } = copy;
+  return { providerId: id, folderIds: foldersFor(account, folders), receivedAt, unread, starred };
 }
 
 function foldersFor(
