@@ -9,10 +9,11 @@ import type { MirrorClaim, MirrorState } from './mirror.repository.ts';
 const MOST_FAILED = 2;
 
 /** A mail port whose mirror can be audited. */
-export type AuditPort = MailPort & Required<Pick<MailPort, 'listIds' | 'readMessages'>>;
+export type AuditPort = MailPort &
+  Required<Pick<MailPort, 'listFolders' | 'listIds' | 'readMessages'>>;
 
 export const isAuditable = (mail: MailPort): mail is AuditPort =>
-  mail.listIds !== undefined && mail.readMessages !== undefined;
+  mail.listIds !== undefined && mail.listFolders !== undefined && mail.readMessages !== undefined;
 
 /** One run of an audit. */
 export interface AuditRun {

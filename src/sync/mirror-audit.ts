@@ -141,8 +141,7 @@ export class MirrorAudit {
     const { accountId } = account;
     const now = this.clock.now();
     const isFull = audit.fullAt <= now;
-    if (isFull && mail.listFolders)
-      await this.folders.addMissing(account, claim, await mail.listFolders(account), now);
+    if (isFull) await this.folders.addMissing(account, claim, await mail.listFolders(account), now);
     const { horizonDays } = this.config.sync;
     const horizon =
       horizonDays === 0 ? null : new Date(now.getTime() - horizonDays * DAY_SECONDS * 1000);

@@ -5,6 +5,7 @@ import type {
   MessageIdsRequest,
   OutgoingMessage,
   ProviderAccount,
+  RemoteFolder,
 } from '../../src/providers/port/connector.ts';
 import { codeOf, mimeOf, outgoing, Replica, sendControl } from './contract-tools.ts';
 
@@ -225,6 +226,17 @@ export function describeMail(
       const request = { since: null, until: null, cursor: null, limit: 10 };
       const listed = mail.listIds(one, { folderId: `no-folder-${randomUUID()}`, ...request });
       expect(await codeOf(listed)).toBe('not-found');
+    });
+
+    it('lists the folders that sync passes report', async () => {
+      const { mail, account } = await make();
+      expect(typeof mail.listFolders).toBe(typeof mail.listIds);
+      if (!mail.listFolders) return;
+      const one = await account();
+      const { folders } = await follow(mail, one);
+      const byId = (some: readonly RemoteFolder[]) =>
+        some.toSorted((a, b) => (a.providerId < b.providerId ? -1 : 1));
+      expect(byId(await mail.listFolders(one))).toEqual(byId(folders));
     });
 
     it('counts the messages of each folder', async () => {

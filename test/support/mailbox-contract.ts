@@ -160,6 +160,8 @@ export function describeMailbox(
           expect(await mailbox.createFolder(one, name)).toEqual({ providerId });
           await replica.until('the folder', () => replica.named(name));
           expect(replica.named(name)).toEqual({ providerId, name: null, displayName: name });
+          if (mail.listFolders)
+            expect(await mail.listFolders(one)).toContainEqual(replica.named(name));
           expect(replica.folders.filter(({ displayName }) => displayName === name)).toHaveLength(1);
         },
       );

@@ -1,5 +1,10 @@
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import type { MessageIds, MessageIdsRequest, ProviderAccount } from '../port/connector.ts';
+import type {
+  MessageIds,
+  MessageIdsRequest,
+  ProviderAccount,
+  RemoteFolder,
+} from '../port/connector.ts';
 import { type GmailReader, LIST_PAGE, UNITS } from './gmail-api.ts';
 import { ALL_MAIL, foldersOf } from './gmail-labels.ts';
 import { NO_CHATS } from './gmail-listing.ts';
@@ -41,9 +46,14 @@ export class GmailAudit {
     }
   }
 
+  /** See `MailPort.listFolders`. */
+  async listFolders(account: ProviderAccount): Promise<RemoteFolder[]> {
+    return foldersOf(await this.gmail.labels(account, 'history'));
+  }
+
   /** An empty list may be that of a label that does not exist. */
   async #assertExists(account: ProviderAccount, folderId: string): Promise<void> {
-    const folders = foldersOf(await this.gmail.labels(account, 'history'));
+    const folders = await this.listFolders(account);
     if (!folders.some(({ providerId }) => providerId === folderId))
       throw new ProviderError('not-found', `Google: there is no label ${folderId}`);
   }

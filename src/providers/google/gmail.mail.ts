@@ -108,6 +108,10 @@ export class GmailMail implements MailPort {
     return this.audit.listIds(account, request);
   }
 
+  listFolders(account: ProviderAccount) {
+    return this.audit.listFolders(account);
+  }
+
   /** If the thread was deleted, Gmail finds or makes another one. */
   async #inThread(
     account: ProviderAccount,

@@ -6,6 +6,7 @@ import type {
   ProviderAccount,
   ReadMessage,
   ReadRequest,
+  RemoteFolder,
 } from '../port/connector.ts';
 import type { GraphApi } from './graph-api.ts';
 import type { GraphContents } from './graph-content.ts';
@@ -63,6 +64,11 @@ export class GraphAudit {
     const ids = messages.map(({ id }) => id);
     if (value.length < top) return { ids, cursor: null };
     return { ids, cursor: JSON.stringify(nextPosition(messages, after)) };
+  }
+
+  /** See `MailPort.listFolders`. */
+  listFolders(account: ProviderAccount): Promise<RemoteFolder[]> {
+    return this.folders.shown(account, 'history');
   }
 
   /** See `MailPort.countMessages`. */

@@ -90,10 +90,14 @@ export class GraphFolders {
     return { folders: shown, counts };
   }
 
-  /** Ids of the folders that clients see. */
+  /** The folders that clients see. */
+  async shown(account: ProviderAccount, priority: BudgetPriority): Promise<RemoteFolder[]> {
+    return (await this.list(account, await this.wellKnown(account), priority)).folders;
+  }
+
+  /** Their ids. */
   async shownIds(account: ProviderAccount, priority: BudgetPriority): Promise<Set<string>> {
-    const { folders } = await this.list(account, await this.wellKnown(account), priority);
-    return new Set(folders.map(({ providerId }) => providerId));
+    return new Set((await this.shown(account, priority)).map(({ providerId }) => providerId));
   }
 
   /** All folders at all levels, hidden ones included. A delta query lists them flat. */

@@ -91,6 +91,10 @@ export class GraphMail implements MailPort {
     return this.parts.audit.listIds(account, request);
   }
 
+  listFolders(account: ProviderAccount) {
+    return this.parts.audit.listFolders(account);
+  }
+
   countMessages(account: ProviderAccount) {
     return this.parts.audit.countMessages(account);
   }

@@ -323,15 +323,15 @@ export interface MailPort {
    * Lists the ids of all messages of a part of a folder, without content. The audit compares them
    * with the mirror (ADR 0080). Messages outside the requested time may be listed as well; all
    * messages that were in the folder, within that time, from the first page to the last must be
-   * listed. Absent if the mirror of this provider cannot be audited; otherwise `readMessages` must
-   * be implemented as well.
+   * listed. Absent if the mirror of this provider cannot be audited; otherwise `readMessages`
+   * and `listFolders` must be implemented as well.
    * @throws {ProviderError} `not-found` if the folder cannot be opened or was deleted;
    *   `conflict` if the cursor is not valid any more: list the folder from the beginning
    */
   listIds?(account: ProviderAccount, request: MessageIdsRequest): Promise<MessageIds>;
   /**
    * Lists the folders of the mailbox, so that a full audit finds those that the mirror lacks.
-   * Folders that cannot be opened may be left out. Absent if the sync pass always lists them.
+   * Folders that cannot be opened may be left out. Required with `listIds`.
    */
   listFolders?(account: ProviderAccount): Promise<readonly RemoteFolder[]>;
   /**
