@@ -14,6 +14,7 @@ import type {
   ReadRequest,
   StoredText,
 } from '../port/connector.ts';
+import { nullIfGone } from '../rest/gone.ts';
 import { ResponseTooLargeError } from '../rest/rest-client.ts';
 import { type GmailReader, type MinimalMessage, UNITS } from './gmail-api.ts';
 import type { GoogleApi, GoogleCost } from './google-api.ts';
@@ -273,16 +274,6 @@ export async function notFoundIfInvalid<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof GoogleError && error.status === 400)
       throw new ProviderError('not-found', error.message, { cause: error });
-    throw error;
-  }
-}
-
-/** The result, or `null` if Google says that the object does not exist. */
-async function nullIfGone<T>(work: Promise<T>): Promise<T | null> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof ProviderError && error.code === 'not-found') return null;
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readCursor } from '../rest/cursor.ts';
 
 /**
  * What of a mailbox is still to be listed:
@@ -35,11 +36,5 @@ export type GmailCursor = z.infer<typeof gmailCursor>;
 
 /** @returns `null` for no cursor, or one that another version has written: all is read again */
 export function parseCursor(cursor: string | null): GmailCursor | null {
-  if (cursor === null) return null;
-  try {
-    return gmailCursor.safeParse(JSON.parse(cursor)).data ?? null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
+  return readCursor(cursor, gmailCursor);
 }

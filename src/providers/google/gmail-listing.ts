@@ -5,7 +5,7 @@ import { dateOf } from './gmail-content.ts';
 import type { GmailListing } from './gmail-cursor.ts';
 import { listedLabels, placementOf } from './gmail-labels.ts';
 import { GoogleError } from './google-error.ts';
-import type { GoogleApi, GoogleCost } from './google-api.ts';
+import { type GoogleApi, type GoogleCost, googlePages } from './google-api.ts';
 
 /** Old chats are in the lists of some mailboxes; they are not mail. */
 export const NO_CHATS = '-in:chats';
@@ -119,13 +119,13 @@ export class GmailLists {
     query: { labelId?: string; q: string },
     first?: GoogleCost,
   ): Promise<string[]> {
-    const { messages, nextPageToken } = await this.gmail.list(account, query, first);
-    const ids = messages.map(({ id }) => id);
-    for (let pageToken = nextPageToken; pageToken !== undefined;) {
-      const page = await this.gmail.list(account, { ...query, pageToken });
-      for (const { id } of page.messages) ids.push(id);
-      pageToken = page.nextPageToken;
-    }
+    const ids: string[] = [];
+    const pages = googlePages((pageToken) =>
+      pageToken === undefined
+        ? this.gmail.list(account, query, first)
+        : this.gmail.list(account, { ...query, pageToken }),
+    );
+    for await (const { messages } of pages) for (const { id } of messages) ids.push(id);
     return ids;
   }
 

@@ -1,10 +1,12 @@
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { DraftContent, MailboxPort, ProviderAccount } from '../port/connector.ts';
+import { ignoreGone } from '../rest/gone.ts';
 import type { GmailDraft, GmailLabel } from './gmail-api.ts';
 import type { GmailWriter } from './gmail-writer.ts';
 import { notFoundIfInvalid } from './gmail-content.ts';
 import { foldersOf, labelChange, STARRED, UNREAD } from './gmail-labels.ts';
 import { withHeader } from './gmail.mail.ts';
+import { googlePages } from './google-api.ts';
 import { GoogleError } from './google-error.ts';
 
 const LONGEST_NAME = 225;
@@ -91,11 +93,7 @@ export class GmailMailbox implements MailboxPort {
 
   async deleteFolder(account: ProviderAccount, providerId: string) {
     if (isOwn(providerId)) throw ofGmail(providerId);
-    try {
-      await notFoundIfInvalid(this.gmail.deleteLabel(account, providerId));
-    } catch (error) {
-      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
-    }
+    await ignoreGone(notFoundIfInvalid(this.gmail.deleteLabel(account, providerId)));
   }
 
   async saveDraft(
@@ -115,12 +113,7 @@ export class GmailMailbox implements MailboxPort {
 
   async deleteDraft(account: ProviderAccount, providerId: string) {
     const draft = await this.#draftOf(account, providerId);
-    if (!draft) return;
-    try {
-      await this.gmail.deleteDraft(account, draft.id);
-    } catch (error) {
-      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
-    }
+    if (draft) await ignoreGone(this.gmail.deleteDraft(account, draft.id));
   }
 
   /** A draft or a thread that was deleted meanwhile does not stop the new version. */
@@ -147,12 +140,8 @@ export class GmailMailbox implements MailboxPort {
 
   async #drafts(account: ProviderAccount, q?: string): Promise<GmailDraft[]> {
     const found: GmailDraft[] = [];
-    let pageToken: string | undefined;
-    do {
-      const page = await this.gmail.drafts(account, q, pageToken);
-      found.push(...page.drafts);
-      pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
+    const pages = googlePages((pageToken) => this.gmail.drafts(account, q, pageToken));
+    for await (const { drafts } of pages) found.push(...drafts);
     return found;
   }
 

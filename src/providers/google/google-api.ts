@@ -6,6 +6,7 @@ import type { BudgetLimit } from '../../platform/config/budget-config.ts';
 import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
 import type { EgressClient, EgressResponse } from '../../platform/egress/egress-client.ts';
 import type { ProviderAccount } from '../port/connector.ts';
+import { pagesOf } from '../rest/pages.ts';
 import { RestClient, type RestRequest } from '../rest/rest-client.ts';
 import { toGoogleError } from './google-error.ts';
 
@@ -82,6 +83,17 @@ export interface GoogleCost {
 /** A request to one API; `path` begins with a slash. */
 export interface GoogleRequest extends Omit<RestRequest, 'url'>, GoogleCost {
   path: string;
+}
+
+/**
+ * Reads the pages of a list of Google's one after the other.
+ * @param read reads the page with this token; `undefined` for the first page
+ * @throws {ProviderError} `temporary` if the list does not end
+ */
+export function googlePages<Page extends { nextPageToken?: string | undefined }>(
+  read: (pageToken: string | undefined) => Promise<Page>,
+): AsyncGenerator<Page> {
+  return pagesOf('Google', read, ({ nextPageToken }) => nextPageToken);
 }
 
 /** Pause in seconds if Google refuses a request as too fast and names no pause itself. */

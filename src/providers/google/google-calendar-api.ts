@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { EgressResponse } from '../../platform/egress/egress-client.ts';
 import type { ProviderAccount } from '../port/connector.ts';
 import type { GoogleApi, GoogleRequest } from './google-api.ts';
@@ -27,14 +26,5 @@ export class CalendarApi {
   ): Promise<T> {
     const whole = { ...request, path: `/calendar/v3${path}`, ...CALENDAR_COST };
     return this.api.read(account, whole, shape);
-  }
-}
-
-/** Waits for a deletion; what is already gone is no error. */
-export async function ignoreGone(work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
   }
 }

@@ -5,7 +5,9 @@ import type {
   RemoteCalendar,
   RemoteRoom,
 } from '../port/connector.ts';
-import { type CalendarApi, ignoreGone } from './google-calendar-api.ts';
+import { ignoreGone } from '../rest/gone.ts';
+import type { CalendarApi } from './google-calendar-api.ts';
+import { googlePages } from './google-api.ts';
 
 const calendarEntry = z.object({
   id: z.string(),
@@ -99,16 +101,14 @@ export class GoogleCalendars {
     signal?: AbortSignal,
   ): Promise<CalendarEntry[]> {
     const entries: CalendarEntry[] = [];
-    let pageToken: string | undefined;
-    do {
+    const pages = googlePages((pageToken) => {
       const query = { maxResults: 250, minAccessRole, pageToken };
       const cancelled = signal ? { signal } : {};
       const path = '/users/me/calendarList';
       const request = { method: 'GET', path, query, ...cancelled } as const;
-      const page = await this.api.read(account, request, calendarList);
-      entries.push(...page.items);
-      pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
+      return this.api.read(account, request, calendarList);
+    });
+    for await (const { items } of pages) entries.push(...items);
     return entries;
   }
 }

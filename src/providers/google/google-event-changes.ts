@@ -5,6 +5,8 @@ import type {
   ProviderAccount,
   RemoteEvent,
 } from '../port/connector.ts';
+import { readCursor } from '../rest/cursor.ts';
+import { googlePages } from './google-api.ts';
 import type { CalendarApi } from './google-calendar-api.ts';
 import { GoogleError } from './google-error.ts';
 import { EventIds } from './google-event-ids.ts';
@@ -48,16 +50,6 @@ type Cursor = z.infer<typeof cursorShape>;
 
 const BEGIN: Cursor = { syncToken: null, pageToken: null };
 
-function parseCursor(cursor: string | null): Cursor {
-  if (cursor === null) return BEGIN;
-  try {
-    return cursorShape.safeParse(JSON.parse(cursor)).data ?? BEGIN;
-  } catch (error) {
-    if (error instanceof SyntaxError) return BEGIN;
-    throw error;
-  }
-}
-
 /**
  * Follows the events of a Google calendar by sync tokens. Google reports a changed instance without
  * its series and the other instances, and a series without its instances. If a token is no longer
@@ -73,7 +65,7 @@ export class GoogleEventChanges {
     cursor: string | null,
     limit: number,
   ): Promise<EventChanges> {
-    const at = parseCursor(cursor);
+    const at = readCursor(cursor, cursorShape) ?? BEGIN;
     try {
       return await this.#page(account, calendarId, at, limit);
     } catch (error) {
@@ -124,24 +116,24 @@ export class GoogleEventChanges {
    */
   async #allIds(account: ProviderAccount, calendarId: string): Promise<string[]> {
     const ids: string[] = [];
-    let pageToken: string | undefined;
-    do {
+    const pages = googlePages((pageToken) => {
       const query = {
         maxResults: MOST_PER_PAGE,
         fields: 'nextPageToken,items(id,status,recurringEventId,extendedProperties/private)',
         pageToken,
       };
       const request = { method: 'GET', path: pathOf(calendarId), query } as const;
-      const answer = await this.api.read(account, request, idPage);
-      for (const item of answer.items) {
+      return this.api.read(account, request, idPage);
+    });
+    for await (const { items } of pages) {
+      for (const item of items) {
         const { id, status, recurringEventId, extendedProperties } = item;
         if (status === 'cancelled' && recurringEventId === undefined) continue;
         const isMarked = extendedProperties?.private?.[RESET_PROPERTY] !== undefined;
         if (isMarked && (await this.#isReset(account, calendarId, id))) continue;
         ids.push(EventIds.join(calendarId, id));
       }
-      pageToken = answer.nextPageToken;
-    } while (pageToken !== undefined);
+    }
     return ids;
   }
 

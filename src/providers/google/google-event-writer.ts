@@ -12,7 +12,8 @@ import type {
   ProviderAccount,
   ProviderSequence,
 } from '../port/connector.ts';
-import { type CalendarApi, ignoreGone } from './google-calendar-api.ts';
+import { ignoreGone } from '../rest/gone.ts';
+import type { CalendarApi } from './google-calendar-api.ts';
 import { GoogleError } from './google-error.ts';
 import { EventIds } from './google-event-ids.ts';
 import {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ProviderAccount, RemoteRoom } from '../port/connector.ts';
-import type { GoogleApi } from './google-api.ts';
+import { type GoogleApi, googlePages } from './google-api.ts';
 
 const roomList = z.object({
   items: z
@@ -30,13 +30,14 @@ export async function roomsOfDirectory(
   signal: AbortSignal,
 ): Promise<RemoteRoom[]> {
   const rooms: RemoteRoom[] = [];
-  let pageToken: string | undefined;
-  do {
+  const pages = googlePages((pageToken) => {
     const query = { maxResults: 500, pageToken };
     const cost = { units: 1, priority: 'interactive' } as const;
     const request = { method: 'GET', path: PATH, query, signal, ...cost } as const;
-    const page = await api.read(account, request, roomList);
-    for (const one of page.items) {
+    return api.read(account, request, roomList);
+  });
+  for await (const { items } of pages) {
+    for (const one of items) {
       // Other resources are cars and projectors.
       if (!one.resourceEmail || one.resourceCategory === 'OTHER') continue;
       rooms.push({
@@ -48,7 +49,6 @@ export async function roomsOfDirectory(
         floorNumber: '',
       });
     }
-    pageToken = page.nextPageToken;
-  } while (pageToken !== undefined);
+  }
   return rooms;
 }

@@ -14,7 +14,9 @@ import type {
   ContactsPort,
   ProviderAccount,
 } from '../port/connector.ts';
-import type { GoogleApi, GoogleRequest } from './google-api.ts';
+import { readCursor } from '../rest/cursor.ts';
+import { ignoreGone } from '../rest/gone.ts';
+import { type GoogleApi, googlePages, type GoogleRequest } from './google-api.ts';
 import { GoogleError } from './google-error.ts';
 import {
   type GooglePerson,
@@ -65,16 +67,6 @@ type Cursor = z.infer<typeof cursorShape>;
 
 const BEGIN: Cursor = { syncToken: null, pageToken: null, groups: '' };
 
-function parseCursor(cursor: string | null): Cursor {
-  if (cursor === null) return BEGIN;
-  try {
-    return cursorShape.safeParse(JSON.parse(cursor)).data ?? BEGIN;
-  } catch (error) {
-    if (error instanceof SyntaxError) return BEGIN;
-    throw error;
-  }
-}
-
 /** The contacts of a Google account, by the People API. */
 export class GoogleContacts implements ContactsPort {
   constructor(private readonly api: GoogleApi) {}
@@ -93,7 +85,7 @@ export class GoogleContacts implements ContactsPort {
     cursor: string | null,
     limit: number,
   ): Promise<ContactChanges> {
-    const at = parseCursor(cursor);
+    const at = readCursor(cursor, cursorShape) ?? BEGIN;
     const groups = await this.#groupNames(account).catch(withoutAddressBook);
     const digest = digestOf(groups);
     // Groups have changed, which may change contacts that are not reported: all are read again.
@@ -175,15 +167,8 @@ export class GoogleContacts implements ContactsPort {
 
   async deleteContact(account: ProviderAccount, providerId: string) {
     if (!CONTACT.test(providerId)) return;
-    try {
-      await this.api.send(account, {
-        method: 'DELETE',
-        path: `/v1/${providerId}:deleteContact`,
-        ...COST,
-      });
-    } catch (error) {
-      if (!(error instanceof GoogleError) || error.code !== 'not-found') throw error;
-    }
+    const path = `/v1/${providerId}:deleteContact`;
+    await ignoreGone(this.api.send(account, { method: 'DELETE', path, ...COST }));
   }
 
   async #page(
@@ -236,16 +221,15 @@ export class GoogleContacts implements ContactsPort {
 
   async #all(account: ProviderAccount, personFields: string): Promise<GooglePerson[]> {
     const found: GooglePerson[] = [];
-    let pageToken: string | undefined;
-    do {
-      const query = { personFields, pageSize: MOST_PER_PAGE, pageToken };
-      const page = await this.#connections(account, query);
+    const pages = googlePages((pageToken) =>
+      this.#connections(account, { personFields, pageSize: MOST_PER_PAGE, pageToken }),
+    );
+    for await (const page of pages) {
       for (const one of page.connections) {
         const person = googlePerson.safeParse(one).data;
         if (person) found.push(person);
       }
-      pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
+    }
     return found;
   }
 
@@ -302,17 +286,17 @@ export class GoogleContacts implements ContactsPort {
   /** Names of the groups that users made, by resource name. */
   async #groupNames(account: ProviderAccount): Promise<Map<string, string>> {
     const names = new Map<string, string>();
-    let pageToken: string | undefined;
-    do {
+    const pages = googlePages((pageToken) => {
       const query = { pageSize: MOST_PER_PAGE, groupFields: 'name,groupType', pageToken };
       const request = { method: 'GET', path: '/v1/contactGroups', query } as const;
-      const page = await this.#read(account, request, groupList);
-      for (const { resourceName, name, groupType } of page.contactGroups) {
+      return this.#read(account, request, groupList);
+    });
+    for await (const { contactGroups } of pages) {
+      for (const { resourceName, name, groupType } of contactGroups) {
         const shown = groupName(name);
         if (groupType === 'USER_CONTACT_GROUP' && shown) names.set(resourceName, shown);
       }
-      pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
+    }
     return names;
   }
 

@@ -6,6 +6,7 @@ import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
 import type { BudgetConfig } from '../../platform/config/budget-config.ts';
 import type { EgressClient, EgressResponse } from '../../platform/egress/egress-client.ts';
 import type { ProviderAccount } from '../port/connector.ts';
+import { pagesOf } from '../rest/pages.ts';
 import { RestClient, type RestRequest } from '../rest/rest-client.ts';
 import { toGraphError } from './graph-error.ts';
 import { microsoftSettings } from './microsoft.settings.ts';
@@ -49,8 +50,6 @@ export interface GraphPage {
 
 /** Pause in seconds if Graph refuses a request as too fast and names no pause itself. */
 const USUAL_PAUSE = 10;
-/** Most pages of one list: a server that always names a next page must not keep us busy. */
-const MOST_PAGES = 1_000;
 
 /** Calls Microsoft Graph for an account, within the quota. */
 export class GraphApi {
@@ -117,18 +116,19 @@ export class GraphApi {
   /** Reads all pages of a list. Entries of another form are left out. */
   async all<T>(account: ProviderAccount, request: GraphRequest, shape: z.ZodType<T>): Promise<T[]> {
     const found: T[] = [];
-    let from: GraphRequest = request;
-    for (let pages = 0; pages < MOST_PAGES; pages++) {
-      const { value, next } = await this.page(account, from);
+    const { query: _first, ...rest } = request;
+    const pages = pagesOf(
+      'Microsoft',
+      (path) => this.page(account, path === undefined ? request : { ...rest, path, root: true }),
+      ({ next }) => next,
+    );
+    for await (const { value } of pages) {
       for (const one of value) {
         const { success, data } = shape.safeParse(one);
         if (success) found.push(data);
       }
-      if (next === null) return found;
-      const { query: _first, ...rest } = from;
-      from = { ...rest, path: next, root: true };
     }
-    throw new ProviderError('temporary', 'Microsoft: a list does not end');
+    return found;
   }
 
   /**

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { CalendarContent, ProviderAccount, RemoteCalendar } from '../port/connector.ts';
+import { ignoreGone } from '../rest/gone.ts';
 import type { GraphApi } from './graph-api.ts';
 import { GraphError } from './graph-error.ts';
-import { isGone } from './graph-events-api.ts';
 import { EXPAND_EXTENSION, extended, extraOf, keyOf, writeExtension } from './graph-extension.ts';
 
 const calendar = z.object({
@@ -59,11 +59,7 @@ export class GraphCalendars {
   }
 
   async remove(account: ProviderAccount, id: string): Promise<void> {
-    try {
-      await this.api.send(account, { method: 'DELETE', path: pathOf(id), ...COST });
-    } catch (error) {
-      if (!isGone(error)) throw error;
-    }
+    await ignoreGone(this.api.send(account, { method: 'DELETE', path: pathOf(id), ...COST }));
   }
 
   #all(account: ProviderAccount): Promise<GraphCalendarEntry[]> {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { forEachAtOnce } from '../../platform/base/concurrency/for-each-at-once.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { ContactChanges, ProviderAccount, RemoteContact } from '../port/connector.ts';
+import { readCursor } from '../rest/cursor.ts';
 import type { GraphApi, GraphRequest } from './graph-api.ts';
 import { CONTACT_PROPERTIES, type GraphContact, graphContact } from './graph-contact.ts';
 import { GraphError } from './graph-error.ts';
@@ -30,15 +31,6 @@ const cursorShape = z.object({
 });
 type Cursor = z.infer<typeof cursorShape>;
 
-function parseCursor(cursor: string | null): Cursor | null {
-  try {
-    return cursorShape.safeParse(JSON.parse(cursor ?? 'null')).data ?? null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-}
-
 /** How contacts are read. */
 interface ContactReader {
   query: NonNullable<GraphRequest['query']>;
@@ -64,7 +56,7 @@ export class GraphContactChanges {
     cursor: string | null,
     limit: number,
   ): Promise<ContactChanges> {
-    const at = parseCursor(cursor) ?? (await this.#begin(account));
+    const at = readCursor(cursor, cursorShape) ?? (await this.#begin(account));
     if (at.listing) return this.#page(account, at, at.listing, limit);
     const next = at.waiting.length > 0 ? at : await this.#changed(account, at);
     if (next === null) {

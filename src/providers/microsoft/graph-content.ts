@@ -12,6 +12,7 @@ import type {
   ProviderAccount,
   RemoteFile,
 } from '../port/connector.ts';
+import { nullIfGone } from '../rest/gone.ts';
 import { ResponseTooLargeError } from '../rest/rest-client.ts';
 import type { GraphApi } from './graph-api.ts';
 import { GraphError } from './graph-error.ts';
@@ -208,13 +209,4 @@ function headerBlock(fields: readonly { name: string; value: string }[]): Buffer
     ({ name, value }) => `${name}: ${value.replaceAll(/[\r\n]+/g, ' ')}\r\n`,
   );
   return Buffer.from(`${lines.join('')}\r\n`);
-}
-
-async function nullIfGone<T>(work: Promise<T>): Promise<T | null> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof GraphError && error.code === 'not-found') return null;
-    throw error;
-  }
 }

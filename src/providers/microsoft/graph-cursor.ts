@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readCursor } from '../rest/cursor.ts';
 
 const folderState = z.object({
   /** Path of the next request of the delta query; `null` before the first one. */
@@ -34,11 +35,5 @@ export type GraphCursor = z.infer<typeof graphCursor>;
 
 /** @returns `null` for no cursor, or one that another version has written: all is read again */
 export function parseCursor(cursor: string | null): GraphCursor | null {
-  if (cursor === null) return null;
-  try {
-    return graphCursor.safeParse(JSON.parse(cursor)).data ?? null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
+  return readCursor(cursor, graphCursor);
 }

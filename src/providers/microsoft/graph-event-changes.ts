@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { EventChanges, ProviderAccount, RemoteEvent } from '../port/connector.ts';
+import { readCursor } from '../rest/cursor.ts';
 import type { GraphApi, GraphPage, GraphRequest } from './graph-api.ts';
 import { GraphError } from './graph-error.ts';
 import { contentOf, EVENT_FIELDS, type GraphEvent, graphEvent, readEvent } from './graph-event.ts';
@@ -36,15 +37,6 @@ type Cursor = z.infer<typeof cursorShape>;
 
 const BEGIN: Cursor = { by: 'versions', known: {}, since: null, page: null, first: true };
 
-function parseCursor(cursor: string | null): Cursor {
-  try {
-    return cursorShape.safeParse(JSON.parse(cursor ?? 'null')).data ?? BEGIN;
-  } catch (error) {
-    if (error instanceof SyntaxError) return BEGIN;
-    throw error;
-  }
-}
-
 /** Short, because the cursor has one for each event. */
 const tagOf = (etag: string): string =>
   createHash('sha256').update(etag).digest('base64url').slice(0, 10);
@@ -77,7 +69,7 @@ export class GraphEventChanges {
     cursor: string | null,
     limit: number,
   ): Promise<EventChanges> {
-    const at = parseCursor(cursor);
+    const at = readCursor(cursor, cursorShape) ?? BEGIN;
     if (!at.first) return this.#later(account, calendarId, at, limit);
     try {
       return await this.#first(account, calendarId, at, limit);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { ProviderAccount } from '../port/connector.ts';
+import { ignoreGone, nullIfGone } from '../rest/gone.ts';
 import type { GraphApi, GraphRequest } from './graph-api.ts';
-import { GraphError } from './graph-error.ts';
 import { EVENT_FIELDS, type GraphEvent, graphEvent, startOfSeries } from './graph-event.ts';
 import { startsBefore } from './graph-recurrence.ts';
 import { DAY_MS, graphTime, IN_UTC, msOf } from './graph-time.ts';
@@ -56,13 +56,8 @@ export class GraphEventsApi {
   }
 
   /** Like `get`; `null` if the event does not exist. */
-  async find(account: ProviderAccount, id: string): Promise<GraphEvent | null> {
-    try {
-      return await this.get(account, id);
-    } catch (error) {
-      if (isGone(error)) return null;
-      throw error;
-    }
+  find(account: ProviderAccount, id: string): Promise<GraphEvent | null> {
+    return nullIfGone(this.get(account, id));
   }
 
   /** The body of an event as HTML. */
@@ -87,12 +82,8 @@ export class GraphEventsApi {
 
   /** Deletes an event or an instance. One that does not exist is not an error. */
   async remove(account: ProviderAccount, id: string): Promise<void> {
-    try {
-      const request = { method: 'DELETE', path: pathOf(id), priority: 'interactive' } as const;
-      await this.api.send(account, request);
-    } catch (error) {
-      if (!isGone(error)) throw error;
-    }
+    const request = { method: 'DELETE', path: pathOf(id), priority: 'interactive' } as const;
+    await ignoreGone(this.api.send(account, request));
   }
 
   /** The instance of a series with this start, changed or not; `null` if it was deleted. */
@@ -166,7 +157,3 @@ export class GraphEventsApi {
 }
 
 export const pathOf = (id: string): string => `/events/${enc(id)}`;
-
-/** Whether an error says that an event or a calendar does not exist. */
-export const isGone = (error: unknown): boolean =>
-  error instanceof GraphError && error.code === 'not-found';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
 import type { ProviderAccount, RemoteFolder } from '../port/connector.ts';
+import { nullIfGone } from '../rest/gone.ts';
 import type { GraphApi } from './graph-api.ts';
-import { GraphError } from './graph-error.ts';
 
 const folder = z.object({
   id: z.string(),
@@ -118,12 +118,8 @@ export class GraphFolders {
   async #idOf(account: ProviderAccount, name: string): Promise<string | null> {
     const query = { $select: 'id' };
     const request = { method: 'GET', path: `/mailFolders/${name}`, query } as const;
-    try {
-      return (await this.graph.read(account, { ...request, priority: 'interactive' }, folder)).id;
-    } catch (error) {
-      if (error instanceof GraphError && error.code === 'not-found') return null;
-      throw error;
-    }
+    const found = this.graph.read(account, { ...request, priority: 'interactive' }, folder);
+    return (await nullIfGone(found))?.id ?? null;
   }
 }
 

@@ -9,8 +9,8 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { ProviderAccount, StoredCopy } from '../port/connector.ts';
+import { ignoreGone } from '../rest/gone.ts';
 import type { GraphApi } from './graph-api.ts';
-import { GraphError } from './graph-error.ts';
 import { attachmentOf, GraphUpload } from './graph-upload.ts';
 
 /**
@@ -129,11 +129,7 @@ export class GraphOutgoing {
   /** Deletes a message. One that does not exist is not an error. */
   async remove(account: ProviderAccount, id: string, priority: BudgetPriority): Promise<void> {
     const path = `/messages/${encodeURIComponent(id)}`;
-    try {
-      await this.graph.send(account, { method: 'DELETE', path, priority });
-    } catch (error) {
-      if (!(error instanceof GraphError) || error.code !== 'not-found') throw error;
-    }
+    await ignoreGone(this.graph.send(account, { method: 'DELETE', path, priority }));
   }
 
   /** @param folder of a message that is no draft; `null` for a draft */

@@ -9,6 +9,7 @@ import type {
   ProviderAccount,
   RemoteContact,
 } from '../port/connector.ts';
+import { ignoreGone, nullIfGone } from '../rest/gone.ts';
 import type { GraphApi } from './graph-api.ts';
 import { GraphContactChanges } from './graph-contact-changes.ts';
 import {
@@ -36,7 +37,7 @@ export class GraphContacts implements ContactsPort {
   constructor(private readonly api: GraphApi) {
     this.#changes = new GraphContactChanges(api, {
       query: CONTACT_QUERY,
-      find: (account, id) => this.#find(account, id),
+      find: (account, id) => nullIfGone(this.#get(account, id)),
       remoteOf,
     });
   }
@@ -111,11 +112,8 @@ export class GraphContacts implements ContactsPort {
   }
 
   async deleteContact(account: ProviderAccount, providerId: string) {
-    try {
-      await this.api.send(account, { method: 'DELETE', path: pathOf(providerId), ...COST });
-    } catch (error) {
-      if (!(error instanceof GraphError) || error.code !== 'not-found') throw error;
-    }
+    const request = { method: 'DELETE', path: pathOf(providerId), ...COST } as const;
+    await ignoreGone(this.api.send(account, request));
   }
 
   /** @returns `false` if another program has changed the contact meanwhile */
@@ -147,15 +145,6 @@ export class GraphContacts implements ContactsPort {
     const path = pathOf(providerId);
     const request = { method: 'GET', path, query: CONTACT_QUERY, ...COST } as const;
     return this.api.read(account, request, graphContact);
-  }
-
-  async #find(account: ProviderAccount, providerId: string): Promise<GraphContact | null> {
-    try {
-      return await this.#get(account, providerId);
-    } catch (error) {
-      if (error instanceof GraphError && error.code === 'not-found') return null;
-      throw error;
-    }
   }
 }
 

@@ -6,6 +6,7 @@ import type {
   ProviderAccount,
   RemoteFolder,
 } from '../port/connector.ts';
+import { ignoreGone, nullIfGone } from '../rest/gone.ts';
 import type { GraphApi } from './graph-api.ts';
 import { GraphError } from './graph-error.ts';
 import {
@@ -110,7 +111,8 @@ export class GraphMailbox implements MailboxPort {
       const { totalItemCount, childFolderCount } = folder;
       if (totalItemCount || childFolderCount)
         throw new ProviderError('rejected', 'Microsoft: the folder contains messages or folders');
-      await this.#delete(account, folderPath(providerId));
+      const request = { method: 'DELETE', path: folderPath(providerId) } as const;
+      await ignoreGone(this.graph.send(account, { ...request, priority: 'interactive' }));
     }
   }
 
@@ -164,8 +166,8 @@ export class GraphMailbox implements MailboxPort {
   ): Promise<string | null> {
     const path = parent === null ? '/mailFolders' : `${folderPath(parent)}/childFolders`;
     try {
-      const { body } = await this.#write(account, 'POST', path, { displayName });
-      return created.parse(JSON.parse(body.toString())).id;
+      const request = { method: 'POST', path, json: { displayName }, ...WRITE } as const;
+      return (await this.graph.read(account, request, created)).id;
     } catch (error) {
       if (error instanceof GraphError && error.code === 'conflict') return null;
       throw error;
@@ -186,28 +188,16 @@ export class GraphMailbox implements MailboxPort {
       query,
       priority: 'interactive',
     } as const;
-    try {
-      return await this.graph.read(account, request, state);
-    } catch (error) {
-      if (error instanceof GraphError && error.code === 'not-found') return null;
-      throw error;
-    }
+    return nullIfGone(this.graph.read(account, request, state));
   }
 
-  async #delete(account: ProviderAccount, path: string): Promise<void> {
-    try {
-      await this.graph.send(account, { method: 'DELETE', path, priority: 'interactive' });
-    } catch (error) {
-      if (!(error instanceof GraphError) || error.code !== 'not-found') throw error;
-    }
-  }
-
-  /** All writes here may be repeated. */
   #write(account: ProviderAccount, method: 'POST' | 'PATCH', path: string, json: unknown) {
-    const request = { method, path, json, priority: 'interactive', repeatable: true } as const;
-    return this.graph.send(account, request);
+    return this.graph.send(account, { method, path, json, ...WRITE });
   }
 }
+
+/** All writes here may be repeated. */
+const WRITE = { priority: 'interactive', repeatable: true } as const;
 
 /** Well-known name of the folder above all others. */
 const ROOT = 'msgfolderroot';
