@@ -14,7 +14,7 @@ import { accountWithToken, type ProviderParts, startProviderParts } from './prov
 
 const LIMIT = { units: 100_000_000, seconds: 60 };
 
-/** The connector of Google for a server that stands in for Google, with a quota that is never used up. */
+/** Google's connector for a server that stands in for Google, with a quota too large to use up. */
 export function googleConnector(parts: ProviderParts, address: string): GoogleConnector {
   return new GoogleConnector({ ...parts, limits: { account: LIMIT, application: LIMIT }, address });
 }
