@@ -17,6 +17,7 @@ import { harvestContacts } from './contact-harvest.ts';
 import { notificationsOf } from '../mail/tracking/mirrored-mail.ts';
 import { MailedInvitations } from '../calendar/rsvp/mailed-invitations.ts';
 import { Tracker } from '../mail/tracking/tracker.ts';
+import { EditedDrafts } from './edited-drafts.ts';
 import type { StandardFolders } from './folder-mirror.ts';
 import { changesOf, type MirrorOwner } from './mirror-changes.ts';
 import { openWrites, versionsOfDrafts } from './mirror-knowledge.ts';
@@ -94,6 +95,7 @@ export class BatchStore {
     private readonly repository: MirrorRepository,
     private readonly tracker: Tracker,
     private readonly invitations: MailedInvitations,
+    private readonly drafts: EditedDrafts,
     private readonly clock: Clock,
   ) {}
 
@@ -126,6 +128,7 @@ export class BatchStore {
         ...gone.removed,
         ...(await trackingChanges(sql, owner, complete)),
       ]);
+      await this.drafts.store(sql, owner, plan.drafts, folders);
       if (known.outdated) await this.repository.resetCursor(sql, claim, batch.cursor);
       return { hasVanished: gone.hasVanished, outdated: known.outdated };
     });

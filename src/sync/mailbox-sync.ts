@@ -277,7 +277,8 @@ export class MailboxSync {
     const batch: ReadBatch = { incoming: [], failures: [] };
     const unknown: RemoteMessage[] = [];
     for (const remote of messages) {
-      if (mirrored.has(remote.providerId)) batch.incoming.push({ remote, parsed: null });
+      if (mirrored.has(remote.providerId) && remote.mayBeEdited !== true)
+        batch.incoming.push({ remote, parsed: null });
       else unknown.push(remote);
     }
     const fresh = await this.#withContents(run, unknown);

@@ -105,6 +105,8 @@ export interface MirrorPlan {
    * the provider refuses the write.
    */
   reported: { id: string; remote: RemoteMessage }[];
+  /** Drafts that the mirror has already, with their contents now. These may be the same. */
+  drafts: { id: string; remote: RemoteMessage; parsed: ParsedMessage }[];
 }
 
 /** Addresses of From, To, Cc and Bcc, in lower case and without duplicates. */
@@ -132,6 +134,7 @@ export function planBatch(
     named: [],
     knownThreadIds: [],
     reported: [],
+    drafts: [],
   };
   const threadPlan = new ThreadPlan(threads, mailbox.email);
   const strays = new UnplacedMessages(knowledge.unplaced);
@@ -148,6 +151,8 @@ export function planBatch(
     if (mirrored) {
       const write = writes.get(mirrored.id);
       if (write) plan.reported.push({ id: mirrored.id, remote });
+      else if (mirrored.draft && parsed && !isListed(remote))
+        plan.drafts.push({ id: mirrored.id, remote, parsed });
       const change = changeOf(mirrored, remote, write, mailbox.drafts);
       if (change) plan.changed.push(change);
       if (remote.threadId) {

@@ -14,6 +14,7 @@ import { CalendarSync } from './calendar-sync.ts';
 import { CollectionAudit } from './collection-audit.ts';
 import { ContactSync } from './contact-sync.ts';
 import { ContentStore } from './content-store.ts';
+import { EditedDrafts } from './edited-drafts.ts';
 import { EventSync } from './event-sync.ts';
 import { FolderMirror } from './folder-mirror.ts';
 import { ListedMessages } from './listed-messages.ts';
@@ -49,6 +50,7 @@ import { WatchLeases } from './watch-leases.ts';
     BatchStore,
     MessageReader,
     ContentStore,
+    EditedDrafts,
     ListedMessages,
     RequestedContents,
     MailboxSync,

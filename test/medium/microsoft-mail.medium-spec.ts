@@ -101,6 +101,30 @@ describe('mail of Microsoft accounts', () => {
       expect(replica.messages.get(message.immutableId)).toEqual({ ...before, unread: false });
     });
 
+    it('reads a draft again that was edited in Outlook, with its hidden recipients, until it is sent', async () => {
+      const account = fixture.account();
+      const draft = await put(account, 'plan', { folder: 'drafts', isDraft: true });
+      const replica = await followed(account);
+      const mailbox = mailboxOf(account);
+      const text = () => String(mimeOf(replica.messages.get(draft.immutableId)));
+      const edit = (content: string, bcc: readonly string[] = []) =>
+        mailbox.update(draft, {
+          body: { contentType: 'text', content },
+          bcc: bcc.map((address) => ({ name: '', address })),
+          mime: null,
+        });
+      edit('Dinner at eight', ['eve@elsewhere.test']);
+      await replica.follow();
+      expect(text()).toContain('Dinner at eight');
+      expect(text()).toMatch(/^Bcc: .*eve@elsewhere\.test/m);
+      edit('Dinner at nine');
+      mailbox.update(draft, { isDraft: false, sent: new Date(fixture.stub.now()) });
+      mailbox.move(draft, mailbox.folderId('sentitems'));
+      await replica.follow();
+      expect(text()).toContain('Dinner at nine');
+      expect(idsIn(replica, 'sent')).toEqual([draft.immutableId]);
+    });
+
     it.each(['syncStateNotFound', 'resyncRequired'] as const)(
       'lists a folder again and finds what changed when Graph answers 410 %s',
       async (code) => {

@@ -1,4 +1,5 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import request from 'supertest';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { FilesRepository } from '../../src/mail/files/files.repository.ts';
@@ -75,7 +76,9 @@ describe('the mirror', () => {
         };
       },
     };
-    server.app.get(ConnectorRegistry).replace({ name: 'sandbox', mail } as unknown as Connector);
+    server.app
+      .get(ConnectorRegistry)
+      .replace({ name: 'sandbox', mail, mailbox: {} } as unknown as Connector);
     return outcomeOf(
       await syncAccount(
         server.app,
@@ -243,6 +246,94 @@ describe('the mirror', () => {
         .map((row) => row.provider_id);
       expect(kept).toHaveLength(2);
       expect(kept).toContain('INBOX/2');
+    });
+  });
+
+  describe('a draft that another program edits', () => {
+    const draft = (providerId: string, body: string, overrides: Partial<RemoteMessage> = {}) =>
+      message(providerId, {
+        content: {
+          kind: 'mime',
+          mime: mime({ 'Message-ID': '<draft@x>', Subject: 'Plan', To: 'b@x.test' }, body),
+        },
+        ...overrides,
+      });
+    const withFile = (providerId: string, text: string) =>
+      message(providerId, {
+        content: {
+          kind: 'mime',
+          mime: mime(
+            {
+              'Message-ID': '<draft@x>',
+              Subject: 'Plan',
+              To: 'b@x.test',
+              'Content-Type': 'multipart/mixed; boundary=b',
+            },
+            `--b\r\nContent-Type: text/plain\r\n\r\n${text}\r\n--b\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename=m.txt\r\n\r\nSoup.\r\n--b--`,
+          ),
+        },
+      });
+    interface Draft {
+      id: string;
+      version: number;
+      body: string;
+      files: { id: string; filename: string }[];
+    }
+    const drafts = async (): Promise<Draft[]> => {
+      const response = await request(server.url).get('/drafts').set(account.bearer).expect(200);
+      return response.body as Draft[];
+    };
+
+    it('keeps its id and shows the new text, with a new version', async () => {
+      await syncPass({ messages: [draft('Drafts/1', 'Dinner at seven')] });
+      const [before] = await drafts();
+      const length = (await logged()).length;
+      await syncPass({ messages: [draft('Drafts/2', 'Dinner at eight')], removed: ['Drafts/1'] });
+      const after = await drafts();
+      expect(after).toMatchObject([{ id: before?.id, version: 1 }]);
+      expect(after[0]?.body).toContain('Dinner at eight');
+      expect((await logged()).slice(length)).toEqual(['draft modify']);
+    });
+
+    it('is compared if the provider keeps its id, and stays as it is if only its flags changed', async () => {
+      await syncPass({ messages: [draft('Drafts/1', 'Dinner at seven')] });
+      const same = { mayBeEdited: true, unread: false };
+      await syncPass({ messages: [draft('Drafts/1', 'Dinner  at\r\nseven', same)] });
+      expect(await drafts()).toMatchObject([{ version: 0, unread: false }]);
+      await syncPass({ messages: [draft('Drafts/1', 'Dinner at eight', same)] });
+      const [after] = await drafts();
+      expect(after).toMatchObject({ version: 1 });
+      expect(after?.body).toContain('eight');
+    });
+
+    it('has the files of the new text only', async () => {
+      await syncPass({ messages: [withFile('Drafts/1', 'See the menu')] });
+      expect(await drafts()).toMatchObject([{ files: [{ filename: 'm.txt' }] }]);
+      await syncPass({ messages: [withFile('Drafts/2', 'The menu')], removed: ['Drafts/1'] });
+      expect(await drafts()).toMatchObject([{ version: 1, files: [{ filename: 'm.txt' }] }]);
+      await syncPass({ messages: [draft('Drafts/3', 'No menu')], removed: ['Drafts/2'] });
+      expect(await drafts()).toMatchObject([{ version: 2, files: [] }]);
+    });
+
+    it('is what was sent, if the other program sends it with a last change', async () => {
+      await syncPass({ messages: [draft('Drafts/1', 'Dinner at seven')] });
+      const [before] = await drafts();
+      await syncPass({ messages: [draft('Archive/1', 'Dinner at nine')], removed: ['Drafts/1'] });
+      const sent = await request(server.url).get(`/messages/${before?.id}`).set(account.bearer);
+      expect(sent.body).toMatchObject({ object: 'message' });
+      expect((sent.body as Draft).body).toContain('nine');
+    });
+
+    it('keeps a change of the API that is still to be written', async () => {
+      await syncPass({ messages: [draft('Drafts/1', 'Dinner at seven')] });
+      const [before] = await drafts();
+      await request(server.url)
+        .put(`/drafts/${before?.id}`)
+        .set(account.bearer)
+        .send({ version: 0, body: 'Dinner at ten' })
+        .expect(200);
+      await syncPass({ messages: [draft('Drafts/1', 'Dinner at eight', { mayBeEdited: true })] });
+      expect(await drafts()).toMatchObject([{ version: 1, body: 'Dinner at ten' }]);
     });
   });
 

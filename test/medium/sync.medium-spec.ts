@@ -20,8 +20,6 @@ import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
 import { PushWants } from '../../src/accounts/push/push-wants.ts';
 import { WatchLeases } from '../../src/sync/watch-leases.ts';
-import { MailedInvitations } from '../../src/calendar/rsvp/mailed-invitations.ts';
-import { Tracker } from '../../src/mail/tracking/tracker.ts';
 import { outgoing, sendControl } from '../support/connector-contract.ts';
 import {
   createAccount,
@@ -91,7 +89,7 @@ describe('MailboxSyncDispatcher', () => {
       repository,
       new FolderMirror(database, repository, clock),
       server.app.get(MessageReader),
-      new BatchStore(repository, server.app.get(Tracker), server.app.get(MailedInvitations), clock),
+      server.app.get(BatchStore),
       clock,
     );
     return new MailboxSyncDispatcher(

@@ -103,7 +103,10 @@ export async function codeOf(work: Promise<unknown>): Promise<ProviderErrorCode 
 export class Replica {
   #cursor: string | null = null;
   folders: readonly RemoteFolder[] = [];
-  /** By `providerId`. A message keeps the content that an earlier call brought. */
+  /**
+   * By `providerId`. A message keeps the content that an earlier call brought, unless it may have
+   * been edited since.
+   */
   readonly messages = new Map<string, RemoteMessage>();
   /** Messages that came with their content, in order of arrival. */
   readonly arrivals: RemoteMessage[] = [];
@@ -211,7 +214,7 @@ export class Replica {
         this.arrivals.push(message);
       this.messages.set(message.providerId, {
         ...message,
-        content: before?.content ?? message.content,
+        content: (message.mayBeEdited ? null : before?.content) ?? message.content,
       });
     }
     for (const id of removed) this.messages.delete(id);

@@ -51,7 +51,7 @@ export type ListDraftsQuery = z.infer<typeof listDraftsQuery>;
 export const draftView = messageView
   .extend({
     object: z.literal('draft'),
-    version: z.number().int().describe('0 for a new draft; grows with each change through the API'),
+    version: z.number().int().describe('0 for a new draft; grows with each change of its content'),
     file_ids: z
       .array(z.string())
       .optional()

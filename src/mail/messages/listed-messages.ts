@@ -153,6 +153,20 @@ export async function completeMessages(
   ]);
 }
 
+const LIST_AGAIN = `
+  update message set listed = true, version = version + 1, updated_at = $3
+  where account_id = $1 and id = any($2::uuid[])`;
+
+/** Makes drafts listed ones, with a new version, because their contents have changed. */
+export async function listAgain(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+  at: Date,
+): Promise<void> {
+  await sql.query(LIST_AGAIN, [accountId, ids, at]);
+}
+
 const GIVE_UP = `
   update message set listed = false, updated_at = $3 where account_id = $1 and id = any($2::uuid[]) and listed
   returning id, draft`;

@@ -79,7 +79,7 @@ const MessageSchema = defineEntity({
      * may have been deleted.
      */
     eventIds: p.array().columnType('uuid[]').nullable(),
-    /** Only for drafts: version, which grows with each change through the API. */
+    /** Only for drafts: version, which grows with each change of the content. */
     version: p.integer().default(0),
     /**
      * Only for drafts: true once the draft was deleted here. The row is hidden and stays until the

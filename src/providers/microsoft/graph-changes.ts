@@ -20,6 +20,7 @@ import {
   listedOf,
   receivedAt,
   remoteOf,
+  withBccOf,
 } from './graph-message.ts';
 
 /** Newest messages that are read at once, so that a new account shows something. */
@@ -204,8 +205,16 @@ export class GraphChanges {
       round: page.more ? cursor.round : rest,
     };
     const unclear = [...page.left, ...page.incomplete];
-    const { messages, removed } = await this.#lookUp(account, unclear, idsOf(cursor));
-    const news = await this.#withContents(account, inTime(page.messages, request), isNews(state));
+    const found = await this.#lookUp(account, unclear, idsOf(cursor));
+    const isDrafts = folderId === cursor.wellKnown['drafts'];
+    const messages = isDrafts ? await this.#sent(account, found.messages) : found.messages;
+    const isSent = folderId === cursor.wellKnown['sentitems'] ? isSentSince(state) : () => false;
+    const news = await this.#withContents(
+      account,
+      inTime(page.messages, request),
+      isNews(state),
+      (one) => one.isDraft === true || isSent(one),
+    );
     const more =
       after.round.length > 0 ||
       Object.values(after.folders).some(({ stage }) => stage !== 'follow');
@@ -214,7 +223,7 @@ export class GraphChanges {
       cursor: write(after),
       more,
       messages: [...news, ...messages],
-      removed,
+      removed: found.removed,
     };
   }
 
@@ -237,7 +246,8 @@ export class GraphChanges {
     const wanted = inTime(page.messages, request);
     // After an import into the mailbox, most of its messages have just been created.
     const isNew = isAgain ? isNews(state) : isReceivedSince(state);
-    const news = wanted.filter(isNew).slice(0, MOST_NEWS);
+    // Drafts as well: a listing would have to forget their hidden recipients.
+    const news = wanted.filter((one) => isNew(one) || one.isDraft).slice(0, MOST_NEWS);
     const old = wanted.filter((one) => !news.includes(one));
     const messages = [
       ...(await this.#withContents(account, news, () => true)),
@@ -306,17 +316,32 @@ export class GraphChanges {
   /**
    * Messages as the mirror takes them, with the contents of new ones. The mirror requests contents
    * that it lacks for another reason.
+   * @param isDraft whether Outlook may have edited the message since it was read
    */
   async #withContents(
     account: ProviderAccount,
     messages: readonly GraphMessage[],
     isNew: (message: GraphMessage) => boolean,
+    isDraft: (message: GraphMessage) => boolean = () => false,
   ): Promise<RemoteMessage[]> {
-    const ids = messages.filter(isNew).map(({ id }) => id);
+    const ids = messages.filter((one) => isNew(one) || isDraft(one)).map(({ id }) => id);
     const fetched = await this.contents.readContents(account, ids, 'interactive');
     return messages.flatMap((message) => {
-      const content = fetched.get(message.id);
-      return content === null ? [] : [{ ...remoteOf(message), content: content ?? null }];
+      const got = fetched.get(message.id);
+      if (got === null) return [];
+      const content = got ? withBccOf(message, got) : null;
+      const edited = content && isDraft(message) ? { mayBeEdited: true } : {};
+      return [{ ...remoteOf(message), content, ...edited }];
+    });
+  }
+
+  /** Adds the contents of messages that left the drafts: they were sent, as they are now. */
+  async #sent(account: ProviderAccount, left: readonly RemoteMessage[]): Promise<RemoteMessage[]> {
+    const ids = left.map(({ providerId }) => providerId);
+    const fetched = await this.contents.readContents(account, ids, 'interactive');
+    return left.map((message) => {
+      const content = fetched.get(message.providerId) ?? null;
+      return { ...message, content, mayBeEdited: content !== null };
     });
   }
 
@@ -381,6 +406,12 @@ const isNews =
   ({ readAt }: FolderState) =>
   ({ createdDateTime, receivedDateTime }: GraphMessage): boolean =>
     Date.parse(createdDateTime ?? receivedDateTime ?? '') >= readAt - NEWS_MS;
+
+/** Outlook may have changed the draft for a last time before it sent it. */
+const isSentSince =
+  ({ readAt }: FolderState) =>
+  ({ sentDateTime }: GraphMessage): boolean =>
+    Date.parse(sentDateTime ?? '') >= readAt - NEWS_MS;
 
 const isReceivedSince = (state: FolderState) => (message: GraphMessage) =>
   isNews(state)(message) && receivedAt(message).getTime() >= state.readAt - NEWS_MS;

@@ -1,7 +1,11 @@
 import { z } from 'zod';
-import type { MessageState, RemoteMessage } from '../port/connector.ts';
+import { withBcc } from '../../formats/mime/with-bcc.ts';
+import type { MessageContent, MessageState, RemoteMessage } from '../port/connector.ts';
 
 /* Messages of Microsoft Graph, and what the mirror takes of them. */
+
+/** Bytes of a message in which its header is looked for. */
+const MOST_HEADER = 256 * 1024;
 
 const address = z.object({
   emailAddress: z.object({ name: z.string().nullish(), address: z.string().nullish() }).nullish(),
@@ -62,6 +66,22 @@ export function stateOf(message: GraphMessage, folderId?: string): MessageState 
     unread: message.isRead === false,
     starred: message.flag?.flagStatus === 'flagged',
   };
+}
+
+/**
+ * The content of a message with its hidden recipients. Graph names those of drafts, but the MIME
+ * text may be without them.
+ */
+export function withBccOf(message: GraphMessage, content: MessageContent): MessageContent {
+  if (content.kind !== 'mime') return content;
+  const bcc = (message.bccRecipients ?? []).flatMap(({ emailAddress }) => {
+    const email = emailAddress?.address;
+    return email && !/[\s<>]/.test(email) ? [{ email }] : [];
+  });
+  const end = content.mime.indexOf('\r\n\r\n');
+  const header = content.mime.subarray(0, end === -1 ? MOST_HEADER : Math.min(end, MOST_HEADER));
+  if (/^bcc[ \t]*:/im.test(header.toString('latin1'))) return content;
+  return { kind: 'mime', mime: withBcc(content.mime, bcc) };
 }
 
 /** A message of the history: its header is known, its text is fetched later. */

@@ -113,10 +113,15 @@ export interface RemoteMessage {
   unread: boolean;
   starred: boolean;
   /**
-   * Set only for a message that the mirror does not have yet. `null` if only flags or folders have
-   * changed.
+   * Set for a message that the mirror does not have yet, and for a draft that `mayBeEdited`. `null`
+   * if only flags or folders have changed.
    */
   content: MessageContent | ListedContent | null;
+  /**
+   * True for a draft that another program may have edited under the same `providerId`. The mirror
+   * compares its content. Providers where an edited draft gets another id leave it out.
+   */
+  mayBeEdited?: boolean;
 }
 
 /** Where a message is, its flags and its exact time of receipt. */

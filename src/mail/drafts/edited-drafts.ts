@@ -1,0 +1,78 @@
+import type { ChangeRecord } from '../../platform/changes/change-log.ts';
+import type { Address } from '../../platform/base/text/address.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { htmlText } from '../../formats/text/snippet.ts';
+import { deleteAttachments } from '../files/store-attachments.ts';
+import { changesOfFiles } from '../messages/file-changes.ts';
+import { listAgain } from '../messages/listed-messages.ts';
+
+/* Drafts that another program has edited at the provider. */
+
+/** The content of a draft, as far as it is compared. */
+export interface DraftContent {
+  to: readonly Address[];
+  cc: readonly Address[];
+  bcc: readonly Address[];
+  subject: string;
+  /** HTML. */
+  body: string;
+  files: readonly { filename: string }[];
+}
+
+const CONTENTS = `
+  select m.id, m.to_addresses as "to", m.cc_addresses as cc, m.bcc_addresses as bcc, m.subject, b.body,
+    (select coalesce(json_agg(json_build_object('filename', x.filename) order by x.position), '[]') from (
+       select d.filename, d.position from draft_file d where d.message_id = m.id
+       union all
+       select f.filename, f.part from file f
+       where f.message_id = m.id and not exists (select 1 from draft_file d where d.message_id = m.id)) x) as files
+  from message m join message_body b on b.message_id = m.id
+  where m.account_id = $1 and m.id = any($2::uuid[]) and not m.listed`;
+
+/** Contents of drafts by id. Those whose content is not known are left out. */
+export async function draftContents(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+): Promise<Map<string, DraftContent>> {
+  const rows = await sql.query<DraftContent & { id: string }>(CONTENTS, [accountId, ids]);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** UTF-16 units of HTML and of text that are compared. */
+const MOST_HTML = 512 * 1024;
+const MOST_TEXT = 64 * 1024;
+
+/**
+ * Whether two versions of a draft have the same recipients, subject, text and names of files.
+ * Markup and white space are not compared, because providers rewrite them.
+ */
+export function isSameContent(one: DraftContent, other: DraftContent): boolean {
+  return comparable(one) === comparable(other);
+}
+
+function comparable({ to, cc, bcc, subject, body, files }: DraftContent): string {
+  const people = [to, cc, bcc].map((list) => list.map(({ email }) => email.toLowerCase()));
+  const words = [subject, htmlText(body, MOST_HTML, MOST_TEXT)].map(
+    (text) => text.split(/\s+/).filter(Boolean).join(' '), // prettier-ignore
+  );
+  return JSON.stringify([people, words, files.map(({ filename }) => filename)]);
+}
+
+/**
+ * Gives up the content of drafts, which is then unknown until the mirror stores it again. Their
+ * versions grow, so that a client cannot overwrite text that it has not seen. The caller has
+ * locked the drafts.
+ * @returns records about their files for the change log
+ */
+export async function giveUpContents(
+  sql: Sql,
+  owner: Pick<ChangeRecord, 'applicationId' | 'accountId' | 'at'>,
+  ids: readonly string[],
+): Promise<ChangeRecord[]> {
+  const changes = await changesOfFiles(sql, owner, ids);
+  await sql.query('delete from draft_file where message_id = any($1::uuid[])', [ids]);
+  await deleteAttachments(sql, ids);
+  await listAgain(sql, owner.accountId, ids, owner.at);
+  return changes;
+}
