@@ -1,10 +1,11 @@
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import type { AuditRound } from '../accounts/sync-schedule/mirror-audit.entity.ts';
-import type { AuditState } from '../accounts/sync-schedule/mirror-audits.ts';
+import type { AuditState, FirstAudits } from '../accounts/sync-schedule/mirror-audits.ts';
 import type { AuditedMessage } from '../mail/messages/audited-messages.ts';
 import type { MailPort, MessageState, ReadMessage } from '../providers/port/connector.ts';
 import type { MirrorClaim, MirrorState } from './mirror.repository.ts';
 
+const DAY_SECONDS = 86_400;
 /** An account is shown as failing after this many audits that could not repair every difference. */
 const MOST_FAILED = 2;
 
@@ -32,6 +33,27 @@ export function problemOf({ failed, unrepaired }: Pick<AuditState, 'failed' | 'u
   return failed < MOST_FAILED
     ? null
     : `The mirror differs from the mailbox in ${unrepaired} messages, and ${failed} audits could not repair it`;
+}
+
+/**
+ * When the first audits of an account begin: at once if its mirror has just become complete. If it
+ * was complete before, audits are new on this server. They are then spread over their intervals,
+ * because all accounts would be audited at the same time otherwise.
+ * @param random 0 to 1
+ */
+export function firstAudits(
+  now: Date,
+  wasComplete: boolean,
+  { seconds, fullDays }: { seconds: number; fullDays: number },
+  random: () => number = Math.random,
+): FirstAudits {
+  const within = (interval: number) =>
+    wasComplete ? new Date(now.getTime() + random() * interval * 1000) : now;
+  return {
+    recentAt: within(seconds),
+    fullAt: within(fullDays * DAY_SECONDS),
+    collectionsAt: within(fullDays * DAY_SECONDS),
+  };
 }
 
 /** What is known when an audit begins. */

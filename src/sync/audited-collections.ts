@@ -1,4 +1,5 @@
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
+import type { FirstAudits } from '../accounts/sync-schedule/mirror-audits.ts';
 import { absentEvents } from '../calendar/event-store/absent-events.ts';
 import type { MirrorCalendar } from '../calendar/calendars/calendar-mirror.ts';
 import { absentContacts } from '../contacts/contact-mirror.ts';
@@ -23,6 +24,8 @@ export interface CollectionRun {
   hasMailbox: boolean;
   /** Called between requests; `false` ends the run early. */
   goOn(): boolean;
+  /** When audits begin that the account does not have yet. */
+  first: FirstAudits;
 }
 
 /** A page of a full listing. */

@@ -63,7 +63,7 @@ export class CollectionAudit {
   async run(run: CollectionRun): Promise<boolean> {
     const { accountId } = run.account;
     const now = this.clock.now();
-    const { dueAt, round } = await collectionsState(this.database, accountId, now);
+    const { dueAt, round } = await collectionsState(this.database, accountId, run.first);
     if (dueAt > now) return false;
     try {
       return await this.#continue(run, round ?? (await this.#begin(run)));

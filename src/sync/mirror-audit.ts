@@ -4,6 +4,7 @@ import type { AuditRound } from '../accounts/sync-schedule/mirror-audit.entity.t
 import {
   type AuditState,
   auditState,
+  type FirstAudits,
   finishAudit,
   postponeAudit,
   storeRound,
@@ -19,7 +20,14 @@ import { Clock } from '../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { Database } from '../platform/database/sql.ts';
 import type { Connector, MailPort } from '../providers/port/connector.ts';
-import { type AuditPort, type AuditRun, isAuditable, problemOf, roundOf } from './audit-round.ts';
+import {
+  type AuditPort,
+  type AuditRun,
+  firstAudits,
+  isAuditable,
+  problemOf,
+  roundOf,
+} from './audit-round.ts';
 import { CollectionAudit } from './collection-audit.ts';
 import { FolderMirror } from './folder-mirror.ts';
 import { MirrorRepairs } from './mirror-repairs.ts';
@@ -78,10 +86,11 @@ export class MirrorAudit {
     goOn: () => boolean,
   ): Promise<AuditOutcome> {
     if (this.config.sync.audit.seconds === 0) return { more: false, problem: null };
-    const outcome = await this.#mailbox(account, mail, claim, state, goOn);
+    const first = firstAudits(this.clock.now(), state.wasCurrent, this.config.sync.audit);
+    const outcome = await this.#mailbox(account, mail, claim, state, goOn, first);
     if (outcome.more) return outcome;
     const hasMailbox = mail !== undefined;
-    const collections = { account, calendar, contacts, claim, hasMailbox, goOn };
+    const collections = { account, calendar, contacts, claim, hasMailbox, goOn, first };
     return { ...outcome, more: await this.collections.run(collections) };
   }
 
@@ -91,20 +100,21 @@ export class MirrorAudit {
     claim: MirrorClaim,
     state: MirrorState,
     goOn: () => boolean,
+    first: FirstAudits,
   ): Promise<AuditOutcome> {
     if (!mail || !isAuditable(mail)) return { more: false, problem: null };
     const now = this.clock.now();
     const { recentDays } = this.config.sync.audit;
     const recentSince = new Date(now.getTime() - recentDays * DAY_SECONDS * 1000);
     const run: AuditRun = { account, mail, claim, state, recentSince, goOn };
-    const audit = await auditState(this.database, account.accountId, now);
+    const audit = await auditState(this.database, account.accountId, first);
     const isDue = audit.round !== null || audit.recentAt <= now || audit.fullAt <= now;
     const mayRun = isDue && (audit.notBefore === null || audit.notBefore <= now);
     if (!mayRun) return { more: false, problem: problemOf(audit) };
     try {
       const more = await this.#continue(run, audit);
       if (more) return { more, problem: problemOf(audit) };
-      const after = await auditState(this.database, account.accountId, now);
+      const after = await auditState(this.database, account.accountId, first);
       return { more, problem: problemOf(after) };
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;

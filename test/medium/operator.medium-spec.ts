@@ -284,7 +284,7 @@ describe('carillon', () => {
       [ada, 0, 0],
       [bo, 5, 3],
     ] as const) {
-      await auditState(sql, account.id, at);
+      await auditState(sql, account.id, { recentAt: at, fullAt: at, collectionsAt: at });
       const round: AuditRound = {
         kind: 'full', beganAt: at.toISOString(), since: null, wholeSince: null, whole: [], folders: [],
         cursor: null, folderBeganAt: null, checked: 100, found, repaired, counted: {},

@@ -12,6 +12,16 @@ export interface AuditState {
   failed: number;
 }
 
+/** When the first audits of an account begin. */
+export interface FirstAudits {
+  /** Of recent messages. */
+  recentAt: Date;
+  /** Of the whole mailbox. */
+  fullAt: Date;
+  /** Of calendars and contacts. */
+  collectionsAt: Date;
+}
+
 /** The audits of an account's calendars and contacts. */
 export interface CollectionsState {
   /** When the next audit begins or continues. */
@@ -54,7 +64,8 @@ const STATE = `
   from mirror_audit where account_id = $1`;
 
 const ADD = `
-  insert into mirror_audit (account_id, recent_at, full_at, counted) values ($1, $2, $2, '{}')
+  insert into mirror_audit (account_id, recent_at, full_at, collections_at, counted)
+  values ($1, $2, $3, $4, '{}')
   on conflict (account_id) do nothing`;
 
 const STORE_ROUND = `update mirror_audit set round = $2, not_before = null where account_id = $1`;
@@ -117,12 +128,24 @@ export async function auditResult(sql: Sql, accountId: string): Promise<AuditRes
   return row?.result ?? null;
 }
 
-/** The state of an account's audits. An account without audits gets its first one at `now`. */
-export async function auditState(sql: Sql, accountId: string, now: Date): Promise<AuditState> {
+/**
+ * The state of an account's audits.
+ * @param first for an account without audits
+ */
+export function auditState(sql: Sql, accountId: string, first: FirstAudits): Promise<AuditState> {
+  return stateOf<AuditState>(sql, STATE, accountId, first);
+}
+
+async function stateOf<T extends object>(
+  sql: Sql,
+  statement: string,
+  accountId: string,
+  { recentAt, fullAt, collectionsAt }: FirstAudits,
+): Promise<T> {
   for (;;) {
-    const [state] = await sql.query<AuditState>(STATE, [accountId]);
+    const [state] = await sql.query<T>(statement, [accountId]);
     if (state) return state;
-    await sql.query(ADD, [accountId, now]);
+    await sql.query(ADD, [accountId, recentAt, fullAt, collectionsAt]);
   }
 }
 
@@ -145,17 +168,16 @@ export async function finishAudit(
   await sql.query(FINISH, [accountId, recentAt, fullAt, at]);
 }
 
-/** The state of an account's audits of calendars and contacts. */
-export async function collectionsState(
+/**
+ * The state of an account's audits of calendars and contacts.
+ * @param first for an account without audits
+ */
+export function collectionsState(
   sql: Sql,
   accountId: string,
-  now: Date,
+  first: FirstAudits,
 ): Promise<CollectionsState> {
-  for (;;) {
-    const rows = await sql.query<CollectionsState>(COLLECTIONS, [accountId]);
-    if (rows[0]) return rows[0];
-    await sql.query(ADD, [accountId, now]);
-  }
+  return stateOf<CollectionsState>(sql, COLLECTIONS, accountId, first);
 }
 
 /** Stores the progress of the account's audit of calendars and contacts. */
