@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { EventContent, ProviderAccount } from '../../src/providers/port/connector.ts';
+import type {
+  EventContent,
+  ProviderAccount,
+  WriteNotes,
+} from '../../src/providers/port/connector.ts';
 import { allEventChanges } from '../support/calendar-contract.ts';
 import { codeOf } from '../support/contract-tools.ts';
 import { GraphClient } from '../support/microsoft/graph-client.ts';
@@ -33,6 +37,21 @@ const guest = (email: string) => ({
   phone_number: null,
 });
 
+const excludingThird = {
+  rrule: ['RRULE:FREQ=WEEKLY;COUNT=5', 'EXDATE;TZID=Europe/Berlin:20300401T090000'],
+  timezone: 'Europe/Berlin',
+};
+
+/** Notes that survive an attempt. */
+class KeptNotes implements WriteNotes {
+  text: string | null = null;
+
+  store(text: string): Promise<void> {
+    this.text = text;
+    return Promise.resolve();
+  }
+}
+
 describe('events of an account at the stub of Microsoft', () => {
   let fixture: MicrosoftFixture;
   let account: ProviderAccount;
@@ -58,6 +77,17 @@ describe('events of an account at the stub of Microsoft', () => {
   afterAll(() => fixture.stop());
 
   const calendar = () => fixture.connector.calendar;
+  /** A weekly series with two changed instances and a deleted one. */
+  async function changedSeries() {
+    const { providerId: series } = await create(weekly);
+    const at = (start: string) => ({ series, start });
+    const second = { ...plan, when: timespan(MONDAY + WEEK) };
+    const fourth = { ...plan, when: timespan(MONDAY + 3 * WEEK) };
+    await calendar().writeInstance(account, at('20300325T080000Z'), { ...second, title: 'Kept' }, { base: second }); // prettier-ignore
+    await calendar().deleteInstance(account, at('20300401T070000Z'));
+    await calendar().writeInstance(account, at('20300408T070000Z'), { ...fourth, location: 'Moved' }, { base: fourth }); // prettier-ignore
+    return { series };
+  }
   const create = (content: EventContent, key = randomUUID()) =>
     calendar().createEvent(account, calendarId, key, content);
   const since = (cursor: string | null = null) =>
@@ -305,6 +335,39 @@ describe('events of an account at the stub of Microsoft', () => {
     await calendar().updateEvent(account, series, longer, { base: { ...master!.content } });
     expect(await weeks(series)).toEqual([0, 1, 2, 3, 4, 5]);
     expect((await instances(series))[1]).toMatchObject({ subject: 'Kept' });
+  });
+
+  it('keeps changed and deleted instances when only the end of the series changes', async () => {
+    const { series } = await changedSeries();
+    const when = { ...timespan(MONDAY), end_time: MONDAY + 7200 };
+    const base = { ...weekly, recurrence: excludingThird };
+    await calendar().updateEvent(account, series, { ...base, when }, { base });
+    expect(await weeks(series)).toEqual([0, 1, 3, 4]);
+    expect((await instances(series))[1]).toMatchObject({ subject: 'Kept' });
+  });
+
+  it('keeps changed instances when the process dies after any request of a change of the rule', async () => {
+    const rrule = ['RRULE:FREQ=WEEKLY;COUNT=6', ...excludingThird.rrule.slice(1)];
+    const longer = { ...weekly, recurrence: { ...excludingThird, rrule } };
+    const base = { ...weekly, recurrence: excludingThird };
+    let isWhole = false;
+    for (let done = 0; !isWhole; done++) {
+      const { series } = await changedSeries();
+      const notes = new KeptNotes();
+      const update = () => calendar().updateEvent(account, series, longer, { base, notes });
+      fixture.stub.requests.length = 0;
+      const isLater = () => fixture.stub.requests.length >= done;
+      fixture.stub.faults.add({ match: isLater, answer: 'drop-after-done' });
+      fixture.stub.faults.add({ match: isLater, times: Infinity, answer: 'drop' });
+      isWhole = (await codeOf(update())) === 'succeeded';
+      fixture.stub.faults.clear();
+      await update();
+      expect([done, await weeks(series)]).toEqual([done, [0, 1, 3, 4, 5]]);
+      const [, kept, moved] = await instances(series);
+      expect([done, kept]).toMatchObject([done, { subject: 'Kept' }]);
+      expect([done, moved]).toMatchObject([done, { location: { displayName: 'Moved' } }]);
+      await calendar().deleteEvent(account, series);
+    }
   });
 
   it('refuses a rule that Microsoft cannot repeat, without a request', async () => {

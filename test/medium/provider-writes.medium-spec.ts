@@ -9,7 +9,7 @@ import {
 } from '../../src/accounts/provider-writes/provider-write-dispatcher.ts';
 import { ProviderWrites } from '../../src/accounts/provider-writes/provider-writes.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
-import type { CalendarPort } from '../../src/providers/port/connector.ts';
+import type { CalendarPort, WriteNotes } from '../../src/providers/port/connector.ts';
 import { BudgetExhaustedError } from '../../src/platform/budgets/budget-exhausted-error.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
@@ -465,6 +465,28 @@ describe('ProviderWriteDispatcher', () => {
       'event delete',
       'calendar delete',
     ]);
+  });
+
+  it('gives the notes of a connector to the next attempt, and takes none from a worker that lost the write', async () => {
+    const calendar_id = await calendarAtProvider();
+    const event = await api('post', '/events', { calendar_id, when: WHEN, title: 'one' });
+    await step(event.job);
+    const update = await api('put', `/events/${event.id}`, { title: 'two' });
+    const seen: (string | null | undefined)[] = [];
+    const given: WriteNotes[] = [];
+    jest.spyOn(port, 'updateEvent').mockImplementation(async (...[, , , options]) => {
+      const { notes } = options ?? {};
+      seen.push(notes?.text);
+      if (notes) given.push(notes);
+      await notes?.store(`begun by attempt ${seen.length} \0`);
+      throw new ProviderError('temporary', 'busy');
+    });
+    await run(await queue.claim(update.job)); // the worker dies
+    await queue.sweep();
+    expect(await step(update.job)).toBe('delayed');
+    expect(await step(update.job)).toBe('delayed');
+    expect(seen).toEqual([null, 'begun by attempt 1 \0', 'begun by attempt 2 \0']);
+    await expect(given[0]?.store('late')).rejects.toMatchObject({ code: 'temporary' });
   });
 
   it('fails a row that keeps killing its worker', async () => {

@@ -27,6 +27,7 @@ import {
 } from '../../platform/job-statuses/jobs.ts';
 import { decideAfterFailure, type WriteFailure } from './provider-write-policy.ts';
 import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
+import { notesOf } from './write-notes.ts';
 
 export interface ProviderWriteJob extends ClaimedRow {
   action: JobAction;
@@ -194,7 +195,8 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
           'unsupported',
           `Given up: the write did not finish within ${MOST_STEPS} steps`,
         );
-      const write = { jobId, objectId, payload, mayHaveRun, attempt: job.attempt };
+      const notes = notesOf(this.database, job, payload);
+      const write = { jobId, objectId, payload, mayHaveRun, attempt: job.attempt, notes };
       return this.#ended(
         await this.writes.require(job.action).run(this.connectors, account, write),
         startedAt,

@@ -7,6 +7,7 @@ import type {
   ContactsPort,
   MailboxPort,
   MailPort,
+  WriteNotes,
 } from '../../providers/port/connector.ts';
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
@@ -34,6 +35,8 @@ export interface ProviderWrite {
   mayHaveRun: boolean;
   /** 1 for the first attempt. */
   attempt: number;
+  /** What the connector remembers of this write. */
+  notes: WriteNotes;
 }
 
 /**

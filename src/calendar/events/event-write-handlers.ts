@@ -146,12 +146,14 @@ async function updateEvent(
   account: ProviderAccount,
   { providerId, providerContent, sequence }: EventAtProvider & { providerId: string },
   content: EventContent,
-  { payload }: ProviderWrite,
+  { payload, notes }: ProviderWrite,
   { options }: Notices,
 ): Promise<ProviderSequence> {
   const response = payload['response'] as EventResponse | undefined;
-  if (!response || !port.respond)
-    return port.updateEvent(account, providerId, content, { base: providerContent, sequence, ...options }); // prettier-ignore
+  if (!response || !port.respond) {
+    const given = { base: providerContent, sequence, notes, ...options };
+    return port.updateEvent(account, providerId, content, given);
+  }
   await port.respond(account, providerId, response);
   return {};
 }

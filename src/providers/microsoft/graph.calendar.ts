@@ -204,27 +204,32 @@ export class GraphCalendar implements CalendarPort {
   async #update(
     account: ProviderAccount,
     id: string,
-    { content, base = null, ...options }: Written,
+    { content, base = null, notes, ...options }: Written,
   ): Promise<GraphEvent> {
     const stored = throughGraph(content);
-    const before = base && throughGraph(base);
+    const from = base && throughGraph(base);
+    const isResumed = await this.#series.resume(account, id, notes);
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const event = await this.#events.get(account, id);
       const ours = this.#comparable(event, givenIn(content, stored));
-      const state = needsState(event, ours, before)
+      const state = needsState(event, ours, from)
         ? await this.#events.stateOf(account, event)
-        : { exceptions: [], excluded: before?.recurrence ? excludedIn(before) : [] };
+        : { exceptions: [], excluded: from?.recurrence ? excludedIn(from) : [] };
       const theirs = readEvent(event, state.excluded);
       if (!theirs) throw new ProviderError('rejected', 'Microsoft: the event has no time');
+      // An earlier attempt has written the rule, and perhaps not all of its exclusions.
+      const isOurs = isResumed && GraphSeries.isSameRule(ours.recurrence, theirs.recurrence);
+      const before = isOurs && from ? { ...from, recurrence: theirs.recurrence } : from;
       const write = merged(before && this.#comparable(event, before), ours, theirs);
       const json = await this.#json(account, event, theirs, write);
       const extras = event.onlineMeeting?.joinUrl ? {} : extrasOf({}, options);
       const all = { ...json, ...extras, ...hidden(content, event) };
-      const restore = await this.#series.plan(account, event, { state, theirs, write });
+      const plan = await this.#series.plan(account, event, { state, theirs, write });
       try {
+        await this.#series.note(event, plan, notes);
         const written =
           Object.keys(all).length === 0 ? event : await this.#patch(account, event, all);
-        await restore(written);
+        await this.#series.carryOut(account, written, plan);
         return written;
       } catch (error) {
         if (!(error instanceof GraphError) || error.status !== 412) throw error;

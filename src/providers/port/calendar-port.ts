@@ -174,6 +174,20 @@ export interface EventWriteOptions extends NotifyOption {
   meeting?: NativeMeeting;
 }
 
+/**
+ * What a connector has to remember of a write of several requests, so that the next attempt can
+ * finish what an attempt has begun whose process died.
+ */
+export interface WriteNotes {
+  /** The text that was stored last for this write; `null` if there is none. */
+  readonly text: string | null;
+  /**
+   * Commits a text, in place of the last one. It is dropped when the write has ended.
+   * @throws {ProviderError} `temporary` if another process has taken over the write
+   */
+  store(text: string): Promise<void>;
+}
+
 export interface EventUpdateOptions extends EventWriteOptions {
   /**
    * The content that the event was made from. Fields that are the same in both keep the value they
@@ -181,6 +195,8 @@ export interface EventUpdateOptions extends EventWriteOptions {
    * `null` if unknown: then every field is written.
    */
   base?: EventContent | null;
+  /** Given with `updateEvent`. Absent: nothing survives an attempt that is cut off. */
+  notes?: WriteNotes;
 }
 
 /** The account's answer to an invitation. */
