@@ -80,7 +80,7 @@ export function showSms(messages: readonly ShownSms[], options: OutputOptions): 
 }
 
 export function showFailures(failures: readonly RecordedFailure[], options: OutputOptions): string {
-  const columns = ['last_at', 'account_id', 'email', 'provider_id', 'times', 'reason'];
+  const columns = ['last_at', 'account_id', 'email', 'provider_id', 'times', 'retry_at', 'reason'];
   return showRows(failures, columns, options);
 }
 

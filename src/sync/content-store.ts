@@ -30,6 +30,7 @@ import { type ReadFailure, recordFailures } from './sync-failures.ts';
 /** The parsed content of a listed message. */
 export interface FetchedContent {
   id: string;
+  providerId: string;
   parsed: ParsedMessage;
   /** Exact time of receipt; `undefined` if the mirror has it already. */
   receivedAt: Date | undefined;

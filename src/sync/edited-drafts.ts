@@ -33,8 +33,8 @@ export class EditedDrafts {
     if (edited.length === 0) return;
     const owner = { accountId, applicationId, at };
     await recordChanges(sql, await giveUpContents(sql, owner, idsOf(edited)));
-    const contents = edited.map(({ id, remote: { receivedAt }, parsed }) => {
-      return { id, parsed, receivedAt };
+    const contents = edited.map(({ id, remote: { providerId, receivedAt }, parsed }) => {
+      return { id, providerId, parsed, receivedAt };
     });
     await this.contents.store(sql, account, { contents, failures: [] }, folders, at);
   }

@@ -11,9 +11,11 @@ import { type ChangeRecord, recordChanges } from '../platform/changes/change-log
 import { Database, idsOf, type Sql } from '../platform/database/sql.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { Clock } from '../platform/base/time/clock.ts';
-import type { MailPort, ReadMessage } from '../providers/port/connector.ts';
+import type { FailedMessage, MailPort } from '../providers/port/connector.ts';
 import { ContentStore, type FetchedContents } from './content-store.ts';
 import { FolderMirror, type StandardFolders } from './folder-mirror.ts';
+import { FailedMessages } from './failed-messages.ts';
+import { failuresOf, type FetchedMessages } from './fetched-messages.ts';
 import {
   CRASHED,
   isAfterCrash,
@@ -22,14 +24,16 @@ import {
   type ReadMessages,
 } from './message-reader.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
-import { type ReadFailure, recordFailures } from './sync-failures.ts';
+import {
+  forgetFailures,
+  type ReadFailure,
+  recordFailures,
+  waitingFailures,
+} from './sync-failures.ts';
 
 /** Messages fetched and stored at a time: news waits for no more than these. */
 const BATCH = 50;
 const BATCH_AFTER_CRASH = 10;
-
-/** The contents of listed messages that a provider has returned. */
-export type FetchedMessages = ReadonlyMap<string, ReadMessage | null>;
 
 /** Contents that are ready to be stored, and what is to be done with the other messages. */
 export interface PreparedContents extends FetchedContents {
@@ -37,6 +41,8 @@ export interface PreparedContents extends FetchedContents {
   gone: ListedMessage[];
   /** Messages that cannot be read at all. They keep what the mirror knows of them. */
   unreadable: ListedMessage[];
+  /** Messages on which the provider failed. They stay listed and are requested again later. */
+  failed: FailedMessage[];
   folders: StandardFolders;
 }
 
@@ -51,14 +57,16 @@ export class ListedMessages {
     private readonly folders: FolderMirror,
     private readonly reader: MessageReader,
     private readonly contents: ContentStore,
+    private readonly failed: FailedMessages,
     private readonly clock: Clock,
   ) {}
 
   /**
-   * Completes listed messages, newest first, until none is left. Stops between batches if the
-   * mailbox has changed, so that news does not wait.
+   * Completes listed messages, newest first, until none is left, and reads messages again on which
+   * the provider failed. Stops between batches if the mailbox has changed, so that news does not
+   * wait.
    * @param goOn called before each batch; `false` stops the run
-   * @returns true if no listed message is left
+   * @returns true if no listed message is left that can be requested now
    * @throws {ProviderError} if the provider cannot deliver any message now
    * @throws {ClaimLostError}
    */
@@ -69,13 +77,18 @@ export class ListedMessages {
     state: MirrorState,
     goOn: () => boolean,
   ): Promise<boolean> {
+    const { accountId } = account;
     const afterCrash = isAfterCrash(state);
     const limit = afterCrash ? BATCH_AFTER_CRASH : BATCH;
+    const canGoOn = async () => goOn() && !(await this.repository.isAskedAgain(claim));
+    if (!(await this.failed.retry(account, mail, claim, state, canGoOn))) return false;
     for (;;) {
-      const next = await nextListed(this.database, account.accountId, limit);
+      const waiting = await waitingFailures(this.database, accountId, this.clock.now());
+      const except = waiting.flatMap(({ due, providerId }) => (due ? [] : [providerId]));
+      const next = await nextListed(this.database, accountId, limit, except);
       if (next.length === 0 || !mail.readMessages) return true;
-      if (!goOn() || (await this.repository.isAskedAgain(claim))) return false;
-      const providerIds = next.map(({ providerId }) => providerId);
+      if (!(await canGoOn())) return false;
+      const providerIds = providerIdsOf(next);
       const request = { providerIds, content: true, priority: 'history' } as const;
       const fetched = await mail.readMessages(account, request);
       if (!providerIds.some((id) => fetched.has(id)))
@@ -83,7 +96,7 @@ export class ListedMessages {
       const prepared = await this.prepare(account, next, fetched, (messages) =>
         afterCrash
           ? this.reader.readCarefully(messages, claim, state)
-          : this.reader.read(messages, account.accountId),
+          : this.reader.read(messages, accountId),
       );
       await this.repository.withClaim(claim, null, async (sql) => {
         await this.store(sql, account, prepared);
@@ -125,6 +138,7 @@ export class ListedMessages {
       failures,
       gone: requested.filter(({ providerId }) => fetched.get(providerId) === null),
       unreadable: [],
+      failed: failuresOf(fetched),
       folders: await this.folders.standard(accountId),
     };
     const contents: FetchedContents['contents'][number][] = [];
@@ -134,7 +148,7 @@ export class ListedMessages {
       // Without a header block, less is known now than the listing had.
       if (failed.has(providerId) && message.headers === null)
         prepared.unreadable.push({ id, providerId });
-      else contents.push({ id, parsed: message, receivedAt });
+      else contents.push({ id, providerId, parsed: message, receivedAt });
     }
     return { ...prepared, contents };
   }
@@ -146,11 +160,19 @@ export class ListedMessages {
   async store(sql: Sql, account: ConnectedAccount, prepared: PreparedContents): Promise<void> {
     const { accountId } = account;
     const at = this.clock.now();
-    const { gone, unreadable, failures, folders } = prepared;
+    const { gone, unreadable, failures, failed, folders } = prepared;
+    const fetched = [...gone, ...unreadable, ...prepared.contents];
+    await forgetFailures(sql, accountId, providerIdsOf(fetched));
+    await recordFailures(
+      sql,
+      accountId,
+      failed.map((one) => ({ ...one, again: true })),
+      at,
+    );
     await this.contents.store(sql, account, prepared, folders, at);
     await this.#giveUp(sql, account, unreadable, failures, at);
     await vanish(sql, accountId, idsOf(gone), at);
-    for (const { providerId, reason } of failures) {
+    for (const { providerId, reason } of [...failures, ...failed]) {
       this.#log.warn(
         `message ${providerId} of account ${accountId} could not be read; the mirror keeps what is known of it: ${reason}`,
       );
@@ -177,3 +199,6 @@ export class ListedMessages {
     );
   }
 }
+
+const providerIdsOf = (messages: readonly { providerId: string }[]): string[] =>
+  messages.map(({ providerId }) => providerId);

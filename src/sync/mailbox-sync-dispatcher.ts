@@ -23,6 +23,7 @@ import { BudgetWait } from './budget-wait.ts';
 import { CalendarSync } from './calendar-sync.ts';
 import { type ContactPassResult, ContactSync } from './contact-sync.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
+import { Stalls } from './stalls.ts';
 import { WatchLeases } from './watch-leases.ts';
 import { ListedMessages } from './listed-messages.ts';
 import { MirrorAudit } from './mirror-audit.ts';
@@ -51,6 +52,8 @@ export type SyncResult =
     }
   /** Nothing was done, or more can be fetched, perhaps after a wait for the provider's budget. */
   | { kind: 'idle' }
+  /** A part of the mailbox could not be read for a while; the rest was. */
+  | { kind: 'stalled'; problem: string }
   | { kind: 'failed'; reason: string }
   /** The provider permanently refused the credentials. */
   | { kind: 'refused'; reason: string; settingsSealed: string };
@@ -132,8 +135,9 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       const ports = this.connectors.readablePorts(account);
       const { mail, calendar, contacts } = ports;
       const budget = new BudgetWait();
+      const stalls = new Stalls();
       const current =
-        !mail || (await budget.within(this.#mailbox(account, mail, claim, state, goOn)));
+        !mail || (await budget.within(this.#mailbox(account, mail, claim, state, goOn, stalls)));
       // After the mailbox, because users wait for new mail. A history that waits for its budget
       // must not keep calendars and contacts waiting.
       const calendars =
@@ -148,12 +152,14 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
         hasMailbox: mail !== undefined,
         hasBook: book?.hasBook ?? false,
       });
-      if (!current) return this.#wait(budget.seconds ?? 0, { kind: 'idle' });
+      const stalled = stalls.problem(this.clock.now());
+      if (!current) {
+        const wait = stalls.any ? this.config.sync.pollSeconds : (budget.seconds ?? 0);
+        return this.#wait(wait, stalled ? { kind: 'stalled', problem: stalled } : { kind: 'idle' });
+      }
       const audit = await this.audits.run(account, ports, claim, state, goOn);
-      const result: SyncResult = {
-        kind: 'current',
-        ...(audit.problem === null ? {} : { problem: audit.problem }),
-      };
+      const problem = stalled ?? audit.problem;
+      const result: SyncResult = { kind: 'current', ...(problem ? { problem } : {}) };
       if (budget.seconds !== null) return this.#wait(budget.seconds, result);
       const pause = mail ? await this.#contents(account, mail, claim, state, goOn) : null;
       if (book?.more || audit.more) return this.#wait(0, result);
@@ -212,6 +218,9 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     const current = settled.flatMap(({ job, result }) =>
       result.kind === 'current' ? [{ job, problem: result.problem ?? null }] : [],
     );
+    const stalled = settled.flatMap(({ job, result }) =>
+      result.kind === 'stalled' ? [{ job, problem: result.problem }] : [],
+    );
     // `again` is set if a change was reported during the run; the account then runs again at once.
     await sql.query(CURRENT, [current.map(({ job }) => job.id), now]);
     const failed = settled.filter(({ result }) => result.kind === 'failed');
@@ -228,7 +237,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     await moveGrants(
       sql,
       [
-        ...current.map(({ job, problem }) => ({
+        ...[...current, ...stalled].map(({ job, problem }) => ({
           accountId: job.gateId,
           syncState: problem === null ? ('running' as const) : ('sync-error' as const),
           reason: problem,
@@ -325,6 +334,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     claim: MirrorClaim,
     state: MirrorState,
     goOn: () => boolean,
+    stalls: Stalls,
   ): Promise<boolean> {
     const { horizonDays } = this.config.sync;
     const since =
@@ -345,6 +355,10 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
         if (!present || watchable || !mail.watch) return;
         watchable = true;
         if (await this.leases.add(account.accountId)) this.watches.hurry();
+      },
+      onStall: (stall) => {
+        stalls.add(stall);
+        this.#log.warn(`account ${account.accountId}: ${stall.reason}`);
       },
     };
     if (state.reading !== null) await this.listed.giveUp(account, claim, state.reading);

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import type {
+  FailedMessage,
   MailChanges,
   MailPort,
   ReadMessage,
   RemoteMessage,
+  Stall,
 } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
@@ -15,7 +17,7 @@ import { type Batch, BatchStore, type StoredBatch } from './batch-store.ts';
 import { FolderMirror, type FollowedFolders } from './folder-mirror.ts';
 import { idsInFolder, mirroredIds } from '../mail/messages/mirrored-messages.ts';
 import type { ParsableContent } from '../mail/parsing/message-parser.ts';
-import type { FetchedMessages } from './listed-messages.ts';
+import { contentOf, type FetchedMessages } from './fetched-messages.ts';
 import { isAfterCrash, MessageReader } from './message-reader.ts';
 import type { IncomingMessage } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
@@ -45,6 +47,8 @@ export interface RunControl {
    * history may be missing.
    */
   onStored(present: boolean): Promise<void>;
+  /** Called if a part of the mailbox cannot be read now. The run then ends. */
+  onStall(stall: Stall): void;
 }
 
 interface Run {
@@ -131,7 +135,7 @@ export class MailboxSync {
       const stored = this.#store(run, changes, { cursor, hasVanished, requestedAt });
       cursor = changes.cursor;
       requestedAt = this.clock.now();
-      const further = changes.more && control.goOn();
+      const further = changes.more && !changes.stalled && control.goOn();
       // After a crash, fetch no batch ahead: a message that crashes the worker must be in the only
       // batch it has.
       next = further && !afterCrash ? this.#fetch(run, cursor, stored) : null;
@@ -144,6 +148,10 @@ export class MailboxSync {
           return false;
         }
         await control.onStored(changes.present || !changes.more);
+        if (changes.stalled) {
+          control.onStall(changes.stalled);
+          return !changes.more;
+        }
       } catch (error) {
         // Wait for the fetch: no connection may still be in use when the run has ended.
         await next?.catch(() => undefined);
@@ -233,10 +241,11 @@ export class MailboxSync {
     const mayTurnUp = hasVanished || setAside;
     // A server without change counters (no CONDSTORE) reports flag changes without moving the
     // cursor.
-    const hasChanges = changes.messages.length + changes.removed.length > 0;
+    const { messages, removed, failed = [] } = changes;
+    const hasChanges = messages.length + removed.length + failed.length > 0;
     if (changes.cursor === cursor && !hasChanges && !mayTurnUp)
       return { hasVanished: false, outdated: false };
-    const { incoming, failures } = await this.#read(run, changes.messages);
+    const { incoming, failures } = await this.#read(run, changes);
     return this.batches.store(account, claim, {
       changes,
       incoming,
@@ -265,9 +274,12 @@ export class MailboxSync {
 
   /**
    * Reads the messages of a batch. A message that cannot be parsed is stored with as much as could
-   * be read, and recorded as a failure.
+   * be read, and recorded as a failure. So is a message on which the provider failed.
    */
-  async #read(run: Run, messages: readonly RemoteMessage[]): Promise<ReadBatch> {
+  async #read(
+    run: Run,
+    { messages, failed = [] }: Pick<MailChanges, 'messages' | 'failed'>,
+  ): Promise<ReadBatch> {
     const { accountId } = run.account;
     const mirrored = await mirroredIds(
       this.database,
@@ -288,7 +300,7 @@ export class MailboxSync {
       : await this.reader.read(readable, accountId);
     for (const { remote } of fresh)
       batch.incoming.push({ remote, parsed: parsed.get(remote.providerId) ?? null });
-    batch.failures.push(...failures);
+    batch.failures.push(...failures, ...failedOf(fresh, failed));
     return batch;
   }
 
@@ -310,7 +322,10 @@ export class MailboxSync {
       const got = fetched.get(providerId);
       // The provider may not have known the time of receipt before.
       const exact = { ...remote, receivedAt: got?.state?.receivedAt ?? remote.receivedAt };
-      return got?.content && isWanted(exact) ? [{ remote: exact, content: got.content }] : [];
+      const read = contentOf(got);
+      return read && isWanted(exact)
+        ? [{ remote: { ...exact, content: read }, content: read }]
+        : [];
     });
   }
 
@@ -334,6 +349,16 @@ export class MailboxSync {
     }
     return all;
   }
+}
+
+/** The failures of the provider, on contents and on whole messages. */
+function failedOf(fresh: readonly FreshMessage[], failed: readonly FailedMessage[]): ReadFailure[] {
+  const contents = fresh.flatMap(({ remote: { providerId }, content }) =>
+    content.kind === 'listed' && content.failed !== undefined
+      ? [{ providerId, reason: content.failed }]
+      : [],
+  );
+  return [...contents, ...failed].map((one) => ({ ...one, again: true }));
 }
 
 /** Messages that were deleted after they were listed are left out. */

@@ -3,7 +3,7 @@ import { toUnixSeconds } from '../platform/base/time/unix-seconds.ts';
 import type { ChangeRecord } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import { threadChanges } from '../mail/threading/refresh-threads.ts';
-import { type ChangedMessage, isListed, type MirrorPlan } from './mirror-plan.ts';
+import { type ChangedMessage, isFailed, isListed, type MirrorPlan } from './mirror-plan.ts';
 import type { Written } from './mirror-writes.ts';
 
 /** The account whose mirror changes, and the time from which its changes count as new. */
@@ -47,8 +47,8 @@ export function changesOf(
       }),
     ...plan.added.map(({ id, threadId, draft, remote }) => {
       if (draft) return { ...base, object: 'draft', objectId: id, event: 'create' } as const;
-      // A listed message is history, whenever it was received.
-      const news = !isListed(remote) && isNews(remote.receivedAt);
+      // A listed message is history, whenever it was received, unless its provider failed on it.
+      const news = (!isListed(remote) || isFailed(remote)) && isNews(remote.receivedAt);
       return created(base, { id, threadId, date: remote.receivedAt }, news);
     }),
     ...fileIds.map((objectId): ChangeRecord => ({

@@ -60,6 +60,11 @@ export function isListed({ content }: Pick<RemoteMessage, 'content'>): boolean {
   return content?.kind === 'listed';
 }
 
+/** True if the provider failed on the content of the message. */
+export function isFailed({ content }: Pick<RemoteMessage, 'content'>): boolean {
+  return content?.kind === 'listed' && content.failed !== undefined;
+}
+
 /**
  * True if the message can be compared by its content with others. A listed message cannot, because
  * its content is unknown.

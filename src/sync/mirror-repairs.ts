@@ -22,6 +22,7 @@ import {
   sizeOf,
 } from './audit-round.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
+import { contentOf } from './fetched-messages.ts';
 import { MailboxSync } from './mailbox-sync.ts';
 import { MirrorRepository } from './mirror.repository.ts';
 
@@ -175,8 +176,9 @@ async function readContents(
   const answer = await mail.readMessages(account, request);
   const read = missing.flatMap((state): RemoteMessage[] => {
     const message = answer.get(state.providerId);
+    const content = contentOf(message);
     // The state may have changed since it was looked at.
-    return message ? [{ ...state, ...message.state, content: message.content }] : [];
+    return content ? [{ ...state, ...message?.state, content }] : [];
   });
   const ids = new Set(read.map(({ providerId }) => providerId));
   return { read, unread: providerIds.filter((id) => !ids.has(id)) };

@@ -5,7 +5,8 @@ import { listedAmong, type ListedMessage } from '../mail/messages/listed-message
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { Database } from '../platform/database/sql.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
-import { type FetchedMessages, ListedMessages } from './listed-messages.ts';
+import { failuresOf, type FetchedMessages } from './fetched-messages.ts';
+import { ListedMessages } from './listed-messages.ts';
 import { MessageReader } from './message-reader.ts';
 import { MirrorRepository } from './mirror.repository.ts';
 
@@ -42,6 +43,8 @@ export class RequestedContents implements ContentSource, OnModuleInit {
       const request = { providerIds, content: true, priority: 'interactive' } as const;
       const fetched = await mail.readMessages(account, request);
       await this.#store(account, some, fetched);
+      const [failed] = failuresOf(fetched);
+      if (failed) throw new ProviderError('temporary', failed.reason);
       if (!providerIds.every((id) => fetched.has(id)))
         throw new ProviderError('rate-limited', 'the mailbox can be read further in a moment', {
           retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -5,6 +5,8 @@ import type { Sql } from '../platform/database/sql.ts';
 export interface ReadFailure {
   providerId: string;
   reason: string;
+  /** True if the provider failed, so that the message is requested again later. Default false. */
+  again?: boolean;
 }
 
 /** A read failure as operators see it. */
@@ -14,18 +16,35 @@ export interface RecordedFailure extends ReadFailure {
   firstAt: Date;
   lastAt: Date;
   times: number;
+  /** When the message is requested again; `null` if it is not. */
+  retryAt: Date | null;
 }
 
+/** Seconds until a message on which its provider failed is requested again; doubled each time. */
+const RETRY_SECONDS = { first: 60, longest: 86_400 };
+
+const retryAt = (times: string): string => `
+  case when x.again then $5::timestamptz + make_interval(secs =>
+    least(${RETRY_SECONDS.first} * power(2, least(${times}, 20)), ${RETRY_SECONDS.longest})) end`;
+
 const RECORD = `
-  insert into sync_failure as f (account_id, provider_id, reason, first_at, last_at)
-  select $1, x.provider_id, x.reason, $4, $4
-  from unnest($2::text[], $3::text[]) x(provider_id, reason)
+  with x as (select * from unnest($2::text[], $3::text[], $4::boolean[]) x(provider_id, reason, again))
+  insert into sync_failure as f (account_id, provider_id, reason, first_at, last_at, retry_at)
+  select $1, x.provider_id, x.reason, $5, $5, ${retryAt('0')} from x
   on conflict (account_id, provider_id) do update
-    set reason = excluded.reason, last_at = excluded.last_at, times = least(f.times + 1, 1000000)`;
+    set reason = excluded.reason, last_at = excluded.last_at, times = least(f.times + 1, 1000000),
+      retry_at = (select ${retryAt('f.times')} from x where x.provider_id = excluded.provider_id)`;
+
+const WAITING = `
+  select provider_id as "providerId", retry_at <= $2 as due from sync_failure
+  where account_id = $1 and retry_at is not null order by retry_at limit 1000`;
+
+const FORGET = `
+  delete from sync_failure where account_id = $1 and provider_id = any($2::text[]) and retry_at is not null`;
 
 const LIST = `
   select f.account_id as "accountId", g.email, f.provider_id as "providerId", f.reason, f.first_at as "firstAt",
-    f.last_at as "lastAt", f.times
+    f.last_at as "lastAt", f.times, f.retry_at as "retryAt"
   from sync_failure f join "grant" g on g.id = f.account_id
   where $2::uuid is null or f.account_id = $2
   order by f.last_at desc, f.account_id, f.provider_id limit $1`;
@@ -43,8 +62,27 @@ export async function recordFailures(
     accountId,
     [...byId.keys()],
     [...byId.values()].map(({ reason }) => storable(reason, 500)),
+    [...byId.values()].map(({ again = false }) => again),
     at,
   ]);
+}
+
+/** Messages on which their provider failed, and whether it is time to request them again. */
+export function waitingFailures(
+  sql: Sql,
+  accountId: string,
+  now: Date,
+): Promise<{ providerId: string; due: boolean }[]> {
+  return sql.query(WAITING, [accountId, now]);
+}
+
+/** Forgets messages that were to be requested again, because they have been read or are gone. */
+export async function forgetFailures(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+): Promise<void> {
+  if (providerIds.length > 0) await sql.query(FORGET, [accountId, providerIds]);
 }
 
 /**

@@ -16,6 +16,7 @@ import { ContactSync } from './contact-sync.ts';
 import { ContentStore } from './content-store.ts';
 import { EditedDrafts } from './edited-drafts.ts';
 import { EventSync } from './event-sync.ts';
+import { FailedMessages } from './failed-messages.ts';
 import { FolderMirror } from './folder-mirror.ts';
 import { ListedMessages } from './listed-messages.ts';
 import { MailboxSyncDispatcher } from './mailbox-sync-dispatcher.ts';
@@ -51,6 +52,7 @@ import { WatchLeases } from './watch-leases.ts';
     MessageReader,
     ContentStore,
     EditedDrafts,
+    FailedMessages,
     ListedMessages,
     RequestedContents,
     MailboxSync,

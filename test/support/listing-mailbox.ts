@@ -3,6 +3,7 @@ import { ProviderError } from '../../src/platform/base/errors/provider-error.ts'
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type {
   Connector,
+  FailedMessage,
   MailboxPort,
   MailChanges,
   MailPort,
@@ -10,6 +11,7 @@ import type {
   ReadMessage,
   RemoteFolder,
   RemoteMessage,
+  Stall,
   SyncPassRequest,
 } from '../../src/providers/port/connector.ts';
 
@@ -39,6 +41,11 @@ const FOLDERS: RemoteFolder[] = ['inbox', 'sent', 'drafts', 'trash', 'spam'].map
 /** Seconds by which a listing without headers is wrong about the time of receipt. */
 const ESTIMATE_SECONDS = 30;
 
+const failedMessage = (providerId: string): FailedMessage => ({
+  providerId,
+  reason: 'Provider: 500 Backend Error',
+});
+
 /**
  * A mailbox in memory whose provider reports history as listed messages, with threads of its own.
  * It takes the place of the sandbox.
@@ -51,6 +58,10 @@ export class ListingMailbox {
   readonly raws: string[] = [];
   /** Called before each `readMessages`; it may throw. */
   onFetch: (ids: readonly string[], priority: string) => void | Promise<void> = () => undefined;
+  /** Messages on which the provider fails: on their content, or on every request. */
+  readonly failing = new Map<string, 'content' | 'all'>();
+  /** Ends each pass before the history that is left. */
+  stalled: Stall | null = null;
   /** Most contents that a call of `readMessages` returns. */
   mostContents = Infinity;
   readonly #log: { message: string; isNew: boolean }[] = [];
@@ -98,16 +109,18 @@ export class ListingMailbox {
 
   /** Cursor: the end of the log when the history was begun, how much of it was read, and news. */
   #listChanges(request: SyncPassRequest): MailChanges {
-    const [log = this.#log.length, read = 0, news = log] = (request.cursor?.split(':') ?? []).map(
+    const [log = this.#log.length, read = 0, seen = log] = (request.cursor?.split(':') ?? []).map(
       Number,
     );
     const history = [...new Set(this.#log.slice(0, log).map(({ message }) => message))]
       .flatMap((id) => this.messages.get(id) ?? [])
       .toSorted((a, b) => b.receivedAt.getTime() - a.receivedAt.getTime());
-    const page = history.slice(read, read + request.limit);
-    const fresh = this.#log.slice(news);
+    const page = this.stalled ? [] : history.slice(read, read + request.limit);
+    const fresh = this.#log.slice(seen);
     const next = read + page.length;
     const ids = new Set(page.map(({ providerId }) => providerId));
+    const news = [...new Set(fresh.map(({ message }) => message))].filter((id) => !ids.has(id));
+    const failed = news.filter((id) => this.failing.get(id) === 'all' && this.messages.has(id));
     return {
       cursor: `${log}:${next}:${this.#log.length}`,
       more: next < history.length,
@@ -116,12 +129,14 @@ export class ListingMailbox {
       renamed: [],
       messages: [
         ...page.map((message) => this.#remote(message, true)),
-        ...[...new Set(fresh.map(({ message }) => message))]
-          .filter((id) => !ids.has(id))
+        ...news
+          .filter((id) => !failed.includes(id))
           .flatMap((id) => this.messages.get(id) ?? [])
           .map((message) => this.#remote(message, false, fresh)),
       ],
-      removed: this.#removed.filter(({ at }) => at >= news).map(({ providerId }) => providerId),
+      removed: this.#removed.filter(({ at }) => at >= seen).map(({ providerId }) => providerId),
+      ...(failed.length > 0 ? { failed: failed.map(failedMessage) } : {}),
+      ...(this.stalled ? { stalled: this.stalled } : {}),
     };
   }
 
@@ -147,6 +162,12 @@ export class ListingMailbox {
     }
     const isNew = fresh.some((one) => one.message === providerId && one.isNew);
     const dated = this.options.dated === false ? { receivedAt: new Date(0) } : {};
+    const reason = this.failing.has(providerId) ? failedMessage(providerId).reason : undefined;
+    if (isNew && reason !== undefined)
+      return {
+        ...remote,
+        content: { kind: 'listed', headers: null, snippet: null, failed: reason },
+      };
     return isNew ? complete : { ...remote, ...dated, content: null };
   }
 
@@ -158,14 +179,17 @@ export class ListingMailbox {
 
   readonly mail: Partial<MailPort> = {
     listChanges: (_: ProviderAccount, request) => Promise.resolve(this.#listChanges(request)),
-    readMessages: async (_: ProviderAccount, { providerIds: ids, priority }) => {
+    readMessages: async (_: ProviderAccount, { providerIds: ids, priority, content }) => {
       this.fetches.push({ ids, priority });
       await this.onFetch(ids, priority);
       const contents = ids.slice(0, this.mostContents).map((id): [string, ReadMessage | null] => {
         const message = this.messages.get(id);
         if (!message) return [id, null];
         const { mime, ...state } = message;
-        return [id, { content: { kind: 'mime', mime }, state }];
+        const failing = this.failing.get(id);
+        if (failing === 'all' || (failing && content))
+          return [id, { content: null, state: null, failed: failedMessage(id).reason }];
+        return [id, { content: content ? { kind: 'mime', mime } : null, state }];
       });
       return new Map(contents);
     },

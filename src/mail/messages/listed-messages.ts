@@ -19,11 +19,20 @@ const CAN_BE_FETCHED = `
 
 const NEXT = `
   select m.id, m.provider_id as "providerId" from message m
-  where m.account_id = $1 and ${CAN_BE_FETCHED} order by m.date desc, m.id desc limit $2`;
+  where m.account_id = $1 and ${CAN_BE_FETCHED} and m.provider_id <> all($3::text[])
+  order by m.date desc, m.id desc limit $2`;
 
-/** The newest listed messages of an account, newest first. */
-export function nextListed(sql: Sql, accountId: string, limit: number): Promise<ListedMessage[]> {
-  return sql.query<ListedMessage>(NEXT, [accountId, limit]);
+/**
+ * The newest listed messages of an account, newest first.
+ * @param except provider ids of messages to leave out
+ */
+export function nextListed(
+  sql: Sql,
+  accountId: string,
+  limit: number,
+  except: readonly string[],
+): Promise<ListedMessage[]> {
+  return sql.query<ListedMessage>(NEXT, [accountId, limit, except]);
 }
 
 const AMONG = `
@@ -50,6 +59,19 @@ export async function findListed(
   providerId: string,
 ): Promise<ListedMessage | undefined> {
   return (await sql.query<ListedMessage>(BY_PROVIDER_ID, [accountId, providerId]))[0];
+}
+
+const LISTED_IDS = `
+  select provider_id as "providerId" from message where account_id = $1 and provider_id = any($2::text[]) and listed`;
+
+/** Those of the provider ids that belong to listed messages. */
+export async function listedIds(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await sql.query<{ providerId: string }>(LISTED_IDS, [accountId, providerIds]);
+  return new Set(rows.map(({ providerId }) => providerId));
 }
 
 /** A listed message whose row is locked. */

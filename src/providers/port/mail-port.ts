@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { MessageIds, MessageIdsRequest } from './message-ids.ts';
-import type { ListedContent, MessageContent } from './message-content.ts';
+import type { FailedMessage, ListedContent, MessageContent, Stall } from './message-content.ts';
 import type { ProviderAccount } from './provider-account.ts';
 import type {
   ProviderError,
@@ -187,6 +187,17 @@ export interface MailChanges {
    * caller can recognise the move.
    */
   removed: readonly string[];
+  /**
+   * New or changed messages of which nothing can be read. Requires `readMessages`, by which they
+   * are requested again. Absent if there are none.
+   */
+  failed?: readonly FailedMessage[];
+  /**
+   * Why the mailbox cannot be read further. The pass ends here, and the next one goes on from
+   * `cursor` after the usual poll interval, so that news does not wait. If it lasts, the account is
+   * shown as failing. Absent if nothing is wrong.
+   */
+  stalled?: Stall;
 }
 
 /** Messages that are to be read (`MailPort.readMessages`). */
@@ -206,8 +217,13 @@ export interface ReadMessage {
    * state; the time of receipt that the caller knows is then exact.
    */
   state: MessageState | null;
-  /** Set if and only if contents were requested. */
+  /** Set if and only if contents were requested. `null` if `failed` is set. */
   content: MessageContent | null;
+  /**
+   * Why the provider failed on this message, although it answers otherwise (`FailedMessage`).
+   * `state` is then `null` as well, unless it is known. Absent if the provider did not fail.
+   */
+  failed?: string;
 }
 
 export interface MailWatch {

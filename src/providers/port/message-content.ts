@@ -78,4 +78,28 @@ export interface ListedContent {
   snippet: string | null;
   /** Whether the message has attachments. Absent if the provider does not say. */
   hasFiles?: boolean;
+  /**
+   * Why the provider failed on the content of a message that it otherwise reports
+   * (`FailedMessage`). Such a message may be new. Absent if the content was not requested.
+   */
+  failed?: string;
+}
+
+/**
+ * The provider fails on this message, although it answers otherwise: it always responds with an
+ * error, or never. The failure is recorded, and the message is requested again later, less and less
+ * often, so that it does not delay others.
+ */
+export interface FailedMessage {
+  providerId: string;
+  /** The provider's error text. */
+  reason: string;
+}
+
+/** A part of a mailbox cannot be read now, although the provider answers otherwise. */
+export interface Stall {
+  /** What cannot be read, and the provider's error text. */
+  reason: string;
+  /** When this was first noticed. */
+  since: Date;
 }

@@ -1,0 +1,200 @@
+import { scheduleChangedSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
+import { ListedContents } from '../../src/mail/listed-contents/listed-contents.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { ListingMailbox, type ListingMessage } from '../support/listing-mailbox.ts';
+import { outcomeOf } from '../support/outcome-of.ts';
+import { syncAccount } from '../support/sync.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { createWebhook } from '../support/webhook-fixture.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+describe('messages on which a provider fails', () => {
+  const clock = new TestClock();
+  let server: TestApp;
+  let database: Database;
+  let dispatcher: MailboxSyncDispatcher;
+
+  beforeAll(async () => {
+    server = await startTestApp({ ROLES: 'api' }, { clock });
+    database = server.app.get(Database);
+    dispatcher = server.app.get(MailboxSyncDispatcher);
+  });
+  afterAll(() => server.close());
+
+  const messageOf = (
+    name: string,
+    receivedAt = new Date(clock.now().getTime() + MINUTE),
+  ): ListingMessage => ({
+    providerId: name,
+    threadId: `thread of ${name}`,
+    folderIds: ['INBOX'],
+    receivedAt,
+    unread: true,
+    starred: false,
+    mime: Buffer.from(
+      `From: bo@x.test\r\nTo: me@sandbox.test\r\nSubject: About ${name}\r\nMessage-ID: <${name}@x.test>\r\n\r\nText\r\n`,
+    ),
+  });
+
+  /** An account whose mailbox has been mirrored, and has one message. */
+  async function mirrored() {
+    const application = await createApplication(server.app);
+    await createWebhook(server.app, application, 'https://app.test/hook', { triggers: ['message.created'] }); // prettier-ignore
+    const account = await createAccount(server.app, application);
+    const mailbox = new ListingMailbox({ history: 'complete' });
+    mailbox.add(messageOf('old', new Date(0)));
+    mailbox.install(server.app);
+    await syncPass(account);
+    return { account, mailbox };
+  }
+  const syncPass = async (account: TestAccount) =>
+    outcomeOf(await syncAccount(server.app, dispatcher, account.id));
+  /** Ids that were requested to be read, in order. */
+  const readsOf = (mailbox: ListingMailbox) => mailbox.fetches.flatMap(({ ids }) => ids);
+  const shown = (account: TestAccount) =>
+    database.query<{ id: string; provider_id: string; subject: string; listed: boolean }>(
+      'select id, provider_id, subject, listed from message where account_id = $1 order by provider_id',
+      [account.id],
+    );
+  const failures = (account: TestAccount) =>
+    database.query<{ provider_id: string; times: number; reason: string }>(
+      'select provider_id, times, reason from sync_failure where account_id = $1 order by provider_id',
+      [account.id],
+    );
+  const notified = async (account: TestAccount) => {
+    const rows = await database.query<{ id: string }>(
+      `select m.id from message m join webhook_event e on e.dedupe = 'message:' || m.id || ':created' where m.account_id = $1`,
+      [account.id],
+    );
+    return rows.map(({ id }) => id).toSorted();
+  };
+  const stateOf = async (account: TestAccount) =>
+    (await database.query<{ state: string }>(`select sync_state as state from "grant" where id = $1`, [account.id]))[0]?.state; // prettier-ignore
+
+  it('do not stop the others; they are requested again, less and less often, and reported once', async () => {
+    const { account, mailbox } = await mirrored();
+    const bad = ['bad-1', 'bad-2', 'bad-3'];
+    for (const name of [...bad, 'good']) mailbox.add(messageOf(name));
+    for (const name of bad) mailbox.failing.set(name, 'all');
+    expect((await syncPass(account)).result).toEqual({ kind: 'current' });
+    expect((await shown(account)).map((one) => one.provider_id)).toEqual(['good', 'old']);
+    const reason = 'Provider: 500 Backend Error';
+    expect(await failures(account)).toEqual(
+      bad.map((name) => ({ provider_id: name, times: 1, reason })),
+    );
+    // Not before their time.
+    await syncPass(account);
+    expect(readsOf(mailbox)).toEqual([]);
+    clock.advance(MINUTE);
+    await syncPass(account);
+    expect(readsOf(mailbox).toSorted()).toEqual(bad);
+    clock.advance(MINUTE);
+    await syncPass(account);
+    expect(readsOf(mailbox)).toHaveLength(3);
+    clock.advance(MINUTE);
+    mailbox.failing.delete('bad-2');
+    mailbox.remove('bad-3');
+    await syncPass(account);
+    expect((await shown(account)).map((one) => one.subject)).toEqual([
+      'About bad-2',
+      'About good',
+      'About old',
+    ]);
+    expect(await failures(account)).toMatchObject([{ provider_id: 'bad-1', times: 3 }]);
+    const ids = (await shown(account)).filter((one) => one.provider_id !== 'old');
+    expect(await notified(account)).toEqual(ids.map(({ id }) => id).toSorted());
+    // At most once a day, however often it has failed.
+    for (let round = 0; round < 12; round += 1) {
+      clock.advance(DAY);
+      await syncPass(account);
+    }
+    const before = readsOf(mailbox).length;
+    clock.advance(DAY - MINUTE);
+    await syncPass(account);
+    expect(readsOf(mailbox)).toHaveLength(before);
+    clock.advance(MINUTE);
+    await syncPass(account);
+    expect(readsOf(mailbox)).toHaveLength(before + 1);
+  });
+
+  it('with their content only are shown and reported at once, and completed later or on request', async () => {
+    const { account, mailbox } = await mirrored();
+    for (const name of ['bad-1', 'bad-2']) {
+      mailbox.add(messageOf(name));
+      mailbox.failing.set(name, 'content');
+    }
+    await syncPass(account);
+    const ids = new Map((await shown(account)).map((one) => [one.provider_id, one.id]));
+    const [first, second] = [ids.get('bad-1') ?? '', ids.get('bad-2') ?? ''];
+    expect(await notified(account)).toEqual([first, second].toSorted());
+    expect(await shown(account)).toMatchObject([
+      { subject: '', listed: true },
+      { subject: '', listed: true },
+      { subject: 'About old', listed: false },
+    ]);
+    const contents = server.app.get(ListedContents);
+    await expect(contents.complete(account.id, [first])).rejects.toThrow('500 Backend Error');
+    mailbox.failing.clear();
+    await contents.complete(account.id, [first]);
+    expect(await failures(account)).toMatchObject([{ provider_id: 'bad-2' }]);
+    clock.advance(MINUTE);
+    await syncPass(account);
+    expect(await shown(account)).toMatchObject([
+      { subject: 'About bad-1', listed: false },
+      { subject: 'About bad-2', listed: false },
+      { subject: 'About old' },
+    ]);
+    expect(await failures(account)).toEqual([]);
+    expect(await notified(account)).toHaveLength(2);
+  });
+
+  it('among listed ones do not keep the others from being completed', async () => {
+    const account = await createAccount(server.app, await createApplication(server.app));
+    const mailbox = new ListingMailbox({ history: 'ids' });
+    const names = Array.from({ length: 120 }, (_, n) => `m-${String(n).padStart(3, '0')}`);
+    for (const name of names) {
+      mailbox.add(messageOf(name));
+      clock.advance(1000);
+    }
+    // The newest ones, more than are requested at once.
+    for (const name of names.slice(60)) mailbox.failing.set(name, 'content');
+    mailbox.install(server.app);
+    await syncPass(account);
+    const listed = (await shown(account)).filter((one) => one.listed);
+    expect(listed.map((one) => one.provider_id)).toEqual(names.slice(60));
+    mailbox.failing.clear();
+    clock.advance(MINUTE);
+    await syncPass(account);
+    expect((await shown(account)).filter((one) => one.listed)).toEqual([]);
+    expect(await failures(account)).toEqual([]);
+  });
+
+  it('a mailbox that cannot be read further reports its news, and is shown as failing after a while', async () => {
+    const account = await createAccount(server.app, await createApplication(server.app));
+    const mailbox = new ListingMailbox({ history: 'complete' });
+    mailbox.add(messageOf('old', new Date(0)));
+    mailbox.stalled = { reason: 'Provider: the list fails', since: clock.now() };
+    mailbox.install(server.app);
+    const outcome = await syncPass(account);
+    expect(outcome.result).toEqual({ kind: 'idle' });
+    const wait = outcome.next.kind === 'again' ? outcome.next.at.getTime() - clock.now().getTime() : 0; // prettier-ignore
+    expect(wait).toBe(MINUTE);
+    mailbox.add(messageOf('new'));
+    await scheduleChangedSync(database, [account.id]);
+    await syncPass(account);
+    expect((await shown(account)).map((one) => one.provider_id)).toEqual(['new']);
+    clock.advance(10 * MINUTE);
+    await syncPass(account);
+    expect(await stateOf(account)).toBe('sync-error');
+    mailbox.stalled = null;
+    await syncPass(account);
+    expect(await stateOf(account)).toBe('running');
+    expect((await shown(account)).map((one) => one.provider_id)).toEqual(['new', 'old']);
+  });
+});
