@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expectPromiseKept } from '../support/fault-figures.ts';
 import { type CallResponse, call } from '../support/fault-load.ts';
-import { type FaultAccount, FaultWorld } from '../support/fault-world.ts';
+import { FaultWorld } from '../support/fault-world.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';
+import type { FaultAccount } from '../support/worker-world.ts';
 
 const ROUNDS = sized(2, 5);
 const PER_ROUND = 200;

@@ -1,11 +1,12 @@
 import { expectPromiseKept } from '../support/fault-figures.ts';
 import { call, postMessages, usualMessage } from '../support/fault-load.ts';
-import { type FaultAccount, FaultWorld } from '../support/fault-world.ts';
+import { FaultWorld } from '../support/fault-world.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { SmtpCutter, SMTP_POINTS, type SmtpPoint } from '../support/smtp-cutter.ts';
 import { sized } from '../support/sized.ts';
 import { startSmtpSink } from '../support/smtp-sink.ts';
 import { TcpProxy, type Verdict } from '../support/tcp-proxy.ts';
+import type { FaultAccount } from '../support/worker-world.ts';
 
 const MESSAGES = sized(200, 1_000);
 const ACCOUNTS = 40;

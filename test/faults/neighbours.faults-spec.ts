@@ -1,9 +1,10 @@
 import { expectPromiseKept } from '../support/fault-figures.ts';
 import { call } from '../support/fault-load.ts';
-import { type FaultAccount, FaultWorld } from '../support/fault-world.ts';
+import { FaultWorld } from '../support/fault-world.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';
+import type { FaultAccount } from '../support/worker-world.ts';
 
 const ACCOUNTS = sized(50, 200);
 const PER_ACCOUNT = 50;

@@ -1,6 +1,7 @@
 import { type CallResponse, call } from '../support/fault-load.ts';
-import { type FaultAccount, FaultWorld } from '../support/fault-world.ts';
+import { FaultWorld } from '../support/fault-world.ts';
 import { until } from '../support/until.ts';
+import type { FaultAccount } from '../support/worker-world.ts';
 
 /**
  * The mail server accepts the message `ARRIVED` but never answers the final dot. It discards

@@ -1,6 +1,6 @@
 import type { AcceptedMessage } from './smtp-sink-protocol.ts';
 import { addFaultFigures, type FaultFigures } from './fault-table.ts';
-import type { FaultWorld } from './fault-world.ts';
+import type { WorkerWorld } from './worker-world.ts';
 
 /** A message that the program has accepted, and so promised to send. */
 interface Promised {
@@ -51,8 +51,8 @@ export interface Count {
  * The mail server's record says what arrived, and how often. Cancelled messages do not count as
  * promised, and must not have arrived.
  */
-export async function countOutcome(world: FaultWorld): Promise<Count> {
-  const record = await world.sink.accepted();
+export async function countOutcome(world: WorkerWorld): Promise<Count> {
+  const record = await world.accepted();
   const arrivals = new Map<string, number>();
   /** By Message-ID, the smallest number of recipients in one accepted transaction. */
   const parts = new Map<string, number>();
@@ -118,7 +118,7 @@ export async function countOutcome(world: FaultWorld): Promise<Count> {
  *   stored
  */
 export async function expectPromiseKept(
-  world: FaultWorld,
+  world: WorkerWorld,
   { test, faults, accepted }: { test: string; faults: string; accepted: readonly string[] },
 ): Promise<Count> {
   const violations = await world.invariants.end();

@@ -1,5 +1,5 @@
 import type { TestAccount } from './factories.ts';
-import type { FaultWorld } from './fault-world.ts';
+import type { WorkerWorld } from './worker-world.ts';
 import type { ServerProcess } from './server-process.ts';
 
 /** A message as a client posts it. The other fields have defaults. */
@@ -53,6 +53,8 @@ export interface LoadOptions {
   server: (n: number) => ServerProcess | undefined;
   /** Default: one recipient each; every tenth message has three, and every tenth has 100 kB. */
   message?: (n: number) => TestMessage;
+  /** Begins the Idempotency-Keys. Default: `load`. A world that posts twice needs another one. */
+  key?: string;
   /** Called with every response. */
   onAnswer?: (answer: CallResponse) => void;
   /** Called before message `n` is posted. The message waits for the promise. */
@@ -79,13 +81,14 @@ export function usualMessage(n: number): TestMessage {
  * of its own. A request without a response is repeated with the same key.
  * @returns the job ids of the responses
  */
-export async function postMessages(world: FaultWorld, options: LoadOptions): Promise<string[]> {
+export async function postMessages(world: WorkerWorld, options: LoadOptions): Promise<string[]> {
   const {
     messages,
     callers = 8,
     server,
     accounts = world.accounts.length,
     message = usualMessage,
+    key = 'load',
   } = options;
   const accepted: string[] = [];
   let next = 0;
@@ -93,7 +96,7 @@ export async function postMessages(world: FaultWorld, options: LoadOptions): Pro
     for (let n = next++; n < messages; n = next++) {
       await options.pace?.(n);
       const account = world.accounts[n % accounts] as TestAccount;
-      const request = { body: message(n), headers: { 'Idempotency-Key': `load-${n}` } };
+      const request = { body: message(n), headers: { 'Idempotency-Key': `${key}-${n}` } };
       for (;;) {
         const target = server(n);
         const answer = target ? await call(target, account, 'POST', '/v2/outbox', request) : null;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FaultWorld } from './fault-world.ts';
+import type { WorkerWorld } from './worker-world.ts';
 import type { ServerProcess } from './server-process.ts';
 
 /** Several servers of one world. Some die and are replaced, as a supervisor would do. */
@@ -12,14 +12,14 @@ export class Fleet {
   kills = 0;
 
   private constructor(
-    private readonly world: FaultWorld,
+    private readonly world: WorkerWorld,
     private readonly size: number,
     private readonly environment: Record<string, string>,
   ) {}
 
   /** Starts the servers. Resolves when all of them listen. */
   static async start(
-    world: FaultWorld,
+    world: WorkerWorld,
     size: number,
     environment: Record<string, string> = {},
   ): Promise<Fleet> {
@@ -43,18 +43,28 @@ export class Fleet {
       while (!this.#stopped) {
         await delay(everyMs);
         if (this.#alive.length * 2 <= this.size) continue;
-        const [victim] = this.#alive.splice(Math.floor(Math.random() * this.#alive.length), 1);
-        await victim?.kill();
-        this.kills += 1;
-        const started: Promise<void> = this.#start().finally(() => this.#starting.delete(started));
-        this.#starting.add(started);
+        await this.killOne();
       }
     })();
+  }
+
+  /** Kills a random server, like a power cut, and begins to start a replacement. */
+  async killOne(): Promise<void> {
+    const [victim] = this.#alive.splice(Math.floor(Math.random() * this.#alive.length), 1);
+    await victim?.kill();
+    this.kills += 1;
+    const started: Promise<void> = this.#start().finally(() => this.#starting.delete(started));
+    this.#starting.add(started);
   }
 
   async endKilling(): Promise<void> {
     this.#stopped = true;
     await this.#killing;
+    await this.replaced();
+  }
+
+  /** Waits until every server that was killed has a replacement. */
+  async replaced(): Promise<void> {
     await Promise.all(this.#starting);
   }
 

@@ -21,6 +21,11 @@ export interface Fault {
   answer: FaultAnswer;
   /** Milliseconds to wait before the request is looked at. Default: 0. */
   delayMs?: number;
+  /**
+   * The response, or the cut of the connection, waits for this. What the fault lets happen is done
+   * before.
+   */
+  until?: Promise<unknown>;
 }
 
 /** Faults of a stub, in the order in which they were added. The first that matches is taken. */

@@ -103,6 +103,7 @@ export abstract class RemoteStub {
     if (this.requests.length > this.#keepRequests) this.requests.shift();
     if (fault?.delayMs) await delay(fault.delayMs);
     const answer = await this.#answerWith(request, fault);
+    await fault?.until;
     recorded.status = answer?.status ?? null;
     return answer;
   }

@@ -1,0 +1,201 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { createApp } from '../../src/app/app.ts';
+import { loadConfig } from '../../src/platform/config/app-config.ts';
+import { createApplication, type TestApplication } from './factories.ts';
+import { GoogleSide } from './google-side.ts';
+import { MicrosoftSide } from './microsoft-side.ts';
+import { type RemoteSide, type SeenMailbox, sorted } from './remote-side.ts';
+import { expectDocumented } from './remote-stub/remote-stub.ts';
+import type { ServerProcess } from './server-process.ts';
+import type { AcceptedMessage } from './smtp-sink-protocol.ts';
+import { until } from './until.ts';
+import { createWebhook } from './webhook-fixture.ts';
+import {
+  type FaultAccount,
+  openWorldDatabase,
+  WorkerWorld,
+  type WorldDatabase,
+} from './worker-world.ts';
+
+/** An account at one of the stubs. */
+export interface RemoteAccount extends FaultAccount {
+  side: RemoteSide;
+}
+
+/** The next poll of every account is due at once. */
+const POLL = `
+  update sync_job set run_at = now() where id in (
+    select id from sync_job where state = 0 and run_at > now() order by id for update skip locked)`;
+
+/** Writes that wait after a failure are due at once, and pauses that a provider asked for end. */
+const HASTEN = [
+  `update provider_job set run_at = now() where id in (
+     select id from provider_job where state = 0 and run_at > now() and (attempt > 0 or ambiguous)
+     order by id for update skip locked)`,
+  `update provider_bucket set blocked_until = null, refilled_at = now() - interval '1 h'
+   where key in (select key from provider_bucket where blocked_until > now() order by key for update skip locked)`,
+];
+
+/** Labels that Gmail has in every mailbox, without standard names. */
+const CATEGORIES = ['Social', 'Promotions', 'Updates', 'Forums'];
+
+/** Worker processes of the built program with accounts at the stubs of Google and of Microsoft. */
+export class RemoteWorld extends WorkerWorld {
+  declare readonly accounts: RemoteAccount[];
+  application!: TestApplication;
+
+  private constructor(
+    database: WorldDatabase,
+    readonly sides: readonly RemoteSide[],
+  ) {
+    super(database);
+    Object.assign(this.environment, { LOG_LEVEL: 'info' }, ...sides.map((one) => one.environment));
+  }
+
+  /** Starts the stubs and stores an application. No process runs, and no account is connected. */
+  static async start(): Promise<RemoteWorld> {
+    const sides = await Promise.all([GoogleSide.start(), MicrosoftSide.start()]);
+    const world = new RemoteWorld(await openWorldDatabase(), sides);
+    await world.#seed();
+    world.invariants.begin();
+    return world;
+  }
+
+  async #seed(): Promise<void> {
+    const seed: INestApplicationContext = await createApp(
+      loadConfig({ ...this.environment, ROLES: 'api', LOG_LEVEL: 'silent' }),
+    );
+    await seed.init();
+    this.application = await createApplication(seed);
+    const triggers = ['job.successful', 'job.failed'] as const;
+    await createWebhook(seed, this.application, 'https://receiver.test', {
+      triggers: [...triggers],
+      state: 'failed',
+    });
+    await seed.close();
+  }
+
+  /** Registers the application at the providers, and connects accounts at each of them. */
+  async connect(server: ServerProcess, perSide: number): Promise<void> {
+    for (const side of this.sides) {
+      await this.#call(server, '/connect/integrations', {
+        name: side.provider,
+        provider: side.provider,
+        settings: side.integration,
+        redirect_uris: ['https://app.example.test/callback'],
+      });
+      for (let n = 0; n < perSide; n += 1)
+        await this.add(server, side, `person${n}@${side.provider}.test`);
+    }
+  }
+
+  /** Connects one more account. */
+  async add(server: ServerProcess, side: RemoteSide, email: string): Promise<RemoteAccount> {
+    const settings = side.addUser(email);
+    const { provider } = side;
+    const answer = await this.#call(server, '/connect/grants', { provider, settings });
+    const { id, access_token: token } = answer['data'] as { id: string; access_token: string };
+    const bearer = { authorization: `Bearer ${token}` };
+    const account = { id, email, token, bearer, side, hasSentFolder: true };
+    this.accounts.push(account);
+    return account;
+  }
+
+  async #call(server: ServerProcess, path: string, body: object): Promise<Record<string, unknown>> {
+    const response = await fetch(server.url + path, {
+      method: 'POST',
+      headers: { ...this.application.basic, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const answer = (await response.json()) as Record<string, unknown>;
+    expect([path, response.status, answer['error']]).toEqual([path, 200, undefined]);
+    return answer;
+  }
+
+  async accepted(): Promise<AcceptedMessage[]> {
+    return this.sides.flatMap((side) => side.accepted());
+  }
+
+  override async hasten(whose?: 'all' | 'unasked'): Promise<void> {
+    await super.hasten(whose);
+    for (const statement of HASTEN) await this.sql.query(statement);
+  }
+
+  /** Everything that a client sees of an account. */
+  async mirror(server: ServerProcess, account: RemoteAccount): Promise<SeenMailbox> {
+    const list = async <T>(path: string): Promise<T[]> => {
+      const response = await fetch(`${server.url}${path}`, { headers: account.bearer });
+      expect([path, response.status]).toEqual([path, 200]);
+      return (await response.json()) as T[];
+    };
+    interface Shown {
+      subject: string;
+      unread: boolean;
+      starred: boolean;
+      folder?: { display_name: string };
+      labels?: { display_name: string }[];
+    }
+    interface Named {
+      name: string | null;
+      display_name: string;
+      is_primary?: boolean;
+    }
+    const organised = account.side.provider === 'google' ? 'labels' : 'folders';
+    const [messages, drafts, folders, calendars, events, contacts] = await Promise.all([
+      list<Shown>('/messages?limit=1000'),
+      list<Shown>('/drafts?limit=1000'),
+      list<Named>(`/${organised}?limit=1000`),
+      list<Named>('/calendars?limit=1000'),
+      list<{ title: string }>('/events?limit=1000'),
+      list<{ given_name: string; surname: string }>('/contacts?limit=1000&source=address_book'),
+    ]);
+    return {
+      messages: sorted(
+        messages.map(({ subject, unread, starred, folder, labels = [] }) => ({
+          subject,
+          unread,
+          starred,
+          folders: sorted([...labels, ...(folder ? [folder] : [])].map((one) => one.display_name)),
+        })),
+      ),
+      drafts: sorted(drafts.map(({ subject }) => subject)),
+      folders: sorted(
+        folders.flatMap(({ name, display_name }) =>
+          name === null && !CATEGORIES.includes(display_name) ? [display_name] : [],
+        ),
+      ),
+      calendars: sorted(calendars.flatMap(({ is_primary, name }) => (is_primary ? [] : [name ?? '']))), // prettier-ignore
+      events: sorted(events.map(({ title }) => title)),
+      contacts: sorted(contacts.map((one) => [one.given_name, one.surname].filter(Boolean).join(' '))), // prettier-ignore
+    };
+  }
+
+  /** Waits until clients see of every account exactly what is at its provider. */
+  async expectMirrored(
+    server: ServerProcess,
+    accounts: readonly RemoteAccount[] = this.accounts,
+  ): Promise<void> {
+    for (const account of accounts) {
+      const theirs = () => account.side.seen(account.email);
+      let ours: SeenMailbox | undefined;
+      await until(
+        `the mirror of ${account.email}`,
+        async () => {
+          await this.hasten();
+          await this.sql.query(POLL);
+          ours = await this.mirror(server, account);
+          return JSON.stringify(ours) === JSON.stringify(theirs());
+        },
+        30_000,
+      ).catch(() => expect(ours).toEqual(theirs()));
+    }
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    for (const { stub } of this.sides) {
+      await stub.stop();
+      expectDocumented(stub);
+    }
+  }
+}
