@@ -28,10 +28,15 @@ const LOCK = `
     select c.id from contact c
     where $4 and c.account_id = $1 and c.source = 'address_book' and c.provider_id is not null
       and not exists (select 1 from unnest($3::text[]) p(provider_id) where p.provider_id = c.provider_id))
+  select c.id from contact c join wanted using (id) order by c.id for update of c`;
+
+// Read after the rows are locked: a statement that waits for a row does not see the open writes
+// that were committed with it.
+const LOCKED = `
   select c.id, c.provider_id as "providerId", c.content, c.picture,
     ${hasOpenWrite('c.id')} as writing,
     greatest(c.updated_at, c.provider_seen_at) as "touchedAt"
-  from contact c join wanted using (id) order by c.id for update of c`;
+  from contact c where c.account_id = $1 and c.id = any($2::uuid[]) order by c.id`;
 
 const ABSENT = `
   select c.provider_id as id from contact c
@@ -65,11 +70,16 @@ export async function lockContacts(
   providerIds: readonly string[],
   present: readonly string[] | null,
 ): Promise<MirrorContact[]> {
-  const rows = await sql.query<Omit<MirrorContact, 'fields'> & { content: ContactFields }>(LOCK, [
+  const locked = await sql.query<{ id: string }>(LOCK, [
     accountId,
     providerIds,
     present ?? [],
     present !== null,
+  ]);
+  if (locked.length === 0) return [];
+  const rows = await sql.query<Omit<MirrorContact, 'fields'> & { content: ContactFields }>(LOCKED, [
+    accountId,
+    idsOf(locked),
   ]);
   return rows.map(({ content, ...row }) => ({ ...row, fields: contactFields(content) }));
 }

@@ -3,12 +3,18 @@ import {
   lockCalendarForSync,
   storeEventCursor,
 } from '../../src/calendar/calendars/calendar-mirror.ts';
-import { lockMirrorEvent } from '../../src/calendar/event-store/event-mirror.ts';
+import { lockGroups, lockMirrorEvent } from '../../src/calendar/event-store/event-mirror.ts';
+import { lockContacts } from '../../src/contacts/contact-mirror.ts';
 import { recordHealth } from '../../src/platform/webhooks/delivery.repository.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
 import { markGrantsInvalid } from '../../src/accounts/grants/mark-invalid.ts';
-import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
+import {
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 import { createWebhook, recordEvent } from '../support/webhook-fixture.ts';
@@ -108,47 +114,93 @@ describe('removals under concurrent work', () => {
   });
 });
 
-describe('a sync pass over a calendar', () => {
+describe('a sync pass', () => {
   let server: TestApp;
   let sql: Database;
+  let ada: TestAccount;
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api' });
     sql = server.app.get(Database);
+    ada = await createAccount(server.app, await createApplication(server.app));
   });
   afterAll(() => server.close());
 
-  it('causes no deadlock when a request changes an event that the pass has locked', async () => {
-    const ada = await createAccount(server.app, await createApplication(server.app));
-    const post = async (path: string, body: object) => {
-      const response = await request(server.url).post(path).set(ada.bearer).send(body).expect(200);
-      return (response.body as { id: string }).id;
-    };
+  const post = async (path: string, body: object) => {
+    const response = await request(server.url).post(path).set(ada.bearer).send(body).expect(200);
+    return (response.body as { id: string }).id;
+  };
+  const put = (path: string, body: object): PromiseLike<request.Response> =>
+    request(server.url)
+      .put(path)
+      .set(ada.bearer)
+      .send(body)
+      .then((response) => response);
+  const createEvent = async () => {
     const calendarId = await post('/calendars', { name: 'Work' });
-    const eventId = await post('/events', {
-      calendar_id: calendarId,
-      title: 'Review',
-      when: { time: 1_900_000_000 },
+    const event = { calendar_id: calendarId, title: 'Review', when: { time: 1_900_000_000 } };
+    return { calendarId, eventId: await post('/events', event) };
+  };
+  /** Ends the open writes of an object, and gives it the id that the provider has for it. */
+  const written = async (table: 'contact' | 'event', id: string) => {
+    await sql.query('delete from provider_job where object_id = $1', [id]);
+    await sql.query(`update ${table} set provider_id = $2 where id = $1`, [id, `remote-${id}`]);
+    return `remote-${id}`;
+  };
+  /**
+   * Sends a request that changes an object, and lets `lock` lock the object when the request has
+   * changed its row but cannot queue its provider write yet.
+   */
+  const lockDuring = async <T>(change: () => PromiseLike<request.Response>, lock: () => Promise<T>) => {
+    const work: { changing?: PromiseLike<request.Response>; locking?: Promise<T> } = {};
+    await sql.transaction(async (queue) => {
+      await queue.query('lock table provider_job in share mode');
+      work.changing = change();
+      await untilLockWait(sql);
+      work.locking = lock();
+      await untilLockWait(sql, 2);
     });
+    expect((await work.changing)?.status).toBe(200);
+    return work.locking;
+  }; // prettier-ignore
+
+  it('causes no deadlock when a request changes an event that the pass has locked', async () => {
+    const { calendarId, eventId } = await createEvent();
     let changing: PromiseLike<request.Response> | undefined;
     await sql.transaction(async (pass) => {
       await lockCalendarForSync(pass, ada.id, calendarId);
       await lockMirrorEvent(pass, ada.id, eventId);
-      changing = request(server.url)
-        .put(`/events/${eventId}`)
-        .set(ada.bearer)
-        .send({ title: 'Renamed' })
-        .then((response) => response);
+      changing = put(`/events/${eventId}`, { title: 'Renamed' });
       await untilLockWait(sql);
       await storeEventCursor(pass, calendarId, 'cursor', null);
     });
     expect(await changing).toMatchObject({ status: 200, body: { title: 'Renamed' } });
   });
+
+  it('sees the open write of a contact that a request changed while the pass waited', async () => {
+    const id = await post('/contacts', { surname: 'Lovelace' });
+    const remote = await written('contact', id);
+    const rows = await lockDuring(
+      () => put(`/contacts/${id}`, { surname: 'King' }),
+      () => lockContacts(sql, ada.id, [remote], null),
+    );
+    expect(rows).toMatchObject([{ id, fields: { surname: 'King' }, writing: true }]);
+  });
+
+  it('sees the open write of an event that a request changed while the pass waited', async () => {
+    const { calendarId, eventId: id } = await createEvent();
+    const remote = await written('event', id);
+    const rows = await lockDuring(
+      () => put(`/events/${id}`, { title: 'Renamed' }),
+      () => lockGroups(sql, calendarId, [remote], false),
+    );
+    expect(rows).toMatchObject([{ id, title: 'Renamed', writing: true }]);
+  });
 });
 
-/** Waits until a statement waits for a lock. */
-function untilLockWait(sql: Database): Promise<boolean> {
-  return until('a statement to wait for a lock', async () => {
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    return (await sql.query(waiting)).length > 0;
+/** Waits until that many statements wait for a lock. */
+function untilLockWait(sql: Database, waiting = 1): Promise<boolean> {
+  return until('statements to wait for a lock', async () => {
+    const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return (await sql.query(text)).length >= waiting;
   });
 }

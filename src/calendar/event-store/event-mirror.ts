@@ -38,7 +38,7 @@ const COLUMNS = `
   greatest(e.updated_at, e.provider_seen_at) as "touchedAt"`;
 
 const IN_GROUPS = `
-  select ${COLUMNS} from event e
+  select e.id from event e
   where e.calendar_id = $1 and coalesce(e.master_provider_id, e.provider_id) is not null
     and (e.provider_id is not null or not e.released)
     and ($3 or coalesce(e.master_provider_id, e.provider_id) = any($2::text[]) or e.provider_id = any($2::text[]))
@@ -54,13 +54,17 @@ const MAY_COUNT = `(not e.released or not exists (
 // One statement checks both the version and the queue. With two statements, a provider write that
 // finishes in between would look like one that failed.
 const DIVERGED = `
-  select ${COLUMNS} from event e
+  select e.id from event e
   where e.calendar_id = $1 and e.provider_id is not null and e.provider_content is not null
     and e.version > e.provider_version and ${MAY_COUNT}
     and not ${hasOpenWrite('e.id', 'e.master_event_id')}
   order by e.id limit 100 for update of e`;
 
-const BY_ID = `select ${COLUMNS} from event e where e.account_id = $1 and e.id = $2 for update of e`;
+const BY_ID = `select e.id from event e where e.account_id = $1 and e.id = $2 for update of e`;
+
+// Read after the rows are locked: a statement that waits for a row does not see the open writes
+// that were committed with it.
+const LOCKED = `select ${COLUMNS} from event e where e.id = any($1::uuid[]) order by e.id`;
 
 const ENDED_INSTANCES = `
   select ${COLUMNS} from event e
@@ -152,25 +156,31 @@ export interface SeenEvent {
   remote: RemoteEvent;
 }
 
+async function readLocked(sql: Sql, locked: readonly { id: string }[]): Promise<MirrorEvent[]> {
+  return locked.length > 0 ? sql.query<MirrorEvent>(LOCKED, [idsOf(locked)]) : [];
+}
+
 /**
  * The events with these provider ids, and the instances of these series; or all events of the
  * calendar. Their rows stay locked until the transaction ends.
  */
-export function lockGroups(
+export async function lockGroups(
   sql: Sql,
   calendarId: string,
   providerIds: readonly string[],
   all: boolean,
 ): Promise<MirrorEvent[]> {
-  return sql.query<MirrorEvent>(IN_GROUPS, [calendarId, providerIds, all]);
+  const locked = await sql.query<{ id: string }>(IN_GROUPS, [calendarId, providerIds, all]);
+  return readLocked(sql, locked);
 }
 
 /**
  * Up to 100 events of a calendar that differ from the provider and have no open write. Their rows
  * stay locked until the transaction ends.
  */
-export function lockDiverged(sql: Sql, calendarId: string): Promise<MirrorEvent[]> {
-  return sql.query<MirrorEvent>(DIVERGED, [calendarId]);
+export async function lockDiverged(sql: Sql, calendarId: string): Promise<MirrorEvent[]> {
+  const locked = await sql.query<{ id: string }>(DIVERGED, [calendarId]);
+  return (await readLocked(sql, locked)).filter(({ writing }) => !writing);
 }
 
 /** Which of the ids belong to our events that have no provider id yet. */
@@ -193,7 +203,8 @@ export async function lockMirrorEvent(
   accountId: string,
   id: string,
 ): Promise<MirrorEvent | undefined> {
-  return (await sql.query<MirrorEvent>(BY_ID, [accountId, id]))[0];
+  const locked = await sql.query<{ id: string }>(BY_ID, [accountId, id]);
+  return (await readLocked(sql, locked))[0];
 }
 
 /**
