@@ -2,10 +2,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { EgressClient } from '../../platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
-import { SystemClock } from '../../platform/base/time/clock.ts';
 import { OauthClients } from './oauth-clients.ts';
 import type { OauthRegistration } from '../../providers/port/oauth-descriptor.ts';
 import { readIdentity } from '../../providers/port/oauth-identity.ts';
+import { TestClock } from '../../../test/support/test-clock.ts';
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -16,6 +16,9 @@ describe('OauthClients with an issuer whose user is no longer verified', () => {
   let egress: EgressClient;
   let clients: OauthClients;
   let registration: OauthRegistration;
+  let clock: TestClock;
+  /** By how much the issuer's clock is ahead of the machine's. */
+  let aheadSeconds = 0;
   beforeAll(async () => {
     issuer = createServer((request, response) => {
       response.setHeader('content-type', 'application/json');
@@ -23,8 +26,9 @@ describe('OauthClients with an issuer whose user is no longer verified', () => {
     });
     await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
     url = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`;
+    clock = new TestClock();
     egress = new EgressClient(new EgressPolicy(['127.0.0.0/8']));
-    clients = new OauthClients(egress, new SystemClock());
+    clients = new OauthClients(egress, clock);
     registration = {
       server: { issuer: url },
       clientId: 'carillon',
@@ -42,9 +46,9 @@ describe('OauthClients with an issuer whose user is no longer verified', () => {
     token_endpoint: `${url}/token`,
   });
   const tokens = () => {
-    const seconds = Math.floor(Date.now() / 1000);
+    const seconds = Math.floor(Date.now() / 1000) + aheadSeconds;
     const claims = {
-      iss: url, aud: 'carillon', sub: '1', iat: seconds, exp: seconds + 60, email: 'ada@example.test', email_verified: false,
+      iss: url, aud: 'carillon', sub: '1', iat: seconds, nbf: seconds, exp: seconds + 60, email: 'ada@example.test', email_verified: false,
     }; // prettier-ignore
     return {
       access_token: 'new access',
@@ -60,5 +64,17 @@ describe('OauthClients with an issuer whose user is no longer verified', () => {
     const { tokens, claims } = await clients.obtain(registration, credential);
     expect(tokens).toMatchObject({ accessToken: 'new access', refreshToken: 'new refresh' });
     expect(readIdentity(claims ?? {})).toBe('unverified');
+  });
+
+  it.each([
+    ['four minutes ahead of ours', 240, 0],
+    ['four minutes behind ours', -240, 0],
+    ['right while that of this machine is a day behind', 86_400, 86_400],
+  ])('returns the new tokens if the clock of the issuer is %s', async (_, issuer, ours) => {
+    aheadSeconds = issuer;
+    clock.advance(ours * 1000);
+    const credential = { kind: 'refresh-token', refreshToken: 'old refresh' } as const;
+    const { tokens } = await clients.obtain(registration, credential);
+    expect(tokens).toMatchObject({ refreshToken: 'new refresh' });
   });
 });

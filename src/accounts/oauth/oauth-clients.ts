@@ -46,6 +46,11 @@ export interface SignedIn {
 const KEPT_MS = 10 * 60_000;
 const MOST_KEPT = 1_000;
 const TIMEOUT_SECONDS = 10;
+/**
+ * By how much the server's clock may differ from ours. An id token that is refused takes the new
+ * refresh token with it, and the old one is used up by then.
+ */
+const CLOCK_TOLERANCE_SECONDS = 300;
 
 interface Kept {
   sinceMs: number;
@@ -192,13 +197,16 @@ export class OauthClients {
   }
 
   #configuration(registration: OauthRegistration): Promise<oidc.Configuration> {
+    const skew = this.#skewMinutes();
     // The key is a hash, because the registration contains a secret.
-    const key = createHash('sha256').update(JSON.stringify(registration)).digest('base64');
+    const key = createHash('sha256')
+      .update(JSON.stringify([registration, skew]))
+      .digest('base64');
     const now = monotonicMs();
     const kept = this.#kept.get(key);
     if (kept && now - kept.sinceMs < KEPT_MS) return kept.configuration;
     if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
-    const configuration = this.#discover(registration);
+    const configuration = this.#discover(registration, skew);
     const entry = { sinceMs: now, configuration };
     this.#kept.set(key, entry);
     configuration.catch(() => {
@@ -207,12 +215,24 @@ export class OauthClients {
     return configuration;
   }
 
-  async #discover(registration: OauthRegistration): Promise<oidc.Configuration> {
+  /** How far the program's clock is ahead of that of this machine, which the library reads. */
+  #skewMinutes(): number {
+    return Math.round((this.clock.now().getTime() - Date.now()) / 60_000);
+  }
+
+  async #discover(
+    registration: OauthRegistration,
+    skewMinutes: number,
+  ): Promise<oidc.Configuration> {
     const { server, clientId } = registration;
+    const client = {
+      [oidc.clockSkew]: skewMinutes * 60,
+      [oidc.clockTolerance]: CLOCK_TOLERANCE_SECONDS,
+    };
     const auth = await clientAuthOf(registration.authentication);
     if ('issuer' in server) {
       const { url, fetch } = discoveryOf(server, this.#fetch);
-      const found = await oidc.discovery(url, clientId, undefined, auth, {
+      const found = await oidc.discovery(url, clientId, client, auth, {
         [oidc.customFetch]: fetch,
         timeout: TIMEOUT_SECONDS,
         // The egress policy decides which hosts may be used without TLS.
@@ -234,7 +254,7 @@ export class OauthClients {
       token_endpoint: server.tokenEndpoint,
       ...(server.revocationEndpoint ? { revocation_endpoint: server.revocationEndpoint } : {}),
     };
-    const configuration = new oidc.Configuration(metadata, clientId, undefined, auth);
+    const configuration = new oidc.Configuration(metadata, clientId, client, auth);
     configuration[oidc.customFetch] = this.#fetch;
     configuration.timeout = TIMEOUT_SECONDS;
     oidc.allowInsecureRequests(configuration);
