@@ -84,6 +84,20 @@ describe('subscriptions at providers', () => {
     await pass(account);
     return account;
   }
+  /** Adds a subscription that the account's first one has replaced, and that is not ended yet. */
+  async function addPrevious({ id, email }: TestAccount): Promise<void> {
+    const first = provider.first(email);
+    const previous = { ...first, id: newId() };
+    provider.subscriptions.set(previous.id, previous);
+    await database.query(
+      'update push_subscription set previous = $3 where account_id = $1 and provider_id = $2',
+      [
+        id,
+        first.id,
+        { id: previous.id, expiresAt: new Date(previous.expiresAt).toISOString(), details: {} },
+      ],
+    );
+  }
   async function syncRow({ id }: TestAccount): Promise<SyncRow> {
     const [row] = await database.query<SyncRow>(
       `select run_at <= now() as due, again, extract(epoch from run_at - now())::float8 as wait,
@@ -356,8 +370,9 @@ describe('subscriptions at providers', () => {
     ]);
   });
 
-  it('are ended when the account is cancelled', async () => {
+  it('are ended when the account is cancelled, also replaced ones', async () => {
     const account = await subscribed(['work']);
+    await addPrevious(account);
     await request(server.url)
       .post(`/a/${application.clientId}/accounts/${account.id}/downgrade`)
       .set(application.secretBasic)
@@ -368,8 +383,9 @@ describe('subscriptions at providers', () => {
     expect(await rows(account)).toEqual([]);
   });
 
-  it('are ended when the account is removed', async () => {
+  it('are ended when the account is removed, also replaced ones', async () => {
     const account = await subscribed(['work']);
+    await addPrevious(account);
     await request(server.url)
       .delete(`/connect/grants/${account.id}`)
       .set(application.basic)

@@ -105,8 +105,11 @@ const LOSE = `
 const FORGET = `delete from push_subscription where id = $1 and fence = $2 and not wanted`;
 
 const LIVE_OF_ACCOUNT = `
-  select resource, provider_id as id, details, expires_at as "expiresAt" from push_subscription
-  where account_id = $1 and expires_at > $2`;
+  select p.resource, one.id, one.details, one.expires_at as "expiresAt" from push_subscription p,
+    lateral (values (p.provider_id, p.details, p.expires_at, false),
+      (p.previous->>'id', p.previous->'details', (p.previous->>'expiresAt')::timestamptz, true))
+      one(id, details, expires_at, is_previous)
+  where p.account_id = $1 and one.expires_at > $2 and (one.id is not null or not one.is_previous)`;
 
 /** Rows of `push_subscription` for sync passes and for upkeep. */
 @Injectable()
@@ -183,7 +186,7 @@ export class PushSubscriptionRepository {
     await this.database.query(FORGET, [id, fence]);
   }
 
-  /** The subscriptions that the provider has for an account. */
+  /** The subscriptions that the provider has for an account, also those that another has replaced. */
   liveOf(
     accountId: string,
     now: Date,

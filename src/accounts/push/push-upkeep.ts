@@ -188,6 +188,7 @@ export class PushUpkeep {
   async #end(row: LeasedSubscription, account: ConnectedAccount, port: PushPort): Promise<void> {
     const now = this.clock.now();
     const subscription = subscriptionOf(row, now);
+    if (row.previous) await this.#endPrevious({ row, account, port }, row.previous);
     if (subscription && row.failures < MOST_FAREWELLS)
       await port.unsubscribe(account, subscription).catch(unlessGone);
     await this.repository.lose(row);
@@ -196,7 +197,10 @@ export class PushUpkeep {
     await this.repository.postpone(row, { dueAt: now, failures: 0, error: null });
   }
 
-  async #endPrevious({ row, account, port }: Task, previous: PreviousSubscription): Promise<void> {
+  async #endPrevious(
+    { row, account, port }: Omit<Task, 'context'>,
+    previous: PreviousSubscription,
+  ): Promise<void> {
     const { id, details, expiresAt } = previous;
     const subscription = { id, details, expiresAt: new Date(expiresAt), resource: row.resource };
     const isOver = subscription.expiresAt <= this.clock.now() || row.failures >= MOST_FAREWELLS;
