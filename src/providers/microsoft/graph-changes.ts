@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type {
   MailChanges,
@@ -8,10 +7,10 @@ import type {
   RemoteMessage,
   SyncPassRequest,
 } from '../port/connector.ts';
-import type { GraphApi, GraphPage } from './graph-api.ts';
+import type { GraphApi } from './graph-api.ts';
 import type { GraphContents } from './graph-content.ts';
 import { type FolderState, type GraphCursor, parseCursor } from './graph-cursor.ts';
-import { GraphError } from './graph-error.ts';
+import { GraphDeltaPages } from './graph-delta-pages.ts';
 import type { GraphFolders } from './graph-folders.ts';
 import {
   type GraphMessage,
@@ -31,7 +30,6 @@ const ALWAYS: readonly (string | null)[] = ['inbox', 'sent', 'drafts'];
 const IN_TURN = 10;
 /** While the history is listed, a round begins at most this often. */
 const ROUND_MS = 20_000;
-const MOST_PER_PAGE = 500;
 /** How much earlier than the last reading a message may have been created and still be news. */
 const NEWS_MS = 600_000;
 /**
@@ -39,19 +37,6 @@ const NEWS_MS = 600_000;
  * keeps a mailbox whose messages have all just arrived from using up its quota before it is listed.
  */
 const MOST_NEWS = 50;
-
-const removedEntry = z.object({ id: z.string(), '@removed': z.object({}) });
-
-/** What a page of a folder's delta query says. */
-interface FolderPage {
-  messages: GraphMessage[];
-  /** Ids of messages of which Graph reports no more than that they were read, or are unread. */
-  incomplete: string[];
-  /** Ids of messages that are no longer in the folder: deleted, or moved. */
-  left: string[];
-  link: string;
-  more: boolean;
-}
 
 /**
  * Follows a mailbox by the delta queries of its folders.
@@ -64,12 +49,16 @@ interface FolderPage {
  * forgotten the state of a folder (410), it is listed again and compared with the mirror.
  */
 export class GraphChanges {
+  readonly #pages: GraphDeltaPages;
+
   constructor(
     private readonly graph: GraphApi,
     private readonly folders: GraphFolders,
     private readonly contents: GraphContents,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.#pages = new GraphDeltaPages(graph);
+  }
 
   /** See `MailPort.listChanges`. */
   async listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges> {
@@ -187,7 +176,9 @@ export class GraphChanges {
     const state = cursor.folders[folderId];
     const rest = cursor.round.slice(1);
     const now = this.clock.now().getTime();
-    const page = state && (await this.#page(account, folderId, state, request, 'interactive'));
+    const page =
+      state &&
+      (await this.#pages.read(account, folderId, state.link, request.limit, 'interactive'));
     if (!page) {
       // Graph has forgotten the state, or the folder was deleted since the round began.
       const again = { link: null, stage: 'again', counts: '' } as const;
@@ -234,7 +225,7 @@ export class GraphChanges {
     [folderId, state]: [string, FolderState],
     request: SyncPassRequest,
   ): Promise<MailChanges> {
-    const page = await this.#page(account, folderId, state, request, 'history');
+    const page = await this.#pages.read(account, folderId, state.link, request.limit, 'history');
     if (!page) {
       const begin = { ...state, link: null };
       const { [folderId]: _gone, ...others } = cursor.folders;
@@ -344,28 +335,6 @@ export class GraphChanges {
       return { ...message, content, mayBeEdited: content !== null };
     });
   }
-
-  /** @returns `null` if Graph has forgotten the state of the folder, or the folder is gone */
-  async #page(
-    account: ProviderAccount,
-    folderId: string,
-    { link }: FolderState,
-    { limit }: SyncPassRequest,
-    priority: 'interactive' | 'history',
-  ): Promise<FolderPage | null> {
-    const prefer = [`odata.maxpagesize=${Math.min(limit, MOST_PER_PAGE)}`];
-    const first = {
-      path: `/mailFolders/${encodeURIComponent(folderId)}/messages/delta`,
-      query: { $select: LIST_FIELDS },
-    };
-    const target = link === null ? first : { path: link, root: true };
-    try {
-      return read(await this.graph.page(account, { method: 'GET', ...target, prefer, priority }));
-    } catch (error) {
-      if (error instanceof GraphError && error.code === 'not-found') return null;
-      throw error;
-    }
-  }
 }
 
 const NOTHING = {
@@ -378,25 +347,6 @@ const NOTHING = {
 
 function write(cursor: Omit<GraphCursor, 'version'>): string {
   return JSON.stringify({ ...cursor, version: 1 });
-}
-
-/** Entries of another form are left out: they must not block the others. */
-function read({ value, next, delta }: GraphPage): FolderPage {
-  const page: FolderPage = {
-    messages: [],
-    incomplete: [],
-    left: [],
-    link: next ?? delta ?? '',
-    more: next !== null,
-  };
-  for (const one of value) {
-    const removed = removedEntry.safeParse(one).data;
-    const message = removed ? undefined : graphMessage.safeParse(one).data;
-    if (removed) page.left.push(removed.id);
-    else if (message?.flag) page.messages.push(message);
-    else if (message) page.incomplete.push(message.id);
-  }
-  return page;
 }
 
 const inTime = (messages: readonly GraphMessage[], { since }: SyncPassRequest) =>

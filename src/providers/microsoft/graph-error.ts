@@ -43,6 +43,11 @@ const CODES: Readonly<Record<string, ProviderErrorCode>> = {
   ErrorItemNotFound: 'not-found',
   ErrorFolderNotFound: 'not-found',
   ErrorCannotFindFolder: 'not-found',
+  // The state of a delta query is gone. Some of Microsoft's services say so with 400.
+  SyncStateNotFound: 'not-found',
+  syncStateNotFound: 'not-found',
+  SyncStateInvalid: 'not-found',
+  resyncRequired: 'not-found',
   ErrorFolderExists: 'conflict',
   ErrorIrresolvableConflict: 'conflict',
   ErrorChangeKeyRequiredForWriteOperations: 'conflict',

@@ -46,6 +46,19 @@ describe('mail of the stub of Microsoft', () => {
     });
   });
 
+  it('refuses every request without the preference for immutable ids, if tests require it', async () => {
+    stub.settings.requiresImmutableIds = true;
+    const other = client('ann@contoso.test', { prefer: 'outlook.body-content-type="text"' });
+    const paths = ['me', 'me/mailFolders', 'me/messages', 'subscriptions'];
+    for (const path of paths) {
+      expect((await ann.send('GET', path)).status).toBe(200);
+      expect((await other.send('GET', path)).status).toBe(400);
+    }
+    expect(stub.violations.splice(0)).toEqual(
+      paths.map((path) => `Request GET /v1.0/${path}: Prefer: IdType="ImmutableId" is missing`),
+    );
+  });
+
   it('sends MIME with its Message-ID, delivers it without Bcc and keeps it in Sent Items', async () => {
     const text = mime('sent', 'Bcc: bea@contoso.test, out@elsewhere.test\r\n').replace(
       'From: Bea <bea@contoso.test>',

@@ -31,7 +31,7 @@ export interface StubSettings {
   batch: 'queued' | 'throttled';
   /** Time that every request to Graph takes at least. Default 0. */
   latencyMs: number;
-  /** Reports requests about messages without `Prefer: IdType="ImmutableId"` as violations. */
+  /** Refuses requests to Graph without `Prefer: IdType="ImmutableId"`, and reports violations. */
   requiresImmutableIds: boolean;
   /** Largest body of a request to Graph. Default 4 MB: larger messages need upload sessions. */
   requestBytes: number;

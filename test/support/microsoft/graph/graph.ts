@@ -85,7 +85,7 @@ async function dispatch(
   authorizeRoute(token, user, route);
   const prefer = preferences(request.headers.prefer);
   const form = formOf(prefer);
-  noteMissingIdType(world, request, path, form.immutable);
+  requireIdType(world, request, form.immutable);
   const url = `${world.origin}${request.path}`;
   const context: GraphContext = { world, request, token, user, form, prefer, url };
   const leave = isMailbox ? world.quotas.enter(user.email) : () => undefined;
@@ -125,12 +125,12 @@ function target(world: World, { path }: StubRequest, token: AccessToken): Target
   return { user: anyone, isMailbox: false, path: short };
 }
 
-function noteMissingIdType(world: World, request: StubRequest, path: string, immutable: boolean) {
-  if (immutable || !world.settings.requiresImmutableIds) return;
-  if (!/\/(messages|events|calendarView|contacts|sendMail)\b/.test(path)) return;
-  world.violations.push(
-    `Request ${request.method} ${request.path}: Prefer: IdType="ImmutableId" is missing`,
-  );
+/** @throws {GraphError} 400 for any request without the header, if tests require it */
+function requireIdType({ settings, violations }: World, request: StubRequest, immutable: boolean) {
+  if (immutable || !settings.requiresImmutableIds) return;
+  const problem = 'Prefer: IdType="ImmutableId" is missing';
+  violations.push(`Request ${request.method} ${request.path}: ${problem}`);
+  throw graphErrors.badRequest(problem);
 }
 
 const withPreference = (answer: StubAnswer, immutable: boolean): StubAnswer =>
