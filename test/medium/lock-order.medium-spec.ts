@@ -2,11 +2,12 @@ import request from 'supertest';
 import {
   lockCalendarForSync,
   storeEventCursor,
+  writeCalendars,
 } from '../../src/calendar/calendars/calendar-mirror.ts';
 import { lockGroups, lockMirrorEvent } from '../../src/calendar/event-store/event-mirror.ts';
 import { lockContacts } from '../../src/contacts/contact-mirror.ts';
 import { recordHealth } from '../../src/platform/webhooks/delivery.repository.ts';
-import { Database } from '../../src/platform/database/sql.ts';
+import { Database, type Sql } from '../../src/platform/database/sql.ts';
 import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
 import { markGrantsInvalid } from '../../src/accounts/grants/mark-invalid.ts';
 import {
@@ -141,7 +142,7 @@ describe('a sync pass', () => {
     return { calendarId, eventId: await post('/events', event) };
   };
   /** Ends the open writes of an object, and gives it the id that the provider has for it. */
-  const written = async (table: 'contact' | 'event', id: string) => {
+  const written = async (table: 'calendar' | 'contact' | 'event', id: string) => {
     await sql.query('delete from provider_job where object_id = $1', [id]);
     await sql.query(`update ${table} set provider_id = $2 where id = $1`, [id, `remote-${id}`]);
     return `remote-${id}`;
@@ -184,6 +185,24 @@ describe('a sync pass', () => {
       () => lockContacts(sql, ada.id, [remote], null),
     );
     expect(rows).toMatchObject([{ id, fields: { surname: 'King' }, writing: true }]);
+  });
+
+  it('leaves a calendar alone that a request changed while the pass waited', async () => {
+    const id = await post('/calendars', { name: 'Before' });
+    const providerId = await written('calendar', id);
+    const stored = await lockDuring(
+      () => put(`/calendars/${id}`, { name: 'Wanted' }),
+      () => {
+        const listed = { providerId, name: 'From elsewhere', isPrimary: false, readOnly: false };
+        const unknown = { description: null, location: null, timezone: null };
+        const pass = (tx: Sql) =>
+          writeCalendars(tx, ada.id, [{ ...listed, ...unknown }], new Date());
+        return sql.transaction(pass);
+      },
+    );
+    expect(stored).toMatchObject({ changed: [] });
+    const { body } = await request(server.url).get(`/calendars/${id}`).set(ada.bearer);
+    expect(body).toMatchObject({ id, name: 'Wanted' });
   });
 
   it('sees the open write of an event that a request changed while the pass waited', async () => {

@@ -40,21 +40,24 @@ const ADOPT = `
   on conflict (account_id, provider_id) do nothing
   returning id, metadata`;
 
+const LOCK_LISTED = `
+  select id from calendar where account_id = $1 and provider_id = any($2::text[]) order by id for update`;
+
 // A provider returns null for a field that it does not store; our value is kept then. Calendars
-// with an open provider write are left alone.
+// with an open provider write are left alone. Runs after the rows are locked: a statement that
+// waits for a row does not see the open writes that were committed with it.
 const REFRESH = `
-  with locked as (
+  with listed as (
     select c.id, c.timezone as before, x.name, coalesce(x.description, c.description) as description,
       coalesce(x.location, c.location) as location, coalesce(x.timezone, c.timezone) as timezone, x.is_primary,
       x.read_only
     from jsonb_to_recordset($2::jsonb) x(provider_id text, name text, description text, location text, timezone text,
       is_primary boolean, read_only boolean)
     join calendar c on c.account_id = $1 and c.provider_id = x.provider_id
-    where c.updated_at <= $3 and not ${hasOpenWrite('c.id')}
-    order by c.id for update of c)
+    where c.updated_at <= $3 and not ${hasOpenWrite('c.id')})
   update calendar c set name = h.name, description = h.description, location = h.location, timezone = h.timezone,
     is_primary = h.is_primary, read_only = h.read_only, updated_at = $3
-  from locked h
+  from listed h
   where c.id = h.id and (c.name, c.description, c.location, c.timezone, c.is_primary, c.read_only) is distinct from
     (h.name, h.description, h.location, h.timezone, h.is_primary, h.read_only)
   returning c.id, c.metadata, h.before, c.timezone`;
@@ -119,6 +122,7 @@ export async function writeCalendars(
     read_only: one.readOnly,
   }));
   const json = JSON.stringify(rows);
+  await sql.query(LOCK_LISTED, [accountId, calendars.map(({ providerId }) => providerId)]);
   const changed = await sql.query<RefreshedCalendar>(REFRESH, [accountId, json, at]);
   return { added: await sql.query<MirroredCalendar>(ADOPT, [accountId, json, at]), changed };
 }
