@@ -34,6 +34,8 @@ import {
 /** Messages fetched and stored at a time: news waits for no more than these. */
 const BATCH = 50;
 const BATCH_AFTER_CRASH = 10;
+/** Batches in a row of which nothing can be read before a run ends: the provider is out of order. */
+const MOST_FAILED = 3;
 
 /** Contents that are ready to be stored, and what is to be done with the other messages. */
 export interface PreparedContents extends FetchedContents {
@@ -82,10 +84,8 @@ export class ListedMessages {
     const limit = afterCrash ? BATCH_AFTER_CRASH : BATCH;
     const canGoOn = async () => goOn() && !(await this.repository.isAskedAgain(claim));
     if (!(await this.failed.retry(account, mail, claim, state, canGoOn))) return false;
-    for (;;) {
-      const waiting = await waitingFailures(this.database, accountId, this.clock.now());
-      const except = waiting.flatMap(({ due, providerId }) => (due ? [] : [providerId]));
-      const next = await nextListed(this.database, accountId, limit, except);
+    for (let failed = 0; ;) {
+      const next = await this.#next(accountId, limit);
       if (next.length === 0 || !mail.readMessages) return true;
       if (!(await canGoOn())) return false;
       const providerIds = providerIdsOf(next);
@@ -102,7 +102,17 @@ export class ListedMessages {
         await this.store(sql, account, prepared);
         await this.repository.clearReading(sql, claim);
       });
+      const [failure] = prepared.failed;
+      failed = failure && prepared.failed.length === fetched.size ? failed + 1 : 0;
+      if (failure && failed === MOST_FAILED) throw new ProviderError('temporary', failure.reason);
     }
+  }
+
+  /** Listed messages that can be requested now. */
+  async #next(accountId: string, limit: number): Promise<ListedMessage[]> {
+    const waiting = await waitingFailures(this.database, accountId, this.clock.now());
+    const except = waiting.flatMap(({ due, providerId }) => (due ? [] : [providerId]));
+    return nextListed(this.database, accountId, limit, except);
   }
 
   /**

@@ -293,14 +293,14 @@ export class MailboxSync {
         batch.incoming.push({ remote, parsed: null });
       else unknown.push(remote);
     }
-    const fresh = await this.#withContents(run, unknown);
+    const { fresh, failed: unread } = await this.#withContents(run, unknown);
     const readable = fresh.map(({ remote: { providerId }, content }) => ({ providerId, content }));
     const { parsed, failures } = run.afterCrash
       ? await this.reader.readCarefully(readable, run.claim, run.state)
       : await this.reader.read(readable, accountId);
     for (const { remote } of fresh)
       batch.incoming.push({ remote, parsed: parsed.get(remote.providerId) ?? null });
-    batch.failures.push(...failures, ...failedOf(fresh, failed));
+    batch.failures.push(...failures, ...failedOf(fresh, [...failed, ...unread]));
     return batch;
   }
 
@@ -309,24 +309,30 @@ export class MailboxSync {
    * changed. Leaves out messages that are older than the sync horizon, and those that were deleted
    * meanwhile.
    */
-  async #withContents(run: Run, messages: readonly RemoteMessage[]): Promise<FreshMessage[]> {
+  async #withContents(
+    run: Run,
+    messages: readonly RemoteMessage[],
+  ): Promise<{ fresh: FreshMessage[]; failed: FailedMessage[] }> {
     const { account, mail, since } = run;
     const isWanted = ({ receivedAt }: RemoteMessage) => since === null || receivedAt >= since;
     const without = messages.filter(({ content }) => content === null);
     const fetched = mail.readMessages
       ? await this.#readContents(run, without)
       : await fetchRaws(account, mail, without.filter(isWanted));
-    return messages.flatMap((remote) => {
-      const { providerId, content } = remote;
-      if (content) return [{ remote, content }];
-      const got = fetched.get(providerId);
+    const fresh: FreshMessage[] = [];
+    const failed: FailedMessage[] = [];
+    for (const remote of messages) {
+      const got = fetched.get(remote.providerId);
       // The provider may not have known the time of receipt before.
       const exact = { ...remote, receivedAt: got?.state?.receivedAt ?? remote.receivedAt };
-      const read = contentOf(got);
-      return read && isWanted(exact)
-        ? [{ remote: { ...exact, content: read }, content: read }]
-        : [];
-    });
+      const content = remote.content ?? contentOf(got);
+      // Without a time, a message cannot be shown yet.
+      if (got?.failed !== undefined && !isDated(exact))
+        failed.push({ providerId: remote.providerId, reason: got.failed });
+      else if (content && (remote.content || isWanted(exact)))
+        fresh.push({ remote: { ...exact, content }, content });
+    }
+    return { fresh, failed };
   }
 
   /**
@@ -350,6 +356,9 @@ export class MailboxSync {
     return all;
   }
 }
+
+/** Providers that do not know when a message was received report it as of 1970. */
+const isDated = ({ receivedAt }: RemoteMessage): boolean => receivedAt.getTime() > 0;
 
 /** The failures of the provider, on contents and on whole messages. */
 function failedOf(fresh: readonly FreshMessage[], failed: readonly FailedMessage[]): ReadFailure[] {

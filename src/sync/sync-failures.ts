@@ -37,7 +37,7 @@ const RECORD = `
 
 const WAITING = `
   select provider_id as "providerId", retry_at <= $2 as due from sync_failure
-  where account_id = $1 and retry_at is not null order by retry_at limit 1000`;
+  where account_id = $1 and retry_at is not null order by retry_at limit 10000`;
 
 const FORGET = `
   delete from sync_failure where account_id = $1 and provider_id = any($2::text[]) and retry_at is not null`;

@@ -123,28 +123,95 @@ describe('mail of Google accounts', () => {
         expect(String(mimeOf(replica.messages.get(other.id)))).toContain('Subject: other');
         expect(replica.messages.get(poison.id)).toMatchObject({
           unread: true,
-          content: { kind: 'unreadable' },
+          threadId: poison.threadId,
+          content: { kind: 'listed', failed: expect.stringContaining(`Google: ${status}`) },
         });
       },
     );
 
-    it('does not wait for a message for which Gmail always answers 500', async () => {
+    it.each([
+      ['500', errorOf(500, 'backendError')],
+      ['503', errorOf(503, 'backendError')],
+      ['nothing', 'drop'],
+      ['no date', { status: 200, body: { id: '1', threadId: '1' } }],
+    ] as const)(
+      'does not wait for a message for which Gmail always answers %s',
+      async (_, answer) => {
+        const account = fixture.account();
+        const replica = await followed(account);
+        const [poison, other] = [put(account, 'poison'), put(account, 'other')];
+        const isPoison = ({ path }: StubRequest) => path.endsWith(poison.id);
+        fixture.stub.faults.add({ match: isPoison, times: Infinity, answer });
+        await replica.follow();
+        expect(idsIn(replica)).toEqual([other.id]);
+        expect([...replica.failures.keys()]).toEqual([poison.id]);
+        const { mail } = fixture.connector;
+        const providerIds = [poison.id, other.id];
+        for (const content of [true, false]) {
+          const request = { providerIds, content, priority: 'interactive' } as const;
+          const read = await mail.readMessages(account, request);
+          expect(read.get(other.id)?.failed).toBeUndefined();
+          expect(read.get(poison.id)).toMatchObject({
+            content: null,
+            failed: expect.stringMatching(/^Google: /),
+          });
+        }
+      },
+    );
+
+    it('fails if Gmail answers nothing at all', async () => {
       const account = fixture.account();
       const replica = await followed(account);
-      const [poison, other] = [put(account, 'poison'), put(account, 'other')];
-      const isPoison = ({ path }: StubRequest) => path.endsWith(poison.id);
-      fixture.stub.faults.add({
-        match: isPoison,
-        times: Infinity,
-        answer: errorOf(500, 'backendError'),
-      });
+      put(account, 'news');
+      const match = ({ path }: StubRequest) => /\/(messages|profile)/.test(path);
+      fixture.stub.faults.add({ match, times: Infinity, answer: errorOf(503, 'backendError') });
+      expect(await codeOf(replica.follow())).toBe('temporary');
+      expect([...replica.failures]).toEqual([]);
+    });
+
+    it('has no history for a while, and then lists everything again, if Gmail fails on an entry of it', async () => {
+      const account = fixture.account();
+      const old = put(account, 'old');
+      const replica = await followed(account);
+      const news = put(account, 'news');
+      mailboxOf(account).remove(old);
+      const answer = errorOf(500, 'backendError');
+      // What is pinned later is behind the entry.
+      const { lastId } = mailboxOf(account).history;
+      const match = (one: StubRequest) =>
+        isHistory(one) && Number(one.query.get('startHistoryId')) < lastId;
+      fixture.stub.faults.add({ match, times: Infinity, answer });
       await replica.follow();
-      expect(idsIn(replica)).toEqual([other.id]);
-      const { mail } = fixture.connector;
-      const providerIds = [poison.id, other.id];
-      const request = { providerIds, content: true, priority: 'interactive' } as const;
-      const fetched = await mail.readMessages(account, request);
-      expect([...fetched.keys()]).toEqual([other.id]);
+      expect(replica.stall?.reason).toContain('the changes of the mailbox cannot be read: Google');
+      fixture.advance(14 * 60_000);
+      await replica.follow();
+      expect(replica.stall).not.toBeNull();
+      fixture.advance(2 * 60_000);
+      await replica.follow();
+      expect(replica.stall).toBeNull();
+      expect(idsIn(replica)).toEqual([news.id]);
+    });
+
+    it.each([
+      ['always fails on the list', 500, Infinity],
+      ['no longer knows a page token', 400, 1],
+    ])('reports news if Gmail %s, and lists the rest later', async (_, status, times) => {
+      const account = fixture.account();
+      const all = Array.from({ length: 60 }, (__, n) => put(account, `old-${n}`));
+      const match = ({ path, query }: StubRequest) =>
+        path.endsWith('/messages') && query.has('pageToken');
+      fixture.stub.faults.add({ match, times, answer: errorOf(status, 'invalid') });
+      const replica = new Replica(fixture.connector.mail, account);
+      await replica.follow(25);
+      expect(replica.stall?.reason).toContain('the list of messages cannot be read: Google');
+      expect(replica.messages.size).toBeLessThan(all.length);
+      const news = put(account, 'news');
+      await replica.follow(25);
+      expect(replica.messages.has(news.id)).toBe(true);
+      fixture.stub.faults.clear();
+      await replica.follow(25);
+      expect(replica.stall).toBeNull();
+      expect(idsIn(replica)).toEqual([...all, news].map(({ id }) => id).toSorted());
     });
 
     it('repeats a request that failed once, and does not take the message for unreadable', async () => {

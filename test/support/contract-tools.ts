@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type {
-  MailChanges, SyncPassRequest, MailPort, MessagePrefix, OutgoingMessage, ProviderAccount, RemoteFolder, RemoteMessage,
+  MailChanges, SyncPassRequest, MailPort, MessagePrefix, OutgoingMessage, ProviderAccount, ReadMessage, RemoteFolder, RemoteMessage, Stall,
 } from '../../src/providers/port/connector.ts'; // prettier-ignore
 import type {
   ProviderErrorCode,
@@ -103,11 +103,15 @@ export async function codeOf(work: Promise<unknown>): Promise<ProviderErrorCode 
 export class Replica {
   #cursor: string | null = null;
   folders: readonly RemoteFolder[] = [];
+  /** Why the last `follow` ended early; `null` if it did not. */
+  stall: Stall | null = null;
   /**
    * By `providerId`. A message keeps the content that an earlier call brought, unless it may have
    * been edited since.
    */
   readonly messages = new Map<string, RemoteMessage>();
+  /** Why the provider failed on messages, by `providerId`, as it was last reported. */
+  readonly failures = new Map<string, string>();
   /** Messages that came with their content, in order of arrival. */
   readonly arrivals: RemoteMessage[] = [];
 
@@ -131,6 +135,8 @@ export class Replica {
           ),
       });
       this.#apply(changes);
+      this.stall = changes.stalled ?? null;
+      if (this.stall) return looks;
       if (changes.more) continue;
       await this.#complete();
       if (!changes.present)
@@ -179,7 +185,7 @@ export class Replica {
   async #complete(): Promise<void> {
     for (;;) {
       const listed = [...this.messages.values()].filter(
-        ({ content }) => content?.kind === 'listed',
+        ({ content }) => content?.kind === 'listed' && content.failed === undefined,
       );
       if (listed.length === 0) return;
       const providerIds = listed.slice(0, 50).map(({ providerId }) => providerId);
@@ -190,14 +196,23 @@ export class Replica {
         const got = fetched.get(message.providerId);
         if (got === null) this.messages.delete(message.providerId);
         if (!got) continue;
-        const complete = { ...message, ...got.state, content: got.content };
-        this.messages.set(message.providerId, complete);
-        this.arrivals.push(complete);
+        this.messages.set(message.providerId, this.#completed(message, got));
       }
     }
   }
 
-  #apply({ cursor, folders, renamed, messages, removed }: MailChanges): void {
+  #completed(message: RemoteMessage, { state, content, failed }: ReadMessage): RemoteMessage {
+    const complete = { ...message, ...state };
+    if (failed !== undefined) {
+      this.failures.set(message.providerId, failed);
+      return { ...complete, content: { kind: 'listed', headers: null, snippet: null, failed } };
+    }
+    this.arrivals.push({ ...complete, content });
+    return { ...complete, content };
+  }
+
+  #apply({ cursor, folders, renamed, messages, removed, failed = [] }: MailChanges): void {
+    for (const { providerId, reason } of failed) this.failures.set(providerId, reason);
     for (const { from, to, messagePrefix } of renamed) {
       for (const message of this.inFolder(from)) {
         this.messages.delete(message.providerId);
@@ -210,6 +225,8 @@ export class Replica {
     this.folders = folders ?? this.folders;
     for (const message of messages) {
       const before = this.messages.get(message.providerId);
+      if (message.content?.kind === 'listed' && message.content.failed !== undefined)
+        this.failures.set(message.providerId, message.content.failed);
       if (!before && message.content && message.content.kind !== 'listed')
         this.arrivals.push(message);
       this.messages.set(message.providerId, {

@@ -55,6 +55,11 @@ export class GoogleFixture {
     return accountWithToken('nobody@gmail.test', 'wrong', 'label');
   }
 
+  /** Puts the connector's clock forward. */
+  advance(milliseconds: number): void {
+    this.parts.clock.advance(milliseconds);
+  }
+
   async stop(): Promise<void> {
     await this.connector.close();
     await this.egress.onApplicationShutdown();

@@ -7,6 +7,19 @@ import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import { createTestDatabase } from './test-database.ts';
 
+/** The machine's clock, which a test can put forward. */
+class ForwardClock extends SystemClock {
+  #aheadMs = 0;
+
+  override now(): Date {
+    return new Date(super.now().getTime() + this.#aheadMs);
+  }
+
+  advance(milliseconds: number): void {
+    this.#aheadMs += milliseconds;
+  }
+}
+
 /** What the connectors of Google and Microsoft are made of, without a server. */
 export async function startProviderParts() {
   const file = await createTestDatabase();
@@ -18,7 +31,12 @@ export async function startProviderParts() {
   });
   const threads = new WorkThreads();
   const policy = new EgressPolicy(['127.0.0.0/8', '::1']);
-  const parts = { policy, clock: new SystemClock(), threads, budget: new ProviderBudget(database) };
+  const parts = {
+    policy,
+    clock: new ForwardClock(),
+    threads,
+    budget: new ProviderBudget(database),
+  };
   return {
     ...parts,
     async stop() {

@@ -46,7 +46,11 @@ const messageList = z.object({
 export type MessageList = z.infer<typeof messageList>;
 
 const labelledRef = messageRef.extend({ labelIds: z.array(z.string()).optional() });
-const entries = z.array(z.object({ message: labelledRef })).default([]);
+/** An entry that names no message must not hide the others. */
+const entries = z
+  .array(z.object({ message: labelledRef }).nullable().catch(null))
+  .default([])
+  .transform((all) => all.flatMap((one) => one ?? []));
 const historyRecord = z.object({
   id: z.string(),
   messagesAdded: entries,
@@ -63,7 +67,7 @@ const historyList = z.object({
 
 const minimalMessage = messageRef.extend({
   labelIds: z.array(z.string()).default([]),
-  internalDate: z.string(),
+  internalDate: z.string().regex(/^-?\d{1,15}$/),
 });
 export type MinimalMessage = z.infer<typeof minimalMessage>;
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../platform/base/time/clock.ts';
-import type { MailChanges, ProviderAccount, RemoteFolder, RemoteMessage, SyncPassRequest } from '../port/connector.ts'; // prettier-ignore
+import type { FailedMessage, MailChanges, ProviderAccount, RemoteFolder, RemoteMessage, Stall, SyncPassRequest } from '../port/connector.ts'; // prettier-ignore
+import { failedContent, isOfOneObject } from '../rest/message-failures.ts';
 import type { GmailReader } from './gmail-api.ts';
 import { type GmailContents, type GmailMessage, MOST_NEW, stateOf } from './gmail-content.ts';
 import { type GmailCursor, type GmailListing, parseCursor } from './gmail-cursor.ts';
@@ -14,8 +15,20 @@ const RECORDS = 100;
 
 const DAY = 86_400;
 
+/** After this time without a history, the mailbox is listed again. */
+const MOST_STALLED_MS = 15 * 60_000;
+
 /** Nothing is known about when the message was received. */
 const UNKNOWN_DATE = new Date(0);
+
+/** A page of the history. */
+interface News {
+  changes: MailChanges;
+  historyId: string;
+  isLast: boolean;
+}
+
+type Changed = Pick<MailChanges, 'messages' | 'failed'>;
 
 /**
  * Follows a Gmail mailbox.
@@ -24,7 +37,9 @@ const UNKNOWN_DATE = new Date(0);
  * mailbox is listed without being read; the mirror requests the contents
  * (`MailPort.readMessages`). Every pass begins with the history: Gmail's record of all changes
  * since a history id, which it keeps for about a week. If it no longer has it, the mailbox is
- * listed again, and what the mirror has but Gmail has not is reported as removed.
+ * listed again, and what the mirror has but Gmail has not is reported as removed. The same happens
+ * if Gmail fails on the history for a while, although it answers otherwise: one entry that it
+ * cannot return must not hide all later ones.
  */
 export class GmailChanges {
   constructor(
@@ -38,14 +53,69 @@ export class GmailChanges {
   async listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges> {
     const cursor = parseCursor(request.cursor);
     if (!cursor) return this.#begin(account, request);
-    const news = await this.#history(account, cursor, request);
-    if (!news) return this.#begin(account, request, true);
+    const news = await this.#history(account, cursor, request).catch((error: unknown) =>
+      this.#stalled(account, cursor, error),
+    );
+    if (news === null || (news.changes.stalled && this.#isForgotten(news.changes.stalled)))
+      return this.#begin(account, request, true);
     const { listing } = cursor;
     const isQuiet = news.isLast && news.changes.messages.length + news.changes.removed.length === 0;
     if (!listing || !isQuiet) return news.changes;
-    const next = { ...cursor, historyId: news.historyId, listing };
+    const { stalledSince: _, ...followed } = cursor;
+    const next = { ...followed, historyId: news.historyId, listing };
     // The list goes on from here, so a folder that has changed is reported with it.
-    return this.#list(account, next, request);
+    return this.#list(account, next, request).catch((error: unknown) =>
+      this.#stalledList(account, next, error),
+    );
+  }
+
+  /** The history as if nothing had happened, if Gmail answers other requests. */
+  async #stalled(account: ProviderAccount, cursor: GmailCursor, error: unknown): Promise<News> {
+    const { since, reason } = await this.#stallOf(account, cursor.stalledSince, error);
+    const changes: MailChanges = {
+      ...NOTHING,
+      cursor: write({ ...cursor, stalledSince: since.toISOString() }),
+      more: cursor.listing !== null,
+      stalled: { since, reason: `the changes of the mailbox cannot be read: ${reason}` },
+    };
+    return { changes, historyId: cursor.historyId, isLast: false };
+  }
+
+  #isForgotten({ since }: Stall): boolean {
+    return this.clock.now().getTime() - since.getTime() > MOST_STALLED_MS;
+  }
+
+  async #stalledList(
+    account: ProviderAccount,
+    cursor: GmailCursor & { listing: GmailListing },
+    error: unknown,
+  ): Promise<MailChanges> {
+    const { listing } = cursor;
+    const { since, reason } = await this.#stallOf(account, listing.stalledSince, error);
+    // Page tokens expire. The list then goes on at the same message without one.
+    const isExpired = error instanceof GoogleError && error.status === 400;
+    const from = isExpired ? { pageToken: null, until: listing.before } : {};
+    const waiting = { ...listing, ...from, stalledSince: since.toISOString() };
+    return {
+      ...NOTHING,
+      cursor: write({ ...cursor, listing: waiting }),
+      more: true,
+      stalled: { since, reason: `the list of messages cannot be read: ${reason}` },
+    };
+  }
+
+  /** @throws the error, unless it may concern only the object of the request */
+  async #stallOf(
+    account: ProviderAccount,
+    stalledSince: string | undefined,
+    error: unknown,
+  ): Promise<Stall> {
+    if (!isOfOneObject(error)) throw error;
+    await this.gmail.profile(account, 'interactive');
+    return {
+      since: stalledSince === undefined ? this.clock.now() : new Date(stalledSince),
+      reason: error.message,
+    };
   }
 
   /** @param again whether the mirror already has messages */
@@ -62,7 +132,7 @@ export class GmailChanges {
       maxResults: Math.min(limit, MOST_NEW),
     });
     const ids = refs.map(({ id }) => id);
-    const messages = await this.#read(account, ids, since);
+    const { messages, failed } = await this.#read(account, ids, since);
     const isComplete = ids.length === 0 && !again;
     const newest = Math.max(...messages.map(({ receivedAt }) => unixSeconds(receivedAt)));
     const until = Number.isFinite(newest) ? newest : unixSeconds(this.clock.now()) + DAY;
@@ -74,15 +144,17 @@ export class GmailChanges {
       more: !isComplete,
       folders,
       messages,
+      failed,
     };
   }
 
-  /** @returns `null` if Gmail no longer knows the changes since the cursor */
+  /** @returns `null` if Gmail cannot return the changes since the cursor */
   async #history(
     account: ProviderAccount,
     cursor: GmailCursor,
     { limit, since }: SyncPassRequest,
-  ): Promise<{ changes: MailChanges; historyId: string; isLast: boolean } | null> {
+  ): Promise<News | null> {
+    const { stalledSince: _, ...followed } = cursor;
     try {
       const most = Math.min(limit, MOST_NEW, RECORDS);
       const page = await this.gmail.history(account, cursor.historyId, most);
@@ -93,10 +165,10 @@ export class GmailChanges {
       const found = combine(page.history);
       const changes: MailChanges = {
         ...NOTHING,
-        cursor: write({ ...cursor, historyId, labels: labels.digest }),
+        cursor: write({ ...followed, historyId, labels: labels.digest }),
         more: !isLast || cursor.listing !== null,
         folders: labels.folders,
-        messages: await this.#changed(account, found, cursor.listing, since),
+        ...(await this.#changed(account, found, cursor.listing, since)),
         removed: found.removed,
       };
       return { changes, historyId, isLast };
@@ -111,25 +183,33 @@ export class GmailChanges {
     { added, relabelled }: HistoryChanges,
     listing: GmailListing | null,
     since: Date | null,
-  ): Promise<RemoteMessage[]> {
+  ): Promise<Changed> {
     // A message that is not listed yet, or whose labels are not known, is read whole.
     const unknown = [...relabelled].filter(([, labels]) => labels === null || listing !== null);
     const ids = [...added, ...unknown.map(([id]) => id)];
-    const messages = await this.#read(account, ids, since);
-    const unknownIds = new Set(unknown.map(([id]) => id));
-    for (const [providerId, labels] of relabelled) {
-      if (unknownIds.has(providerId) || labels === null) continue;
-      const placement = placementOf(labels);
-      messages.push({ providerId, ...placement, receivedAt: UNKNOWN_DATE, content: null });
-    }
-    return messages;
+    const { messages, failed } = await this.#read(account, ids, since);
+    // Its labels are known even if Gmail fails on the rest.
+    const unread = new Set(failed.map(({ providerId }) => providerId));
+    const readIds = new Set(unknown.flatMap(([id]) => (unread.has(id) ? [] : [id])));
+    const placed = [...relabelled].flatMap(([providerId, labels]): RemoteMessage[] =>
+      readIds.has(providerId) || labels === null
+        ? []
+        : [{ providerId, ...placementOf(labels), receivedAt: UNKNOWN_DATE, content: null }],
+    );
+    return { messages: [...messages, ...placed], failed };
   }
 
-  async #read(account: ProviderAccount, ids: readonly string[], since: Date | null) {
-    const read = await this.contents.fetchAll(account, ids);
-    return [...read.values()]
-      .flatMap((message) => (message ? [remoteOf(message)] : []))
-      .filter(({ receivedAt }) => since === null || receivedAt >= since);
+  async #read(
+    account: ProviderAccount,
+    ids: readonly string[],
+    since: Date | null,
+  ): Promise<{ messages: RemoteMessage[]; failed: readonly FailedMessage[] }> {
+    const { read, failed } = await this.contents.fetchAll(account, ids);
+    const messages = [...read.values()].flatMap((message) => (message ? [remoteOf(message)] : []));
+    return {
+      messages: messages.filter(({ receivedAt }) => since === null || receivedAt >= since),
+      failed,
+    };
   }
 
   /** The labels, if they may have changed: history does not report changes of labels themselves. */
@@ -154,16 +234,17 @@ export class GmailChanges {
     const folders = foldersOf(await this.gmail.labels(account, 'history'));
     const page = await this.lists.page(account, cursor.listing, folders, since, limit);
     const labels = digestOf(folders);
-    const { messages, isWhole } = cursor.listing.again
+    const { isWhole, ...found } = cursor.listing.again
       ? await this.#unmirrored(account, page.messages, request)
       : { messages: page.messages, isWhole: true };
-    const listing = isWhole ? nextStage(cursor.listing, page.next) : cursor.listing;
+    const { stalledSince: _, ...unstalled } = cursor.listing;
+    const listing = isWhole ? nextStage(unstalled, page.next) : unstalled;
     return {
       ...NOTHING,
       cursor: write({ ...cursor, labels, listing }),
       more: listing !== null,
       folders: labels === cursor.labels ? null : folders,
-      messages,
+      ...found,
     };
   }
 
@@ -182,8 +263,15 @@ export class GmailChanges {
     const present = page
       .filter(({ providerId }) => mirrored.has(providerId))
       .map((message) => ({ ...message, receivedAt: UNKNOWN_DATE, content: null }));
+    const { messages, failed } = await this.#read(account, ids, since);
+    const reasons = new Map(failed.map(({ providerId, reason }) => [providerId, reason]));
+    // They are mirrored as they are listed, so that the next pass finds other ones.
+    const listed = unknown.flatMap((message): RemoteMessage[] => {
+      const reason = reasons.get(message.providerId);
+      return reason === undefined ? [] : [{ ...message, content: failedContent(reason) }];
+    });
     return {
-      messages: [...present, ...(await this.#read(account, ids, since))],
+      messages: [...present, ...messages, ...listed],
       isWhole: unknown.length <= MOST_NEW,
     };
   }
@@ -198,8 +286,8 @@ export class GmailChanges {
     const mirrored = await mirroredIds(known);
     const present = await this.lists.allIds(account);
     const missing = [...mirrored].filter((id) => !present.has(id));
-    const fetched = await this.contents.fetchAll(account, missing.slice(0, MOST_NEW));
-    const removed = [...fetched].flatMap(([id, message]) => (message === null ? [id] : []));
+    const { read } = await this.contents.fetchAll(account, missing.slice(0, MOST_NEW));
+    const removed = [...read].flatMap(([id, message]) => (message === null ? [id] : []));
     // Messages that exist but are not listed would be looked up for ever.
     const isDone = missing.length <= MOST_NEW || removed.length === 0;
     return {

@@ -6,6 +6,8 @@ import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-er
 import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type {
+  FailedMessage,
+  ListedContent,
   MessageContent,
   MessageParts,
   MessageState,
@@ -15,6 +17,7 @@ import type {
   StoredText,
 } from '../port/connector.ts';
 import { nullIfGone } from '../rest/gone.ts';
+import { failedContent, isOfOneObject, MessageReads } from '../rest/message-failures.ts';
 import { ResponseTooLargeError } from '../rest/rest-client.ts';
 import { type GmailReader, type MinimalMessage, UNITS } from './gmail-api.ts';
 import type { GoogleApi, GoogleCost } from './google-api.ts';
@@ -38,7 +41,16 @@ const POSITION = /^#(\d+)$/;
 /** A message with its labels and its content. */
 export interface GmailMessage {
   labels: MinimalMessage;
-  content: MessageContent;
+  /** Listed content if Gmail failed on the content only. */
+  content: MessageContent | ListedContent;
+}
+
+/** What Gmail has returned for some messages. */
+export interface GmailMessages {
+  /** By id; `null` for a message that is gone. */
+  read: ReadonlyMap<string, GmailMessage | null>;
+  /** Messages on which Gmail failed in every form, but not on all others. */
+  failed: readonly FailedMessage[];
 }
 
 /** Reads the contents of messages. */
@@ -53,27 +65,15 @@ export class GmailContents {
    * Fetches all of these messages with their content. The quota for all is taken first: if it ran
    * out in the middle, the first ones would be fetched again and again.
    * @param ids at most `MOST_NEW`
-   * @returns by id; `null` for a message that is gone. A message is missing if Gmail failed on it
-   *   in every form, but not on all others: the audit looks for it later
    * @throws {BudgetExhaustedError} nothing was fetched
    */
-  async fetchAll(
-    account: ProviderAccount,
-    ids: readonly string[],
-  ): Promise<Map<string, GmailMessage | null>> {
+  async fetchAll(account: ProviderAccount, ids: readonly string[]): Promise<GmailMessages> {
     const units = Math.min(ids.length, MOST_NEW) * UNITS.get;
     await this.api.reserve(account, { units, priority: 'interactive' });
-    const fetched = new Map<string, GmailMessage | null>();
-    const failures: GoogleError[] = [];
-    await forEachAtOnce(AT_ONCE, ids, async (id) => {
-      try {
-        fetched.set(id, await this.#fetch(account, id, RESERVED));
-      } catch (error) {
-        failures.push(asServerError(error));
-      }
-    });
-    if (fetched.size === 0 && failures[0]) throw failures[0];
-    return fetched;
+    const { read, failed } = await this.#each(account, ids, (id) =>
+      this.#fetch(account, id, RESERVED),
+    );
+    return { read, failed };
   }
 
   /** See `MailPort.readMessages`. A content is read together with its labels. */
@@ -92,12 +92,11 @@ export class GmailContents {
     priority: BudgetPriority,
   ): Promise<Map<string, ReadMessage | null>> {
     await this.api.reserve(account, { units: ids.length * UNITS.get, priority });
-    const read = new Map<string, ReadMessage | null>();
-    await forEachAtOnce(AT_ONCE, ids, async (id) => {
+    const { read, failed } = await this.#each(account, ids, async (id) => {
       const labels = await nullIfGone(notFoundIfInvalid(this.gmail.minimal(account, id, RESERVED)));
-      read.set(id, labels && { state: stateOf(labels), content: null });
+      return labels && { state: stateOf(labels), content: null };
     });
-    return read;
+    return withFailed(read, failed);
   }
 
   async #readContents(
@@ -105,24 +104,36 @@ export class GmailContents {
     ids: readonly string[],
     priority: BudgetPriority,
   ): Promise<Map<string, ReadMessage | null>> {
-    const fetched = new Map<string, GmailMessage | null>();
-    const failures: ProviderError[] = [];
-    const isExhausted = () => failures.some((error) => error instanceof BudgetExhaustedError);
+    const cost = { units: UNITS.get, priority };
+    const { read, failed } = await this.#each(account, ids, async (id) => {
+      const message = await this.#fetch(account, id, cost);
+      return message && readMessageOf(message);
+    });
+    return withFailed(read, failed);
+  }
+
+  /**
+   * Reads messages until the quota is used up. Gmail may fail on some of them.
+   * @throws {ProviderError} if none was read and Gmail does not answer other requests either
+   */
+  async #each<T>(
+    account: ProviderAccount,
+    ids: readonly string[],
+    readOne: (id: string) => Promise<T>,
+  ): Promise<MessageReads<T>> {
+    const reads = new MessageReads<T>(isOfOneMessage);
+    let exhausted: BudgetExhaustedError | undefined;
     await forEachAtOnce(AT_ONCE, ids, async (id) => {
-      if (isExhausted()) return;
       try {
-        fetched.set(id, await this.#fetch(account, id, { units: UNITS.get, priority }));
+        if (!exhausted) await reads.add(id, readOne(id));
       } catch (error) {
-        failures.push(error instanceof BudgetExhaustedError ? error : asServerError(error));
+        if (!(error instanceof BudgetExhaustedError)) throw error;
+        exhausted = error;
       }
     });
-    if (fetched.size === 0 && failures[0]) throw failures[0];
-    return new Map(
-      [...fetched].map(([id, message]) => [
-        id,
-        message && { content: message.content, state: stateOf(message.labels) },
-      ]),
-    );
+    if (reads.isNothing) await this.gmail.profile(account, 'interactive');
+    else if (reads.read.size === 0 && exhausted) throw exhausted;
+    return reads;
   }
 
   /** @throws {ProviderError} `not-found` */
@@ -166,12 +177,14 @@ export class GmailContents {
     cost: GoogleCost,
   ): Promise<GmailMessage | null> {
     try {
-      return await this.#fetchWhole(account, id, cost);
+      return await this.#fetchWhole(account, id, cost).catch((error: unknown) => {
+        if (!isServerError(error)) throw error;
+        return this.#fetchWhole(account, id, cost);
+      });
     } catch (error) {
-      // Gmail refuses this message only: it must not block the others.
-      if (error instanceof GoogleError && error.code === 'rejected')
-        return this.#unreadable(account, id, cost, error.message);
-      if (isServerError(error)) return this.#fetchAgain(account, id, cost);
+      // Gmail refuses this content, or always fails on it. Other errors may soon be over.
+      if (isServerError(error) || isRefused(error))
+        return this.#withoutContent(account, id, cost, error);
       throw error;
     }
   }
@@ -189,20 +202,6 @@ export class GmailContents {
       if (error instanceof ResponseTooLargeError) return this.#fetchParts(account, id, cost);
       if (error instanceof GoogleError && error.code === 'not-found') return null;
       throw error;
-    }
-  }
-
-  /** After a failure of Gmail's. If only the content of this message fails, it is unreadable. */
-  async #fetchAgain(
-    account: ProviderAccount,
-    id: string,
-    cost: GoogleCost,
-  ): Promise<GmailMessage | null> {
-    try {
-      return await this.#fetchWhole(account, id, cost);
-    } catch (error) {
-      if (!isServerError(error)) throw error;
-      return this.#unreadable(account, id, cost, error.message);
     }
   }
 
@@ -232,14 +231,19 @@ export class GmailContents {
     };
   }
 
-  async #unreadable(
+  /** @throws the error, if Gmail fails on this message in every form */
+  async #withoutContent(
     account: ProviderAccount,
     id: string,
     cost: GoogleCost,
-    reason: string,
+    error: GoogleError,
   ): Promise<GmailMessage> {
-    const labels = await this.gmail.minimal(account, id, cost);
-    return { labels, content: { kind: 'unreadable', reason } };
+    try {
+      const labels = await this.gmail.minimal(account, id, cost);
+      return { labels, content: failedContent(error.message) };
+    } catch (other) {
+      throw isOfOneMessage(other) ? error : other;
+    }
   }
 }
 
@@ -247,10 +251,29 @@ export class GmailContents {
 const isServerError = (error: unknown): error is GoogleError =>
   error instanceof GoogleError && error.status === 500;
 
-/** @throws the error, if it is another one */
-function asServerError(error: unknown): GoogleError {
-  if (isServerError(error)) return error;
-  throw error;
+/** Whether Gmail may answer requests for other messages. */
+const isOfOneMessage = (error: unknown): error is ProviderError =>
+  isOfOneObject(error) && !(error instanceof GoogleError && error.isWithoutConsent);
+
+const isRefused = (error: unknown): error is GoogleError =>
+  error instanceof GoogleError && error.code === 'rejected' && isOfOneMessage(error);
+
+function readMessageOf({ labels, content }: GmailMessage): ReadMessage {
+  const state = stateOf(labels);
+  return content.kind === 'listed'
+    ? { state, content: null, ...(content.failed === undefined ? {} : { failed: content.failed }) }
+    : { state, content };
+}
+
+function withFailed(
+  read: ReadonlyMap<string, ReadMessage | null>,
+  failed: readonly FailedMessage[],
+): Map<string, ReadMessage | null> {
+  const failures = failed.map(({ providerId, reason }): [string, ReadMessage] => [
+    providerId,
+    { state: null, content: null, failed: reason },
+  ]);
+  return new Map([...read, ...failures]);
 }
 
 /** When Gmail received the message. */

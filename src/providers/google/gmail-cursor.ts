@@ -20,6 +20,8 @@ const listing = z.object({
   until: z.number(),
   /** Whether Gmail no longer knew the changes since the last pass. */
   again: z.boolean(),
+  /** Since when Gmail fails on this page, as ISO 8601 in UTC. Absent if it does not. */
+  stalledSince: z.iso.datetime().optional(),
 });
 export type GmailListing = z.infer<typeof listing>;
 
@@ -30,6 +32,8 @@ const gmailCursor = z.object({
   /** Digest of the labels that were returned last. */
   labels: z.string(),
   listing: listing.nullable(),
+  /** Since when Gmail fails on the history, as ISO 8601 in UTC. Absent if it does not. */
+  stalledSince: z.iso.datetime().optional(),
 });
 /** Sync progress of a Gmail mailbox. */
 export type GmailCursor = z.infer<typeof gmailCursor>;
