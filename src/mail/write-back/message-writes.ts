@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import {
   type FailedWrite,
@@ -150,11 +150,20 @@ async function revert(sql: Sql, { jobId, objectId, accountId, payload }: FailedW
   for (const key of STATE_KEYS) {
     if (asked[key] === undefined || asked.before[key] === undefined) continue;
     if (later.some((one) => one.key === key)) continue;
-    if (sameState(message[key], asked[key]) && !sameState(message[key], asked.before[key]))
+    const shown = key === 'folders' ? await withoutDeleted(sql, asked.folders) : asked[key];
+    if (sameState(message[key], shown) && !sameState(message[key], asked.before[key]))
       Object.assign(restored, { [key]: asked.before[key] });
   }
   if (Object.keys(restored).length === 0) return;
   const owning = { accountId, applicationId: owner.applicationId };
   const dedupe = `message:${objectId}:put-back:${jobId}`;
   await writeMessages(sql, owning, [{ message: { ...message, ...restored }, dedupe }], at);
+}
+
+const PRESENT = `select id from folder where id = any($1::uuid[])`;
+
+/** A folder that was deleted meanwhile has lost its messages without a change of theirs. */
+async function withoutDeleted(sql: Sql, folders: readonly string[] = []): Promise<string[]> {
+  const present = new Set(idsOf(await sql.query<{ id: string }>(PRESENT, [folders])));
+  return folders.filter((id) => present.has(id));
 }
