@@ -1,0 +1,268 @@
+import request from 'supertest';
+import {
+  ProviderWriteDispatcher,
+  type ProviderWriteJob,
+  type WriteResult,
+} from '../../../src/accounts/provider-writes/provider-write-dispatcher.ts';
+import { Database } from '../../../src/platform/database/sql.ts';
+import {
+  MailboxSyncDispatcher,
+  type SyncResult,
+} from '../../../src/sync/mailbox-sync-dispatcher.ts';
+import { EngineSteps } from '../engine-steps.ts';
+import { createApplication, type TestApplication } from '../factories.ts';
+import { outcomeOf } from '../outcome-of.ts';
+import { PassingClock } from '../passing-clock.ts';
+import { Receiver } from '../receiver.ts';
+import { syncAccount } from '../sync.ts';
+import { startTestApp, type TestApp } from '../test-app.ts';
+import { type HeldFolder, type HeldMessage, type MailboxDriver, markIn } from './mailbox-driver.ts';
+
+/** A message as the mirror has it. */
+export interface MirroredMessage extends HeldMessage {
+  id: string;
+  listed: boolean;
+}
+
+type Method = 'get' | 'post' | 'put' | 'delete';
+
+/** Attempts of provider writes before a test gives up. */
+const MOST_ROUNDS = 40;
+
+const MESSAGES = `
+  select m.id, m.provider_id as "providerId", m.unread, m.starred, m.draft, m.subject, m.listed, b.body,
+    m.thread_id as thread,
+    array(select f.provider_id from message_folder mf join folder f on f.id = mf.folder_id
+          where mf.message_id = m.id order by 1) as folders
+  from message m left join message_body b on b.message_id = m.id
+  where m.account_id = $1 and not m.deleting`;
+
+/**
+ * The whole program beside the mailbox of another server. Its engine does not run: a test makes
+ * each sync pass and each provider write itself, and moves the clock. So a seed decides everything.
+ */
+export class MirrorWorld {
+  readonly #writes: EngineSteps<ProviderWriteJob, WriteResult>;
+  account = { id: '', token: '' };
+  /** Passes so far. */
+  passes = 0;
+
+  private constructor(
+    readonly server: TestApp,
+    readonly clock: PassingClock,
+    readonly application: TestApplication,
+    readonly driver: MailboxDriver,
+  ) {
+    const dispatcher = server.app.get(ProviderWriteDispatcher);
+    this.#writes = new EngineSteps(this.#database, () => dispatcher);
+  }
+
+  /** @param environment where the program finds the driver's server */
+  static async start(
+    driver: MailboxDriver,
+    clock: PassingClock,
+    environment: Record<string, string>,
+  ): Promise<MirrorWorld> {
+    const settings = { ROLES: 'api', SYNC_AUDIT_SECONDS: '0', ...environment };
+    const server = await startTestApp(settings, { clock });
+    return new MirrorWorld(server, clock, await createApplication(server.app), driver);
+  }
+
+  get #database(): Database {
+    return this.server.app.get(Database);
+  }
+
+  query<R extends object>(text: string, ...values: unknown[]): Promise<R[]> {
+    return this.#database.query<R>(text, values);
+  }
+
+  /** Connects an account at an OAuth provider. */
+  async connect(registration: object, settings: object): Promise<{ id: string; token: string }> {
+    const call = (path: string, body: object) =>
+      request(this.server.url).post(path).set(this.application.basic).send(body);
+    const { provider } = this.driver;
+    const integration = { name: provider, provider, settings: registration, redirect_uris: [] };
+    await call('/connect/integrations', integration).expect(200);
+    const { body } = await call('/connect/grants', { provider, settings });
+    expect([body.success, body.error]).toEqual([true, undefined]);
+    const { id, access_token: token } = body.data as { id: string; access_token: string };
+    return { id, token };
+  }
+
+  /** Connects the driver's account and subscribes to all news of messages. */
+  async open(): Promise<void> {
+    this.account = await this.driver.connect(this);
+    const receiver = await Receiver.start();
+    const { body } = await request(this.server.url)
+      .post(`/a/${this.application.clientId}/webhooks`)
+      .set(this.application.secretBasic)
+      .send({
+        callback_url: `${receiver.origin}/hook`,
+        triggers: ['message.created'],
+        state: 'active',
+      });
+    await receiver.stop();
+    expect(body).toMatchObject({ state: 'active' });
+  }
+
+  call(method: Method, path: string, body?: object) {
+    const bearer = { authorization: `Bearer ${this.account.token}` };
+    return request(this.server.url)[method](path).set(bearer).send(body);
+  }
+
+  /** @returns the body of the answer, whose status must be 200 */
+  async api(method: Method, path: string, body?: object) {
+    const response = await this.call(method, path, body);
+    expect([response.status, response.body.message]).toEqual([200, undefined]);
+    return response.body;
+  }
+
+  /** Makes one sync pass of at most so many batches. */
+  async pass(batches = Infinity): Promise<SyncResult> {
+    this.passes += 1;
+    let left = batches;
+    const lease = { trusted: () => left-- > 0 };
+    const dispatcher = this.server.app.get(MailboxSyncDispatcher);
+    return outcomeOf(await syncAccount(this.server.app, dispatcher, this.account.id, lease)).result;
+  }
+
+  /** Moves the clock to the time at which the next pass is due. */
+  async wait(): Promise<void> {
+    const [row] = await this.query<{ ms: number }>(
+      `select (extract(epoch from run_at - now()) * 1000)::float8 as ms from sync_job where account_id = $1`,
+      this.account.id,
+    );
+    if (row && row.ms > 0) await this.clock.pass(Math.ceil(row.ms));
+  }
+
+  /** Makes all provider writes that are waiting, in the order of the requests. */
+  async write(): Promise<void> {
+    for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
+      const waiting = await this.query<{ id: string; ms: number }>(
+        `select id, greatest(0, extract(epoch from run_at - now()) * 1000)::float8 as ms
+         from provider_job where account_id = $1 and state = 0 order by id`,
+        this.account.id,
+      );
+      if (waiting.length === 0) return;
+      const soonest = Math.min(...waiting.map(({ ms }) => ms));
+      if (soonest > 0) await this.clock.pass(Math.ceil(soonest));
+      for (const { id } of waiting) if (await this.#isWaiting(id)) await this.#writes.attempt(id);
+    }
+    throw new Error('provider writes do not end');
+  }
+
+  async #isWaiting(id: string): Promise<boolean> {
+    return (await this.query('select 1 from provider_job where id = $1 and state = 0', id)).length > 0; // prettier-ignore
+  }
+
+  /** Makes passes, each when it is due, until all messages are there and complete. */
+  async settle(most = 60): Promise<void> {
+    for (let passes = 0; passes < most; passes += 1) {
+      await this.write();
+      const { kind } = await this.pass();
+      const [row] = await this.query<{ left: number }>(
+        'select count(*)::int as left from message where account_id = $1 and listed',
+        this.account.id,
+      );
+      if (kind === 'current' && row?.left === 0) return;
+      await this.wait();
+    }
+    throw new Error(`the mirror is not complete after ${most} passes`);
+  }
+
+  /** What the mirror has, by the provider's ids. */
+  async messages(): Promise<Map<string, MirroredMessage>> {
+    const rows = await this.query<MirroredMessage & { providerId: string; body: string | null }>(
+      MESSAGES,
+      this.account.id,
+    );
+    return new Map(
+      rows.map(({ providerId, body, ...message }) => [
+        providerId,
+        { ...message, mark: markIn(body ?? '') },
+      ]),
+    );
+  }
+
+  async folders(): Promise<HeldFolder[]> {
+    return this.query<HeldFolder & object>(
+      'select provider_id as id, display_name as "displayName" from folder where account_id = $1',
+      this.account.id,
+    );
+  }
+
+  /** Our id of a folder. */
+  async folderId(providerId: string): Promise<string> {
+    const [folder] = await this.query<{ id: string }>(
+      'select id from folder where account_id = $1 and provider_id = $2',
+      this.account.id,
+      providerId,
+    );
+    if (!folder) throw new Error(`the mirror has no folder ${providerId}`);
+    return folder.id;
+  }
+
+  /** Ids of the messages for which `message.created` was published, once for each publication. */
+  async published(): Promise<string[]> {
+    const rows = await this.query<{ body: Buffer }>(
+      `select body from webhook_event where application_id = $1 and type = 'message.created'`,
+      this.application.id,
+    );
+    return rows.flatMap(({ body }) => {
+      const { deltas } = JSON.parse(body.toString()) as {
+        deltas: { object_data: { id: string } }[];
+      };
+      return deltas.map((delta) => delta.object_data.id);
+    });
+  }
+
+  /** Makes passes until the mirror and the mailbox are the same. @throws if they stay different */
+  async converge(rounds = 6): Promise<void> {
+    for (let round = 0; round < rounds; round += 1) {
+      await this.settle();
+      if (await this.#isSame()) break;
+      await this.wait();
+    }
+    await this.expectSame();
+  }
+
+  async #isSame(): Promise<boolean> {
+    try {
+      await this.expectSame();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Fails unless the mirror and the mailbox are the same. */
+  async expectSame(): Promise<void> {
+    const [mirrored, held] = [await this.messages(), await this.driver.messages()];
+    expect(shown(await this.folders())).toEqual(shown(await this.driver.folders()));
+    const plain = [...mirrored].map(([id, { id: _id, listed: _listed, thread: _thread, ...message }]) => [id, message]); // prettier-ignore
+    const there = [...held].map(([id, { thread: _thread, ...message }]) => [id, message]);
+    expect(Object.fromEntries(plain)).toEqual(Object.fromEntries(there));
+    expect(threadsOf(mirrored)).toEqual(threadsOf(held));
+  }
+
+  async close(): Promise<void> {
+    await this.server.close();
+  }
+}
+
+const shown = (folders: readonly HeldFolder[]) =>
+  Object.fromEntries(folders.map(({ id, displayName }): [string, string] => [id, displayName]));
+
+/** Ids of the messages of each thread. */
+function threadsOf(messages: ReadonlyMap<string, HeldMessage>): string[] {
+  const threads = Map.groupBy(messages, ([, { thread }]) => thread);
+  return [...threads]
+    .filter(([thread]) => thread !== null)
+    .map(([, members]) =>
+      members
+        .map(([id]) => id)
+        .toSorted()
+        .join(' '),
+    )
+    .toSorted();
+}
