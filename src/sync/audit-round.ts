@@ -61,6 +61,8 @@ export interface RoundStart {
   now: Date;
   isFull: boolean;
   recentSince: Date;
+  /** Provider ids of folders that only the mirror has. */
+  surplusFolders: readonly string[];
   /** Sync horizon; `null` if all messages are mirrored. */
   horizon: Date | null;
   /** Messages in each folder at the provider; `undefined` if unknown. */
@@ -92,6 +94,7 @@ export function roundOf(start: RoundStart): AuditRound {
     wholeSince: horizon?.toISOString() ?? null,
     whole: Object.keys(counted).filter((id) => counted[id] !== start.counted[id]),
     folders,
+    surplusFolders: start.surplusFolders,
     cursor: null,
     folderBeganAt: null,
     checked: 0,

@@ -6,13 +6,14 @@ import { type ChangeRecord, recordChanges } from '../platform/changes/change-log
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import type { MailChanges, RemoteFolder } from '../providers/port/connector.ts';
 import {
+  deleteEmptyFolders,
   deleteFolders,
   mirroredFolders,
   renameFolders,
   writeFolders,
 } from '../mail/folders/mirror-folders.ts';
 import { moveMessages } from '../mail/messages/folder-contents.ts';
-import { planFolders } from './folder-plan.ts';
+import { type FolderPlan, planFolders } from './folder-plan.ts';
 import { setContentsAside, setDisplacedAside } from '../mail/messages/vanished-messages.ts';
 import { objectsOfEndedJobs } from '../platform/job-statuses/jobs.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
@@ -97,10 +98,12 @@ export class FolderMirror {
   }
 
   /**
-   * Adds the folders that the mirror lacks. Other folders stay as they are.
+   * Adds the folders that the mirror lacks, and renames those that have another name. Folders that
+   * only the mirror has stay.
    * @param folders all folders of the mailbox
    * @param requestedAt when they were requested; if a folder change of ours has ended since then,
-   *   nothing is added
+   *   nothing is changed
+   * @returns provider ids of the folders that only the mirror has
    * @throws {ClaimLostError}
    */
   async addMissing(
@@ -108,21 +111,60 @@ export class FolderMirror {
     claim: MirrorClaim,
     folders: readonly RemoteFolder[],
     requestedAt: Date,
-  ): Promise<void> {
-    const { accountId } = account;
+  ): Promise<string[]> {
     const at = this.clock.now();
-    await this.repository.withClaim(claim, null, async (sql) => {
-      const mirrored = await mirroredFolders(sql, accountId);
-      const writes = await openWritesOfAccount(sql, accountId, FOLDER_ACTIONS);
-      const ended = await objectsOfEndedJobs(sql, accountId, FOLDER_ACTIONS, requestedAt);
-      const { written, createdIds } = planFolders(folders, mirrored, writes);
-      const missing = written.filter(({ id }) => createdIds.has(id));
-      if (missing.length === 0 || ended.length > 0) return;
-      await writeFolders(sql, accountId, missing, at);
-      const plan = { written: missing, createdIds, goneIds: [] };
-      await recordChanges(sql, changesOf(account, plan, at));
+    return this.repository.withClaim(claim, null, async (sql) => {
+      const { plan, surplus } = await compare(sql, account, folders, requestedAt);
+      if (plan.written.length === 0) return surplus;
+      await writeFolders(sql, account.accountId, plan.written, at);
+      await recordChanges(sql, changesOf(account, { ...plan, goneIds: [] }, at));
+      return surplus;
     });
   }
+
+  /**
+   * Removes folders that only the mirror has and that have no messages.
+   * @param folders all folders of the mailbox
+   * @param providerIds other folders stay
+   * @param requestedAt as in `addMissing`
+   * @throws {ClaimLostError}
+   */
+  async removeEmpty(
+    account: ConnectedAccount,
+    claim: MirrorClaim,
+    folders: readonly RemoteFolder[],
+    providerIds: readonly string[],
+    requestedAt: Date,
+  ): Promise<void> {
+    const at = this.clock.now();
+    await this.repository.withClaim(claim, null, async (sql) => {
+      const { plan, surplus } = await compare(sql, account, folders, requestedAt);
+      const doomed = surplus.filter((id) => providerIds.includes(id));
+      const goneIds = await deleteEmptyFolders(sql, account.accountId, doomed);
+      await recordChanges(sql, changesOf(account, { ...plan, written: [], goneIds }, at));
+    });
+  }
+}
+
+/**
+ * Compares all folders of a mailbox with the mirror. Nothing differs after a folder change of ours,
+ * and if the provider has listed no folder at all.
+ */
+async function compare(
+  sql: Sql,
+  { accountId }: ConnectedAccount,
+  folders: readonly RemoteFolder[],
+  requestedAt: Date,
+): Promise<{ plan: FolderPlan; surplus: string[] }> {
+  const mirrored = await mirroredFolders(sql, accountId);
+  const writes = await openWritesOfAccount(sql, accountId, FOLDER_ACTIONS);
+  const ended = await objectsOfEndedJobs(sql, accountId, FOLDER_ACTIONS, requestedAt);
+  const plan: FolderPlan =
+    ended.length > 0 || folders.length === 0
+      ? { written: [], createdIds: new Set(), goneIds: [] }
+      : planFolders(folders, mirrored, writes);
+  const gone = mirrored.filter(({ id }) => plan.goneIds.includes(id));
+  return { plan, surplus: gone.flatMap(({ providerId }) => providerId ?? []) };
 }
 
 /**
@@ -144,7 +186,7 @@ async function rename(
 
 function changesOf(
   { applicationId, accountId, organizationUnit: object }: ConnectedAccount,
-  { written, createdIds, goneIds }: ReturnType<typeof planFolders>,
+  { written, createdIds, goneIds }: FolderPlan,
   at: Date,
 ): ChangeRecord[] {
   const change = (objectId: string, event: ChangeRecord['event']): ChangeRecord => {

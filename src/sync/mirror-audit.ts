@@ -19,7 +19,7 @@ import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { Database } from '../platform/database/sql.ts';
-import type { Connector, MailPort } from '../providers/port/connector.ts';
+import type { Connector, MailPort, MessageIds } from '../providers/port/connector.ts';
 import {
   type AuditPort,
   type AuditRun,
@@ -39,6 +39,8 @@ const PAGE = 10_000;
 /** Shortest wait after the provider failed or limited an audit. Seconds. */
 const AFTER_FAILURE_SECONDS = 300;
 const DAY_SECONDS = 86_400;
+/** The listing of a folder that the provider does not have. */
+const GONE: MessageIds = { ids: [], cursor: null };
 
 /** What is audited. */
 export type AuditedPorts = Pick<Connector, 'mail' | 'calendar' | 'contacts'>;
@@ -151,7 +153,9 @@ export class MirrorAudit {
     const { accountId } = account;
     const now = this.clock.now();
     const isFull = audit.fullAt <= now;
-    if (isFull) await this.folders.addMissing(account, claim, await mail.listFolders(account), now);
+    const surplusFolders = isFull
+      ? await this.folders.addMissing(account, claim, await mail.listFolders(account), now)
+      : [];
     const { horizonDays } = this.config.sync;
     const horizon =
       horizonDays === 0 ? null : new Date(now.getTime() - horizonDays * DAY_SECONDS * 1000);
@@ -162,6 +166,7 @@ export class MirrorAudit {
       now,
       isFull,
       recentSince,
+      surplusFolders,
       horizon,
       counts,
       mirrored,
@@ -179,18 +184,22 @@ export class MirrorAudit {
     const { accountId } = account;
     const [folderId = '', ...folders] = round.folders;
     const isWhole = round.kind === 'full' || round.whole.includes(folderId);
-    const from = isWhole ? round.wholeSince : round.since;
+    const isSurplus = round.surplusFolders.includes(folderId);
+    const from = isSurplus ? null : isWhole ? round.wholeSince : round.since;
     const since = from === null ? null : new Date(from);
     const beganAt = round.folderBeganAt ?? this.clock.now().toISOString();
-    const next = { ...round, folders, cursor: null, folderBeganAt: null };
-    const page = await this.#page(account, mail, { folderId, since, cursor: round.cursor });
+    const request = { folderId, since, cursor: round.cursor };
+    const page = await this.#page(account, mail, request, isSurplus);
+    const surplusFolders =
+      page === GONE ? round.surplusFolders : round.surplusFolders.filter((id) => id !== folderId);
+    const next = { ...round, surplusFolders, folders, cursor: null, folderBeganAt: null };
     return this.claims.withClaim(claim, null, async (sql) => {
       let stored: AuditRound = next;
       if (page === null) await forgetListing(sql, accountId);
       else {
         await addListing(sql, accountId, page.ids);
         if (page.cursor !== null) {
-          stored = { ...round, cursor: page.cursor, folderBeganAt: beganAt };
+          stored = { ...round, surplusFolders, cursor: page.cursor, folderBeganAt: beganAt };
         } else {
           await compareListing(sql, accountId, folderId, since, new Date(beganAt));
           stored = { ...next, checked: round.checked + (await forgetListing(sql, accountId)) };
@@ -201,12 +210,16 @@ export class MirrorAudit {
     });
   }
 
-  /** @returns `null` if the folder cannot be listed now; it is then not compared */
+  /**
+   * @param isSurplus whether the provider has not listed the folder
+   * @returns `null` if the folder cannot be listed now; it is then not compared
+   */
   async #page(
     account: ConnectedAccount,
     mail: AuditPort,
     request: { folderId: string; since: Date | null; cursor: string | null },
-  ) {
+    isSurplus: boolean,
+  ): Promise<MessageIds | null> {
     try {
       const page = await mail.listIds(account, { ...request, until: null, limit: PAGE });
       if (page.cursor !== null && page.cursor === request.cursor)
@@ -214,13 +227,16 @@ export class MirrorAudit {
       return page;
     } catch (error) {
       const code = error instanceof ProviderError ? error.code : null;
+      if (code === 'not-found' && isSurplus) return GONE;
       if (code === 'not-found' || code === 'conflict') return null;
       throw error;
     }
   }
 
-  async #finish({ account, claim }: AuditRun, round: AuditRound, audit: AuditState): Promise<void> {
+  async #finish(run: AuditRun, round: AuditRound, audit: AuditState): Promise<void> {
+    const { account, claim } = run;
     const { accountId } = account;
+    await this.#removeFolders(run, round);
     const { seconds, fullDays } = this.config.sync.audit;
     const at = this.clock.now();
     const { found, repaired, checked, kind } = round;
@@ -237,6 +253,15 @@ export class MirrorAudit {
       this.#log.warn(
         `account ${accountId}: the audit compared ${checked} messages with the provider, found ${found} differences and repaired ${repaired}`,
       );
+  }
+
+  /** Removes empty folders that the provider does not list a second time either. */
+  async #removeFolders({ account, mail, claim }: AuditRun, round: AuditRound): Promise<void> {
+    const { surplusFolders } = round;
+    if (surplusFolders.length === 0) return;
+    const requestedAt = this.clock.now();
+    const folders = await mail.listFolders(account);
+    await this.folders.removeEmpty(account, claim, folders, surplusFolders, requestedAt);
   }
 
   async #postpone({ account, claim }: AuditRun, error: ProviderError): Promise<void> {

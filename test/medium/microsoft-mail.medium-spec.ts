@@ -1,6 +1,10 @@
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { OutgoingMessage, ProviderAccount } from '../../src/providers/port/connector.ts';
+import type {
+  MessageIds,
+  OutgoingMessage,
+  ProviderAccount,
+} from '../../src/providers/port/connector.ts';
 import { codeOf, mimeOf, outgoing, Replica, sendControl } from '../support/contract-tools.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
 import type { StubRequest } from '../support/remote-stub/messages.ts';
@@ -160,6 +164,27 @@ describe('mail of Microsoft accounts', () => {
       const id = deleted.immutableId;
       const asked = { providerIds: [id], content: false, priority: 'history' } as const;
       expect(await mail.readMessages(account, asked)).toEqual(new Map([[id, null]]));
+    });
+
+    it('lists all ids of a folder although Graph returns shorter pages than requested', async () => {
+      const account = fixture.account();
+      const ids: string[] = [];
+      for (const subject of ['one', 'two', 'three', 'four', 'five'])
+        ids.push((await put(account, subject)).immutableId);
+      const replica = await followed(account);
+      const { settings } = fixture.stub;
+      settings.messagesPerPage = 2;
+      const { mail } = fixture.connector;
+      const folder = { folderId: replica.standard('inbox').providerId, since: null, until: null };
+      const listed: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: MessageIds = await mail.listIds(account, { ...folder, cursor, limit: 1_000 });
+        listed.push(...page.ids);
+        ({ cursor } = page);
+      } while (cursor !== null);
+      settings.messagesPerPage = 1_000;
+      expect(new Set(listed)).toEqual(new Set(ids));
     });
 
     it('removes a message that Outlook deleted for good', async () => {

@@ -260,6 +260,38 @@ describe('MirrorAudit', () => {
     expect((await folderChanges(account)).slice(logged)).toEqual([{ event: 'create' }]);
   });
 
+  it('removes a folder that no longer exists, after its messages', async () => {
+    const account = await mirrored(3);
+    await lose(account, `folders = '{archive}'`, 2);
+    await database.query(
+      `insert into folder (id, account_id, provider_id, display_name, created_at, updated_at)
+       values ($2, $1, 'lost', 'Lost', now(), now())`,
+      [account.id, randomUUID()],
+    );
+    await database.query(
+      `update message_folder set folder_id = (select id from folder where account_id = $1 and provider_id = 'lost')
+       where message_id in (select id from message where account_id = $1 limit 2)`,
+      [account.id],
+    );
+    const { length: logged } = await folderChanges(account);
+    await auditNow(account);
+    await expectEqual(account);
+    expect((await folderChanges(account)).slice(logged)).toEqual([{ event: 'delete' }]);
+  });
+
+  it.each([
+    { what: 'none of the folders', shown: () => false },
+    { what: 'all folders but the archive', shown: (name: string | null) => name !== 'archive' },
+  ])('removes no folder when the provider lists $what by mistake', async ({ shown }) => {
+    const account = await mirrored(2);
+    const { length: logged } = await folderChanges(account);
+    const listFolders: MailPort['listFolders'] = async (one) =>
+      ((await sandbox.listFolders?.(one)) ?? never()).filter(({ name }) => shown(name));
+    await auditNow(account, dispatcherWith({ listFolders }));
+    expect((await folderChanges(account)).slice(logged)).toEqual([]);
+    await expectEqual(account);
+  });
+
   it('finds a message that appeared without a change being reported', async () => {
     const account = await mirrored(3);
     await deliver(account, 1);

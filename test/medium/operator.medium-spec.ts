@@ -286,7 +286,7 @@ describe('carillon', () => {
     ] as const) {
       await auditState(sql, account.id, { recentAt: at, fullAt: at, collectionsAt: at });
       const round: AuditRound = {
-        kind: 'full', beganAt: at.toISOString(), since: null, wholeSince: null, whole: [], folders: [],
+        kind: 'full', beganAt: at.toISOString(), since: null, wholeSince: null, whole: [], folders: [], surplusFolders: [],
         cursor: null, folderBeganAt: null, checked: 100, found, repaired, counted: {},
       }; // prettier-ignore
       await storeRound(sql, account.id, round);

@@ -14,6 +14,11 @@ export interface AuditRound {
   whole: readonly string[];
   /** Provider ids of the folders that are left; the first one is being listed. */
   folders: readonly string[];
+  /**
+   * Provider ids of folders that the mirror has and the provider did not list when a full audit
+   * began.
+   */
+  surplusFolders: readonly string[];
   /** Where the listing of the first folder continues; `null` for its beginning. */
   cursor: string | null;
   /** When the listing of the first folder began; `null` before it. */

@@ -59,8 +59,10 @@ export interface ListedAudit {
   contactsRepaired: number;
 }
 
+// A round that an earlier version has begun lacks some fields.
 const STATE = `
-  select recent_at as "recentAt", full_at as "fullAt", not_before as "notBefore", round, counted, unrepaired, failed
+  select recent_at as "recentAt", full_at as "fullAt", not_before as "notBefore",
+    '{"surplusFolders":[]}' || round as round, counted, unrepaired, failed
   from mirror_audit where account_id = $1`;
 
 const ADD = `

@@ -1,4 +1,4 @@
-import { columnsOf, type Sql } from '../../platform/database/sql.ts';
+import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 
 /* SQL with which a sync pass writes folders and labels, in its own transaction. */
 
@@ -71,6 +71,22 @@ export async function deleteFolders(
     accountId,
     ids,
   ]);
+}
+
+const DELETE_EMPTY = `
+  delete from folder f
+  where f.account_id = $1 and f.provider_id = any($2::text[])
+    and not exists (select 1 from message_folder mf where mf.folder_id = f.id)
+  returning f.id`;
+
+/** Deletes those of the folders that have no messages. @returns our ids of the deleted folders */
+export async function deleteEmptyFolders(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+): Promise<string[]> {
+  if (providerIds.length === 0) return [];
+  return idsOf(await sql.query<{ id: string }>(DELETE_EMPTY, [accountId, providerIds]));
 }
 
 const IDS = `

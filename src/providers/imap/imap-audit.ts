@@ -57,9 +57,7 @@ export class ImapAudit {
   /** One request on a server with LIST-STATUS (RFC 5819). */
   async listFolders(account: ProviderAccount): Promise<RemoteFolder[]> {
     const folders = await this.#statuses(account);
-    return folders.flatMap(({ status, providerId, name, displayName }) =>
-      status ? [{ providerId, name, displayName }] : [],
-    );
+    return folders.map(({ providerId, name, displayName }) => ({ providerId, name, displayName }));
   }
 
   /** One request on a server with LIST-STATUS. */

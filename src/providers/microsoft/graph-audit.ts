@@ -8,7 +8,8 @@ import type {
   ReadRequest,
   RemoteFolder,
 } from '../port/connector.ts';
-import type { GraphApi } from './graph-api.ts';
+import { pagesOf } from '../rest/pages.ts';
+import type { GraphApi, GraphRequest } from './graph-api.ts';
 import type { GraphContents } from './graph-content.ts';
 import type { GraphFolders } from './graph-folders.ts';
 import { stateOf } from './graph-message.ts';
@@ -48,7 +49,7 @@ export class GraphAudit {
       ...(until ? [`receivedDateTime lt ${wholeSecond(until, 999)}`] : []),
     ];
     const top = Math.min(limit, MOST_PER_PAGE);
-    const { value } = await this.graph.page(account, {
+    const request: GraphRequest = {
       method: 'GET',
       path: `/mailFolders/${encodeURIComponent(folderId)}/messages`,
       query: {
@@ -59,11 +60,29 @@ export class GraphAudit {
         $skip: after && after.skip > 0 ? after.skip : undefined,
       },
       priority: 'history',
-    });
+    };
+    const { value, isLast } = await this.#filled(account, request);
     const messages = value.flatMap((one) => listed.safeParse(one).data ?? []);
     const ids = messages.map(({ id }) => id);
-    if (value.length < top) return { ids, cursor: null };
+    if (isLast) return { ids, cursor: null };
     return { ids, cursor: JSON.stringify(nextPosition(messages, after)) };
+  }
+
+  /** The first page with entries. Graph may return short and empty pages before the last one. */
+  async #filled(
+    account: ProviderAccount,
+    request: GraphRequest,
+  ): Promise<{ value: unknown[]; isLast: boolean }> {
+    const { query: _first, ...rest } = request;
+    const pages = pagesOf(
+      'Microsoft',
+      (path) =>
+        this.graph.page(account, path === undefined ? request : { ...rest, path, root: true }),
+      ({ next }) => next,
+    );
+    for await (const { value, next } of pages)
+      if (value.length > 0) return { value, isLast: next === null };
+    return { value: [], isLast: true };
   }
 
   /** See `MailPort.listFolders`. */

@@ -33,6 +33,8 @@ export interface StubSettings {
   latencyMs: number;
   /** Refuses requests to Graph without `Prefer: IdType="ImmutableId"`, and reports violations. */
   requiresImmutableIds: boolean;
+  /** Most messages of a page of a sorted or filtered list, whatever is asked for. Default 1,000. */
+  messagesPerPage: number;
   /** Largest body of a request to Graph. Default 4 MB: larger messages need upload sessions. */
   requestBytes: number;
   /** Waits before a notification that was not accepted is posted again. Default: 200 ms and 1 s. */
@@ -57,6 +59,7 @@ export const defaultSettings = (): StubSettings => ({
   batch: 'queued',
   latencyMs: 0,
   requiresImmutableIds: false,
+  messagesPerPage: 1_000,
   requestBytes: 4 * 1024 * 1024,
   notificationRetriesMs: [200, 1_000],
   validationTimeoutMs: 10_000,

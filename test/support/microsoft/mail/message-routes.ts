@@ -110,9 +110,10 @@ function list(context: GraphContext, { folder }: PathValues): StubAnswer {
 function pageOf(context: GraphContext, messages: StoredMessage[]): Json {
   const { query } = context.request;
   const plain = !query.has('$filter') && !query.has('$orderby');
+  const maxTop = context.world.settings.messagesPerPage;
   const listing = { url: context.url, query, onDemand: MESSAGE_ON_DEMAND, strictOrder: true };
   const show = (message: StoredMessage) => expanded(context, message);
-  if (!plain) return page({ ...listing, items: messages.map(show) });
+  if (!plain) return page({ ...listing, items: messages.map(show), maxTop });
   const skip = Number(query.get('$skip') ?? 0);
   const size = query.get('$top') ?? context.prefer.get('odata.maxpagesize') ?? 10;
   const top = Math.min(Number(size), 1_000);
