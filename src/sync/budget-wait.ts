@@ -7,15 +7,28 @@ import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error
 export class BudgetWait {
   /** Shortest wait in seconds; `null` if no part has to wait. */
   seconds: number | null = null;
+  #hasProgressed = false;
 
-  /** @returns the result of the part, or `undefined` if the part has to wait */
+  /** A part has stored something and will go on there. */
+  progress(): void {
+    this.#hasProgressed = true;
+  }
+
+  /**
+   * A part without progress waits until the budget is full. It begins anew, so after a shorter wait
+   * it could fail at the same place again and again.
+   * @returns the result of the part, or `undefined` if the part has to wait
+   */
   async within<T>(part: Promise<T>): Promise<T | undefined> {
     try {
       return await part;
     } catch (error) {
       if (!(error instanceof BudgetExhaustedError)) throw error;
-      this.seconds = Math.min(this.seconds ?? Infinity, error.retryAfterSeconds);
+      const wait = this.#hasProgressed ? error.retryAfterSeconds : error.fullAfterSeconds;
+      this.seconds = Math.min(this.seconds ?? Infinity, wait);
       return undefined;
+    } finally {
+      this.#hasProgressed = false;
     }
   }
 }

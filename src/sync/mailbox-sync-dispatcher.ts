@@ -75,7 +75,7 @@ const NOTHING_COVERED: PushCoverage = { mail: false, calendars: false, contacts:
 
 /**
  * Pause in seconds after the contents of messages could not be fetched. After a limit of the
- * provider, the pause is the one that the provider or the budget names.
+ * provider, the pause is the one that the provider names.
  */
 const CONTENT_PAUSE_SECONDS = 60;
 /** Longest time slice of one account in milliseconds; then other waiting accounts run. */
@@ -134,10 +134,10 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     try {
       const ports = this.connectors.readablePorts(account);
       const { mail, calendar, contacts } = ports;
-      const budget = new BudgetWait();
-      const stalls = new Stalls();
+      const [budget, stalls] = [new BudgetWait(), new Stalls()];
       const current =
-        !mail || (await budget.within(this.#mailbox(account, mail, claim, state, goOn, stalls)));
+        !mail ||
+        (await budget.within(this.#mailbox(account, mail, claim, state, [goOn, budget, stalls])));
       // After the mailbox, because users wait for new mail. A history that waits for its budget
       // must not keep calendars and contacts waiting.
       const calendars =
@@ -320,6 +320,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     } catch (error) {
       if (!(error instanceof ProviderError) || error.code === 'auth-invalid') throw error;
       const { retryAfterSeconds } = error;
+      // The next pass reads the changes first. A shorter wait could allow for nothing else.
+      if (error instanceof BudgetExhaustedError) return error.fullAfterSeconds;
       if (error.code === 'rate-limited') return retryAfterSeconds ?? CONTENT_PAUSE_SECONDS;
       this.#log.warn(
         `account ${account.accountId}: contents of messages could not be fetched and will be requested again: ${error.message}`,
@@ -333,8 +335,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     mail: MailPort,
     claim: MirrorClaim,
     state: MirrorState,
-    goOn: () => boolean,
-    stalls: Stalls,
+    [goOn, budget, stalls]: readonly [goOn: () => boolean, budget: BudgetWait, stalls: Stalls],
   ): Promise<boolean> {
     const { horizonDays } = this.config.sync;
     const since =
@@ -345,6 +346,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
       since,
       goOn,
       onStored: async (present) => {
+        budget.progress();
         const wanted = present ? 'running' : 'downloading';
         // A sync error stays visible until a whole pass succeeds. A healthy mailbox stays `running`
         // while it catches up.

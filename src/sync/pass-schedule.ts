@@ -52,7 +52,8 @@ export interface ContactPass {
 export function nextPassAt(now: Date, failure?: ProviderError): Date {
   const asked = failure?.retryAfterSeconds ?? 0;
   const least = failure ? AFTER_FAILURE_SECONDS : PASS_INTERVAL_SECONDS;
-  const seconds = failure instanceof BudgetExhaustedError ? asked : Math.max(least, asked);
+  const seconds =
+    failure instanceof BudgetExhaustedError ? failure.fullAfterSeconds : Math.max(least, asked);
   return new Date(now.getTime() + seconds * 1000);
 }
 

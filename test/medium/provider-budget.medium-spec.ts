@@ -1,5 +1,5 @@
 import { BudgetExhaustedError } from '../../src/platform/budgets/budget-exhausted-error.ts';
-import type { BudgetShare } from '../../src/platform/budgets/budget-limit.ts';
+import { bucketOf, type BudgetShare } from '../../src/platform/budgets/budget-limit.ts';
 import type { BudgetLimit } from '../../src/platform/config/budget-config.ts';
 import {
   ProviderBudget,
@@ -105,6 +105,16 @@ describe('the budget of a provider', () => {
     expect(Math.max(...sums)).toBeLessThanOrEqual(SLOW.units);
     // The budget is used, too: three quarters of the limit flow in.
     expect(Math.min(...sums.slice(0, -inPeriod))).toBeGreaterThanOrEqual(SLOW.units * 0.6);
+  });
+
+  it('says when the units are there, and when the budget is full', async () => {
+    const [budget] = (await budgets(still, 1)) as [ProviderBudget];
+    const { capacity, perSecond } = bucketOf(SLOW);
+    await budget.take([share(capacity)], 'send');
+    await expect(budget.take([share(1)], 'history')).rejects.toMatchObject({
+      retryAfterSeconds: Math.ceil((1 + capacity / 2) / perSecond),
+      fullAfterSeconds: Math.ceil(capacity / perSecond),
+    });
   });
 
   it('counts no second twice when takers wait for each other', async () => {

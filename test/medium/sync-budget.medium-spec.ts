@@ -134,6 +134,18 @@ describe('a sync pass that has to wait for the budget of the provider', () => {
     expect(await row()).toMatchObject({ cursor: '3', failures: 0, state: 'running' });
   });
 
+  it('waits until the budget is full if it has stored nothing, because it begins anew', async () => {
+    const exhausted = new BudgetExhaustedError(5, 100);
+    const batches: (Error | null)[] = [exhausted, null, exhausted, exhausted];
+    mail = () => batches.shift() ?? null;
+    for (const seconds of [100, 5, 100]) {
+      const wait = await waited(sync);
+      expect(wait.least).toBeLessThanOrEqual(seconds + 0.5);
+      expect(wait.most).toBeGreaterThanOrEqual(seconds - 0.5);
+    }
+    expect(await sync()).toMatchObject({ result: { kind: 'current' } });
+  });
+
   it('leaves an account that was failing as it was', async () => {
     mail = () => new ProviderError('temporary', '421 Try later');
     for (let times = 0; times < 5; times += 1) await sync();

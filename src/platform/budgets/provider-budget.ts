@@ -19,6 +19,8 @@ interface Answer {
   taken: boolean;
   /** Seconds until the units are there. */
   wait: number;
+  /** Seconds until the buckets that lack units are full. */
+  full: number;
 }
 
 /**
@@ -43,7 +45,8 @@ const TAKE = `
     from locked l join wanted w using (key) cross join moment m
   ), verdict as materialized (
     select m.found, greatest(0, max(extract(epoch from s.blocked_until - s.now)),
-      max(s.pause + (s.cost + s.reserve - s.tokens) / s.per_second) filter (where s.cost + s.reserve > s.tokens)) as wait
+      max(s.pause + (s.cost + s.reserve - s.tokens) / s.per_second) filter (where s.cost + s.reserve > s.tokens)) as wait,
+      max(s.pause + (s.capacity - s.tokens) / s.per_second) filter (where s.cost + s.reserve > s.tokens) as "full"
     from moment m left join state s on true group by m.found
   ), taken as (
     update provider_bucket b
@@ -52,7 +55,8 @@ const TAKE = `
     from state s cross join verdict v
     where b.key = s.key and v.found = cardinality($1) and v.wait = 0
   )
-  select found, found = cardinality($1) and wait = 0 as taken, coalesce(wait, 0)::float8 as wait from verdict`;
+  select found, found = cardinality($1) and wait = 0 as taken, coalesce(wait, 0)::float8 as wait,
+    coalesce("full", 0)::float8 as "full" from verdict`;
 
 const CREATE = `
   insert into provider_bucket (key, tokens, refilled_at, full_at)
@@ -97,9 +101,9 @@ export class ProviderBudget {
     const until = monotonicMs() + PATIENCE_MS[priority];
     for (;;) {
       signal?.throwIfAborted();
-      const { taken, wait } = await this.#try(shares, priority);
+      const { taken, wait, full } = await this.#try(shares, priority);
       if (taken) return;
-      if (monotonicMs() + wait * 1000 > until) throw new BudgetExhaustedError(wait);
+      if (monotonicMs() + wait * 1000 > until) throw new BudgetExhaustedError(wait, full);
       await delay(Math.ceil(wait * 1000), undefined, { signal });
     }
   }
