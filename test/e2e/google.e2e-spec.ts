@@ -174,6 +174,42 @@ describe('a Google account', () => {
     expect(String(stub.outgoing.at(-1)?.raw)).not.toMatch(/^bcc:/im);
   });
 
+  it('sends from its verified addresses, and refuses others instead of letting Gmail replace them', async () => {
+    const one = await connect();
+    const user = stub.world.users.get(one.email);
+    const [sales, later] = [`sales-${one.email}`, `later-${one.email}`];
+    user?.addAlias(sales);
+    user?.addUnverified(later);
+    const send = (path: string, from: string, subject: string) =>
+      api(one, 'post', path).send({
+        from: [{ email: from, name: 'Sales' }],
+        to: [{ email: 'bo@elsewhere.test' }],
+        subject,
+        body: 'Hello',
+      });
+    const sent = await send('/send', sales.toUpperCase(), 'As sales');
+    expect([sent.status, sent.body.message]).toEqual([200, undefined]);
+    expect(String(stub.outgoing.at(-1)?.raw)).toMatch(new RegExp(`^From: .*<${sales}>`, 'im'));
+    for (const [from, why] of [
+      [later, /has not been verified yet/],
+      ['chief@gmail.test', /Add it in the settings of Gmail/],
+    ] as const) {
+      const refused = await send('/send', from, 'Refused');
+      expect(refused.status).toBe(402);
+      expect(refused.body.message).toContain(`from: ${from} is not an address`);
+      expect(refused.body.message).toMatch(why);
+    }
+    const queued = await send('/v2/outbox', later, 'Refused');
+    expect(queued.status).toBe(202);
+    const job = await until('the job to end', async () => {
+      const { body } = await api(one, 'get', `/job-statuses/${queued.body.job_status_id}`);
+      return body.status === 'failed' && body;
+    });
+    expect(JSON.stringify(job)).toContain(`from: ${later} is not an address`);
+    const subjects = user?.mailbox.messages().map(({ raw }) => /^Subject: (.*)$/m.exec(String(raw))?.[1]?.trim()); // prettier-ignore
+    expect(subjects).toEqual(['As sales']);
+  });
+
   it('keeps drafts at Google, and changes flags and labels there', async () => {
     const one = await connect();
     await running(one);

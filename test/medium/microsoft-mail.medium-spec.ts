@@ -400,6 +400,25 @@ describe('mail of Microsoft accounts', () => {
       expect([drafts(), sentBy(account)]).toEqual([0, []]);
     });
 
+    it.each([0, 4 * MB])(
+      'names the field `from` if Microsoft refuses the sender (a file of %i bytes)',
+      async (bytes) => {
+        const account = fixture.account();
+        const { mail } = fixture.connector;
+        const message = withFiles(account, 'bo@elsewhere.test', bytes > 0 ? [bytes] : []);
+        const from = 'chief@contoso.test';
+        const mime = Buffer.from(message.mime.toString().replace(account.email, from));
+        const envelope = { ...message.envelope, from };
+        await expect(
+          mail.send(account, { ...message, mime, envelope }, sendControl()),
+        ).rejects.toMatchObject({
+          code: 'rejected',
+          message: expect.stringContaining(`from: ${from} is not an address`),
+        });
+        expect(sentBy(account)).toEqual([]);
+      },
+    );
+
     it('files the copy of a message that a mailing service has sent, and not as a draft', async () => {
       const account = fixture.account();
       const { mime, messageIdHeader } = withFiles(account, 'bo@elsewhere.test', [1_000]);

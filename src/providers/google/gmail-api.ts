@@ -20,6 +20,7 @@ export const UNITS = {
   trash: 5,
   insert: 25,
   send: 100,
+  sendAs: 1,
   drafts: 5,
   draftWrite: 15,
   watch: 100,
@@ -107,6 +108,11 @@ const draftList = z.object({
   nextPageToken: z.string().optional(),
 });
 
+const sendAs = z.object({ sendAsEmail: z.string(), verificationStatus: z.string().optional() });
+/** An address from which an account may send, as Gmail answers. */
+export type SendAs = z.infer<typeof sendAs>;
+const sendAsList = z.object({ sendAs: z.array(sendAs).default([]) });
+
 /** Which messages a list contains. */
 export interface ListQuery {
   labelId?: string;
@@ -137,6 +143,17 @@ export class GmailReader {
   async labels(account: ProviderAccount, priority: BudgetPriority): Promise<GmailLabel[]> {
     const request = { method: 'GET', path: `${ME}/labels`, units: UNITS.labels, priority } as const;
     return (await this.api.read(account, request, labelList)).labels;
+  }
+
+  /** The addresses from which the account may send, its own among them. */
+  async sendAs(account: ProviderAccount): Promise<SendAs[]> {
+    const request = {
+      method: 'GET',
+      path: `${ME}/settings/sendAs`,
+      units: UNITS.sendAs,
+      priority: 'send',
+    } as const;
+    return (await this.api.read(account, request, sendAsList)).sendAs;
   }
 
   /**

@@ -17,6 +17,7 @@ import type { GmailWriter } from './gmail-writer.ts';
 import type { GmailAudit } from './gmail-audit.ts';
 import type { GmailChanges } from './gmail-changes.ts';
 import { dateOf, type GmailContents } from './gmail-content.ts';
+import { assertMaySendFrom } from './gmail-senders.ts';
 import { GoogleError } from './google-error.ts';
 
 /** Mail of Google accounts, by the Gmail API. */
@@ -31,13 +32,17 @@ export class GmailMail implements MailPort {
     private readonly clock: Clock,
   ) {}
 
-  /** Gmail files the copy in Sent. It removes the Bcc header from what others receive. */
+  /**
+   * Gmail files the copy in Sent. It removes the Bcc header from what others receive. An address
+   * that is not the account's is refused before anything is sent.
+   */
   async send(
     account: ProviderAccount,
     message: OutgoingMessage,
     { signal, onPhase }: SendControl,
   ): Promise<SendReceipt> {
     const { mime, bcc, envelope, threadId = null } = message;
+    await assertMaySendFrom(this.gmail, account, envelope.from);
     // Before the first phase: a message that has to wait for the quota has not left.
     await this.gmail.reserve(account, { units: UNITS.send, priority: 'send' });
     if (signal.aborted)

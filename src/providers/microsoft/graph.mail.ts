@@ -12,10 +12,12 @@ import type {
   StoredCopy,
   SyncPassRequest,
 } from '../port/connector.ts';
+import { senderRefused } from '../rest/sender-refused.ts';
 import type { GraphApi } from './graph-api.ts';
 import type { GraphAudit } from './graph-audit.ts';
 import type { GraphChanges } from './graph-changes.ts';
 import type { GraphContents } from './graph-content.ts';
+import { GraphError } from './graph-error.ts';
 import { type GraphOutgoing, MOST_MIME_BYTES } from './graph-outgoing.ts';
 
 /** The parts of `GraphMail`. */
@@ -47,10 +49,13 @@ export class GraphMail implements MailPort {
     await this.parts.graph.reserve(account, control.signal.aborted ? undefined : control.signal);
     assertWanted(control);
     const mime = withBcc(message.mime, bcc);
-    const stored =
+    const sending =
       mime.length <= MOST_MIME_BYTES
-        ? await this.#sendAtOnce(account, mime, control)
-        : await this.#sendDraft(account, { messageIdHeader, mime }, control);
+        ? this.#sendAtOnce(account, mime, control)
+        : this.#sendDraft(account, { messageIdHeader, mime }, control);
+    const stored = await sending.catch((error: unknown) => {
+      throw isSenderRefused(error) ? senderRefused(envelope.from, HINT, error) : error;
+    });
     return {
       accepted: envelope.recipients,
       refused: [],
@@ -150,6 +155,11 @@ function assertWanted({ signal }: SendControl): void {
       phase: 'connect',
     });
 }
+
+const isSenderRefused = (error: unknown): boolean =>
+  error instanceof GraphError && error.reason === 'ErrorSendAsDenied';
+const HINT =
+  'An administrator of Exchange can give it the permission "Send as" or "Send on behalf" for this address.';
 
 const isUnknown = (error: unknown): boolean =>
   error instanceof ProviderError && error.code === 'outcome-unknown';

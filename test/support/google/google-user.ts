@@ -55,9 +55,18 @@ export class GoogleUser implements Identity {
     this.sendAs.push({ sendAsEmail, displayName, isDefault: false, ...common });
   }
 
+  /** Adds an address that the person has not verified yet. */
+  addUnverified(sendAsEmail: string): void {
+    const verificationStatus = 'pending' as const;
+    this.sendAs.push({ sendAsEmail, displayName: this.name, verificationStatus });
+  }
+
   /** True if mail to this address arrives here. A part after + is ignored. */
   hasAddress(address: string): boolean {
     const plain = address.toLowerCase().replace(/\+[^@]*(?=@)/, '');
-    return this.sendAs.some(({ sendAsEmail }) => sendAsEmail.toLowerCase() === plain);
+    return this.sendAs.some(
+      ({ sendAsEmail, verificationStatus }) =>
+        sendAsEmail.toLowerCase() === plain && verificationStatus !== 'pending',
+    );
   }
 }
