@@ -34,7 +34,7 @@ import {
 /** Messages fetched and stored at a time: news waits for no more than these. */
 const BATCH = 50;
 const BATCH_AFTER_CRASH = 10;
-/** Batches in a row of which nothing can be read before a run ends: the provider is out of order. */
+/** A run ends after this many batches in a row of which the provider returned nothing. */
 const MOST_FAILED = 3;
 
 /** Contents that are ready to be stored, and what is to be done with the other messages. */

@@ -66,7 +66,11 @@ describe('SendDispatcher', () => {
     const config = server.app.get<AppConfig>(APP_CONFIG);
     const accounts = server.app.get(ProviderAccounts, { strict: false });
     const connectors = new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]);
-    const routes = new SendRoutes(connectors, server.app.get(RelayRoutes, { strict: false }));
+    const routes = new SendRoutes(
+      connectors,
+      server.app.get(RelayRoutes, { strict: false }),
+      database,
+    );
     const unknown = new UnknownOutcomes(config, routes, accounts, clock);
     const sender = new MessageSender(config, database, accounts, routes, unknown, clock);
     return new SendDispatcher(config, accounts, sender, clock);

@@ -134,7 +134,7 @@ export class SendFixture {
       findSent: () => this.server.findSent(),
     };
     const connectors = new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]);
-    const routes = new SendRoutes(connectors, this.relay);
+    const routes = new SendRoutes(connectors, this.relay, this.database);
     const unknown = new UnknownOutcomes(config, routes, accounts, this.clock);
     const sender = new MessageSender(config, this.database, accounts, routes, unknown, this.clock);
     return new SendDispatcher(config, accounts, sender, this.clock);

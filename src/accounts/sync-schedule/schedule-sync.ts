@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import type { Database, Sql } from '../../platform/database/sql.ts';
 import type { PushResource } from '../../providers/port/push-port.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
@@ -59,6 +59,13 @@ const LOOK_AT_PUSHED = `
   from due where j.id = due.id
   returning 1`;
 
+// A pass that is running may have looked already: another one follows it.
+const LOOK_SOON = `
+  update sync_job j
+  set again = j.again or $2 = 0 or j.state <> 0,
+    run_at = case when ${FAILING} then j.run_at else least(j.run_at, now() + make_interval(secs => $2)) end
+  where account_id = $1 and not (again and run_at <= now())`;
+
 // A worker that has claimed the row loses its claim through the higher fencing token, and can no
 // longer store anything.
 const RESTART = `
@@ -90,6 +97,20 @@ export async function scheduleChangedSync(sql: Sql, accountIds: readonly string[
   if (accountIds.length === 0) return;
   await sql.query(LOOK_AGAIN, [accountIds]);
   wakeAfterCommit(sql, 'sync');
+}
+
+/**
+ * Schedules a sync pass of a mirrored mailbox that is about to change. After a failure, the pass
+ * waits until the waiting time is over. Runs in a transaction of its own.
+ * @param seconds how soon
+ */
+export async function scheduleSyncSoon(
+  database: Database,
+  accountId: string,
+  seconds: number,
+): Promise<void> {
+  await database.query(LOOK_SOON, [accountId, seconds]);
+  wakeAfterCommit(database, 'sync');
 }
 
 /** A mailbox, identified as its provider knows it. */

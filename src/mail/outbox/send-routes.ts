@@ -1,5 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { scheduleSyncSoon } from '../../accounts/sync-schedule/schedule-sync.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import { Database } from '../../platform/database/sql.ts';
 import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type {
@@ -36,6 +38,7 @@ export class SendRoutes {
   constructor(
     private readonly connectors: ConnectorRegistry,
     private readonly relays: RelayRoutes,
+    private readonly database: Database,
   ) {}
 
   /**
@@ -52,7 +55,12 @@ export class SendRoutes {
     const port = this.connectors.requireMail(account.provider);
     return {
       recipientsFrom: port.recipientsFrom ?? 'envelope',
-      send: (message, control) => port.send(account, message, control),
+      send: async (message, control) => {
+        const receipt = await port.send(account, message, control);
+        const { copyAfterSeconds: seconds } = receipt;
+        if (seconds !== undefined) await this.#syncSoon(account.accountId, seconds);
+        return receipt;
+      },
       findSent: (messageIdHeader) => port.findSent(account, messageIdHeader),
     };
   }
@@ -83,6 +91,14 @@ export class SendRoutes {
     return (
       isFromItself(envelope.from, account) && this.#unlessAway(() => this.relays.isOpen(account))
     );
+  }
+
+  /** The message has been sent: an error here must not make its attempt fail. */
+  async #syncSoon(accountId: string, seconds: number): Promise<void> {
+    await this.#unlessAway(async () => {
+      await scheduleSyncSoon(this.database, accountId, seconds);
+      return true;
+    });
   }
 
   /**

@@ -59,6 +59,7 @@ export class GmailMail implements MailPort {
       deferred: [],
       response: `Gmail accepted the message as ${id}`,
       stored: { providerId: id, threadId: thread },
+      copyAfterSeconds: 0,
     };
   }
 

@@ -61,6 +61,7 @@ export class GraphMail implements MailPort {
       refused: [],
       deferred: [],
       response: 'Microsoft accepted the message',
+      copyAfterSeconds: COPY_SECONDS,
       ...(stored ? { stored } : {}),
     };
   }
@@ -158,6 +159,8 @@ function assertWanted({ signal }: SendControl): void {
 
 const isSenderRefused = (error: unknown): boolean =>
   error instanceof GraphError && error.reason === 'ErrorSendAsDenied';
+/** Exchange files the copy when the message has left the Outbox. */
+const COPY_SECONDS = 3;
 const HINT =
   'An administrator of Exchange can give it the permission "Send as" or "Send on behalf" for this address.';
 

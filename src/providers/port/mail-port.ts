@@ -58,6 +58,11 @@ export interface SendReceipt {
    * changed its Message-ID.
    */
   stored?: StoredCopy;
+  /**
+   * Seconds after which the provider has usually filed the sender's own copy. The mailbox is then
+   * synced, so that the copy appears soon. Absent if the provider files none.
+   */
+  copyAfterSeconds?: number;
 }
 
 /** Result of a look-up of a sent message. */

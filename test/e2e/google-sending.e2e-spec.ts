@@ -1,0 +1,125 @@
+import request from 'supertest';
+import { createApplication, type TestApplication } from '../support/factories.ts';
+import { GoogleStub } from '../support/google/google-stub.ts';
+import { scope } from '../support/google/scopes.ts';
+import { mime } from '../support/google/stub-client.ts';
+import type { StubRequest } from '../support/remote-stub/messages.ts';
+import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+const MAIL = ['openid', 'email', 'profile', scope('gmail.modify')];
+
+/** The whole server, which polls mailboxes once an hour only. */
+describe('a Google account that sends', () => {
+  let stub: GoogleStub;
+  let server: TestApp;
+  let application: TestApplication;
+  let people = 0;
+
+  beforeAll(async () => {
+    stub = await GoogleStub.start();
+    server = await startTestApp({ GOOGLE_URL: stub.origin, SYNC_POLL_SECONDS: '3600' });
+    application = await createApplication(server.app);
+    const { id: client_id, secret: client_secret } = stub.oauth.client;
+    await request(server.url)
+      .post('/connect/integrations')
+      .set(application.basic)
+      .send({
+        name: 'Google',
+        provider: 'google',
+        settings: { client_id, client_secret },
+        redirect_uris: ['https://app.example.test/callback'],
+      })
+      .expect(200);
+  });
+  afterAll(async () => {
+    await server.close();
+    await stub.stop();
+    expectDocumented(stub);
+  });
+
+  /** An account whose first sync pass has ended. */
+  const connect = async () => {
+    people += 1;
+    const email = `sender${people}@gmail.test`;
+    stub.addUser(email, `Sender ${people}`);
+    stub.deliver(mime({ From: 'bo@x.test', To: email, Subject: 'Plan' }), [email]);
+    const settings = { google_refresh_token: stub.oauth.refreshTokenFor(email, MAIL) };
+    const { body } = await request(server.url)
+      .post('/connect/grants')
+      .set(application.basic)
+      .send({ provider: 'google', settings })
+      .expect(200);
+    const bearer = { authorization: `Bearer ${body.data.access_token}` };
+    const api = (method: 'get' | 'post', path: string) => request(server.url)[method](path).set(bearer); // prettier-ignore
+    const list = async (query: string) => {
+      const answer = await api('get', `/messages${query}`).expect(200);
+      return answer.body as { id: string; thread_id: string }[];
+    };
+    await until('the mailbox', async () => {
+      const { body: account } = await api('get', '/account');
+      return account.sync_state === 'running' && (await list('')).length === 1;
+    });
+    const user = stub.world.users.get(email)!;
+    return { email, api, list, user };
+  };
+  const rawSubjects = (one: Awaited<ReturnType<typeof connect>>) =>
+    one.user.mailbox
+      .messages()
+      .map(({ raw }) => /^Subject: (.*?)\r?$/m.exec(String(raw))?.[1] ?? '');
+
+  it('sees each sent message at once, and once only, without waiting for the next poll', async () => {
+    const one = await connect();
+    const [question] = await one.list('');
+    const reply = await one.api('post', '/send').send({
+      to: [{ email: 'bo@elsewhere.test' }],
+      subject: 'Re: Plan',
+      body: 'Yes',
+      reply_to_message_id: question?.id,
+    });
+    expect(reply.status).toBe(200);
+    await until('the reply', async () => (await one.list('')).length === 2);
+    const queued = await one.api('post', '/v2/outbox').send({
+      to: [{ email: 'bo@elsewhere.test' }],
+      subject: 'Queued',
+      body: 'Later',
+    });
+    expect(queued.status).toBe(202);
+    await until('the queued message', async () => (await one.list('')).length === 3);
+    const sent = await one.list('?subject=Re: Plan');
+    expect(sent).toMatchObject([{ id: reply.body.id, thread_id: question?.thread_id }]);
+    expect(rawSubjects(one).toSorted()).toEqual(['Plan', 'Queued', 'Re: Plan']);
+  });
+
+  it.each([
+    ['as long as Google says', { 'retry-after': '2' }, 2],
+    ['for 5 seconds if Google does not say how long', {}, 5],
+  ])('asks Google nothing %s, and then sends what waited', async (_, headers, seconds) => {
+    const one = await connect();
+    const [question] = await one.list('');
+    const error = { code: 429, message: 'Too many requests', errors: [{ message: 'Too many requests', domain: 'usageLimits', reason: 'rateLimitExceeded' }] }; // prettier-ignore
+    const match = ({ path }: StubRequest) => path.endsWith('/messages/send');
+    stub.faults.add({ match, answer: { status: 429, headers, body: { error } } });
+    const message = { to: [{ email: 'bo@elsewhere.test' }], body: 'Text' };
+    const refused = await one.api('post', '/send').send({ ...message, subject: 'Refused' });
+    expect([refused.status, refused.body.type]).toEqual([429, 'api_error']);
+    const early = await one.api('post', '/send').send({ ...message, subject: 'Early' });
+    expect(early.status).toBe(429);
+    expect(Number(early.headers['retry-after'])).toBeGreaterThan(0);
+    const raw = await one.api('get', `/messages/${question?.id}`).set('accept', 'message/rfc822');
+    expect([raw.status, Number(raw.headers['retry-after']) > 0]).toEqual([429, true]);
+    const queued = await one.api('post', '/v2/outbox').send({ ...message, subject: 'Queued' });
+    await until('the queued message', async () => (await one.list('')).length === 2);
+    const { body: job } = await one.api('get', `/job-statuses/${queued.body.job_status_id}`);
+    expect(job.status).toBe('successful');
+    expect(rawSubjects(one).toSorted()).toEqual(['Plan', 'Queued']);
+    const [fault] = stub.requests.filter(({ isFault }) => isFault).slice(-1);
+    if (!fault) throw new Error('the fault was not taken');
+    const { authorization } = fault.headers;
+    const after = stub.requests.filter(
+      (later) => later.headers.authorization === authorization && later.at > fault.at,
+    );
+    expect(after[0]?.at).toBeGreaterThanOrEqual(fault.at + seconds * 1000);
+  });
+});
