@@ -2,16 +2,22 @@ import { expectPromiseKept } from '../support/fault-figures.ts';
 import { postMessages, type TestMessage } from '../support/fault-load.ts';
 import { Fleet } from '../support/fleet.ts';
 import type { FaultAnswer } from '../support/remote-stub/faults.ts';
+import { beginStorm, type RemoteStorm } from '../support/remote-storm.ts';
+import { RemoteWishes } from '../support/remote-wishes.ts';
 import { RemoteWorld } from '../support/remote-world.ts';
-import { sized } from '../support/sized.ts';
+import { sorted } from '../support/remote-side.ts';
 import { until } from '../support/until.ts';
 
-const MESSAGES = sized(96, 1_000);
-const KILLS = sized(2, 8);
+const MESSAGES = 48;
+const STORM_MESSAGES = 40;
+/** Share of the requests that fail in a storm. */
+const SHARE = 0.15;
+/** Kinds of faults in a storm. */
+const KINDS = 10;
 /** Accounts at each provider. */
 const ACCOUNTS = 2;
 /** Requests to each provider that are on their way when a worker is killed. */
-const HELD = 9;
+const HELD = 6;
 
 /** The provider has not done it, has done it and does not answer, and has done it and answers. */
 const FATES: readonly FaultAnswer[] = ['drop', 'drop-after-done', 'none'];
@@ -19,31 +25,35 @@ const FATES: readonly FaultAnswer[] = ['drop', 'drop-after-done', 'none'];
 describe('Google and Microsoft accounts', () => {
   let world: RemoteWorld;
   let fleet: Fleet;
-  /** How often requests were told to wait for a kill. */
-  let armed = 0;
+  /** Whether requests will wait for the kill. */
+  let armed = false;
 
   beforeAll(async () => {
     world = await RemoteWorld.start();
     fleet = await Fleet.start(world, 2, { SEND_SLOTS: '16' });
     await world.connect(fleet.next()!, ACCOUNTS);
   });
+  beforeEach(() => world.invariants.begin());
   afterAll(async () => {
     await fleet.endKilling();
     await world.close();
   });
 
-  /** Kills a worker while requests of both are on their way, and lets them end afterwards. */
-  async function killInRequests(what: string, isOne: (path: string) => boolean): Promise<void> {
+  /** Kills a worker while it sends messages by both, and lets the requests end afterwards. */
+  async function killInSends(): Promise<void> {
     const released = Promise.withResolvers<void>();
-    for (const { stub } of world.sides)
+    for (const side of world.sides)
       for (let n = 0; n < HELD; n += 1)
-        stub.faults.add({
-          match: ({ method, path }) => isOne(`${method} ${path}`),
+        side.stub.faults.add({
+          match: (request) => side.isSend(request),
           answer: FATES[n % FATES.length]!,
           until: released.promise,
         });
-    armed += 1;
-    await until(what, async () => world.sides.every(({ stub }) => stub.faults.pending === 0));
+    armed = true;
+    await until('messages on their way', async () => {
+      await world.hasten();
+      return world.sides.every(({ stub }) => stub.faults.pending === 0);
+    });
     await fleet.killOne();
     released.resolve();
     await fleet.replaced();
@@ -62,17 +72,14 @@ describe('Google and Microsoft accounts', () => {
       messages: MESSAGES,
       server: () => fleet.next(),
       message,
-      pace: (n) => until('the kill before this message', async () => armed * MESSAGES > n * KILLS),
+      pace: () => until('requests that wait for the kill', async () => armed),
     });
-    for (let kill = 0; kill < KILLS; kill += 1)
-      await killInRequests('messages on their way', (line) =>
-        /^POST .*\/(send|sendMail)$/.test(line),
-      );
+    await killInSends();
     const accepted = await posting;
     await world.settled({ hasten: 'all', limitMs: 60_000 });
     const count = await expectPromiseKept(world, {
       test: 'workers killed while they send by Google and Microsoft',
-      faults: `${KILLS} kills, ${KILLS * HELD * 2} requests`,
+      faults: `1 kill, ${HELD * 2} requests`,
       accepted,
     });
     expect(count).toMatchObject({ messages: MESSAGES, accepted: MESSAGES });
@@ -84,5 +91,51 @@ describe('Google and Microsoft accounts', () => {
       expect([email, wrong]).toEqual([email, []]);
     }
     await world.expectMirrored(fleet.next()!);
+    world.expectWithinQuotas();
+  }, 240_000);
+
+  it('do in a storm of errors and lost responses what their clients ask for, once each', async () => {
+    for (const { side, email } of world.accounts)
+      for (const n of [1, 2]) await side.deliver(email, `news ${n}`);
+    await world.expectMirrored(fleet.next()!);
+    const before = (await world.accepted()).length;
+    const wishes = world.sides.map(
+      (side) => new RemoteWishes(world.accountAt(side), () => fleet.next()!),
+    );
+    const storms: RemoteStorm[] = world.sides.map((side, n) =>
+      beginStorm(side, { seed: Number(process.env['SEED'] ?? 1) + n, share: SHARE }),
+    );
+    const posting = postMessages(world, {
+      messages: STORM_MESSAGES,
+      server: () => fleet.next(),
+      message: (n) => ({ ...message(n), subject: `storm ${n}` }),
+      key: 'storm',
+    });
+    await Promise.all(wishes.map((one) => one.create()));
+    const accepted = await posting;
+    await world.settled({ hasten: 'all' });
+    await Promise.all(wishes.map((one) => one.change()));
+    await world.settled({ hasten: 'all' });
+    for (const storm of storms) storm.end();
+    const faults = storms.map((storm) => storm.faults);
+    const made = faults.flatMap((one) => Object.values(one)).reduce((sum, n) => sum + n, 0);
+    const statuses = await world.sql.query(
+      `select status, action, reason from job_status where status <> 'successful'`,
+    );
+    expect(statuses).toEqual([]);
+    await expectPromiseKept(world, {
+      test: 'errors and lost responses of Google and Microsoft',
+      faults: `${made} responses`,
+      accepted,
+    });
+    expect((await world.accepted()).length - before).toBe(STORM_MESSAGES);
+    for (const { account, wanted, mails } of wishes) {
+      const { side, email } = account;
+      expect([email, side.seen(email)]).toMatchObject([email, wanted]);
+      expect(side.meetingMails()).toEqual(sorted(mails));
+    }
+    expect(faults.map((one) => Object.keys(one).length)).toEqual([KINDS, KINDS]);
+    await world.expectMirrored(fleet.next()!);
+    world.expectWithinQuotas();
   }, 240_000);
 });

@@ -16,7 +16,7 @@ const tooMany = (code: string, headers: Record<string, string> = {}) => ({
   body: { error: { code, message: 'Too many' } },
 });
 
-/** Microsoft's stub, with quotas that are never used up. */
+/** Microsoft's stub, with Microsoft's quotas. */
 export class MicrosoftSide implements RemoteSide {
   readonly provider = 'microsoft';
   readonly tooMany: readonly StubAnswer[] = [
@@ -29,8 +29,6 @@ export class MicrosoftSide implements RemoteSide {
 
   static async start(): Promise<MicrosoftSide> {
     const settings = {
-      requestsPerWindow: 1e9,
-      sendsPerMinute: 1e9,
       // Each process limits itself to four; two processes are not coordinated.
       concurrentRequests: 100,
       requiresImmutableIds: true,
@@ -40,14 +38,12 @@ export class MicrosoftSide implements RemoteSide {
 
   get environment() {
     const { origin } = this.stub;
-    const most = '100000000';
-    return {
-      MICROSOFT_LOGIN_URL: origin,
-      MICROSOFT_GRAPH_URL: origin,
-      GRAPH_REQUESTS_PER_ACCOUNT: most,
-      GRAPH_REQUESTS_PER_APPLICATION: most,
-      GRAPH_MESSAGES_PER_ACCOUNT: most,
+    // Less than Microsoft allows: a request that is held up takes longer than the budget knows.
+    const most = {
+      GRAPH_REQUESTS_PER_ACCOUNT: '8000',
+      GRAPH_MESSAGES_PER_ACCOUNT: '24',
     };
+    return { MICROSOFT_LOGIN_URL: origin, MICROSOFT_GRAPH_URL: origin, ...most };
   }
 
   readonly integration = { client_id: 'app', client_secret: 'app-secret' };
@@ -118,6 +114,13 @@ export class MicrosoftSide implements RemoteSide {
         ({ kind, subject }) => `${kind === 'request' ? 'invitation' : kind} ${subject}`,
       ),
     );
+  }
+
+  overQuota(email: string): string[] {
+    const { mostRequests, mostSends, refusals } = this.stub.world.quotas.useOf(email);
+    const { requestsPerWindow, sendsPerMinute } = this.stub.world.settings;
+    const isOver = refusals > 0 || mostRequests > requestsPerWindow || mostSends > sendsPerMinute;
+    return isOver ? [`${mostRequests} requests, ${mostSends} messages, ${refusals} refused`] : [];
   }
 
   expireCursors() {

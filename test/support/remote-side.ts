@@ -55,6 +55,8 @@ export interface RemoteSide {
    * `cancellation`) and the title. Sorted.
    */
   meetingMails(): string[];
+  /** The quotas that a mailbox has exceeded, with its use. */
+  overQuota(email: string): string[];
   /** Makes cursors of mail, calendars and contacts unusable. */
   expireCursors(): void;
   /** Ends all access tokens. */

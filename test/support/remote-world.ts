@@ -27,14 +27,21 @@ const POLL = `
   update sync_job set run_at = now() where id in (
     select id from sync_job where state = 0 and run_at > now() order by id for update skip locked)`;
 
-/** Writes that wait after a failure are due at once, and pauses that a provider asked for end. */
-const HASTEN = [
-  `update provider_job set run_at = now() where id in (
-     select id from provider_job where state = 0 and run_at > now() and (attempt > 0 or ambiguous)
-     order by id for update skip locked)`,
-  `update provider_bucket set blocked_until = null, refilled_at = now() - interval '1 h'
-   where key in (select key from provider_bucket where blocked_until > now() order by key for update skip locked)`,
-];
+/** How much sooner budgets are filled and pauses end, each time that they are hastened. */
+const HASTENED_SECONDS = 5;
+/** How often at most, so that the providers' time does not run far ahead. */
+const HASTEN_EVERY_MS = 300;
+/** Messages and changes that wait for whatever reason are due at once. */
+const HASTEN = ['send_job', 'provider_job'].map(
+  (queue) => `
+  update ${queue} set run_at = now() where id in (
+    select id from ${queue} where state = 0 and run_at > now() order by id for update skip locked)`,
+);
+const HASTEN_BUDGETS = `
+  update provider_bucket b set refilled_at = refilled_at - w.skipped, blocked_until = blocked_until - w.skipped
+  from (select key, make_interval(secs => ${HASTENED_SECONDS}) as skipped
+        from provider_bucket order by key for update skip locked) w
+  where b.key = w.key`;
 
 /** Labels that Gmail has in every mailbox, without standard names. */
 const CATEGORIES = ['Social', 'Promotions', 'Updates', 'Forums'];
@@ -43,12 +50,16 @@ const CATEGORIES = ['Social', 'Promotions', 'Updates', 'Forums'];
 export class RemoteWorld extends WorkerWorld {
   declare readonly accounts: RemoteAccount[];
   application!: TestApplication;
+  #hastenedAt = -Infinity;
+  /** How far the providers' clocks are ahead. */
+  #skippedMs = 0;
 
   private constructor(
     database: WorldDatabase,
     readonly sides: readonly RemoteSide[],
   ) {
     super(database);
+    for (const { stub } of sides) stub.now = () => Date.now() + this.#skippedMs;
     Object.assign(this.environment, { LOG_LEVEL: 'info' }, ...sides.map((one) => one.environment));
   }
 
@@ -57,7 +68,6 @@ export class RemoteWorld extends WorkerWorld {
     const sides = await Promise.all([GoogleSide.start(), MicrosoftSide.start()]);
     const world = new RemoteWorld(await openWorldDatabase(), sides);
     await world.#seed();
-    world.invariants.begin();
     return world;
   }
 
@@ -112,13 +122,34 @@ export class RemoteWorld extends WorkerWorld {
     return answer;
   }
 
+  /** The first account at a provider. */
+  accountAt(side: RemoteSide): RemoteAccount {
+    const account = this.accounts.find((one) => one.side === side);
+    if (!account) throw new Error(`No account of ${side.provider} is connected.`);
+    return account;
+  }
+
   async accepted(): Promise<AcceptedMessage[]> {
     return this.sides.flatMap((side) => side.accepted());
   }
 
+  /**
+   * Ends the waits of the retry schedules. For quotas, a few seconds pass: at the providers and in
+   * our budgets alike, and at the providers first.
+   */
   override async hasten(whose?: 'all' | 'unasked'): Promise<void> {
     await super.hasten(whose);
     for (const statement of HASTEN) await this.sql.query(statement);
+    if (performance.now() - this.#hastenedAt < HASTEN_EVERY_MS) return;
+    this.#hastenedAt = performance.now();
+    this.#skippedMs += HASTENED_SECONDS * 1000;
+    await this.sql.query(HASTEN_BUDGETS);
+  }
+
+  /** Expects that no quota of a provider was ever used up. */
+  expectWithinQuotas(): void {
+    const use = this.accounts.map(({ side, email }) => [email, side.overQuota(email)]);
+    expect(use).toEqual(this.accounts.map(({ email }) => [email, []]));
   }
 
   /** Everything that a client sees of an account. */
