@@ -61,6 +61,7 @@ import { MessageSearch, TextBacklog } from '../mail/search/message-search.entity
 import { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import { MailboxWatch } from '../sync/mailbox-watch.entity.ts';
 import { AuditListing, CandidateMessage } from '../mail/messages/audited-message.entity.ts';
+import { AuditTotal } from '../accounts/sync-schedule/audit-total.entity.ts';
 import { MirrorAudit } from '../accounts/sync-schedule/mirror-audit.entity.ts';
 import { SyncFailure } from '../sync/sync-failure.entity.ts';
 import { SyncJob } from '../accounts/sync-schedule/sync-job.entity.ts';
@@ -83,7 +84,7 @@ export const entities = [
   MessageSearch, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket,
-  Worker, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditListing, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
+  Worker, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
   Change, PrunedChanges, TrackedMessage,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,
   SandboxAddressBook, SandboxContact,

@@ -1,5 +1,5 @@
 import type { Application } from '../accounts/applications/application.entity.ts';
-import type { ListedAudit } from '../accounts/sync-schedule/mirror-audits.ts';
+import type { ListedAudit, ListedTotal } from '../accounts/sync-schedule/mirror-audits.ts';
 import type { ListedUse } from '../accounts/account-management/list-quota-use.ts';
 import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import type { ListedWatch } from '../accounts/push/list-subscriptions.ts';
@@ -103,10 +103,16 @@ export function showWatches(
 
 export function showAudits(audits: readonly ListedAudit[], options: OutputOptions): string {
   const columns = [
-    'checked_at', 'account_id', 'email', 'messages_checked', 'differences_found', 'repaired', 'unrepaired',
-    'events_checked', 'events_repaired', 'contacts_checked', 'contacts_repaired',
+    'checked_at', 'overdue_since', 'account_id', 'email', 'messages_checked', 'missing', 'surplus', 'misplaced',
+    'repaired', 'unrepaired', 'folders_skipped', 'events_checked', 'events_repaired', 'events_skipped',
+    'contacts_checked', 'contacts_repaired', 'contacts_skipped',
   ]; // prettier-ignore
   return showRows(audits, columns, options);
+}
+
+export function showAuditTotals(totals: readonly ListedTotal[], options: OutputOptions): string {
+  const columns = ['kind', 'audits', 'compared', 'missing', 'surplus', 'changed', 'repaired', 'skipped']; // prettier-ignore
+  return showRows(totals, columns, options);
 }
 
 export function showQuotas(uses: readonly ListedUse[], options: OutputOptions): string {

@@ -25,7 +25,7 @@ import { type Region, REGIONS } from '../platform/config/app-config.ts';
 import { Database } from '../platform/database/sql.ts';
 import { requireRightKeys, WrongKeysError } from '../app/keys/key-check.ts';
 import { LOCAL_ERRORS } from '../app/local/environment.ts';
-import { listAudits } from '../accounts/sync-schedule/mirror-audits.ts';
+import { auditTotals, listAudits } from '../accounts/sync-schedule/mirror-audits.ts';
 import { listQuotaUse } from '../accounts/account-management/list-quota-use.ts';
 import type { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import { fail } from '../app/startup.ts';
@@ -36,6 +36,7 @@ import {
   showApplication,
   showApplications,
   showAudits,
+  showAuditTotals,
   showFailures,
   showQuotas,
   showSms,
@@ -259,12 +260,21 @@ function addMailbox(program: Command, { environment, print }: OperatorIo): void 
     )
     .option('--account <id>', 'only this account', accountIdOf)
     .option('--limit <n>', 'maximum number of entries', countOf, 50)
-    .action(async ({ account, limit }: { account?: string; limit: number }, command: Command) => {
-      const audits = await withOperator(environment, (context) =>
-        listAudits(context.get(Database), limit, account),
-      );
-      print(showAudits(audits, command.optsWithGlobals()));
-    });
+    .option('--totals', 'sums of all audits since the installation exists, instead of accounts')
+    .action(
+      async (
+        { account, limit, totals }: { account?: string; limit: number; totals?: boolean },
+        command: Command,
+      ) => {
+        const options: OutputOptions = command.optsWithGlobals();
+        const shown = await withOperator(environment, async (context) => {
+          const database = context.get(Database);
+          if (totals) return showAuditTotals(await auditTotals(database), options);
+          return showAudits(await listAudits(database, new Date(), limit, account), options);
+        });
+        print(shown);
+      },
+    );
   mailbox
     .command('failures')
     .description(

@@ -100,6 +100,10 @@ export function roundOf(start: RoundStart): AuditRound {
     checked: 0,
     found: 0,
     repaired: 0,
+    missing: 0,
+    surplus: 0,
+    misplaced: 0,
+    skipped: 0,
     counted,
   };
 }

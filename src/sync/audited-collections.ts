@@ -1,5 +1,6 @@
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import type { FirstAudits } from '../accounts/sync-schedule/mirror-audits.ts';
+import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
 import { absentEvents } from '../calendar/event-store/absent-events.ts';
 import type { MirrorCalendar } from '../calendar/calendars/calendar-mirror.ts';
 import { absentContacts } from '../contacts/contact-mirror.ts';
@@ -45,8 +46,8 @@ export interface ListedPage {
   repair<T>(requestedAt: Date, onStored: Stored<T>): Promise<T>;
 }
 
-/** Called in the transaction that stored something, with the number of objects that differed. */
-type Stored<T> = (sql: Sql, repaired: number) => Promise<T>;
+/** Called in the transaction that stored something, with the numbers of objects that differed. */
+type Stored<T> = (sql: Sql, differences: ObjectDifferences) => Promise<T>;
 
 /** A calendar or an address book that an audit compares. */
 export interface AuditedCollection {

@@ -1,5 +1,9 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { CollectionRound } from '../accounts/sync-schedule/mirror-audit.entity.ts';
+import type {
+  CollectionCounts,
+  CollectionRound,
+  ObjectDifferences,
+} from '../accounts/sync-schedule/mirror-audit.entity.ts';
 import {
   collectionsState,
   finishCollections,
@@ -81,8 +85,8 @@ export class CollectionAudit {
       collections: [...calendars.map(({ id }) => id), ...(hasBook ? [CONTACTS] : [])],
       ...BEGINNING,
       incomplete: false,
-      events: { checked: 0, repaired: 0 },
-      contacts: { checked: 0, repaired: 0 },
+      events: NOTHING,
+      contacts: NOTHING,
     };
   }
 
@@ -103,8 +107,11 @@ export class CollectionAudit {
   /** Reads one page. The error of one collection does not stop the others. */
   async #step(run: CollectionRun, round: CollectionRound): Promise<CollectionRound> {
     try {
-      const collection = await this.#collection(run, round);
+      const collection = await this.#find(run, round.collections[0]);
       if (!collection) return await this.#store(run, next(round));
+      // Changes that the provider has reported are no differences.
+      const isWhole = round.cursor !== null || (await collection.refresh());
+      if (!isWhole) return await this.#store(run, skip(round));
       return round.confirming
         ? await this.#confirm(run, round, collection)
         : await this.#compare(run, round, collection);
@@ -116,21 +123,11 @@ export class CollectionAudit {
         this.#log.warn(
           `account ${run.account.accountId}: the audit of its calendars and contacts skipped one of them: ${error.message}`,
         );
-      return this.#store(run, { ...next(round), incomplete: round.incomplete || !isGone });
+      return this.#store(run, isGone ? next(round) : skip(round));
     }
   }
 
-  /** @returns `undefined` if the first collection is not or not completely mirrored */
-  async #collection(
-    run: CollectionRun,
-    { collections: [id], cursor }: CollectionRound,
-  ): Promise<AuditedCollection | undefined> {
-    const collection = await this.#find(run, id);
-    // Changes that the provider has reported are no differences.
-    const isWhole = cursor !== null || ((await collection?.refresh()) ?? false);
-    return isWhole ? collection : undefined;
-  }
-
+  /** @returns `undefined` if the collection does not exist any more */
   async #find(run: CollectionRun, id: string | undefined): Promise<AuditedCollection | undefined> {
     const { account, calendar, contacts } = run;
     if (id === CONTACTS) return contacts && auditedBook(this.contacts, contacts, run);
@@ -147,11 +144,11 @@ export class CollectionAudit {
     collection: AuditedCollection,
   ): Promise<CollectionRound> {
     const { page, requestedAt, beganAt } = await this.#page(round, collection);
-    return page.repair(requestedAt, async (sql, repaired) => {
+    return page.repair(requestedAt, async (sql, differences) => {
       const found = page.hasIds ? await page.absent(sql, beganAt, MOST_ABSENT + 1) : round.absent;
       const absent = found.slice(0, MOST_ABSENT);
       const counted = {
-        ...count(round, collection, page.size, repaired),
+        ...count(round, collection, page.size, differences),
         absent,
         incomplete: round.incomplete || found.length > absent.length,
       };
@@ -181,8 +178,8 @@ export class CollectionAudit {
     let stored = round;
     for (let from = 0; from < proven.length; from += BATCH) {
       const some = proven.slice(from, from + BATCH);
-      stored = await collection.remove(some, beganAt, async (sql, repaired) => {
-        const counted = count(stored, collection, 0, repaired);
+      stored = await collection.remove(some, beganAt, async (sql, differences) => {
+        const counted = count(stored, collection, 0, differences);
         await storeCollections(sql, accountId, counted);
         return counted;
       });
@@ -212,15 +209,15 @@ export class CollectionAudit {
   async #finish(run: CollectionRun, round: CollectionRound): Promise<void> {
     const { account, claim, hasMailbox } = run;
     const { accountId } = account;
+    const { events, contacts } = round;
     const at = this.clock.now();
     const days = round.incomplete ? 1 : this.config.sync.audit.fullDays;
     const checkedAt = hasMailbox || round.incomplete ? null : at;
     const dueAt = nextPoll(at, days * DAY_SECONDS, Math.random());
     await this.claims.withClaim(claim, null, async (sql) => {
       await storeCollections(sql, accountId, round);
-      await finishCollections(sql, accountId, { dueAt, checkedAt });
+      await finishCollections(sql, accountId, { dueAt, checkedAt, events, contacts });
     });
-    const { events, contacts } = round;
     if (events.repaired + contacts.repaired > 0)
       this.#log.warn(
         `account ${accountId}: the audit compared ${events.checked} events and ${contacts.checked} contacts with the provider, and repaired ${events.repaired} events and ${contacts.repaired} contacts`,
@@ -254,15 +251,36 @@ const position = ({ pages }: CollectionRound, { cursor }: ListedPage, beganAt: D
   pages: pages + 1,
 });
 
-const count = (
+const NOTHING: CollectionCounts = {
+  checked: 0,
+  repaired: 0,
+  missing: 0,
+  surplus: 0,
+  changed: 0,
+  skipped: 0,
+};
+
+/** The round without its first collection, which could not be compared. */
+function skip(round: CollectionRound): CollectionRound {
+  const kind = round.collections[0] === CONTACTS ? 'contacts' : 'events';
+  const counts = { ...round[kind], skipped: round[kind].skipped + 1 };
+  return { ...next(round), incomplete: true, [kind]: counts };
+}
+
+function count(
   round: CollectionRound,
   { kind }: AuditedCollection,
   checked: number,
-  repaired: number,
-): CollectionRound => ({
-  ...round,
-  [kind]: {
-    checked: round[kind].checked + checked,
-    repaired: round[kind].repaired + repaired,
-  },
-});
+  { missing, surplus, changed }: ObjectDifferences,
+): CollectionRound {
+  const before = round[kind];
+  const counts: CollectionCounts = {
+    ...before,
+    checked: before.checked + checked,
+    repaired: before.repaired + missing + surplus + changed,
+    missing: before.missing + missing,
+    surplus: before.surplus + surplus,
+    changed: before.changed + changed,
+  };
+  return { ...round, [kind]: counts };
+}

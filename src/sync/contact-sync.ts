@@ -25,6 +25,8 @@ import {
   postponePass,
   storeContactCursor,
 } from './pass-schedule.ts';
+import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
+import { differencesIn } from './audit-differences.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
 /** Contacts stored in one transaction. A server may list the whole address book for each page. */
@@ -110,17 +112,17 @@ export class ContactSync {
 
   /**
    * Stores a page as a sync pass does, but keeps the cursor: for audits.
-   * @param onStored called in the same transaction with the number of contacts that differed
+   * @param onStored called in the same transaction with the numbers of contacts that differed
    * @throws {ClaimLostError}
    */
   repair<T>(
     claim: MirrorClaim,
     page: Omit<Page, 'at' | 'notify'>,
-    onStored: (sql: Sql, repaired: number) => Promise<T>,
+    onStored: (sql: Sql, differences: ObjectDifferences) => Promise<T>,
   ): Promise<T> {
     const at = this.clock.now();
     return this.claims.withClaim(claim, null, async (sql) =>
-      onStored(sql, (await this.#apply(sql, { ...page, at, notify: true })).changed),
+      onStored(sql, differencesIn((await this.#apply(sql, { ...page, at, notify: true })).log)),
     );
   }
 
@@ -158,7 +160,7 @@ export class ContactSync {
     }
   }
 
-  async #apply(sql: Sql, page: Page): Promise<{ whole: boolean; changed: number }> {
+  async #apply(sql: Sql, page: Page): Promise<{ whole: boolean; log: readonly ChangeRecord[] }> {
     const { account, changes, requestedAt, at } = page;
     const { accountId } = account;
     const ids = [...changes.contacts.map(({ providerId }) => providerId), ...changes.removed];
@@ -187,7 +189,7 @@ export class ContactSync {
     ]; // prettier-ignore
     const whole = waiting.length === 0 && ![...known, ...gone].some(busy);
     await recordChanges(sql, log);
-    return { whole, changed: log.length };
+    return { whole, log };
   }
 
   async #add(sql: Sql, page: Page, remotes: readonly RemoteContact[]): Promise<ChangeRecord[]> {

@@ -41,6 +41,8 @@ import {
   groupsOf,
   idsReported,
 } from './event-page.ts';
+import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
+import { differencesIn } from './audit-differences.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
 /** Events stored in one transaction. */
@@ -148,25 +150,25 @@ export class EventSync {
 
   /**
    * Stores a page as a sync pass does, but keeps the cursor: for audits.
-   * @param onStored called in the same transaction with the number of events that differed
+   * @param onStored called in the same transaction with the numbers of events that differed
    * @throws {ClaimLostError}
    */
   repair<T>(
     claim: MirrorClaim,
     batch: Omit<Batch, 'at'>,
-    onStored: (sql: Sql, repaired: number) => Promise<T>,
+    onStored: (sql: Sql, differences: ObjectDifferences) => Promise<T>,
   ): Promise<T> {
     const at = this.clock.now();
     return this.claims.withClaim(claim, null, async (sql) =>
-      onStored(sql, (await this.#apply(sql, { ...batch, at })).changed),
+      onStored(sql, differencesIn((await this.#apply(sql, { ...batch, at })).log)),
     );
   }
 
-  async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean; changed: number }> {
+  async #apply(sql: Sql, batch: Batch): Promise<{ whole: boolean; log: readonly ChangeRecord[] }> {
     const { account, calendar, changes } = batch;
     const locked = await lockCalendarForSync(sql, account.accountId, calendar.id);
     // The calendar was deleted. The provider may refuse that, so nothing is skipped.
-    if (!locked) return { whole: false, changed: 0 };
+    if (!locked) return { whole: false, log: [] };
     const zone = locked.timezone ?? 'UTC';
     const adopted = await adoptMailed(sql, batch, changes.events);
     const ids = idsReported(changes);
@@ -194,8 +196,7 @@ export class EventSync {
     await recordChanges(sql, log);
     const reported = [...page.known, ...page.knownExcluded].map(({ row }) => row);
     const skipped = [...reported, ...page.gone.filter(isAlive)].some(isBusy);
-    const changed = new Set(log.map(({ objectId }) => objectId)).size;
-    return { whole: waiting.size === 0 && !skipped, changed };
+    return { whole: waiting.size === 0 && !skipped, log };
   }
 
   /** The events that we are creating at the provider: their rows have no provider id yet. */

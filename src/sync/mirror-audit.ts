@@ -194,7 +194,7 @@ export class MirrorAudit {
       page === GONE ? round.surplusFolders : round.surplusFolders.filter((id) => id !== folderId);
     const next = { ...round, surplusFolders, folders, cursor: null, folderBeganAt: null };
     return this.claims.withClaim(claim, null, async (sql) => {
-      let stored: AuditRound = next;
+      let stored: AuditRound = { ...next, skipped: round.skipped + (page === null ? 1 : 0) };
       if (page === null) await forgetListing(sql, accountId);
       else {
         await addListing(sql, accountId, page.ids);
@@ -239,7 +239,7 @@ export class MirrorAudit {
     await this.#removeFolders(run, round);
     const { seconds, fullDays } = this.config.sync.audit;
     const at = this.clock.now();
-    const { found, repaired, checked, kind } = round;
+    const { found, repaired, checked, kind, missing, surplus, misplaced, skipped } = round;
     const recentAt = nextPoll(at, seconds, Math.random());
     const isFine = found === repaired && (audit.failed === 0 || kind === 'full');
     const later =
@@ -249,9 +249,9 @@ export class MirrorAudit {
     await this.claims.withClaim(claim, null, (sql) =>
       finishAudit(sql, accountId, { at, recentAt, fullAt }),
     );
-    if (found > 0)
+    if (found + skipped > 0)
       this.#log.warn(
-        `account ${accountId}: the audit compared ${checked} messages with the provider, found ${found} differences and repaired ${repaired}`,
+        `account ${accountId}: the audit compared ${checked} messages with the provider, found ${found} differences (${missing} missing, ${surplus} surplus, ${misplaced} misplaced), repaired ${repaired} and could not list ${skipped} folders`,
       );
   }
 

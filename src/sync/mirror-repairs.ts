@@ -156,6 +156,9 @@ export class MirrorRepairs {
       const settled: AuditRound = {
         ...round,
         found: round.found + sizeOf(differences) - unread.length + stuck,
+        missing: round.missing + differences.missing.length - unread.length,
+        surplus: round.surplus + differences.gone.length,
+        misplaced: round.misplaced + differences.misplaced.length,
         repaired: round.repaired + Math.max(0, sizeOf(differences) - sizeOf(left)),
       };
       await storeRound(sql, accountId, settled);

@@ -113,7 +113,7 @@ describe('the audit of calendars and contacts', () => {
   }
   async function auditOf({ id }: TestAccount): Promise<Audited> {
     const [row] = await rows<Audited>(
-      `select checked_at, events_checked, events_repaired, contacts_checked, contacts_repaired
+      `select checked_at, events_checked, events_repaired, events_skipped, contacts_checked, contacts_repaired
        from mirror_audit where account_id = $1`,
       id,
     );
@@ -315,7 +315,7 @@ describe('the audit of calendars and contacts', () => {
       return changes;
     };
     const failed = await audit(account);
-    expect(failed).toMatchObject({ events_repaired: 0, contacts_repaired: 1 });
+    expect(failed).toMatchObject({ events_repaired: 0, events_skipped: 1, contacts_repaired: 1 });
     expect(failed.checked_at).toEqual(before);
     expect(await titles(account)).toEqual(['deleted']);
     const [next] = await rows<{ soon: boolean }>(
@@ -346,7 +346,8 @@ describe('the audit of calendars and contacts', () => {
        from mirror_audit where account_id = $1`,
       account.id,
     );
-    expect(waiting).toEqual({ waits: true, events: { checked: 4, repaired: 1 } });
+    const events = { checked: 4, repaired: 1, missing: 1, surplus: 0, changed: 0, skipped: 0 };
+    expect(waiting).toEqual({ waits: true, events });
     atBook = () => {};
     expect(await audit(account)).toMatchObject({
       events_checked: 4,

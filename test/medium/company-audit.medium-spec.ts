@@ -225,10 +225,16 @@ describe.each(COMPANIES)('the audit of an account at $title that missed changes'
   });
 
   it('repairs nothing else, and the account is healthy', async () => {
-    const all = LOSSES.flatMap(({ repaired }) => repaired(company.provider));
-    expect(difference(shownBefore, shownAfter).toSorted()).toEqual(all.toSorted());
+    const repaired = LOSSES.flatMap((loss) => loss.repaired(company.provider));
+    expect(difference(shownBefore, shownAfter).toSorted()).toEqual(repaired.toSorted());
     const { body } = await request(server.url).get('/account').set(account.bearer);
-    expect(body).toMatchObject({ sync_state: 'running' });
+    // Google keeps the message of a deleted label.
+    const kept = company.provider === 'google' ? 1 : 0;
+    const messages = { missing: 1, surplus: 2 - kept, misplaced: 2 + kept };
+    const total = { differences_found: 5, repaired: 5, unrepaired: 0, folders_skipped: 0 };
+    const contacts = { missing: 1, surplus: 1, changed: 1, repaired: 3, skipped: 0 };
+    const mirror = { ...messages, ...total, contacts, events: { skipped: 0 } };
+    expect(body).toMatchObject({ sync_state: 'running', mirror });
   });
 });
 

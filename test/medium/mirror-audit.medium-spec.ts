@@ -340,6 +340,27 @@ describe('MirrorAudit', () => {
     expect(await auditOf(account)).toMatchObject({ differences_found: 0 });
   });
 
+  it('counts a folder that cannot be listed, and compares the others', async () => {
+    const account = await mirrored(4);
+    await lose(account, `folders = '{archive}'`, 1);
+    await lose(account, 'deleted = true', 2);
+    const shut = dispatcherWith({
+      listIds: async (one, request) => {
+        if (request.folderId === 'archive')
+          throw new ProviderError('not-found', 'cannot be opened');
+        return sandbox.listIds?.(one, request) ?? never();
+      },
+    });
+    await auditNow(account, shut);
+    const [row] = await database.query(
+      `select folders_skipped, surplus, missing, misplaced from mirror_audit where account_id = $1`,
+      [account.id],
+    );
+    expect(row).toEqual({ folders_skipped: 1, surplus: 2, missing: 0, misplaced: 0 });
+    await auditNow(account);
+    await expectEqual(account);
+  });
+
   it('removes nothing and continues later when the provider fails', async () => {
     const account = await mirrored(4);
     await lose(account, 'deleted = true', 2);

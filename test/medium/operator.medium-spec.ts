@@ -19,6 +19,7 @@ import {
   storeRound,
 } from '../../src/accounts/sync-schedule/mirror-audits.ts';
 import { recordFailures } from '../../src/sync/sync-failures.ts';
+import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -284,32 +285,66 @@ describe('carillon', () => {
       [ada, 0, 0],
       [bo, 5, 3],
     ] as const) {
+      await scheduleSync(sql, account.id);
       await auditState(sql, account.id, { recentAt: at, fullAt: at, collectionsAt: at });
       const round: AuditRound = {
         kind: 'full', beganAt: at.toISOString(), since: null, wholeSince: null, whole: [], folders: [], surplusFolders: [],
-        cursor: null, folderBeganAt: null, checked: 100, found, repaired, counted: {},
+        cursor: null, folderBeganAt: null, checked: 100, found, repaired, missing: found, surplus: 0, misplaced: 0, skipped: 0, counted: {},
       }; // prettier-ignore
       await storeRound(sql, account.id, round);
       await finishAudit(sql, account.id, { at, recentAt: at, fullAt: at });
     }
+    const nothing = (kind: string) =>
+      Object.fromEntries(
+        ['checked', 'repaired', 'missing', 'surplus', 'changed', 'skipped'].map((name) => [
+          `${kind}_${name}`,
+          0,
+        ]),
+      );
     const ofBo = {
       account_id: bo.id,
       email: bo.email,
       checked_at: at.toISOString(),
+      overdue_since: at.toISOString(),
       messages_checked: 100,
       differences_found: 5,
+      missing: 5,
+      surplus: 0,
+      misplaced: 0,
       repaired: 3,
       unrepaired: 2,
-      events_checked: 0,
-      events_repaired: 0,
-      contacts_checked: 0,
-      contacts_repaired: 0,
+      folders_skipped: 0,
+      ...nothing('events'),
+      ...nothing('contacts'),
     };
     const ofAda = expect.objectContaining({ account_id: ada.id, unrepaired: 0 }) as unknown;
     expect(await json('mailbox', 'audits')).toEqual([ofBo, ofAda]);
     expect(await json('mailbox', 'audits', '--limit', '1')).toEqual([ofBo]);
     expect(await json('mailbox', 'audits', '--account', ada.id)).toEqual([ofAda]);
     expect(await carillon('mailbox', 'audits')).toContain(bo.email);
+    const none = { compared: 0, missing: 0, surplus: 0, changed: 0, repaired: 0, skipped: 0 };
+    expect(await json('mailbox', 'audits', '--totals')).toEqual([
+      { kind: 'messages', ...none, audits: 2, compared: 200, missing: 5, repaired: 3 },
+      { kind: 'events', ...none, audits: 0 },
+      { kind: 'contacts', ...none, audits: 0 },
+    ]);
+  });
+
+  it('lists an account whose mailbox was never compared as overdue a day after it was connected', async () => {
+    const application = await createApplication(context);
+    const [early, late] = [
+      await createAccount(context, application, { mirrored: true }),
+      await createAccount(context, application, { mirrored: true }),
+    ];
+    const sql = context.get(Database);
+    await sql.query(`update "grant" set linked_at = '2026-01-01' where id = $1`, [early.id]);
+    const overdue = async ({ id }: { id: string }) =>
+      (await json('mailbox', 'audits', '--account', id)) as unknown;
+    const since = (time: string | null) => [
+      expect.objectContaining({ checked_at: null, overdue_since: time }) as unknown,
+    ];
+    expect(await overdue(early)).toEqual(since('2026-01-01T00:00:00.000Z'));
+    expect(await overdue(late)).toEqual(since(null));
   });
 
   it('names the missing variable when there are no encryption keys', async () => {

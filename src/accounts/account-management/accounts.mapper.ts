@@ -44,6 +44,11 @@ const toMirrorView = (result: AuditResult | null): AccountView['mirror'] =>
     messages_checked: result.messagesChecked,
     differences_found: result.differencesFound,
     repaired: result.repaired,
+    missing: result.missing,
+    surplus: result.surplus,
+    misplaced: result.misplaced,
+    unrepaired: result.unrepaired,
+    folders_skipped: result.foldersSkipped,
     events: result.events,
     contacts: result.contacts,
   };

@@ -13,6 +13,13 @@ const collectionResult = (what: string) =>
     .object({
       checked: z.number().int(),
       repaired: z.number().int().describe('How many of them differed; each was repaired'),
+      missing: z.number().int().describe('Of these: how many were missing here'),
+      surplus: z.number().int().describe('How many existed only here'),
+      changed: z.number().int().describe('How many had another content here'),
+      skipped: z
+        .number()
+        .int()
+        .describe('Calendars or address books that could not be compared; tried again after a day'),
     })
     .describe(`${what} that the last comparison listed at the provider`);
 
@@ -28,6 +35,17 @@ const mirror = z
       .int()
       .describe('Differences found by it and by the comparisons of recent messages since then'),
     repaired: z.number().int(),
+    missing: z.number().int().describe('Of the differences: messages that were missing here'),
+    surplus: z.number().int().describe('Messages that existed only here'),
+    misplaced: z.number().int().describe('Messages that were in other folders here'),
+    unrepaired: z
+      .number()
+      .int()
+      .describe('Differences that the last comparison found and could not repair'),
+    folders_skipped: z
+      .number()
+      .int()
+      .describe('Folders that the last comparison could not list; their messages are unproven'),
     events: collectionResult('Events'),
     contacts: collectionResult('Contacts'),
   })
@@ -40,8 +58,13 @@ const mirrorExample = {
   messages_checked: 10_000,
   differences_found: 0,
   repaired: 0,
-  events: { checked: 500, repaired: 0 },
-  contacts: { checked: 200, repaired: 0 },
+  missing: 0,
+  surplus: 0,
+  misplaced: 0,
+  unrepaired: 0,
+  folders_skipped: 0,
+  events: { checked: 500, repaired: 0, missing: 0, surplus: 0, changed: 0, skipped: 0 },
+  contacts: { checked: 200, repaired: 0, missing: 0, surplus: 0, changed: 0, skipped: 0 },
 };
 
 /** An account as requests with its own token see it. */

@@ -28,14 +28,35 @@ export interface AuditRound {
   /** Number of proven differences so far, and how many of them were repaired. */
   found: number;
   repaired: number;
+  /** Of the differences: messages that the mirror lacked. */
+  missing: number;
+  /** Messages that only the mirror had. */
+  surplus: number;
+  /** Messages that were in other folders in the mirror. */
+  misplaced: number;
+  /** Number of folders that could not be listed. */
+  skipped: number;
   /** Messages at the provider minus messages in the mirror when the round began, by folder. */
   counted: Readonly<Record<string, number>>;
 }
 
+/** Numbers of objects that differed between a collection and the mirror. */
+export interface ObjectDifferences {
+  /** Objects that the mirror lacked. */
+  missing: number;
+  /** Objects that only the mirror had. */
+  surplus: number;
+  /** Objects with another content. */
+  changed: number;
+}
+
 /** Number of objects that an audit compared and repaired. */
-export interface CollectionCounts {
+export interface CollectionCounts extends ObjectDifferences {
   checked: number;
+  /** Sum of the differences. */
   repaired: number;
+  /** Calendars or address books that could not be compared. */
+  skipped: number;
 }
 
 /** Progress of an audit of collections: the calendars and the address book. */
@@ -83,6 +104,14 @@ const MirrorAuditSchema = defineEntity({
     /** Differences found and repaired by it, and by the audits of recent messages since then. */
     differencesFound: p.integer().default(0),
     repaired: p.integer().default(0),
+    /** Of the differences found: messages that the mirror lacked. */
+    missing: p.integer().default(0),
+    /** Messages that only the mirror had. */
+    surplus: p.integer().default(0),
+    /** Messages that were in other folders in the mirror. */
+    misplaced: p.integer().default(0),
+    /** Folders that the last audit could not list. */
+    foldersSkipped: p.integer().default(0),
     /** Differences that the last audit could not repair. */
     unrepaired: p.integer().default(0),
     /** Number of audits in a row that could not repair every difference. */
@@ -94,8 +123,16 @@ const MirrorAuditSchema = defineEntity({
     /** Results of its last complete audit. */
     eventsChecked: p.integer().default(0),
     eventsRepaired: p.integer().default(0),
+    eventsMissing: p.integer().default(0),
+    eventsSurplus: p.integer().default(0),
+    eventsChanged: p.integer().default(0),
+    eventsSkipped: p.integer().default(0),
     contactsChecked: p.integer().default(0),
     contactsRepaired: p.integer().default(0),
+    contactsMissing: p.integer().default(0),
+    contactsSurplus: p.integer().default(0),
+    contactsChanged: p.integer().default(0),
+    contactsSkipped: p.integer().default(0),
   },
 });
 

@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import { AUDITED_KINDS, type AuditedKind } from './audit-total.entity.ts';
 import type { AuditRound, CollectionCounts, CollectionRound } from './mirror-audit.entity.ts';
 
 /** The audits of an account. */
@@ -37,6 +38,16 @@ export interface AuditResult {
   /** Found by that audit and by the audits of recent messages since then. */
   differencesFound: number;
   repaired: number;
+  /** Of the differences found: messages that the mirror lacked. */
+  missing: number;
+  /** Messages that only the mirror had. */
+  surplus: number;
+  /** Messages that were in other folders in the mirror. */
+  misplaced: number;
+  /** Differences that the last audit could not repair. */
+  unrepaired: number;
+  /** Folders that the last audit could not list. */
+  foldersSkipped: number;
   events: CollectionCounts;
   contacts: CollectionCounts;
 }
@@ -47,22 +58,51 @@ export interface ListedAudit {
   email: string;
   /** `null` before the first audit of the whole mailbox is complete. */
   checkedAt: Date | null;
+  /**
+   * Since when the audit of the whole mailbox has been due, if that is more than a day; else
+   * `null`. Of an account whose mirror is not complete yet: when it was connected.
+   */
+  overdueSince: Date | null;
   messagesChecked: number;
   differencesFound: number;
+  /** As in `AuditResult`. */
+  missing: number;
+  surplus: number;
+  misplaced: number;
   repaired: number;
-  /** Differences that the last audit could not repair. */
   unrepaired: number;
+  foldersSkipped: number;
   /** Of the last audit of calendars and contacts. */
   eventsChecked: number;
+  eventsMissing: number;
+  eventsSurplus: number;
+  eventsChanged: number;
   eventsRepaired: number;
+  eventsSkipped: number;
   contactsChecked: number;
+  contactsMissing: number;
+  contactsSurplus: number;
+  contactsChanged: number;
   contactsRepaired: number;
+  contactsSkipped: number;
+}
+
+/** Sums of all complete audits, as `AuditTotal` describes them. */
+export interface ListedTotal {
+  kind: AuditedKind;
+  audits: number;
+  compared: number;
+  missing: number;
+  surplus: number;
+  changed: number;
+  repaired: number;
+  skipped: number;
 }
 
 // A round that an earlier version has begun lacks some fields.
 const STATE = `
   select recent_at as "recentAt", full_at as "fullAt", not_before as "notBefore",
-    '{"surplusFolders":[]}' || round as round, counted, unrepaired, failed
+    '{"surplusFolders":[],"missing":0,"surplus":0,"misplaced":0,"skipped":0}' || round as round, counted, unrepaired, failed
   from mirror_audit where account_id = $1`;
 
 const ADD = `
@@ -74,53 +114,95 @@ const STORE_ROUND = `update mirror_audit set round = $2, not_before = null where
 
 const POSTPONE = `update mirror_audit set not_before = $2 where account_id = $1`;
 
-// The numbers of an audit of recent messages are added to those of the last full audit.
+// Totals are the last rows that a transaction locks, and each has rows of one or two kinds only, in
+// the order of the kinds: no deadlock.
+const ADD_TOTAL = `
+  insert into audit_total as t (kind, audits, compared, missing, surplus, changed, repaired, skipped)
+  select $1, 1, coalesce((c ->> 'checked')::bigint, 0), coalesce((c ->> 'missing')::bigint, 0),
+    coalesce((c ->> 'surplus')::bigint, 0), coalesce((c ->> $3)::bigint, 0),
+    coalesce((c ->> 'repaired')::bigint, 0), coalesce((c ->> 'skipped')::bigint, 0)
+  from (select $2::jsonb as c) x
+  on conflict (kind) do update
+    set audits = t.audits + excluded.audits, compared = t.compared + excluded.compared,
+      missing = t.missing + excluded.missing, surplus = t.surplus + excluded.surplus,
+      changed = t.changed + excluded.changed, repaired = t.repaired + excluded.repaired,
+      skipped = t.skipped + excluded.skipped`;
+
+const TOTALS = `
+  select kind, audits::float8, compared::float8, missing::float8, surplus::float8, changed::float8,
+    repaired::float8, skipped::float8
+  from audit_total`;
+
+// A sum of the last full audit and the audits of recent messages since then.
+const added = (column: string, field: string) =>
+  `${column} = least(case when r.is_full then 0 else a.${column} end + coalesce((r.round ->> '${field}')::int, 0), 1000000000)`;
+
 const FINISH = `
   update mirror_audit a
-  set round = null, not_before = null, recent_at = $2, full_at = $3, counted = round -> 'counted',
-    unrepaired = r.found - r.repaired,
-    failed = case when r.found > r.repaired then least(failed + 1, 1000) when r.is_full then 0 else failed end,
+  set round = null, not_before = null, recent_at = $2, full_at = $3, counted = r.round -> 'counted',
+    unrepaired = r.found - r.fixed,
+    failed = case when r.found > r.fixed then least(failed + 1, 1000) when r.is_full then 0 else failed end,
     checked_at = case when r.is_full then $4 else checked_at end,
-    messages_checked = case when r.is_full then r.checked else messages_checked end,
-    differences_found = least(case when r.is_full then 0 else differences_found end + r.found, 1000000000),
-    repaired = least(case when r.is_full then 0 else a.repaired end + r.repaired, 1000000000)
-  from (select round ->> 'kind' = 'full' as is_full, (round ->> 'checked')::int as checked,
-               (round ->> 'found')::int as found, (round ->> 'repaired')::int as repaired
+    messages_checked = case when r.is_full then (r.round ->> 'checked')::int else messages_checked end,
+    folders_skipped = coalesce((r.round ->> 'skipped')::int, 0),
+    ${added('differences_found', 'found')}, ${added('repaired', 'repaired')},
+    ${added('missing', 'missing')}, ${added('surplus', 'surplus')}, ${added('misplaced', 'misplaced')}
+  from (select round, round ->> 'kind' = 'full' as is_full, (round ->> 'found')::int as found,
+               (round ->> 'repaired')::int as fixed
         from mirror_audit where account_id = $1) r
-  where a.account_id = $1`;
+  where a.account_id = $1
+  returning r.round`;
 
+// A round that an earlier version has begun lacks numbers: it begins anew.
 const COLLECTIONS = `
-  select collections_at as "dueAt", collections as round from mirror_audit where account_id = $1`;
+  select collections_at as "dueAt", case when collections #> '{events,skipped}' is not null then collections end as round
+  from mirror_audit where account_id = $1`;
 
 const STORE_COLLECTIONS = `update mirror_audit set collections = $2 where account_id = $1`;
 
 const POSTPONE_COLLECTIONS = `update mirror_audit set collections_at = $2 where account_id = $1`;
 
+const COUNTS = ['checked', 'repaired', 'missing', 'surplus', 'changed', 'skipped'] as const;
+
+const countsOf = (kind: 'events' | 'contacts') =>
+  COUNTS.map((name) => `${kind}_${name} = (collections -> '${kind}' ->> '${name}')::int`).join(
+    ', ',
+  );
+
 const FINISH_COLLECTIONS = `
   update mirror_audit
   set collections = null, collections_at = $2, checked_at = coalesce($3, checked_at),
-    events_checked = (collections -> 'events' ->> 'checked')::int,
-    events_repaired = (collections -> 'events' ->> 'repaired')::int,
-    contacts_checked = (collections -> 'contacts' ->> 'checked')::int,
-    contacts_repaired = (collections -> 'contacts' ->> 'repaired')::int
+    ${countsOf('events')}, ${countsOf('contacts')}
   where account_id = $1`;
 
+const number = (column: string, name: string) => `coalesce(a.${column}, 0) as "${name}"`;
+
+// Accounts without a mirror of their own, such as virtual ones, have no row in sync_job.
 const LIST = `
-  select a.account_id as "accountId", g.email, a.checked_at as "checkedAt", a.messages_checked as "messagesChecked",
-    a.differences_found as "differencesFound", a.repaired, a.unrepaired,
-    a.events_checked as "eventsChecked", a.events_repaired as "eventsRepaired",
-    a.contacts_checked as "contactsChecked", a.contacts_repaired as "contactsRepaired"
-  from mirror_audit a join "grant" g on g.id = a.account_id
-  where $2::uuid is null or a.account_id = $2
-  order by a.unrepaired desc, a.differences_found - a.repaired desc,
-    a.differences_found + a.events_repaired + a.contacts_repaired desc, a.account_id limit $1`;
+  select * from (
+    select g.id as "accountId", g.email, a.checked_at as "checkedAt",
+      case when a.checked_at is null and g.linked_at < $3::timestamptz - interval '1 day' then g.linked_at
+           when a.full_at < $3::timestamptz - interval '1 day' then a.full_at end as "overdueSince",
+      ${number('messages_checked', 'messagesChecked')}, ${number('differences_found', 'differencesFound')},
+      ${number('missing', 'missing')}, ${number('surplus', 'surplus')}, ${number('misplaced', 'misplaced')},
+      ${number('repaired', 'repaired')}, ${number('unrepaired', 'unrepaired')},
+      ${number('folders_skipped', 'foldersSkipped')},
+      ${['events', 'contacts'].flatMap((kind) => COUNTS.map((name) => number(`${kind}_${name}`, kind + name[0]?.toUpperCase() + name.slice(1)))).join(', ')}
+    from "grant" g join sync_job j on j.account_id = g.id left join mirror_audit a on a.account_id = g.id
+    where g.status = 'valid' and ($2::uuid is null or g.id = $2)) l
+  order by unrepaired desc, "overdueSince", "differencesFound" - repaired desc,
+    "foldersSkipped" + "eventsSkipped" + "contactsSkipped" desc,
+    "differencesFound" + "eventsRepaired" + "contactsRepaired" desc, "accountId" limit $1`;
+
+const countsObject = (kind: 'events' | 'contacts') =>
+  `json_build_object(${COUNTS.map((name) => `'${name}', a.${kind}_${name}`).join(', ')})`;
 
 /** SQL expression: `AuditResult` of the account as JSON; `null` before its first full audit. */
 export const auditResultOf = (accountId: string): string => `(
   select json_build_object('checkedAt', floor(extract(epoch from a.checked_at)), 'messagesChecked', a.messages_checked,
-    'differencesFound', a.differences_found, 'repaired', a.repaired,
-    'events', json_build_object('checked', a.events_checked, 'repaired', a.events_repaired),
-    'contacts', json_build_object('checked', a.contacts_checked, 'repaired', a.contacts_repaired))
+    'differencesFound', a.differences_found, 'repaired', a.repaired, 'missing', a.missing, 'surplus', a.surplus,
+    'misplaced', a.misplaced, 'unrepaired', a.unrepaired, 'foldersSkipped', a.folders_skipped,
+    'events', ${countsObject('events')}, 'contacts', ${countsObject('contacts')})
   from mirror_audit a where a.account_id = ${accountId} and a.checked_at is not null)`;
 
 /** Result of the account's audits; `null` before its first full audit. */
@@ -167,7 +249,8 @@ export async function finishAudit(
   accountId: string,
   { at, recentAt, fullAt }: { at: Date; recentAt: Date; fullAt: Date },
 ): Promise<void> {
-  await sql.query(FINISH, [accountId, recentAt, fullAt, at]);
+  const [row] = await sql.query<{ round: AuditRound }>(FINISH, [accountId, recentAt, fullAt, at]);
+  await sql.query(ADD_TOTAL, ['messages', JSON.stringify(row?.round), 'misplaced']);
 }
 
 /**
@@ -204,19 +287,40 @@ export async function postponeCollections(sql: Sql, accountId: string, until: Da
 export async function finishCollections(
   sql: Sql,
   accountId: string,
-  { dueAt, checkedAt }: { dueAt: Date; checkedAt: Date | null },
+  {
+    dueAt,
+    checkedAt,
+    events,
+    contacts,
+  }: {
+    dueAt: Date;
+    checkedAt: Date | null;
+    events: CollectionCounts;
+    contacts: CollectionCounts;
+  },
 ): Promise<void> {
   await sql.query(FINISH_COLLECTIONS, [accountId, dueAt, checkedAt]);
+  await sql.query(ADD_TOTAL, ['contacts', JSON.stringify(contacts), 'changed']);
+  await sql.query(ADD_TOTAL, ['events', JSON.stringify(events), 'changed']);
 }
 
 /**
- * Results of audits: accounts with differences first.
+ * Results of audits of all accounts that are mirrored: those with differences first, then those
+ * whose audit is overdue.
  * @param accountId only this account; `null` for all accounts
  */
 export function listAudits(
   sql: Sql,
+  now: Date,
   limit: number,
   accountId: string | null = null,
 ): Promise<ListedAudit[]> {
-  return sql.query<ListedAudit>(LIST, [limit, accountId]);
+  return sql.query<ListedAudit>(LIST, [limit, accountId, now]);
+}
+
+/** Sums of all complete audits, one entry for each kind. */
+export async function auditTotals(sql: Sql): Promise<ListedTotal[]> {
+  const rows = await sql.query<ListedTotal>(TOTALS);
+  const none = { audits: 0, compared: 0, missing: 0, surplus: 0, changed: 0, repaired: 0, skipped: 0 }; // prettier-ignore
+  return AUDITED_KINDS.map((kind) => rows.find((one) => one.kind === kind) ?? { kind, ...none });
 }
