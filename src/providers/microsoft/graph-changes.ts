@@ -37,6 +37,8 @@ const NEWS_MS = 600_000;
  * keeps a mailbox whose messages have all just arrived from using up its quota before it is listed.
  */
 const MOST_NEWS = 50;
+/** Most missing messages of deleted folders, or of a folder that is listed again, to look up. */
+const MOST_LOOKED_UP = 100;
 
 /**
  * Follows a mailbox by the delta queries of its folders.
@@ -123,7 +125,7 @@ export class GraphChanges {
     const gone = Object.keys(cursor.folders).filter(
       (id) => !folders.some(({ providerId }) => providerId === id),
     );
-    const { messages, removed } = await this.#lookUp(
+    const { messages, removed } = await this.#lookUpFew(
       account,
       await knownIn(gone, request),
       new Set(folders.map(({ providerId }) => providerId)),
@@ -251,7 +253,7 @@ export class GraphChanges {
     };
     const after = { ...cursor, folders: { ...cursor.folders, [folderId]: next } };
     const lost = isAgain && !page.more ? await this.#lost(account, folderId, request) : [];
-    const found = await this.#lookUp(account, lost, idsOf(cursor));
+    const found = await this.#lookUpFew(account, lost, idsOf(cursor));
     return {
       ...NOTHING,
       cursor: write(after),
@@ -302,6 +304,21 @@ export class GraphChanges {
       messages: messages.map((message) => remoteOf(message)),
       removed: ids.filter((id) => !kept.has(id)),
     };
+  }
+
+  /**
+   * Looks up messages that are missing, unless they are so many that they would use up the quota:
+   * then all count as removed. The mirror waits for those that were moved until the pass has read
+   * the other folders.
+   */
+  async #lookUpFew(
+    account: ProviderAccount,
+    ids: readonly string[],
+    known: ReadonlySet<string>,
+  ): Promise<{ messages: RemoteMessage[]; removed: string[] }> {
+    return ids.length <= MOST_LOOKED_UP
+      ? this.#lookUp(account, ids, known)
+      : { messages: [], removed: [...ids] };
   }
 
   /**

@@ -148,6 +148,14 @@ export class GoogleDriver implements MailboxDriver {
     this.#mailbox.history.expire();
   }
 
+  failOn(ids: readonly string[]) {
+    const { faults } = this.stub;
+    faults.clear();
+    const match = ({ path }: { path: string }) =>
+      ids.some((id) => decodeURIComponent(path).includes(`/messages/${id}`));
+    if (ids.length > 0) faults.add({ match, times: Infinity, answer: 'drop' });
+  }
+
   refusals(): number {
     return this.stub.quotas.perUser.gmail.refusals();
   }

@@ -72,6 +72,11 @@ export interface MailboxDriver {
 
   /** The provider forgets the changes that it has reported so far. */
   forgetChanges(): void;
+  /**
+   * The provider fails on every request that names one of these messages. `[]`: on none. Absent if
+   * requests do not name messages.
+   */
+  failOn?(ids: readonly string[]): void;
   /** Requests that were refused because a quota was used up. */
   refusals(): number;
   /** Ends the test: fails if something was requested that the provider does not document. */

@@ -19,6 +19,14 @@ const { seed } = fuzzSettings();
 /** Random changes. */
 const STEPS = sized(80, 5_000);
 const MINUTE = 60_000;
+/** Messages of a folder that cost more than the budget if each of them is looked up. */
+const LARGE = 170;
+
+/** What a provider does not have. */
+export interface MirrorTraits {
+  /** Whether it can fail on single messages. Default: true. */
+  canFail?: boolean;
+}
 
 /** A message as the API shows it. */
 interface Shown {
@@ -34,6 +42,7 @@ interface Shown {
 export function describeMirror(
   name: string,
   start: (clock: PassingClock) => Promise<MirrorSetting>,
+  { canFail = true }: MirrorTraits = {},
 ): void {
   describe(`the mirror of a mailbox at ${name}`, () => {
     let world: MirrorWorld;
@@ -52,11 +61,24 @@ export function describeMirror(
       await world.close();
       await driver.stop();
     });
-    afterEach(() => expect(driver.refusals()).toBe(0));
+    afterEach(() => {
+      driver.failOn?.([]);
+      expect(driver.refusals()).toBe(0);
+    });
 
     const waitAndPass = async () => {
       await world.wait();
       await world.pass(1);
+    };
+    const waitAndPassWhole = async () => {
+      await world.wait();
+      await world.pass();
+    };
+    /** Those of the marks are news, and no other message is. */
+    const expectPublished = async (marks: readonly string[]) => {
+      const all = new Map([...(await world.messages()).values()].map(({ id, mark }) => [id, mark]));
+      const published = (await world.published()).map((id) => all.get(id) ?? '');
+      expect(published.toSorted()).toEqual(marks.toSorted());
     };
     const put = (mark: string) => driver.put({ mime: mailOf(mark, { to: driver.email }) });
 
@@ -87,6 +109,59 @@ export function describeMirror(
       await world.expectSame();
       const news = (await world.messages()).get(arrived)!;
       expect(await world.published()).toEqual([news.id]);
+    });
+
+    it('is complete again, with the same ids, when the provider has forgotten its changes', async () => {
+      const before = await world.messages();
+      const ids = [...before].flatMap(([id, { draft }]) => (draft ? [] : [id]));
+      const [removed, moved] = ids as [string, string];
+      await put('before-loss');
+      await driver.remove(removed);
+      await driver.move(moved, driver.ownFolders()[0]!);
+      driver.forgetChanges();
+      await driver.renameFolder(driver.ownFolders()[1]!, 'Renamed in between');
+      await put('after-loss');
+      await world.settle();
+      await world.expectSame();
+      const after = await world.messages();
+      expect(after.has(removed)).toBe(false);
+      for (const [providerId, { id }] of after)
+        expect([providerId, id]).toEqual([providerId, before.get(providerId)?.id ?? id]);
+      await expectPublished(['middle', 'before-loss', 'after-loss']);
+    });
+
+    if (canFail) {
+      it('has all other messages while the provider fails on one, and that one later', async () => {
+        const poison = await put('poison');
+        driver.failOn?.([poison]);
+        const other = await put('beside-poison');
+        await waitAndPassWhole();
+        const between = await world.messages();
+        expect(between.get(other)).toMatchObject({ mark: 'beside-poison', listed: false });
+        expect(between.get(poison)?.mark ?? '').toBe('');
+        await driver.setFlags(other, { starred: true });
+        await waitAndPassWhole();
+        expect((await world.messages()).get(other)).toMatchObject({ starred: true });
+        driver.failOn?.([]);
+        while ((await world.messages()).get(poison)?.mark !== 'poison') await waitAndPassWhole();
+        await world.expectSame();
+      });
+    }
+
+    it('loses no message that was moved out of a large folder before the folder was deleted', async () => {
+      const folderId = await driver.createFolder('Large');
+      const file = async (mark: string) =>
+        driver.put({ mime: mailOf(mark, { to: driver.email }), folders: [folderId] });
+      const ids: string[] = [];
+      for (let n = 0; n < LARGE; n += 1) ids.push(await file(`large-${n}`));
+      await world.settle();
+      const before = await world.messages();
+      for (const id of ids.slice(0, 5)) await driver.move(id, driver.standard('inbox'));
+      while (driver.ownFolders().includes(folderId)) await driver.deleteFolder(folderId);
+      await world.settle();
+      await world.expectSame();
+      const after = await world.messages();
+      for (const id of ids.slice(0, 5)) expect(after.get(id)?.id).toBe(before.get(id)?.id);
     });
 
     it('shows a message where it is if the folder it was moved to is deleted by another program', async () => {
