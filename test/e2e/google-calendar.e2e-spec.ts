@@ -118,6 +118,20 @@ describe('calendars and contacts of a Google account', () => {
     );
   });
 
+  it('is never shown empty when a sync token has expired, and loses what was deleted meanwhile', async () => {
+    const start = { dateTime: '2030-03-18T09:00:00', timeZone: 'Europe/Berlin' };
+    const end = { dateTime: '2030-03-18T10:00:00', timeZone: 'Europe/Berlin' };
+    await ada.webEvent('POST', '', { summary: 'Kept', start, end });
+    const { id: gone } = await ada.webEvent('POST', '', { summary: 'Gone', start, end });
+    await ada.account.sync();
+    const ids = ((await api('get', '/events?title=Kept')) as Shown[]).map(({ id }) => id);
+    await ada.webEvent('DELETE', `/${gone}`);
+    ada.calendarAtGoogle.expireSyncTokens();
+    await ada.account.sync();
+    expect(await api('get', '/events')).toMatchObject([{ id: ids[0], title: 'Kept' }]);
+    expect(await ada.account.notified()).toEqual(['event.created', 'event.created', 'event.deleted']); // prettier-ignore
+  });
+
   it('changes instances one by one, on both sides, and keeps the others', async () => {
     await create({ title: 'Weekly', ...weekly });
     const [series] = ada.eventsAtGoogle();
@@ -230,5 +244,20 @@ describe('calendars and contacts of a Google account', () => {
     const { job_status_id: job } = await api('delete', path);
     expect(await ada.account.outcome(job)).toMatchObject({ status: 'successful' });
     expect(alive()).toEqual([]);
+  });
+
+  it('keeps its contacts when a sync token has expired, and loses those that were deleted meanwhile', async () => {
+    const { contacts } = google.stub.world.users.get(ada.email)!;
+    for (const familyName of ['Kept', 'Gone'])
+      await ada.web('POST', '/v1/people:createContact', { names: [{ familyName }] });
+    await ada.account.syncContacts();
+    const before = (await api('get', '/contacts')) as { id: string; surname: string }[];
+    expect(before.map(({ surname }) => surname).toSorted()).toEqual(['Gone', 'Kept']);
+    const gone = [...contacts.people.values()].find(({ fields }) => JSON.stringify(fields).includes('Gone')); // prettier-ignore
+    await ada.web('DELETE', `/v1/${gone?.resourceName}:deleteContact`);
+    contacts.expireSyncTokens();
+    await ada.account.syncContacts();
+    const kept = before.find(({ surname }) => surname === 'Kept')?.id;
+    expect(await api('get', '/contacts')).toMatchObject([{ id: kept, surname: 'Kept' }]);
   });
 });

@@ -6,7 +6,7 @@ import type { GmailReader } from './gmail-api.ts';
 import { type GmailContents, type GmailMessage, MOST_NEW, stateOf } from './gmail-content.ts';
 import { type GmailCursor, type GmailListing, parseCursor } from './gmail-cursor.ts';
 import { combine, type HistoryChanges } from './gmail-history.ts';
-import { ALL_MAIL, foldersOf, placementOf } from './gmail-labels.ts';
+import { ALL_MAIL, CHAT, foldersOf, placementOf } from './gmail-labels.ts';
 import { type GmailLists, type NextPage, sinceWords, unixSeconds } from './gmail-listing.ts';
 import { GoogleError } from './google-error.ts';
 
@@ -205,7 +205,9 @@ export class GmailChanges {
     since: Date | null,
   ): Promise<{ messages: RemoteMessage[]; failed: readonly FailedMessage[] }> {
     const { read, failed } = await this.contents.fetchAll(account, ids);
-    const messages = [...read.values()].flatMap((message) => (message ? [remoteOf(message)] : []));
+    const messages = [...read.values()].flatMap((message) =>
+      message && !message.labels.labelIds.includes(CHAT) ? [remoteOf(message)] : [],
+    );
     return {
       messages: messages.filter(({ receivedAt }) => since === null || receivedAt >= since),
       failed,

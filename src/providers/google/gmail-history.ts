@@ -19,13 +19,14 @@ export function combine(records: readonly HistoryRecord[]): HistoryChanges {
   const added = new Set<string>();
   const removed = new Set<string>();
   const relabelled = new Map<string, readonly string[] | null>();
+  const isMail = ({ message }: { message: { labelIds?: string[] | undefined } }) =>
+    !message.labelIds?.includes(CHAT);
   for (const record of records) {
-    for (const { message } of record.messagesAdded) {
-      if (message.labelIds?.includes(CHAT)) continue;
+    for (const { message } of record.messagesAdded.filter(isMail)) {
       added.add(message.id);
       removed.delete(message.id);
     }
-    for (const { message } of [...record.labelsAdded, ...record.labelsRemoved]) {
+    for (const { message } of [...record.labelsAdded, ...record.labelsRemoved].filter(isMail)) {
       if (!added.has(message.id)) relabelled.set(message.id, message.labelIds ?? null);
     }
     for (const { message } of record.messagesDeleted) {

@@ -92,7 +92,8 @@ function term(mailbox: Mailbox, text: string): Test {
 
 function place(mailbox: Mailbox, name: string): Test {
   if (name === 'anywhere') return () => true;
-  const system = { drafts: 'DRAFT', draft: 'DRAFT', bin: 'TRASH' }[name] ?? name.toUpperCase();
+  const system =
+    { drafts: 'DRAFT', draft: 'DRAFT', bin: 'TRASH', chats: 'CHAT' }[name] ?? name.toUpperCase();
   const label = mailbox.labels.has(system) ? system : mailbox.labels.named(name)?.id;
   return ({ labels }) => label !== undefined && labels.has(label);
 }
