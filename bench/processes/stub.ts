@@ -21,15 +21,25 @@ export interface StubProcess extends StubPerson {
   stop(): Promise<void>;
 }
 
-/** Starts the stub of a company with a mailbox of `messages` messages. */
+/** The mailbox of a stub, and how slow the stub is. */
+export interface StubMailbox {
+  messages: number;
+  /** Labels or folders of the user's own, over which the messages are spread. */
+  labels: number;
+  /** Milliseconds that each request takes. */
+  latencyMs: number;
+}
+
+/** Starts the stub of a company. */
 export async function startStub(
   company: 'google' | 'microsoft',
-  messages: number,
+  { messages, labels, latencyMs }: StubMailbox,
 ): Promise<StubProcess> {
   const port = await freePort();
+  const program = path.join(ROOT, `test/support/${company}/main.ts`);
   const child = spawn(
     process.execPath,
-    [path.join(ROOT, `test/support/${company}/main.ts`), String(port), String(messages)],
+    [program, ...[port, messages, latencyMs, labels].map(String)],
     { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] },
   );
   const exited = once(child, 'exit');

@@ -16,6 +16,9 @@ const COMPLETING_MS = 15_000;
 const SEND_EVERY_MS = 4_000;
 const SEND_LIMIT_MS = 30_000;
 const POLL_MS = 25;
+/** A mailbox with labels, at a company some distance away. */
+const LABELS = 20;
+const LATENCY_MS = 150;
 
 /** What a run has counted. */
 interface Measured {
@@ -270,7 +273,11 @@ export function firstMirrorRow(company: Company): BenchRow {
     key: company,
     title: `first mirror: a large mailbox at the stub of ${company}, and messages sent meanwhile`,
     async run(world, report) {
-      const stub = await startStub(company, world.scale.mailboxMessages);
+      const stub = await startStub(company, {
+        messages: world.scale.mailboxMessages,
+        labels: LABELS,
+        latencyMs: LATENCY_MS,
+      });
       world.own(stub);
       const findings = await measure(world, report, company, stub);
       await stub.stop();

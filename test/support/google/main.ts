@@ -1,15 +1,20 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { StubAnswer, StubRequest } from '../remote-stub/messages.ts';
 import { GoogleStub } from './google-stub.ts';
 
 /*
  * The stub of Google as a process of its own, for measuring: node test/support/google/main.ts
- * [port] [number of messages]. It prints one line of JSON with its address and the credentials of
- * its one person, and serves `GET /stub/report` with what was charged. SIGTERM ends it.
+ * [port] [number of messages] [milliseconds that every request takes] [number of labels]. It prints
+ * one line of JSON with its address and the credentials of its one person, and serves `GET
+ * /stub/report` with what was charged. SIGTERM ends it.
  */
 
 class MeasuredStub extends GoogleStub {
   protected override async answer(request: StubRequest): Promise<StubAnswer> {
-    if (request.path !== '/stub/report') return await super.answer(request);
+    if (request.path !== '/stub/report') {
+      await delay(Number(latency));
+      return await super.answer(request);
+    }
     const { perUser } = this.quotas;
     const services = Object.entries(perUser).map(([service, quota]) => {
       const { units: limit } = quota.limit;
@@ -20,14 +25,18 @@ class MeasuredStub extends GoogleStub {
   }
 }
 
-const [port = '0', messages = '10000'] = process.argv.slice(2);
+const [port = '0', messages = '10000', latency = '0', labels = '0'] = process.argv.slice(2);
 const email = 'anna@gmail.test';
 const stub = await new MeasuredStub({ keepRequests: 100 }).listen(Number(port));
 const { mailbox } = stub.addUser(email, 'Anna');
+const names = Array.from({ length: Number(labels) }, (_, number) => `Label ${number}`);
+const own = names.map((name) => mailbox.labels.create({ name }).id);
 const count = Number(messages);
 for (let number = 0; number < count; number += 1) {
   const date = Date.now() - (count - number) * 60_000;
-  mailbox.add({ raw: Buffer.from(message(number, date)), labels: ['INBOX'], date });
+  const label = own[number % own.length];
+  const ids = ['INBOX', ...(label === undefined ? [] : [label])];
+  mailbox.add({ raw: Buffer.from(message(number, date)), labels: ids, date });
 }
 const scopes = [
   'openid',

@@ -4,9 +4,9 @@ import { MicrosoftStub } from './microsoft-stub.ts';
 
 /*
  * The stub of Microsoft as a process of its own, for measuring: node test/support/microsoft/main.ts
- * [port] [number of messages] [milliseconds that every request takes]. It prints one line of JSON
- * with its address and the credentials of its one person, and serves `GET /stub/report` with what
- * was asked of the mailbox at most. SIGTERM ends it.
+ * [port] [number of messages] [milliseconds that every request takes] [number of folders]. It prints
+ * one line of JSON with its address and the credentials of its one person, and serves `GET
+ * /stub/report` with what was asked of the mailbox at most. SIGTERM ends it.
  */
 
 class MeasuredStub extends MicrosoftStub {
@@ -20,14 +20,19 @@ class MeasuredStub extends MicrosoftStub {
   }
 }
 
-const [port = '0', messages = '10000', latency = '0'] = process.argv.slice(2);
+const [port = '0', messages = '10000', latency = '0', folders = '0'] = process.argv.slice(2);
 const email = 'anna@contoso.test';
 const stub = new MeasuredStub({ keepRequests: 100, settings: { latencyMs: Number(latency) } });
 await stub.listen(Number(port));
 stub.addApp({ clientId: 'app', secrets: new Set(['app-secret']) });
 const { mailbox } = stub.addUser(email, { displayName: 'Anna' });
 const count = Number(messages);
-const folderId = mailbox.folderId('inbox');
+const inbox = mailbox.folderId('inbox');
+const own = Array.from(
+  { length: Number(folders) },
+  (_, n) => mailbox.createFolder(`Folder ${n}`).id,
+);
+const places = [inbox, ...own];
 for (let number = 0; number < count; number += 1) {
   const received = new Date(Date.now() - (count - number) * 60_000);
   const address = `sender${number % 97}@elsewhere.test`;
@@ -43,6 +48,7 @@ for (let number = 0; number < count; number += 1) {
     },
     received,
   );
+  const folderId = places[number % places.length] ?? inbox;
   const message = mailbox.add(content, { folderId, received, isRead: number % 3 > 0 });
   // Otherwise all of them would be new mail.
   message.created = received;
