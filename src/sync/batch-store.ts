@@ -14,6 +14,7 @@ import { findThreads, findThreadsBySubject } from '../mail/threading/find-thread
 import { objectsOfEndedJobs } from '../platform/job-statuses/jobs.ts';
 import type { MailChanges } from '../providers/port/connector.ts';
 import { harvestContacts } from './contact-harvest.ts';
+import { UNREADABLE } from '../mail/parsing/mime-parser.ts';
 import { notificationsOf } from '../mail/tracking/mirrored-mail.ts';
 import { MailedInvitations } from '../calendar/rsvp/mailed-invitations.ts';
 import { Tracker } from '../mail/tracking/tracker.ts';
@@ -33,6 +34,7 @@ import {
 } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 import { writePlan } from './mirror-writes.ts';
+import { isRefusedValue, refusedAmong } from './refused-values.ts';
 import { type ReadFailure, recordFailures } from './sync-failures.ts';
 import { threadKeysOf, subjectToFind } from '../mail/threading/thread-plan.ts';
 
@@ -51,6 +53,8 @@ export interface Batch {
   requestedAt: Date;
   /** Cursor at which this batch begins; `null` for the very first batch. */
   cursor: string | null;
+  /** Whether the provider returns contents of messages again later (`MailPort.readMessages`). */
+  canReadAgain: boolean;
 }
 
 /** Result of storing a batch. */
@@ -63,6 +67,30 @@ export interface StoredBatch {
    * set back to the start of the batch: run another sync pass, which reads the batch again.
    */
   outdated: boolean;
+}
+
+/** Ends the transaction of a batch that is not to be stored. */
+class TrialEnded extends Error {
+  override name = 'TrialEnded';
+}
+
+/** The batch with what is known of some messages without their contents. */
+function withoutContents(batch: Batch, some: readonly IncomingMessage[], reason: string): Batch {
+  const { incoming, failures, canReadAgain: again } = batch;
+  const listed = { kind: 'listed', headers: null, snippet: null, failed: reason } as const;
+  const set = new Set(some);
+  return {
+    ...batch,
+    incoming: incoming.map((one) =>
+      set.has(one)
+        ? { remote: again ? { ...one.remote, content: listed } : one.remote, parsed: UNREADABLE }
+        : one,
+    ),
+    failures: [
+      ...failures,
+      ...some.map(({ remote: { providerId } }) => ({ providerId, reason, again })),
+    ],
+  };
 }
 
 /** A message whose provider write has just ended keeps the state that the mirror shows. */
@@ -100,10 +128,44 @@ export class BatchStore {
   ) {}
 
   /**
-   * Stores the batch and records its changes in the change log.
+   * Stores the batch and records its changes in the change log. Messages that the database refuses
+   * are stored without their contents, and recorded as failures.
    * @throws {ClaimLostError} if another worker has claimed the mailbox; nothing is stored
    */
   async store(account: ConnectedAccount, claim: MirrorClaim, batch: Batch): Promise<StoredBatch> {
+    try {
+      return await this.#store(account, claim, batch, false);
+    } catch (error) {
+      if (!isRefusedValue(error)) throw error;
+      const read = batch.incoming.filter(({ parsed }) => parsed !== null);
+      const without = (some: readonly IncomingMessage[]) =>
+        withoutContents(batch, some, `The message cannot be stored: ${error.message}`);
+      const refused = await refusedAmong(read, (some) => {
+        const others = read.filter((one) => !some.includes(one));
+        return this.#isAccepted(account, claim, without(others));
+      });
+      if (refused.length === 0) throw error;
+      return this.#store(account, claim, without(refused), false);
+    }
+  }
+
+  async #isAccepted(account: ConnectedAccount, claim: MirrorClaim, batch: Batch): Promise<boolean> {
+    try {
+      await this.#store(account, claim, batch, true);
+    } catch (error) {
+      if (error instanceof TrialEnded) return true;
+      if (!isRefusedValue(error)) throw error;
+    }
+    return false;
+  }
+
+  /** @throws {TrialEnded} for a trial: nothing is stored */
+  async #store(
+    account: ConnectedAccount,
+    claim: MirrorClaim,
+    batch: Batch,
+    isTrial: boolean,
+  ): Promise<StoredBatch> {
     const { accountId, email } = account;
     const { changes, incoming, failures, folders, newsSince } = batch;
     const owner: MirrorOwner = { account, newsSince, at: this.clock.now() };
@@ -130,6 +192,7 @@ export class BatchStore {
       ]);
       await this.drafts.store(sql, owner, plan.drafts, folders);
       if (known.outdated) await this.repository.resetCursor(sql, claim, batch.cursor);
+      if (isTrial) throw new TrialEnded();
       return { hasVanished: gone.hasVanished, outdated: known.outdated };
     });
     for (const { providerId, reason } of failures) {

@@ -12,7 +12,7 @@ import { Database, idsOf, type Sql } from '../platform/database/sql.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import type { FailedMessage, MailPort } from '../providers/port/connector.ts';
-import { ContentStore, type FetchedContents } from './content-store.ts';
+import { ContentStore, type FetchedContent, type FetchedContents } from './content-store.ts';
 import { FolderMirror, type StandardFolders } from './folder-mirror.ts';
 import { FailedMessages } from './failed-messages.ts';
 import { failuresOf, type FetchedMessages } from './fetched-messages.ts';
@@ -24,6 +24,7 @@ import {
   type ReadMessages,
 } from './message-reader.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
+import { isRefusedValue } from './refused-values.ts';
 import {
   forgetFailures,
   type ReadFailure,
@@ -98,10 +99,12 @@ export class ListedMessages {
           ? this.reader.readCarefully(messages, claim, state)
           : this.reader.read(messages, accountId),
       );
-      await this.repository.withClaim(claim, null, async (sql) => {
-        await this.store(sql, account, prepared);
-        await this.repository.clearReading(sql, claim);
-      });
+      await this.store(account, prepared, (work) =>
+        this.repository.withClaim(claim, null, async (sql) => {
+          await work(sql);
+          await this.repository.clearReading(sql, claim);
+        }),
+      );
       const [failure] = prepared.failed;
       failed = failure && prepared.failed.length === fetched.size ? failed + 1 : 0;
       if (failure && failed === MOST_FAILED) throw new ProviderError('temporary', failure.reason);
@@ -164,10 +167,42 @@ export class ListedMessages {
   }
 
   /**
-   * Stores prepared contents, in a transaction that has locked the account's row of `sync_job`. A
-   * message that is gone is removed by the next sync pass, unless it reappears elsewhere.
+   * Stores prepared contents. A message that is gone is removed by the next sync pass, unless it
+   * reappears elsewhere. Messages that the database refuses stay listed and are requested again
+   * later.
+   * @param transact runs work in a transaction that has locked the mailbox
    */
-  async store(sql: Sql, account: ConnectedAccount, prepared: PreparedContents): Promise<void> {
+  async store(
+    account: ConnectedAccount,
+    prepared: PreparedContents,
+    transact: (work: (sql: Sql) => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const store = (some: PreparedContents) => transact((sql) => this.#store(sql, account, some));
+    try {
+      await store(prepared);
+    } catch (error) {
+      if (!isRefusedValue(error)) throw error;
+      await store({ ...prepared, contents: [] });
+      for (const one of prepared.contents) await this.#storeAlone(one, prepared, store);
+    }
+  }
+
+  async #storeAlone(
+    content: FetchedContent,
+    { folders }: PreparedContents,
+    store: (some: PreparedContents) => Promise<void>,
+  ): Promise<void> {
+    const nothing = { contents: [], failures: [], gone: [], unreadable: [], failed: [], folders };
+    try {
+      await store({ ...nothing, contents: [content] });
+    } catch (error) {
+      if (!isRefusedValue(error)) throw error;
+      const reason = `The message cannot be stored: ${error.message}`;
+      await store({ ...nothing, failed: [{ providerId: content.providerId, reason }] });
+    }
+  }
+
+  async #store(sql: Sql, account: ConnectedAccount, prepared: PreparedContents): Promise<void> {
     const { accountId } = account;
     const at = this.clock.now();
     const { gone, unreadable, failures, failed, folders } = prepared;

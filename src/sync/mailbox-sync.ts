@@ -255,6 +255,7 @@ export class MailboxSync {
       hasVanished: mayTurnUp,
       requestedAt,
       cursor,
+      canReadAgain: run.mail.readMessages !== undefined,
     });
   }
 

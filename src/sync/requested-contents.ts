@@ -69,8 +69,8 @@ export class RequestedContents implements ContentSource, OnModuleInit {
     const prepared = await this.listed.prepare(account, requested, fetched, (messages) =>
       this.reader.read(messages, accountId, false),
     );
-    await this.repository.withMailbox(accountId, (sql) =>
-      this.listed.store(sql, account, prepared),
+    await this.listed.store(account, prepared, (work) =>
+      this.repository.withMailbox(accountId, work),
     );
   }
 }

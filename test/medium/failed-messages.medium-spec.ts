@@ -175,6 +175,43 @@ describe('messages on which a provider fails', () => {
     expect(await failures(account)).toEqual([]);
   });
 
+  describe('and messages that the database refuses', () => {
+    beforeEach(async () => {
+      await database.query(`create function refuse_message() returns trigger language plpgsql as $$
+        begin raise exception 'no such value' using errcode = '22021'; end $$`);
+      await database.query(`create trigger refuse_message before insert or update on message for each row
+        when (new.subject like '%bad%') execute function refuse_message()`);
+    });
+    afterEach(() => database.query('drop function if exists refuse_message cascade'));
+    const accept = () => database.query('drop function refuse_message cascade');
+    const NAMES = ['bad-1', 'bad-2', 'good-1', 'good-2'];
+
+    it.each(['complete', 'ids'] as const)(
+      'do not keep the others from being stored, and are stored as soon as they can be (%s)',
+      async (history) => {
+        const account = await createAccount(server.app, await createApplication(server.app));
+        const mailbox = new ListingMailbox({ history });
+        for (const name of NAMES) mailbox.add(messageOf(name, clock.now()));
+        mailbox.install(server.app);
+        expect((await syncPass(account)).result).toEqual({ kind: 'current' });
+        const subjects = ['', '', 'About good-1', 'About good-2'];
+        expect((await shown(account)).map(({ subject }) => subject)).toEqual(subjects);
+        const reason = 'The message cannot be stored: no such value';
+        expect(await failures(account)).toMatchObject([
+          { provider_id: 'bad-1', reason },
+          { provider_id: 'bad-2', reason },
+        ]);
+        await accept();
+        clock.advance(MINUTE);
+        await syncPass(account);
+        expect((await shown(account)).map(({ subject }) => subject)).toEqual(
+          NAMES.map((name) => `About ${name}`),
+        );
+        expect(await failures(account)).toEqual([]);
+      },
+    );
+  });
+
   it('a mailbox that cannot be read further reports its news, and is shown as failing after a while', async () => {
     const account = await createAccount(server.app, await createApplication(server.app));
     const mailbox = new ListingMailbox({ history: 'complete' });

@@ -4,8 +4,8 @@ import { MicrosoftStub } from './microsoft-stub.ts';
 
 /*
  * The stub of Microsoft as a process of its own, for measuring: node test/support/microsoft/main.ts
- * [port] [number of messages] [milliseconds that every request takes] [number of folders]. It prints
- * one line of JSON with its address and the credentials of its one person, and serves `GET
+ * [port] [number of messages] [milliseconds that every request takes] [number of folders]. It
+ * prints one line of JSON with its address and the credentials of its one person, and serves `GET
  * /stub/report` with what was asked of the mailbox at most. SIGTERM ends it.
  */
 
