@@ -16,6 +16,13 @@ export const hasOpenWrite = (...ids: string[]): string =>
   `exists (select 1 from provider_job w where w.object_id in (${ids.join(', ')}))`;
 
 /**
+ * SQL condition: an open write moves the message to other folders.
+ * @param id an SQL expression
+ */
+export const hasOpenMove = (id: string): string =>
+  `exists (select 1 from provider_job w where w.object_id = ${id} and w.action = 'update_message' and w.payload ? 'folders')`;
+
+/**
  * SQL expression for the earliest time at which the open writes of an object may have ended; `null`
  * if there are none.
  * @param id an SQL expression

@@ -1,5 +1,5 @@
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
-import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
+import { hasOpenMove, hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 import { DISPLACED } from './folder-contents.ts';
 
 /* Messages that disappeared from their folder and may still reappear in another one. */
@@ -69,6 +69,7 @@ const SET_CONTENTS_ASIDE = `
   where m.account_id = $1 and m.provider_id is not null and mf.folder_id = any($2::uuid[])
     and not exists (
       select 1 from message_folder o where o.message_id = mf.message_id and o.folder_id <> all($2::uuid[]))
+    and not ${hasOpenMove('mf.message_id')}
   on conflict (message_id) do nothing
   returning 1`;
 
@@ -81,8 +82,9 @@ export async function setDisplacedAside(sql: Sql, accountId: string, at: Date): 
 }
 
 /**
- * Marks messages as vanished that are in these folders only. Call it before the folders are
- * deleted.
+ * Marks messages as vanished that are in these folders only. A message that is on its way into one
+ * of them through the API is left out: at the provider it is still elsewhere. Call it before the
+ * folders are deleted.
  * @returns true if there were any
  */
 export async function setContentsAside(

@@ -24,6 +24,7 @@ import {
 } from '../messages/message-state.ts';
 import { removeDuplicates } from '../messages/remove-messages.ts';
 import { storeProviderId } from '../messages/store-messages.ts';
+import { vanish } from '../messages/vanished-messages.ts';
 import { retryAfterSync } from './retry-after-sync.ts';
 
 const READ = `select provider_id as "providerId" from message where id = $1 and account_id = $2`;
@@ -158,6 +159,11 @@ async function revert(sql: Sql, { jobId, objectId, accountId, payload }: FailedW
   const owning = { accountId, applicationId: owner.applicationId };
   const dedupe = `message:${objectId}:put-back:${jobId}`;
   await writeMessages(sql, owning, [{ message: { ...message, ...restored }, dedupe }], at);
+  // The folder that it was in was deleted, with its messages: the next sync pass removes it, too,
+  // unless it finds it elsewhere.
+  const { folders } = restored;
+  if (folders && (await withoutDeleted(sql, folders)).length === 0)
+    await vanish(sql, accountId, [objectId], at);
 }
 
 const PRESENT = `select id from folder where id = any($1::uuid[])`;
