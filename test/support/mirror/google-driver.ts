@@ -36,6 +36,7 @@ export class GoogleDriver implements MailboxDriver {
   readonly provider = 'google';
   readonly unit = 'labels';
   readonly email = EMAIL;
+  readonly correspondent = 'bo@elsewhere.test';
 
   private constructor(
     readonly stub: GoogleStub,
@@ -75,7 +76,7 @@ export class GoogleDriver implements MailboxDriver {
     return STANDARD[name];
   }
 
-  ownFolders(): string[] {
+  async ownFolders() {
     const own = this.#mailbox.labels.all().filter(({ type }) => type === 'user');
     return own.map(({ id }) => id);
   }

@@ -43,6 +43,8 @@ export interface MailboxDriver {
   /** Route of its folders: `labels` if a message may be in several. */
   readonly unit: 'folders' | 'labels';
   readonly email: string;
+  /** Somebody to whom mail can be sent. */
+  readonly correspondent: string;
 
   /** Connects the account. */
   connect(world: MirrorWorld): Promise<{ id: string; token: string }>;
@@ -51,7 +53,7 @@ export interface MailboxDriver {
   folders(): Promise<HeldFolder[]>;
   standard(name: StandardName): string;
   /** Ids of the folders that the user has made. */
-  ownFolders(): string[];
+  ownFolders(): Promise<string[]>;
 
   /** @returns the message's id */
   put(mail: FiledMail): Promise<string>;

@@ -39,7 +39,7 @@ export class MailboxWalk {
       [2, () => this.#deliverInto()],
       [1, () => this.#deliverAndRemove()],
       [3, () => this.#remove()],
-      [4, () => this.#move(this.#anyFolder())],
+      [4, async () => this.#move(await this.#anyFolder())],
       [2, () => this.#move(this.#driver.standard('trash'))],
       [1, () => this.#move(this.#driver.standard('spam'))],
       [2, () => this.#restore()],
@@ -99,8 +99,8 @@ export class MailboxWalk {
     return `new-${this.#made}`;
   }
 
-  #anyFolder(): string {
-    const own = this.#driver.ownFolders();
+  async #anyFolder(): Promise<string> {
+    const own = await this.#driver.ownFolders();
     return this.dice.pick([...own, ...own, this.#driver.standard('inbox')]) ?? '';
   }
 
@@ -127,7 +127,7 @@ export class MailboxWalk {
   }
 
   async #deliverInto(): Promise<void> {
-    await this.#deliver([this.#anyFolder()]);
+    await this.#deliver([await this.#anyFolder()]);
   }
 
   async #deliverAndRemove(): Promise<void> {
@@ -160,7 +160,7 @@ export class MailboxWalk {
   async #label(): Promise<void> {
     const [id, message] = (await this.#held()) ?? [];
     if (!this.#driver.label || id === undefined) return this.#flags();
-    const label = this.#anyFolder();
+    const label = await this.#anyFolder();
     const isOn = message?.folders.includes(label) === false;
     this.log.push(`${isOn ? 'label' : 'unlabel'} ${id} ${label}`);
     return this.#driver.label(id, label, isOn);
@@ -176,7 +176,7 @@ export class MailboxWalk {
 
   /** Moves everything out of a folder. */
   async #empty(): Promise<void> {
-    const [from, to] = [this.#anyFolder(), this.#anyFolder()];
+    const [from, to] = [await this.#anyFolder(), await this.#anyFolder()];
     this.log.push(`move all of ${from} to ${to}`);
     for (const [id, { folders, draft }] of await this.#driver.messages())
       if (folders.includes(from) && !draft) await this.#driver.move(id, to);
@@ -193,7 +193,7 @@ export class MailboxWalk {
   }
 
   async #renameFolder(): Promise<void> {
-    const id = this.dice.pick(this.#driver.ownFolders());
+    const id = this.dice.pick(await this.#driver.ownFolders());
     const held = (await this.#driver.folders()).find((folder) => folder.id === id);
     if (!held) return;
     const path = this.#newPath();
@@ -204,7 +204,7 @@ export class MailboxWalk {
   }
 
   async #deleteFolder(): Promise<void> {
-    const id = this.dice.pick(this.#driver.ownFolders());
+    const id = this.dice.pick(await this.#driver.ownFolders());
     if (id === undefined) return;
     this.log.push(`delete folder ${id}`);
     await this.#driver.deleteFolder(id);
@@ -212,7 +212,7 @@ export class MailboxWalk {
 
   async #draft(): Promise<void> {
     const mark = this.#mark();
-    const mime = mailOf(mark, { to: 'bo@elsewhere.test', from: this.#driver.email });
+    const mime = mailOf(mark, { to: this.#driver.correspondent, from: this.#driver.email });
     const id = await this.#driver.put({ mime, draft: true });
     this.log.push(`draft ${mark} as ${id}`);
   }
@@ -222,7 +222,7 @@ export class MailboxWalk {
     if (id === undefined) return;
     const mark = this.#mark();
     this.log.push(`edit draft ${id} to ${mark}`);
-    const mime = mailOf(mark, { to: 'bo@elsewhere.test', from: this.#driver.email });
+    const mime = mailOf(mark, { to: this.#driver.correspondent, from: this.#driver.email });
     await this.#driver.editDraft(id, mime);
   }
 
@@ -241,7 +241,7 @@ export class MailboxWalk {
   }
 
   async #folderId(): Promise<string | undefined> {
-    const own = this.#driver.ownFolders();
+    const own = await this.#driver.ownFolders();
     const rows = await this.world.query<{ id: string }>(
       'select id from folder where account_id = $1 and provider_id = any($2) order by id',
       this.world.account.id,
@@ -292,7 +292,7 @@ export class MailboxWalk {
     const asked = await this.#mirrored(({ draft, folders }) => !draft && folders.length > 0);
     const reply = asked && this.dice.oneIn(2) ? { reply_to_message_id: asked.id } : {};
     const subject = reply.reply_to_message_id ? `Re: ${asked?.subject}` : `Sent ${mark}`;
-    const to = [{ email: 'bo@elsewhere.test' }];
+    const to = [{ email: this.#driver.correspondent }];
     await this.#api('post', '/send', { to, subject, body: `Mark:${mark}.`, ...reply });
   }
 }

@@ -30,6 +30,7 @@ export class MicrosoftDriver implements MailboxDriver {
   readonly provider = 'microsoft';
   readonly unit = 'folders';
   readonly email = EMAIL;
+  readonly correspondent = 'bo@elsewhere.test';
 
   private constructor(readonly stub: MicrosoftStub) {}
 
@@ -69,7 +70,7 @@ export class MicrosoftDriver implements MailboxDriver {
     return this.mailbox.folderId(STANDARD[name]);
   }
 
-  ownFolders(): string[] {
+  async ownFolders() {
     const all = [...this.mailbox.folders.values()];
     return all.filter(({ wellKnownName }) => wellKnownName === null).map(({ id }) => id);
   }
