@@ -41,6 +41,7 @@ export async function fillMailbox(driver: MailboxDriver, filling: Filling): Prom
       read: n % 4 !== 0,
       draft: n % 37 === 36,
     });
+    if (n % 40 === 0) await driver.putHidden?.(mailOf(`hidden-${n}`, { to: driver.email }));
     if (n % 11 === 0) await driver.setFlags(id, { starred: true });
   }
 }

@@ -145,6 +145,10 @@ export class GoogleDriver implements MailboxDriver {
     this.#mailbox.removeLabel(id);
   }
 
+  async putHidden(mime: string) {
+    this.#mailbox.add({ raw: Buffer.from(mime), labels: ['CHAT'] });
+  }
+
   forgetChanges() {
     this.#mailbox.history.expire();
   }

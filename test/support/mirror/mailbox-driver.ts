@@ -72,6 +72,9 @@ export interface MailboxDriver {
   renameFolder(id: string, path: string): Promise<void>;
   deleteFolder(id: string): Promise<void>;
 
+  /** Stores a message where clients do not see it. Absent if there is no such place. */
+  putHidden?(mime: string): Promise<void>;
+
   /** The provider forgets the changes that it has reported so far. */
   forgetChanges(): void;
   /**

@@ -38,6 +38,7 @@ export class MailboxWalk {
       [6, () => this.#deliver()],
       [2, () => this.#deliverInto()],
       [1, () => this.#deliverAndRemove()],
+      [1, () => this.#deliverHidden()],
       [3, () => this.#remove()],
       [4, async () => this.#move(await this.#anyFolder())],
       [2, () => this.#move(this.#driver.standard('trash'))],
@@ -59,6 +60,7 @@ export class MailboxWalk {
       [4, () => this.pass()],
       [2, () => this.#write()],
       [1, () => this.world.clock.pass(this.dice.below(900_000))],
+      [1, () => this.#forget()],
     ];
   }
 
@@ -75,6 +77,8 @@ export class MailboxWalk {
   async pass(): Promise<void> {
     this.log.push('pass');
     await this.world.wait();
+    // Meanwhile the budget fills, so that nothing waits for it in real time.
+    await this.world.clock.pass(this.dice.below(60_000));
     await this.world.pass(this.dice.oneIn(3) ? 1 + this.dice.below(3) : Infinity);
     await this.note();
   }
@@ -87,6 +91,11 @@ export class MailboxWalk {
       if (before !== id) throw new Error(`${providerId} was ${before} and is ${id}`);
       this.ids.set(providerId, id);
     }
+  }
+
+  async #forget(): Promise<void> {
+    this.log.push('forget changes');
+    this.#driver.forgetChanges();
   }
 
   async #write(): Promise<void> {
@@ -132,6 +141,12 @@ export class MailboxWalk {
 
   async #deliverAndRemove(): Promise<void> {
     await this.#driver.remove(await this.#deliver());
+  }
+
+  async #deliverHidden(): Promise<void> {
+    const mark = this.#mark();
+    this.log.push(`hidden ${mark}`);
+    await this.#driver.putHidden?.(mailOf(mark, { to: this.#driver.email }));
   }
 
   async #remove(): Promise<void> {

@@ -130,6 +130,11 @@ export class MicrosoftDriver implements MailboxDriver {
       });
   }
 
+  async putHidden(mime: string) {
+    const folder = this.mailbox.folderId('conversationhistory');
+    await this.stub.put(EMAIL, mime, { folder, isRead: false, isDraft: false });
+  }
+
   forgetChanges() {
     this.stub.expireDeltaLinks();
   }

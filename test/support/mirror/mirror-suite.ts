@@ -25,7 +25,7 @@ const LARGE = 170;
 export interface MirrorTraits {
   /** Whether the mirror lists its messages first, and reads their contents later. Default: true. */
   lists?: boolean;
-  /** Messages and folders that the mailbox has at first. Default: 320 and 20. */
+  /** Messages and folders that the mailbox has at first. Default: 240 and 20. */
   messages?: number;
   folders?: number;
   /** Whether it can fail on single messages. Default: true. */
@@ -46,7 +46,7 @@ interface Shown {
 export function describeMirror(
   name: string,
   start: (clock: PassingClock) => Promise<MirrorSetting>,
-  { canFail = true, lists = true, messages = 320, folders = 20 }: MirrorTraits = {},
+  { canFail = true, lists = true, messages = 240, folders = 20 }: MirrorTraits = {},
 ): void {
   describe(`the mirror of a mailbox at ${name}`, () => {
     let world: MirrorWorld;

@@ -37,6 +37,14 @@ const MESSAGES = `
   from message m left join message_body b on b.message_id = m.id
   where m.account_id = $1 and not m.deleting`;
 
+/** Kinds of objects in the change log. */
+const LOGGED = ['message', 'draft', 'folder', 'label', 'file'];
+const OBJECTS = `
+  select id::text collate "C" from message where account_id = $1 and not deleting
+  union all select id::text collate "C" from folder where account_id = $1
+  union all select f.id::text collate "C" from file f join message m on m.id = f.message_id where m.account_id = $1
+  order by 1`;
+
 /**
  * The whole program beside the mailbox of another server. Its engine does not run: a test makes
  * each sync pass and each provider write itself, and moves the clock. So a seed decides everything.
@@ -244,6 +252,27 @@ export class MirrorWorld {
     expect(Object.fromEntries(plain)).toEqual(Object.fromEntries(there));
     const hasThreads = [...held.values()].some(({ thread }) => thread !== null);
     if (hasThreads) expect(threadsOf(mirrored)).toEqual(threadsOf(held));
+    expect(await this.#fromLog()).toEqual(await this.#objects());
+  }
+
+  /** Ids of the objects that somebody has who follows the change log only. */
+  async #fromLog(): Promise<string[]> {
+    const log = await this.query<{ id: string; event: string }>(
+      'select object_id as id, event from change where account_id = $1 and object = any($2) order by seq',
+      this.account.id,
+      LOGGED,
+    );
+    const ids = new Set<string>();
+    for (const { id, event } of log) {
+      if (event === 'delete') ids.delete(id);
+      else ids.add(id);
+    }
+    return [...ids].toSorted();
+  }
+
+  async #objects(): Promise<string[]> {
+    const found = await this.query<{ id: string }>(OBJECTS, this.account.id);
+    return found.map(({ id }) => id);
   }
 
   async close(): Promise<void> {
