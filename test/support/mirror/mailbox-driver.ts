@@ -96,16 +96,19 @@ export function mailOf(
     subject = `Subject ${mark}`,
     answers,
     from = 'bo@elsewhere.test',
+    id = mark,
   }: {
     to: string;
     subject?: string;
     /** Mark of the message that it answers. */
     answers?: string;
     from?: string;
+    /** In its Message-ID. Default: the mark. */
+    id?: string;
   },
 ): string {
   const reply = answers === undefined ? '' : `In-Reply-To: <${answers}@elsewhere.test>\r\nReferences: <${answers}@elsewhere.test>\r\n`; // prettier-ignore
-  return `From: ${from}\r\nTo: ${to}\r\nSubject: ${subject}\r\nMessage-ID: <${mark}@elsewhere.test>\r\n${reply}\r\nMark:${mark}.\r\n`;
+  return `From: ${from}\r\nTo: ${to}\r\nSubject: ${subject}\r\nMessage-ID: <${id}@elsewhere.test>\r\n${reply}\r\nMark:${mark}.\r\n`;
 }
 
 /** The mark in a text. */

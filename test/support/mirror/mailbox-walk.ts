@@ -233,11 +233,13 @@ export class MailboxWalk {
   }
 
   async #editDraft(): Promise<void> {
-    const [id] = (await this.#held(({ draft }) => draft)) ?? [];
-    if (id === undefined) return;
+    const [id, held] = (await this.#held(({ draft }) => draft)) ?? [];
+    if (id === undefined || !held) return;
     const mark = this.#mark();
-    this.log.push(`edit draft ${id} to ${mark}`);
-    const mime = mailOf(mark, { to: this.#driver.correspondent, from: this.#driver.email });
+    this.log.push(`edit draft ${id} from ${held.mark} to ${mark}`);
+    const people = { to: this.#driver.correspondent, from: this.#driver.email };
+    // Some programs keep the Message-ID of a draft.
+    const mime = mailOf(mark, { ...people, ...(this.dice.oneIn(2) && { id: held.mark }) });
     await this.#driver.editDraft(id, mime);
   }
 
