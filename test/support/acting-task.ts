@@ -5,6 +5,8 @@ export interface Act {
   bytes?: Uint8Array;
   fail?: string;
   spin?: boolean;
+  /** Milliseconds for which the thread does nothing and uses no processor. */
+  rest?: number;
   hoard?: boolean;
   fill?: boolean;
   exit?: boolean;
@@ -18,6 +20,7 @@ export function act({
   bytes,
   fail,
   spin,
+  rest,
   hoard,
   fill,
   exit,
@@ -27,6 +30,7 @@ export function act({
   if (exit) process.exit(1);
   const kept: string[][] = [];
   if (spin) for (;;);
+  if (rest) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, rest);
   if (hoard)
     for (;;)
       kept.push(Array.from({ length: 10_000 }, (_, index) => `text ${index} ${kept.length}`));

@@ -1,6 +1,9 @@
 /** Limits of a piece of work. Work that exceeds a limit fails with a `WorkLimitError`. */
 export interface TaskLimits {
-  /** Time for one input, in milliseconds. */
+  /**
+   * Processor time of the thread for one input, in milliseconds. A thread that waits for a processor
+   * or for memory gets at most five times as much time.
+   */
   timeMs: number;
   /** Further time for each megabyte of the input, in milliseconds. Default 0. */
   timeMsPerMb?: number;
@@ -57,11 +60,12 @@ export interface WorkRequest {
 }
 
 /**
- * The message that a thread sends back. `started`: the module is loaded and the work begins.
+ * The message that a thread sends back. `started`: the module is loaded and the work begins;
+ * `usedMs` is the processor time that the thread has used before.
  * `failed`: the function threw. `tooLarge`: the result exceeds the limit.
  */
 export type WorkReply =
-  | { id: number; kind: 'started' }
+  | { id: number; kind: 'started'; usedMs: number }
   | { id: number; kind: 'done'; output: unknown }
   | { id: number; kind: 'failed'; errorName: string; message: string }
   | { id: number; kind: 'tooLarge' };

@@ -30,7 +30,8 @@ async function answer(request: WorkRequest): Promise<WorkReply> {
   const { id, input, outputBytes } = request;
   try {
     const work = await load(request);
-    post({ id, kind: 'started' });
+    const { user, system } = process.threadCpuUsage();
+    post({ id, kind: 'started', usedMs: (user + system) / 1000 });
     const output = await work(input);
     return sizeOf(output, outputBytes) > outputBytes
       ? { id, kind: 'tooLarge' }

@@ -9,6 +9,12 @@ const SCRIPT = new URL(
 /** Time to start a thread and to load the module of a task, in milliseconds. */
 const LOAD_MS = 30_000;
 const MB = 2 ** 20;
+/**
+ * A thread that has used less processor time than its limit ends after this many times the limit.
+ */
+const MOST_TIMES = 5;
+/** Shortest wait before the processor time is read again, in milliseconds. */
+const LEAST_WAIT_MS = 20;
 /** How often the buffers of a working thread are measured, in milliseconds. */
 const MEASURE_MS = 100;
 
@@ -36,6 +42,7 @@ export class WorkThread {
   readonly #items: { id: number; item: WorkItem }[] = [];
   readonly #buffersMb: number;
   #timer: NodeJS.Timeout | undefined;
+  #useTimer: NodeJS.Timeout | undefined;
   #measuring: NodeJS.Timeout | undefined;
   #since = 0;
   #nextId = 0;
@@ -110,7 +117,9 @@ export class WorkThread {
     if (head?.id !== reply.id || !this.alive) return;
     if (reply.kind === 'started') {
       const { timeMs, timeMsPerMb = 0 } = head.item.task.limits;
-      this.#watch(timeMs + (timeMsPerMb * head.item.bytes) / MB);
+      const limitMs = timeMs + (timeMsPerMb * head.item.bytes) / MB;
+      this.#watch(limitMs * MOST_TIMES);
+      this.#watchUse(limitMs, reply.usedMs);
       return;
     }
     const ms = performance.now() - this.#since;
@@ -125,6 +134,7 @@ export class WorkThread {
 
   #watch(limitMs: number): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#useTimer);
     this.#since = performance.now();
     this.#timer = setTimeout(
       () => void this.end('time', `more than ${Math.round(limitMs)} ms`),
@@ -133,9 +143,36 @@ export class WorkThread {
     this.#measuring ??= setInterval(() => void this.#measure(), MEASURE_MS);
   }
 
+  /**
+   * Ends the thread when its first item has used this much processor time. A busy machine gives a
+   * thread a part of the time that passes, which is no fault of the input.
+   */
+  #watchUse(limitMs: number, usedBeforeMs: number, waitMs = limitMs): void {
+    clearTimeout(this.#useTimer);
+    const [watched] = this.#items;
+    this.#useTimer = setTimeout(async () => {
+      const leftMs = limitMs + usedBeforeMs - (await this.#usedMs());
+      if (!this.alive || this.#items[0] !== watched) return;
+      if (leftMs > 0) this.#watchUse(limitMs, usedBeforeMs, Math.max(leftMs, LEAST_WAIT_MS));
+      else await this.end('time', `more than ${Math.round(limitMs)} ms`);
+    }, waitMs);
+  }
+
+  /** Processor time of the thread in milliseconds. Works while the thread is busy. */
+  async #usedMs(): Promise<number> {
+    try {
+      const { user, system } = await this.#worker.cpuUsage();
+      return (user + system) / 1000;
+    } catch {
+      // Before Node 24.6 threads do not report it, and the time that passes counts.
+      return Infinity;
+    }
+  }
+
   /** Stops measuring, because the thread has no work. */
   #rest(): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#useTimer);
     clearInterval(this.#measuring);
     this.#measuring = undefined;
   }

@@ -2,7 +2,7 @@ import { task, type TaskLimits } from './task.ts';
 import { WorkThreads } from './work-threads.ts';
 
 const MB = 2 ** 20;
-const LIMITS: TaskLimits = { lane: 'short', timeMs: 1_500, inputBytes: MB, outputBytes: MB };
+const LIMITS: TaskLimits = { lane: 'short', timeMs: 500, inputBytes: MB, outputBytes: MB };
 const define = task<typeof import('../../../test/support/acting-task.ts')>();
 const act = (limits: Partial<TaskLimits> = {}) =>
   define(import.meta.url, '../../../test/support/acting-task', 'act', { ...LIMITS, ...limits });
@@ -50,6 +50,16 @@ describe('WorkThreads', () => {
     ]);
   });
 
+  it('counts the processor time of an input, not the time in which a busy machine runs other programs', async () => {
+    const task = act({ timeMs: 1_000 });
+    expect(await pool.run(task, 'a', { rest: 1_300, say: 'rested' })).toBe('rested');
+  });
+
+  it('ends the thread of an input that uses no processor after five times the limit', async () => {
+    const waiting = pool.run(act({ timeMs: 200 }), 'a', { rest: 150_000 });
+    await expect(waiting).rejects.toMatchObject({ limit: 'time' });
+  });
+
   it.each([
     ['memory', { hoard: true }],
     ['memory', { fill: true }],
@@ -78,7 +88,7 @@ describe('WorkThreads', () => {
     const order: string[] = [];
     const again = ['a', 'b'].map((key) =>
       pool
-        .run(act({ timeMs: 4_000 }), key, bomb, { patient: true })
+        .run(act({ timeMs: 1_000 }), key, bomb, { patient: true })
         .catch(() => order.push('bomb')),
     );
     const others = ['c', 'd', 'e'].map(async (key) => {
