@@ -22,6 +22,7 @@ const base = {
   transform,
 };
 const servers = {
+  setupFiles: ['<rootDir>/test/support/shared-metadata.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
 };
