@@ -5,6 +5,7 @@ import { codeOf, mimeOf, outgoing, Replica, sendControl } from '../support/contr
 import { GoogleFixture } from '../support/google-account.ts';
 import type { StubRequest } from '../support/remote-stub/messages.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
+import { until as eventually } from '../support/until.ts';
 
 const MB = 2 ** 20;
 
@@ -274,6 +275,27 @@ describe('mail of Google accounts', () => {
       expect(retryAfterSeconds).toBeGreaterThan(seconds - 5);
       // Another account is not held up.
       await followed(fixture.account());
+    });
+
+    it('asks Gmail for no more messages of a batch after a 429 to another request', async () => {
+      const account = fixture.account();
+      const providerIds = Array.from({ length: 20 }, (_, n) => put(account, `batch-${n}`).id);
+      const { mail } = fixture.connector;
+      const { promise: until, resolve } = Promise.withResolvers<void>();
+      const isRead = ({ path }: StubRequest) => providerIds.some((id) => path.endsWith(id));
+      const reads = () => fixture.stub.requests.filter(isRead).length;
+      fixture.stub.faults.add({ match: isRead, times: Infinity, answer: 'none', until });
+      const request = { providerIds, content: false, priority: 'history' } as const;
+      const reading = mail.readMessages(account, request);
+      await eventually('the requests that run at the same time', async () => reads() === 6);
+      fixture.stub.faults.add({ match: isSend, answer: errorOf(429, 'rateLimitExceeded') });
+      const message = outgoing(account, ['bo@elsewhere.test']);
+      expect(await codeOf(mail.send(account, message, sendControl()))).toBe('rate-limited');
+      const before = reads();
+      resolve();
+      expect((await reading).size).toBe(before);
+      expect(reads()).toBe(before);
+      expect(before).toBeLessThan(providerIds.length);
     });
 
     it('reports a token that is no longer valid', async () => {

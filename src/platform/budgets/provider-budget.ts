@@ -81,6 +81,8 @@ const PENALIZE = `
 @Injectable()
 export class ProviderBudget {
   readonly #slots = new MailboxSlots();
+  /** Ends of the pauses that this process has learned of, in monotonic milliseconds, by bucket. */
+  readonly #pauses = new Map<string, number>();
 
   constructor(private readonly database: Database) {}
 
@@ -115,7 +117,20 @@ export class ProviderBudget {
    */
   async penalize({ key, limit }: Pick<BudgetShare, 'key' | 'limit'>, seconds: number) {
     const { capacity, perSecond } = bucketOf(limit);
+    const now = monotonicMs();
+    for (const [other, until] of this.#pauses) if (until <= now) this.#pauses.delete(other);
+    this.#pauses.set(key, Math.max(this.#pauses.get(key) ?? 0, now + seconds * 1000));
     await this.database.query(PENALIZE, [key, Math.max(0, seconds), capacity / perSecond]);
+  }
+
+  /**
+   * For requests whose units were taken before: while they were being made, the provider may have
+   * wanted a pause. Knows only of pauses that this process was told of.
+   * @throws {BudgetExhaustedError}
+   */
+  assertNoPause(key: string): void {
+    const left = (this.#pauses.get(key) ?? 0) - monotonicMs();
+    if (left > 0) throw new BudgetExhaustedError(left / 1000);
   }
 
   /**

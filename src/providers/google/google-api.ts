@@ -127,12 +127,14 @@ export class GoogleApi {
     if (account.accessToken === undefined)
       throw new ProviderError('temporary', 'There is no access token for this account');
     const shares = this.#shares(account, units);
+    const [own] = shares;
     if (units > 0) await this.budget.take(shares, priority, request.signal);
+    else this.budget.assertNoPause(own.key);
     try {
       return await this.#rest.send(account.accessToken, { ...rest, url: this.#address + path });
     } catch (error) {
-      if (error instanceof ProviderError && error.code === 'rate-limited' && shares[0])
-        await this.budget.penalize(shares[0], error.retryAfterSeconds ?? USUAL_PAUSE);
+      if (error instanceof ProviderError && error.code === 'rate-limited')
+        await this.budget.penalize(own, error.retryAfterSeconds ?? USUAL_PAUSE);
       throw error;
     }
   }
@@ -164,7 +166,7 @@ export class GoogleApi {
     await this.budget.take(this.#shares(account, units), priority);
   }
 
-  #shares({ applicationId, email }: ProviderAccount, cost: number): BudgetShare[] {
+  #shares({ applicationId, email }: ProviderAccount, cost: number): [BudgetShare, BudgetShare] {
     const { account, application } = this.limit;
     return [
       { key: `google:${this.name}:${applicationId}:${email}`, limit: account, cost },
