@@ -172,6 +172,7 @@ describe('planBatch', () => {
       named: [],
       knownThreadIds: [],
       reported: [],
+      drafts: [],
     });
   });
 

@@ -209,7 +209,8 @@ describe('carillon', () => {
     const sql = context.get(Database);
     const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 12, minute));
     await recordFailures(sql, ada.id, [{ providerId: 'INBOX;1;7', reason: 'too deep' }], at(0));
-    await recordFailures(sql, bo.id, [{ providerId: 'INBOX;1;8', reason: 'refused' }], at(1));
+    const again = { providerId: 'INBOX;1;8', reason: 'refused', again: true };
+    await recordFailures(sql, bo.id, [again], at(1));
     await recordFailures(sql, ada.id, [{ providerId: 'INBOX;1;7', reason: 'deeper still' }], at(2));
     const ofAda = {
       account_id: ada.id,
@@ -219,11 +220,13 @@ describe('carillon', () => {
       times: 2,
       first_at: at(0).toISOString(),
       last_at: at(2).toISOString(),
+      retry_at: null,
     };
     const ofBo = expect.objectContaining({
       account_id: bo.id,
       reason: 'refused',
       times: 1,
+      retry_at: at(2).toISOString(),
     }) as unknown;
     expect(await json('mailbox', 'failures')).toEqual([ofAda, ofBo]);
     expect(await json('mailbox', 'failures', '--limit', '1')).toEqual([ofAda]);
