@@ -13,22 +13,30 @@ export interface BudgetLimit {
 
 const MOST = 100_000_000;
 
-const count = (fallback: number) =>
+/**
+ * The units that may be used at once, a quarter, must suffice for the dearest step: 40 messages that
+ * are read together, 20 units each.
+ */
+const LEAST_UNITS = 3_200;
+/** As above, for steps that take one. */
+const LEAST_REQUESTS = 4;
+
+const count = (fallback: number, least = 1) =>
   z
     .string()
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
-    .refine((value) => value >= 1 && value <= MOST, `must be between 1 and ${MOST}`)
+    .refine((value) => value >= least && value <= MOST, `must be between ${least} and ${MOST}`)
     .default(fallback);
 
 /** The variables of budgets; they are part of `environmentSchema`. */
 export const budgetVariables = {
-  GMAIL_UNITS_PER_ACCOUNT: count(6_000),
-  GMAIL_UNITS_PER_APPLICATION: count(1_200_000),
-  GRAPH_REQUESTS_PER_ACCOUNT: count(10_000),
-  GRAPH_REQUESTS_PER_APPLICATION: count(130_000),
+  GMAIL_UNITS_PER_ACCOUNT: count(6_000, LEAST_UNITS),
+  GMAIL_UNITS_PER_APPLICATION: count(1_200_000, LEAST_UNITS),
+  GRAPH_REQUESTS_PER_ACCOUNT: count(10_000, LEAST_REQUESTS),
+  GRAPH_REQUESTS_PER_APPLICATION: count(130_000, LEAST_REQUESTS),
   GRAPH_CONCURRENT_PER_ACCOUNT: count(4),
-  GRAPH_MESSAGES_PER_ACCOUNT: count(30),
+  GRAPH_MESSAGES_PER_ACCOUNT: count(30, LEAST_REQUESTS),
 };
 
 const schema = z.object(budgetVariables);
