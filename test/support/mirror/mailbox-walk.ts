@@ -254,13 +254,13 @@ export class MailboxWalk {
 
   async #mirrored(isWanted: (message: MirroredMessage) => boolean) {
     const all = [...(await this.world.messages()).values()].filter(isWanted);
-    return this.dice.pick(all.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+    return this.dice.pick(all.toSorted((a, b) => (a.mark < b.mark ? -1 : 1)));
   }
 
   async #folderId(): Promise<string | undefined> {
     const own = await this.#driver.ownFolders();
     const rows = await this.world.query<{ id: string }>(
-      'select id from folder where account_id = $1 and provider_id = any($2) order by id',
+      'select id from folder where account_id = $1 and provider_id = any($2) order by display_name',
       this.world.account.id,
       own,
     );

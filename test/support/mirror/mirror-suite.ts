@@ -16,18 +16,18 @@ export interface MirrorSetting {
 
 const { seed, factor } = fuzzSettings();
 /** Random changes. */
-const STEPS = 80 * factor;
+const STEPS = 60 * factor;
 const MINUTE = 60_000;
-/** Messages of a folder that cost more than the budget if each of them is looked up. */
-const LARGE = 170;
 
 /** How a provider differs from others. */
 export interface MirrorTraits {
   /** Whether the mirror lists its messages first, and reads their contents later. Default: true. */
   lists?: boolean;
-  /** Messages and folders that the mailbox has at first. Default: 240 and 20. */
+  /** Messages and folders that the mailbox has at first. Default: 200 and 20. */
   messages?: number;
   folders?: number;
+  /** Messages of a large folder. Default: 20. */
+  large?: number;
   /** Whether it can fail on single messages. Default: true. */
   canFail?: boolean;
 }
@@ -46,7 +46,7 @@ interface Shown {
 export function describeMirror(
   name: string,
   start: (clock: PassingClock) => Promise<MirrorSetting>,
-  { canFail = true, lists = true, messages = 240, folders = 20 }: MirrorTraits = {},
+  { canFail = true, lists = true, messages = 200, folders = 20, large = 20 }: MirrorTraits = {},
 ): void {
   describe(`the mirror of a mailbox at ${name}`, () => {
     let world: MirrorWorld;
@@ -171,7 +171,7 @@ export function describeMirror(
       const file = async (mark: string) =>
         driver.put({ mime: mailOf(mark, { to: driver.email }), folders: [folderId] });
       const ids: string[] = [];
-      for (let n = 0; n < LARGE; n += 1) ids.push(await file(`large-${n}`));
+      for (let n = 0; n < large; n += 1) ids.push(await file(`large-${n}`));
       await world.settle();
       const before = await world.messages();
       for (const id of ids.slice(0, 5)) await driver.move(id, driver.standard('inbox'));

@@ -1,21 +1,9 @@
 import request from 'supertest';
-import {
-  ProviderWriteDispatcher,
-  type ProviderWriteJob,
-  type WriteResult,
-} from '../../../src/accounts/provider-writes/provider-write-dispatcher.ts';
-import { Database } from '../../../src/platform/database/sql.ts';
-import {
-  MailboxSyncDispatcher,
-  type SyncResult,
-} from '../../../src/sync/mailbox-sync-dispatcher.ts';
-import { EngineSteps } from '../engine-steps.ts';
 import { createApplication, type TestApplication } from '../factories.ts';
-import { outcomeOf } from '../outcome-of.ts';
 import { PassingClock } from '../passing-clock.ts';
 import { Receiver } from '../receiver.ts';
-import { syncAccount } from '../sync.ts';
 import { startTestApp, type TestApp } from '../test-app.ts';
+import { AccountSteps } from './account-steps.ts';
 import { type HeldFolder, type HeldMessage, type MailboxDriver, markIn } from './mailbox-driver.ts';
 
 /** A message as the mirror has it. */
@@ -23,11 +11,6 @@ export interface MirroredMessage extends HeldMessage {
   id: string;
   listed: boolean;
 }
-
-type Method = 'get' | 'post' | 'put' | 'delete';
-
-/** Attempts of provider writes before a test gives up. */
-const MOST_ROUNDS = 40;
 
 const MESSAGES = `
   select m.id, m.provider_id as "providerId", m.unread, m.starred, m.draft, m.subject, m.listed, b.body,
@@ -37,6 +20,7 @@ const MESSAGES = `
   from message m left join message_body b on b.message_id = m.id
   where m.account_id = $1 and not m.deleting`;
 
+const AFTER_WRITE_MS = 1_100;
 /** Kinds of objects in the change log. */
 const LOGGED = ['message', 'draft', 'folder', 'label', 'file'];
 const OBJECTS = `
@@ -49,20 +33,14 @@ const OBJECTS = `
  * The whole program beside the mailbox of another server. Its engine does not run: a test makes
  * each sync pass and each provider write itself, and moves the clock. So a seed decides everything.
  */
-export class MirrorWorld {
-  readonly #writes: EngineSteps<ProviderWriteJob, WriteResult>;
-  account = { id: '', token: '' };
-  /** Passes so far. */
-  passes = 0;
-
+export class MirrorWorld extends AccountSteps {
   private constructor(
-    readonly server: TestApp,
-    readonly clock: PassingClock,
+    server: TestApp,
+    clock: PassingClock,
     readonly application: TestApplication,
     readonly driver: MailboxDriver,
   ) {
-    const dispatcher = server.app.get(ProviderWriteDispatcher);
-    this.#writes = new EngineSteps(this.#database, () => dispatcher);
+    super(server, clock);
   }
 
   /** @param environment where the program finds the driver's server */
@@ -74,14 +52,6 @@ export class MirrorWorld {
     const settings = { ROLES: 'api', SYNC_AUDIT_SECONDS: '0', ...environment };
     const server = await startTestApp(settings, { clock });
     return new MirrorWorld(server, clock, await createApplication(server.app), driver);
-  }
-
-  get #database(): Database {
-    return this.server.app.get(Database);
-  }
-
-  query<R extends object>(text: string, ...values: unknown[]): Promise<R[]> {
-    return this.#database.query<R>(text, values);
   }
 
   /** Connects an account at an OAuth provider. */
@@ -113,56 +83,6 @@ export class MirrorWorld {
     expect(body).toMatchObject({ state: 'active' });
   }
 
-  call(method: Method, path: string, body?: object) {
-    const bearer = { authorization: `Bearer ${this.account.token}` };
-    return request(this.server.url)[method](path).set(bearer).send(body);
-  }
-
-  /** @returns the body of the answer, whose status must be 200 */
-  async api(method: Method, path: string, body?: object) {
-    const response = await this.call(method, path, body);
-    expect([response.status, response.body.message]).toEqual([200, undefined]);
-    return response.body;
-  }
-
-  /** Makes one sync pass of at most so many batches. */
-  async pass(batches = Infinity): Promise<SyncResult> {
-    this.passes += 1;
-    let left = batches;
-    const lease = { trusted: () => left-- > 0 };
-    const dispatcher = this.server.app.get(MailboxSyncDispatcher);
-    return outcomeOf(await syncAccount(this.server.app, dispatcher, this.account.id, lease)).result;
-  }
-
-  /** Moves the clock to the time at which the next pass is due. */
-  async wait(): Promise<void> {
-    const [row] = await this.query<{ ms: number }>(
-      `select (extract(epoch from run_at - now()) * 1000)::float8 as ms from sync_job where account_id = $1`,
-      this.account.id,
-    );
-    if (row && row.ms > 0) await this.clock.pass(Math.ceil(row.ms));
-  }
-
-  /** Makes all provider writes that are waiting, in the order of the requests. */
-  async write(): Promise<void> {
-    for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
-      const waiting = await this.query<{ id: string; ms: number }>(
-        `select id, greatest(0, extract(epoch from run_at - now()) * 1000)::float8 as ms
-         from provider_job where account_id = $1 and state = 0 order by id`,
-        this.account.id,
-      );
-      if (waiting.length === 0) return;
-      const soonest = Math.min(...waiting.map(({ ms }) => ms));
-      if (soonest > 0) await this.clock.pass(Math.ceil(soonest));
-      for (const { id } of waiting) if (await this.#isWaiting(id)) await this.#writes.attempt(id);
-    }
-    throw new Error('provider writes do not end');
-  }
-
-  async #isWaiting(id: string): Promise<boolean> {
-    return (await this.query('select 1 from provider_job where id = $1 and state = 0', id)).length > 0; // prettier-ignore
-  }
-
   /** Makes passes, each when it is due, until all messages are there and complete. */
   async settle(most = 60): Promise<void> {
     for (let passes = 0; passes < most; passes += 1) {
@@ -174,6 +94,8 @@ export class MirrorWorld {
       );
       if (kind === 'current' && row?.left === 0) return;
       await this.wait();
+      // A write that has ended within the last second makes a pass begin anew.
+      if (kind === 'idle') await this.clock.pass(AFTER_WRITE_MS);
     }
     throw new Error(`the mirror is not complete after ${most} passes`);
   }
