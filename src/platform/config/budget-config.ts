@@ -14,8 +14,8 @@ export interface BudgetLimit {
 const MOST = 100_000_000;
 
 /**
- * The units that may be used at once, a quarter, must suffice for the dearest step: 40 messages that
- * are read together, 20 units each.
+ * The units that may be used at once, a quarter, must suffice for the dearest step: 40 messages
+ * that are read together, 20 units each.
  */
 const LEAST_UNITS = 3_200;
 /** As above, for steps that take one. */

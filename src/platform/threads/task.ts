@@ -1,8 +1,8 @@
 /** Limits of a piece of work. Work that exceeds a limit fails with a `WorkLimitError`. */
 export interface TaskLimits {
   /**
-   * Processor time of the thread for one input, in milliseconds. A thread that waits for a processor
-   * or for memory gets at most five times as much time.
+   * Processor time of the thread for one input, in milliseconds. A thread that waits for a
+   * processor or for memory gets at most five times as much time.
    */
   timeMs: number;
   /** Further time for each megabyte of the input, in milliseconds. Default 0. */
