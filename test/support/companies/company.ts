@@ -57,6 +57,12 @@ export interface CompanyStub {
   contacts(email: string): number;
   /** Consent of a user as if given in the browser. */
   refreshToken(email: string, rights: readonly Right[]): string;
+  /** An event that the user enters at the company, tomorrow. */
+  plan(email: string, title: string): Promise<void>;
+  /** When the company's reports of changes in the user's mailbox and calendars end. */
+  reportsUntil(email: string): { mail: Date[]; calendars: Date[] };
+  /** Notifications for addresses that begin with `address` are sent to `target` instead. */
+  redirect(address: string, target: string): void;
   /** The user who signs in on the company's page, and agrees to everything. */
   signIn(email: string): void;
   /** Stops the stub. The test fails if a request or an answer was not as documented. */

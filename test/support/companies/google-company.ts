@@ -1,6 +1,7 @@
 import type { MailMessage } from '../google/gmail/mailbox.ts';
 import { headerValue } from '../google/gmail/mime.ts';
 import { GoogleStub } from '../google/google-stub.ts';
+import { StubClient } from '../google/stub-client.ts';
 import { scope } from '../google/scopes.ts';
 import { expectDocumented } from '../remote-stub/remote-stub.ts';
 import type {
@@ -12,6 +13,8 @@ import type {
   SentAtCompany,
 } from './company.ts';
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const SCOPES: Readonly<Record<Right, readonly string[]>> = {
   'read mail': ['gmail.readonly'],
   mail: ['gmail.modify'],
@@ -85,6 +88,39 @@ export class GoogleCompanyStub implements CompanyStub {
   refreshToken(email: string, rights: readonly Right[]): string {
     const scopes = rights.flatMap((right) => SCOPES[right]).map(scope);
     return this.stub.oauth.refreshTokenFor(email, ['openid', 'email', 'profile', ...scopes]);
+  }
+
+  async plan(email: string, summary: string): Promise<void> {
+    const [start, end] = [DAY_MS, DAY_MS + HOUR_MS].map((ms) => ({
+      dateTime: new Date(this.stub.now() + ms).toISOString(),
+    }));
+    const path = `/calendar/v3/calendars/${encodeURIComponent(email)}/events`;
+    const { status } = await new StubClient(this.stub, email).call('POST', path, {
+      summary,
+      start,
+      end,
+    });
+    expect(status).toBe(200);
+  }
+
+  reportsUntil(email: string) {
+    const { watch } = this.#user(email);
+    const { channels } = this.stub.calendars;
+    const own = [...channels.open.values()].filter(({ resource }) =>
+      resource.endsWith(` ${email}`),
+    );
+    const now = this.stub.now();
+    const dates = (ends: number[]) => ends.filter((end) => end > now).map((end) => new Date(end));
+    return {
+      mail: dates(watch ? [watch.expiresAt] : []),
+      calendars: dates(own.map(({ expiresAt }) => expiresAt)),
+    };
+  }
+
+  redirect(address: string, target: string): void {
+    const reach = (url: string) => url.replace(address, target);
+    this.stub.calendars.channels.reach = reach;
+    this.stub.pubsub.reach = reach;
   }
 
   signIn(email: string): void {

@@ -1,3 +1,4 @@
+import { GraphClient } from '../microsoft/graph-client.ts';
 import { MicrosoftStub } from '../microsoft/microsoft-stub.ts';
 import { expectDocumented } from '../remote-stub/remote-stub.ts';
 import type {
@@ -9,6 +10,8 @@ import type {
   SentAtCompany,
 } from './company.ts';
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const PERMISSIONS: Readonly<Record<Right, readonly string[]>> = {
   'read mail': ['Mail.Read'],
   mail: ['Mail.ReadWrite', 'Mail.Send'],
@@ -95,6 +98,28 @@ export class MicrosoftCompanyStub implements CompanyStub {
     const permissions = rights.flatMap((right) => PERMISSIONS[right]);
     const identity = ['openid', 'email', 'profile', 'offline_access', 'User.Read'];
     return this.stub.tokensFor(email, [...identity, ...permissions]).refreshToken;
+  }
+
+  async plan(email: string, subject: string): Promise<void> {
+    const [start, end] = [DAY_MS, DAY_MS + HOUR_MS].map((ms) => ({
+      dateTime: new Date(this.stub.now() + ms).toISOString().slice(0, 19),
+      timeZone: 'UTC',
+    }));
+    const { accessToken } = this.stub.tokensFor(email, ['Calendars.ReadWrite']);
+    const client = new GraphClient(this.stub, accessToken);
+    const { status } = await client.send('POST', 'me/events', { subject, start, end });
+    expect(status).toBe(201);
+  }
+
+  reportsUntil(email: string) {
+    const own = this.stub.world.subscriptions.all.filter(({ user }) => user.email === email);
+    const of = (kind: string) =>
+      own.flatMap(({ watched, expires }) => (watched.kind === kind ? [expires] : []));
+    return { mail: of('messages'), calendars: of('events') };
+  }
+
+  redirect(address: string, target: string): void {
+    this.stub.world.subscriptions.reach = (url) => url.replace(address, target);
   }
 
   signIn(email: string): void {

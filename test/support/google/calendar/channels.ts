@@ -22,6 +22,8 @@ export class Channels {
   readonly open = new Map<string, Channel>();
   /** Status of each notification, in order; 0 for a receiver that did not answer. */
   readonly posts: number[] = [];
+  /** Where requests to a receiver's address really go. A test may replace it. */
+  reach = (address: string): string => address;
   readonly #now: () => number;
   readonly #running = new Set<Promise<void>>();
 
@@ -77,7 +79,7 @@ export class Channels {
 
   #notify(channel: Channel, state: 'sync' | 'exists'): void {
     channel.messages += 1;
-    const work = posted(channel.address, '', {
+    const work = posted(this.reach(channel.address), '', {
       'x-goog-channel-id': channel.id,
       'x-goog-channel-expiration': new Date(channel.expiresAt).toUTCString(),
       'x-goog-resource-id': channel.resourceId,

@@ -42,6 +42,8 @@ export class PubSub {
   readonly subscriptions = new Map<string, Subscription>();
   /** Status of each push, in order; 0 for a receiver that did not answer. */
   readonly pushes: number[] = [];
+  /** Where requests to a receiver's address really go. A test may replace it. */
+  reach = (address: string): string => address;
   readonly #signer: PushSigner;
   readonly #running = new Set<Promise<void>>();
   #ids = 0;
@@ -126,7 +128,7 @@ export class PubSub {
       subscription: name,
     });
     for (let tries = 0; tries < PUSH_TRIES; tries += 1) {
-      const status = await posted(push.endpoint, body, {
+      const status = await posted(this.reach(push.endpoint), body, {
         'content-type': 'application/json',
         authorization: `Bearer ${this.#token(push.audience, push.serviceAccountEmail)}`,
       });

@@ -48,6 +48,8 @@ export class Subscriptions {
   readonly posted: Posted[] = [];
   /** A fault: changes cause no notifications. */
   isSilent = false;
+  /** Where requests to a receiver's address really go. A test may replace it. */
+  reach = (address: string): string => address;
 
   constructor(
     settings: StubSettings,
@@ -85,7 +87,7 @@ export class Subscriptions {
    */
   async confirm(address: string): Promise<string | null> {
     const token = `Validation: Testing client application reachability ${randomUUID()} +&`;
-    const url = new URL(address);
+    const url = new URL(this.reach(address));
     url.searchParams.set('validationToken', token);
     try {
       const response = await fetch(url, {
@@ -151,7 +153,7 @@ export class Subscriptions {
     const posted: Posted = { url, body, status: null };
     this.posted.push(posted);
     try {
-      const response = await fetch(url, {
+      const response = await fetch(this.reach(url), {
         method: 'POST',
         headers: { 'content-type': 'application/json; charset=utf-8' },
         body: JSON.stringify(body),
