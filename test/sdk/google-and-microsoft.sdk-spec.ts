@@ -20,7 +20,7 @@ const { EventNotificationType } = eventNotificationModule;
 const { default: Webhook } = webhookModule;
 const { default: WebhookNotification } = notificationModule;
 
-/** The client's names of the companies, and the settings that it requires besides those of OAuth. */
+/** The client's names of the companies, and the settings that it requires besides OAuth. */
 const IN_CLIENT = {
   google: { native: NativeAuthenticationProvider.Gmail, required: {} },
   microsoft: {
