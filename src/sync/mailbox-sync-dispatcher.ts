@@ -12,7 +12,6 @@ import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { moveGrants } from '../accounts/grants/grant-moves.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
-import { markGrantsInvalid } from '../accounts/grants/mark-invalid.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
 import { type PushCoverage, PushWants } from '../accounts/push/push-wants.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
@@ -39,37 +38,8 @@ import {
   INVALID_WAIT_SECONDS,
   nextAttempt,
   nextPoll,
-  STABLE_SECONDS,
 } from './sync-policy.ts';
-
-/** Result of a sync pass over an account. */
-export type SyncResult =
-  /** The mirror shows the whole mailbox. */
-  | {
-      kind: 'current';
-      /** Why the account is not shown as healthy; absent if it is. */
-      problem?: string;
-    }
-  /** Nothing was done, or more can be fetched, perhaps after a wait for the provider's budget. */
-  | { kind: 'idle' }
-  /** A part of the mailbox could not be read for a while; the rest was. */
-  | { kind: 'stalled'; problem: string }
-  | { kind: 'failed'; reason: string }
-  /** The provider permanently refused the credentials. */
-  | { kind: 'refused'; reason: string; settingsSealed: string };
-
-const CURRENT = `
-  update sync_job j
-  set current_since = coalesce(current_since, $2::timestamptz),
-      run_at = case when again then now() else run_at end,
-      failures = case when well_since <= $2::timestamptz - interval '${STABLE_SECONDS} s' then 0 else failures end,
-      well_since = coalesce(well_since, $2)
-  where id = any($1::uuid[])
-    and (again or current_since is null or well_since is null
-         or (failures > 0 and well_since <= $2::timestamptz - interval '${STABLE_SECONDS} s'))`;
-const COUNT_FAILURES = `
-  update sync_job set failures = least(failures + 1, 1000), well_since = null where id = any($1::uuid[])
-  returning account_id as "accountId", failures`;
+import { recordResults, type SyncResult } from './sync-results.ts';
 
 const NOTHING_COVERED: PushCoverage = { mail: false, calendars: false, contacts: false };
 
@@ -132,12 +102,13 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     const goOn = () =>
       lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TIME_SLICE_MS;
     try {
-      const ports = this.connectors.readablePorts(account);
-      const { mail, calendar, contacts } = ports;
+      const readable = this.connectors.readablePorts(account);
       const [budget, stalls] = [new BudgetWait(), new Stalls()];
-      const current =
-        !mail ||
-        (await budget.within(this.#mailbox(account, mail, claim, state, [goOn, budget, stalls])));
+      const { current, refusal } = await this.#mail(readable.mail, (mail) =>
+        budget.within(this.#mailbox(account, mail, claim, state, [goOn, budget, stalls])),
+      );
+      const ports = refusal === null ? readable : { ...readable, mail: undefined };
+      const { mail, calendar, contacts } = ports;
       // After the mailbox, because users wait for new mail. A history that waits for its budget
       // must not keep calendars and contacts waiting.
       const calendars =
@@ -158,7 +129,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
         return this.#wait(wait, stalled ? { kind: 'stalled', problem: stalled } : { kind: 'idle' });
       }
       const audit = await this.audits.run(account, ports, claim, state, goOn);
-      const problem = stalled ?? audit.problem;
+      // An account whose mail was never read is healthy without it.
+      const problem = stalled ?? (state.cursor === null ? null : refusal) ?? audit.problem;
       const result: SyncResult = { kind: 'current', ...(problem ? { problem } : {}) };
       if (budget.seconds !== null) return this.#wait(budget.seconds, result);
       const pause = mail ? await this.#contents(account, mail, claim, state, goOn) : null;
@@ -214,46 +186,10 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
   }
 
   async record(sql: Sql, settled: readonly Settled<ClaimedRow, SyncResult>[]): Promise<void> {
-    const now = this.clock.now();
-    const current = settled.flatMap(({ job, result }) =>
-      result.kind === 'current' ? [{ job, problem: result.problem ?? null }] : [],
-    );
-    const stalled = settled.flatMap(({ job, result }) =>
-      result.kind === 'stalled' ? [{ job, problem: result.problem }] : [],
-    );
-    // `again` is set if a change was reported during the run; the account then runs again at once.
-    await sql.query(CURRENT, [current.map(({ job }) => job.id), now]);
-    const failed = settled.filter(({ result }) => result.kind === 'failed');
-    const counted = await sql.query<{ accountId: string; failures: number }>(COUNT_FAILURES, [
-      failed.map(({ job }) => job.id),
-    ]);
-    const reasons = new Map<string, string>();
-    for (const { job, result } of settled) {
-      if (result.kind !== 'failed') continue;
-      reasons.set(job.gateId, result.reason);
-      this.#log.warn(`account ${job.gateId}: sync failed and will be retried: ${result.reason}`);
-    }
-    const failing = counted.filter(({ failures }) => failures >= FAILURES_UNTIL_SHOWN);
-    await moveGrants(
-      sql,
-      [
-        ...[...current, ...stalled].map(({ job, problem }) => ({
-          accountId: job.gateId,
-          syncState: problem === null ? ('running' as const) : ('sync-error' as const),
-          reason: problem,
-        })),
-        ...failing.map(({ accountId }) => ({
-          accountId,
-          syncState: 'sync-error' as const,
-          reason: reasons.get(accountId) ?? null,
-        })),
-      ],
-      now,
-    );
-    const refused = settled.flatMap(({ job, result }) =>
-      result.kind === 'refused' ? [{ accountId: job.gateId, ...result }] : [],
-    );
-    await markGrantsInvalid(sql, refused, now);
+    for (const { job, result } of settled)
+      if (result.kind === 'failed')
+        this.#log.warn(`account ${job.gateId}: sync failed and will be retried: ${result.reason}`);
+    await recordResults(sql, settled, this.clock.now());
   }
 
   /**
@@ -283,7 +219,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     }
   }
 
-  /** Handles contact errors as `#calendars` handles calendar errors. */
+  /** Handles contact errors as `#calendars` handles calendar errors. A book may not be allowed. */
   async #contacts(
     account: ConnectedAccount,
     contacts: ContactsPort,
@@ -294,6 +230,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     try {
       return await this.contacts.run(account, contacts, claim, goOn);
     } catch (error) {
+      if (error instanceof ProviderError && error.code === 'unsupported')
+        return { hasBook: false, more: false };
       if (!(error instanceof ProviderError) || !hasMailbox) throw error;
       if (error instanceof BudgetExhaustedError) throw error;
       this.#log.warn(
@@ -327,6 +265,23 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
         `account ${account.accountId}: contents of messages could not be fetched and will be requested again: ${error.message}`,
       );
       return Math.max(retryAfterSeconds ?? 0, CONTENT_PAUSE_SECONDS);
+    }
+  }
+
+  /**
+   * Reads the mail of an account, if it has any that may be read.
+   * @returns `current` if there is no more to read now. `refusal`: why the mail may not be read;
+   *   `null` if it may
+   */
+  async #mail(
+    mail: MailPort | undefined,
+    read: (mail: MailPort) => Promise<boolean | undefined>,
+  ): Promise<{ current: boolean; refusal: string | null }> {
+    try {
+      return { current: !mail || ((await read(mail)) ?? false), refusal: null };
+    } catch (error) {
+      if (!(error instanceof ProviderError) || error.code !== 'unsupported') throw error;
+      return { current: true, refusal: error.message };
     }
   }
 

@@ -125,7 +125,8 @@ export class MailboxSync {
     // Servers report times in whole seconds. A message that arrives in the same second in which the
     // account was connected counts as new.
     const connected = fromUnixSeconds(toUnixSeconds(state.connectedAt));
-    const newsSince = state.wasCurrent ? null : connected;
+    // The account may have been current without mail, while its token did not cover mail.
+    const newsSince = state.wasCurrent && state.cursor !== null ? null : connected;
     const run: Run = { account, mail, claim, state, since, newsSince, afterCrash };
     let { cursor, hasVanished } = state;
     let requestedAt = this.clock.now();

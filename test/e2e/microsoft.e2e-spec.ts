@@ -44,6 +44,12 @@ describe('a Microsoft account', () => {
       settings,
       redirect_uris: [REDIRECT],
     }).expect(200);
+  /** Registers an application that acts by itself, to which an administrator has agreed. */
+  const registerDaemon = async (clientId: string, proof: object) => {
+    await register({ client_id: clientId, tenant: 'contoso.test', ...proof });
+    const query = new URLSearchParams({ client_id: clientId, redirect_uri: REDIRECT });
+    await fetch(`${stub.origin}/contoso.test/adminconsent?${query}`, { redirect: 'manual' });
+  };
   beforeEach(async () => {
     application = await createApplication(server.app);
     stub.settings.consent = 'granted';
@@ -325,11 +331,7 @@ describe('a Microsoft account', () => {
         kind === 'secret'
           ? { client_secret: 'daemon-secret' }
           : { client_certificate: APP_CERTIFICATE, client_private_key: APP_KEY };
-      await register({ client_id: clientId, tenant: 'contoso.test', ...proof });
-      await fetch(
-        `${stub.origin}/contoso.test/adminconsent?client_id=${clientId}&redirect_uri=${encodeURIComponent(REDIRECT)}`,
-        { redirect: 'manual' },
-      );
+      await registerDaemon(clientId, proof);
       const { body } = await call('post', '/connect/grants', {
         provider: 'microsoft',
         settings: { email, app_only: true },
@@ -340,4 +342,48 @@ describe('a Microsoft account', () => {
       await arrived(one, 'Daemon');
     },
   );
+
+  it('has what an administrator has granted to the application itself, and says what is missing', async () => {
+    const [first, second] = [person(), person()];
+    const clientId = 'daemon-calendars';
+    const client_secret = 'daemon-secret';
+    stub.addApp({
+      clientId,
+      secrets: new Set([client_secret]),
+      appRoles: new Set(['Calendars.ReadWrite']),
+    });
+    await registerDaemon(clientId, { client_secret });
+    const { body } = await call('post', '/connect/grants', {
+      provider: 'microsoft',
+      settings: { email: first, app_only: true },
+    });
+    const one = connected(first, body);
+    await running(one);
+    await until(
+      'the calendar',
+      async () => (await api(one, 'get', '/calendars')).body.length === 1,
+    );
+    const refused = await api(one, 'get', '/messages');
+    expect([refused.status, refused.body.message]).toEqual([403, expect.stringContaining('email')]);
+    const mailOnly = { email: second, app_only: true };
+    const asked = { provider: 'microsoft', settings: mailOnly, scope: ['email'] };
+    const answer = await call('post', '/connect/grants', asked);
+    expect(JSON.stringify(answer.body)).toContain('none of the requested scopes is allowed');
+  });
+
+  it('is not connected by a token that opens no part of a mailbox of somebody else', async () => {
+    const [member, victim] = [person(), person()];
+    await register();
+    const scopes = ['openid', 'offline_access', 'User.Read', 'Mail.Send'];
+    const microsoft_refresh_token = stub.tokensFor(member, scopes).refreshToken;
+    const { body } = await call('post', '/connect/grants', {
+      provider: 'microsoft',
+      settings: { email: victim, shared_mailbox: true, microsoft_refresh_token },
+    });
+    expect(JSON.stringify(body)).toContain('opens no part of the mailbox');
+    const accounts = await request(server.url)
+      .get(`/a/${application.clientId}/accounts`)
+      .set(application.secretBasic);
+    expect(accounts.body).toEqual([]);
+  });
 });

@@ -1,10 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Lease, Outcome } from '../../src/platform/work/dispatcher.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import {
-  type MailboxSyncDispatcher,
-  type SyncResult,
-} from '../../src/sync/mailbox-sync-dispatcher.ts';
+import type { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
+import type { SyncResult } from '../../src/sync/sync-results.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { EngineSteps } from './engine-steps.ts';
 

@@ -5,13 +5,14 @@ import { parseSettings } from '../../platform/wire/parse-settings.ts';
 import { fieldNames } from '../../platform/wire/schema-fields.ts';
 import { emailAddress } from '../../platform/wire/wire.schema.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { restrict } from '../../platform/auth/scopes.ts';
 import type { Connector } from '../../providers/port/connector.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { AddressProofs } from './address-proofs.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
 import type { AccountCredentials, VerifiedCredentials } from './credentials.ts';
-import { toConnectError } from './grants.errors.ts';
+import { noScopes, toConnectError } from './grants.errors.ts';
 
 /**
  * Settings that are read when an account is connected, whatever its provider. A change may repeat
@@ -66,6 +67,9 @@ export class CredentialCheck {
     // check.
     return this.checks.run(place, async () => {
       const accepted = await this.#accepted(connector, account);
+      const known = restrict(covered ?? null, accepted.covered ?? null);
+      if (known && restrict(credentials.scope ?? null, known)?.length === 0)
+        throw noScopes(provider);
       const proof = await this.proofs.atSignIn(connector, {
         applicationId,
         email: accepted.email,
@@ -77,7 +81,7 @@ export class CredentialCheck {
         provider,
         ...accepted,
         ...(tokens ? { tokens } : {}),
-        ...(covered ? { covered } : {}),
+        covered: known,
         subject: accepted.subject ?? given.subject ?? null,
         proof,
       };
@@ -92,7 +96,9 @@ export class CredentialCheck {
     connector: Connector,
     account: Parameters<Connector['verify']>[0],
   ): Promise<Omit<VerifiedCredentials, 'provider' | 'tokens'>> {
-    const { organizationUnit, name, proof, subject, ...verified } = await Promise.resolve(account)
+    const { organizationUnit, name, proof, subject, covered, ...verified } = await Promise.resolve(
+      account,
+    )
       .then((given) => connector.verify(given))
       .catch(explain);
     const email = emailAddress().safeParse(verified.email);
@@ -110,6 +116,7 @@ export class CredentialCheck {
       settings,
       proof: proof ?? null,
       subject: subject ?? null,
+      covered: covered ?? null,
     };
   }
 

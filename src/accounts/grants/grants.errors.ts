@@ -89,6 +89,14 @@ export class AddressUnprovenError extends InvalidInputError {
   }
 }
 
+/** Nothing of what the sign-in asks for is allowed at the provider. */
+export function noScopes(provider: string): InvalidInputError {
+  return new InvalidInputError(
+    `scopes: none of the requested scopes is allowed at ${provider}: let the user, or an administrator, allow them there, and sign in again`,
+    { betaType: 'grant.scopes_conflict' },
+  );
+}
+
 /**
  * The error for the client when the provider did not accept an account. An error about one setting
  * begins with the name of that setting. `details.cause` is the provider's error.

@@ -13,6 +13,7 @@ import { OauthClients } from '../oauth/oauth-clients.ts';
 import { OauthError } from '../oauth/oauth-error.ts';
 import type { AccountCredentials, VerifiedCredentials } from './credentials.ts';
 import { openGrantTokens } from './grant-secrets.ts';
+import { noScopes } from './grants.errors.ts';
 
 /** The tokens of a removed grant, with what is needed to revoke them. */
 export interface RemovedTokens {
@@ -190,13 +191,6 @@ function completed(
     subject: identity?.subject ?? subject,
     covered,
   };
-}
-
-function noScopes(provider: string): InvalidInputError {
-  return new InvalidInputError(
-    `scopes: the user has allowed none of the requested scopes at ${provider}: let the user sign in again and allow them`,
-    { betaType: 'grant.scopes_conflict' },
-  );
 }
 
 /** Names the setting in the error of a refused credential. */

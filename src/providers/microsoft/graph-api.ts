@@ -8,7 +8,8 @@ import type { EgressClient, EgressResponse } from '../../platform/egress/egress-
 import type { ProviderAccount } from '../port/connector.ts';
 import { pagesOf } from '../rest/pages.ts';
 import { RestClient, type RestRequest } from '../rest/rest-client.ts';
-import { toGraphError } from './graph-error.ts';
+import { GraphError, toGraphError } from './graph-error.ts';
+import { missingPermission, permissionFor } from './graph-permissions.ts';
 import { microsoftSettings } from './microsoft.settings.ts';
 
 /** Address of Microsoft Graph in the worldwide cloud. */
@@ -89,7 +90,8 @@ export class GraphApi {
       return await this.budget.withSlot(keyOf(account), concurrent, priority, work, request.signal);
     } catch (error) {
       await this.#slowDown(shares, sends, error);
-      throw error;
+      if (!(error instanceof GraphError) || !error.isWithoutConsent) throw error;
+      throw error.with(missingPermission(account, permissionFor(request)));
     }
   }
 
@@ -170,10 +172,7 @@ export class GraphApi {
   /** A refused message says nothing about requests that do not send one. */
   async #slowDown(shares: readonly BudgetShare[], sends: boolean, error: unknown): Promise<void> {
     const limited = sends ? shares.at(-1) : shares[0];
-    const isTooFast =
-      error instanceof ProviderError &&
-      error.name === 'GraphError' &&
-      error.code === 'rate-limited';
+    const isTooFast = error instanceof GraphError && error.code === 'rate-limited';
     if (limited && isTooFast)
       await this.budget.penalize(limited, error.retryAfterSeconds ?? USUAL_PAUSE);
   }

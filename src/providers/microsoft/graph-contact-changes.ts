@@ -5,7 +5,7 @@ import type { ContactChanges, ProviderAccount, RemoteContact } from '../port/con
 import { readCursor } from '../rest/cursor.ts';
 import type { GraphApi, GraphRequest } from './graph-api.ts';
 import { CONTACT_PROPERTIES, type GraphContact, graphContact } from './graph-contact.ts';
-import { GraphError } from './graph-error.ts';
+import { GraphError, ifAllowed } from './graph-error.ts';
 
 const COST = { method: 'GET', priority: 'interactive' } as const;
 const IDS_PER_PAGE = 500;
@@ -68,7 +68,7 @@ export class GraphContactChanges {
 
   /** Marks what will be reported as changes later, before everything is listed. */
   async #begin(account: ProviderAccount): Promise<Cursor> {
-    const folders = await this.#folders(account).catch(withoutAddressBook);
+    const folders = await ifAllowed(this.#folders(account));
     const links: Record<string, string> = {};
     for (const folder of folders)
       links[folder] = (await this.#delta(account, deltaOf(folder))).link;
@@ -109,7 +109,7 @@ export class GraphContactChanges {
 
   /** @returns `null` if everything has to be listed again */
   async #changed(account: ProviderAccount, at: Cursor): Promise<Cursor | null> {
-    const folders = await this.#folders(account).catch(withoutAddressBook);
+    const folders = await ifAllowed(this.#folders(account));
     // Nothing is reported about the contacts of a deleted folder.
     if (Object.keys(at.links).some((folder) => !folders.includes(folder))) return null;
     const links: Record<string, string> = {};
@@ -211,13 +211,6 @@ const deltaOf = (folder: string) => ({
   path: `${contactsOf(folder)}/delta`,
   query: { $select: CONTACT_PROPERTIES },
 });
-
-/** An account whose user has not agreed to contacts has no address book. */
-function withoutAddressBook(error: unknown): never {
-  if (error instanceof GraphError && error.reason === 'ErrorAccessDenied')
-    throw new ProviderError('unsupported', error.message, { cause: error });
-  throw error;
-}
 
 /** A folder that was deleted since its parent was listed has no folders. */
 function noneIfGone(error: unknown): string[] {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { ProviderAccount } from '../port/connector.ts';
 import { nullIfGone } from '../rest/gone.ts';
 import type { GraphApi, GraphPage } from './graph-api.ts';
@@ -52,11 +53,17 @@ export class GraphDeltaPages {
 
 /** Entries of another form are left out: they must not block the others. */
 function deltaPage({ value, next, delta }: GraphPage): DeltaPage {
+  const link = next ?? delta;
+  if (link === null)
+    throw new ProviderError(
+      'temporary',
+      'Microsoft: a page of changes has no link to the next one',
+    );
   const page: DeltaPage = {
     messages: [],
     incomplete: [],
     left: [],
-    link: next ?? delta ?? '',
+    link,
     more: next !== null,
   };
   for (const one of value) {

@@ -28,6 +28,33 @@ export class GraphError extends ProviderError {
   ) {
     super(code, message, retryAfterSeconds === null ? {} : { retryAfterSeconds });
   }
+
+  /** Whether the account's token does not cover the request. */
+  get isWithoutConsent(): boolean {
+    return NO_CONSENT.includes(this.reason);
+  }
+
+  /** The same error with advice. */
+  with(advice: string): GraphError {
+    const { status, reason, code, message, retryAfterSeconds } = this;
+    return new GraphError(status, reason, code, `${message} ${advice}`, retryAfterSeconds);
+  }
+}
+
+const NO_CONSENT: readonly string[] = ['ErrorAccessDenied', 'Authorization_RequestDenied'];
+
+/**
+ * Waits for a part of an account. A part that the token does not cover is not there.
+ * @throws {ProviderError} `unsupported` if the token does not cover the part
+ */
+export async function ifAllowed<T>(part: Promise<T>): Promise<T> {
+  try {
+    return await part;
+  } catch (error) {
+    if (error instanceof GraphError && error.isWithoutConsent)
+      throw new ProviderError('unsupported', error.message, { cause: error });
+    throw error;
+  }
 }
 
 /**
@@ -85,15 +112,11 @@ export function toGraphError(
   const error = errorBody.safeParse(jsonOf(body)).data?.error;
   const reason = error?.code ?? '';
   const words = shownText([reason, error?.message ?? ''].filter(Boolean).join(': '));
-  const hint =
-    reason === 'ErrorAccessDenied' || reason === 'Authorization_RequestDenied'
-      ? ' The user or the administrator has not agreed to this access.'
-      : '';
   return new GraphError(
     status,
     reason,
     codeOf(status, reason),
-    (words === '' ? `Microsoft: HTTP status ${status}` : `Microsoft: ${status} ${words}`) + hint,
+    words === '' ? `Microsoft: HTTP status ${status}` : `Microsoft: ${status} ${words}`,
     secondsToWait(retryAfter, now),
   );
 }

@@ -17,7 +17,7 @@ import type { GraphApi } from './graph-api.ts';
 import type { GraphAudit } from './graph-audit.ts';
 import type { GraphChanges } from './graph-changes.ts';
 import type { GraphContents } from './graph-content.ts';
-import { GraphError } from './graph-error.ts';
+import { GraphError, ifAllowed } from './graph-error.ts';
 import { type GraphOutgoing, MOST_MIME_BYTES } from './graph-outgoing.ts';
 
 /** The parts of `GraphMail`. */
@@ -82,7 +82,7 @@ export class GraphMail implements MailPort {
   }
 
   listChanges(account: ProviderAccount, request: SyncPassRequest) {
-    return this.parts.changes.listChanges(account, request);
+    return ifAllowed(this.parts.changes.listChanges(account, request));
   }
 
   fetchRaw(account: ProviderAccount, providerId: string) {

@@ -7,6 +7,7 @@ import { EgressClient } from '../../platform/egress/egress-client.ts';
 import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { Connector, ProviderAccount, VerifiedAccount } from '../port/connector.ts';
+import { openMailbox } from './graph-access.ts';
 import { GraphApi } from './graph-api.ts';
 import { GraphAudit } from './graph-audit.ts';
 import { GraphChanges } from './graph-changes.ts';
@@ -92,13 +93,22 @@ export class MicrosoftConnector implements Connector {
   /**
    * Microsoft says whose token it is. That the mailbox opens as well shows that the address is that
    * of a mailbox, for which Exchange only takes domains that the organization owns. A mailbox that
-   * is not the user's own is opened by its address.
+   * is not the user's own is opened by its address. A token that opens no part of a mailbox, such
+   * as one that may only send, proves no address.
    */
   async verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
     const one = { ...account, accountId: '' };
     const { app_only, shared_mailbox } = microsoftSettings.parse(account.settings);
-    await this.#open(one);
-    const named = verified(account.email, account.name);
+    const { isOpened, covered } = await openMailbox(this.#graph, one, this.#permissionsOf(one));
+    // Only of the user's own mailbox does Microsoft say whose it is.
+    if (!isOpened && (shared_mailbox || app_only))
+      throw new ProviderError(
+        'auth-invalid',
+        `Microsoft: the token opens no part of the mailbox ${account.email}: it has none of the permissions for mail, calendars and contacts`,
+      );
+    const proof = isOpened ? 'oauth' : null;
+    const found = { organizationUnit: 'folder', proof, covered } as const;
+    const named = { ...nameOf(account.email, account.name), ...found };
     // The identity of the sign-in is that of a user, who may have an account as well.
     if (shared_mailbox) return { ...named, subject: `mailbox:${named.email}` };
     if (app_only) return named;
@@ -116,41 +126,24 @@ export class MicrosoftConnector implements Connector {
         `Microsoft: the token is for ${email ?? 'nobody'}, not for ${account.email}`,
       );
     }
-    return verified(email, account.name || displayName || '');
+    return { ...nameOf(email, account.name || displayName || ''), ...found };
+  }
+
+  /** The permissions of the token, without the address of the API; `null` if they are not known. */
+  #permissionsOf({ providerScopes: names }: ProviderAccount): string[] | null {
+    if (names === undefined || this.oauth.covered(names) === null) return null;
+    return names.map((name) => name.slice(name.lastIndexOf('/') + 1));
   }
 
   /** Closes the connections to Graph. */
   close(): Promise<void> {
     return this.#egress.onApplicationShutdown();
   }
-
-  /** Opens the part of the mailbox that the user has allowed. */
-  async #open(account: ProviderAccount): Promise<void> {
-    const names = account.providerScopes?.map((scope) => scope.slice(scope.lastIndexOf('/') + 1));
-    const allowed = PARTS.find(([area]) => names?.some((name) => name.startsWith(area)));
-    const [, path] = allowed ?? PARTS[0];
-    const request = { method: 'GET', path, query: { $select: 'id' } } as const;
-    try {
-      await this.#graph.send(account, { ...request, priority: 'interactive' });
-    } catch (error) {
-      const refused =
-        error instanceof ProviderError && ['rejected', 'not-found'].includes(error.code);
-      throw refused ? new ProviderError('auth-invalid', error.message, { cause: error }) : error;
-    }
-  }
 }
 
-/** Parts of a mailbox by the beginning of their permissions. */
-const PARTS = [
-  ['Mail.', '/mailFolders/inbox'],
-  ['Calendars.', '/calendar'],
-  ['Contacts.', '/contactFolders'],
-] as const;
 const PERSON = 'mail,userPrincipalName,displayName';
 
-const verified = (email: string, name: string): VerifiedAccount => ({
+const nameOf = (email: string, name: string) => ({
   email: email.toLowerCase(),
   name: name || email.replace(/@.*$/, ''),
-  organizationUnit: 'folder',
-  proof: 'oauth',
 });

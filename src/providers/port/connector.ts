@@ -1,4 +1,5 @@
 import type { ZodType } from 'zod';
+import type { Scope } from '../../platform/auth/scopes.ts';
 import type { AddressProof } from './address-proof.ts';
 import type { ProviderAccount } from './provider-account.ts';
 import type { IntegrationDescriptor } from './integration-descriptor.ts';
@@ -52,6 +53,11 @@ export interface VerifiedAccount {
    * `null` if the provider reports none; then the identity of the sign-in counts, if there is one.
    */
   subject?: string | null;
+  /**
+   * The scopes that the provider covers, if verifying has found that some are not covered. Absent
+   * or `null` if it has found none.
+   */
+  covered?: readonly Scope[] | null;
 }
 
 /** An address and the settings of its mailbox. Together they identify a mailbox. */

@@ -305,6 +305,8 @@ export interface MailPort {
   /**
    * Returns the changes since `request.cursor` (`null`: everything): recent changes first, then
    * history, newest first.
+   * @throws {ProviderError} `unsupported` if the account's credentials do not cover mail. Calendars
+   *   and contacts are then read without it
    */
   listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges>;
   /**

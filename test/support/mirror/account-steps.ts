@@ -5,10 +5,8 @@ import {
   type WriteResult,
 } from '../../../src/accounts/provider-writes/provider-write-dispatcher.ts';
 import { Database } from '../../../src/platform/database/sql.ts';
-import {
-  MailboxSyncDispatcher,
-  type SyncResult,
-} from '../../../src/sync/mailbox-sync-dispatcher.ts';
+import { MailboxSyncDispatcher } from '../../../src/sync/mailbox-sync-dispatcher.ts';
+import type { SyncResult } from '../../../src/sync/sync-results.ts';
 import { EngineSteps } from '../engine-steps.ts';
 import { outcomeOf } from '../outcome-of.ts';
 import { PassingClock } from '../passing-clock.ts';

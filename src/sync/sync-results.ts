@@ -1,0 +1,82 @@
+import { moveGrants } from '../accounts/grants/grant-moves.ts';
+import { markGrantsInvalid } from '../accounts/grants/mark-invalid.ts';
+import type { Sql } from '../platform/database/sql.ts';
+import type { ClaimedRow, Settled } from '../platform/work/dispatcher.ts';
+import { FAILURES_UNTIL_SHOWN, STABLE_SECONDS } from './sync-policy.ts';
+
+/** Result of a sync pass over an account. */
+export type SyncResult =
+  /** The mirror shows the whole mailbox. */
+  | {
+      kind: 'current';
+      /** Why the account is not shown as healthy; absent if it is. */
+      problem?: string;
+    }
+  /** Nothing was done, or more can be fetched, perhaps after a wait for the provider's budget. */
+  | { kind: 'idle' }
+  /** A part of the mailbox could not be read for a while; the rest was. */
+  | { kind: 'stalled'; problem: string }
+  | { kind: 'failed'; reason: string }
+  /** The provider permanently refused the credentials. */
+  | { kind: 'refused'; reason: string; settingsSealed: string };
+
+const CURRENT = `
+  update sync_job j
+  set current_since = coalesce(current_since, $2::timestamptz),
+      run_at = case when again then now() else run_at end,
+      failures = case when well_since <= $2::timestamptz - interval '${STABLE_SECONDS} s' then 0 else failures end,
+      well_since = coalesce(well_since, $2)
+  where id = any($1::uuid[])
+    and (again or current_since is null or well_since is null
+         or (failures > 0 and well_since <= $2::timestamptz - interval '${STABLE_SECONDS} s'))`;
+const COUNT_FAILURES = `
+  update sync_job set failures = least(failures + 1, 1000), well_since = null where id = any($1::uuid[])
+  returning account_id as "accountId", failures`;
+
+/**
+ * Stores how sync passes have ended: their rows' counts of failures, and what the accounts show.
+ * Runs in the transaction that settles the rows.
+ */
+export async function recordResults(
+  sql: Sql,
+  settled: readonly Settled<ClaimedRow, SyncResult>[],
+  now: Date,
+): Promise<void> {
+  const current = settled.flatMap(({ job, result }) =>
+    result.kind === 'current' ? [{ job, problem: result.problem ?? null }] : [],
+  );
+  const stalled = settled.flatMap(({ job, result }) =>
+    result.kind === 'stalled' ? [{ job, problem: result.problem }] : [],
+  );
+  // `again` is set if a change was reported during the run; the account then runs again at once.
+  await sql.query(CURRENT, [current.map(({ job }) => job.id), now]);
+  const failed = settled.filter(({ result }) => result.kind === 'failed');
+  const counted = await sql.query<{ accountId: string; failures: number }>(COUNT_FAILURES, [
+    failed.map(({ job }) => job.id),
+  ]);
+  const reasons = new Map<string, string>();
+  for (const { job, result } of settled) {
+    if (result.kind === 'failed') reasons.set(job.gateId, result.reason);
+  }
+  const failing = counted.filter(({ failures }) => failures >= FAILURES_UNTIL_SHOWN);
+  await moveGrants(
+    sql,
+    [
+      ...[...current, ...stalled].map(({ job, problem }) => ({
+        accountId: job.gateId,
+        syncState: problem === null ? ('running' as const) : ('sync-error' as const),
+        reason: problem,
+      })),
+      ...failing.map(({ accountId }) => ({
+        accountId,
+        syncState: 'sync-error' as const,
+        reason: reasons.get(accountId) ?? null,
+      })),
+    ],
+    now,
+  );
+  const refused = settled.flatMap(({ job, result }) =>
+    result.kind === 'refused' ? [{ accountId: job.gateId, ...result }] : [],
+  );
+  await markGrantsInvalid(sql, refused, now);
+}
