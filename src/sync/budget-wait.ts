@@ -1,8 +1,14 @@
 import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
 
 /**
- * Collects how long parts of a sync pass have to wait for the budget of the provider. Waiting is no
- * failure.
+ * Pause in seconds before a batch is read again that may be older than one of our own writes. It
+ * may be for about a second after the end of the write; each attempt costs requests.
+ */
+const OUTDATED_SECONDS = 0.5;
+
+/**
+ * Collects how long parts of a sync pass have to wait, mostly for the budget of the provider.
+ * Waiting is no failure.
  */
 export class BudgetWait {
   /** Shortest wait in seconds; `null` if no part has to wait. */
@@ -12,6 +18,11 @@ export class BudgetWait {
   /** A part has stored something and will go on there. */
   progress(): void {
     this.#hasProgressed = true;
+  }
+
+  /** What was read may be older than one of our own writes, and has to be read again. */
+  outdated(): void {
+    this.seconds = Math.min(this.seconds ?? Infinity, OUTDATED_SECONDS);
   }
 
   /**

@@ -317,6 +317,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
         stalls.add(stall);
         this.#log.warn(`account ${account.accountId}: ${stall.reason}`);
       },
+      onOutdated: () => budget.outdated(),
     };
     if (state.reading !== null) await this.listed.giveUp(account, claim, state.reading);
     return this.mailboxes.run(account, mail, claim, state, control);

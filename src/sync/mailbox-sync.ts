@@ -49,6 +49,8 @@ export interface RunControl {
   onStored(present: boolean): Promise<void>;
   /** Called if a part of the mailbox cannot be read now. The run then ends. */
   onStall(stall: Stall): void;
+  /** Called if a batch has to be read again (`StoredBatch.outdated`). The run then ends. */
+  onOutdated(): void;
 }
 
 interface Run {
@@ -146,6 +148,7 @@ export class MailboxSync {
         if (outdated) {
           // The next run starts at the stored cursor.
           await next?.catch(() => undefined);
+          control.onOutdated();
           return false;
         }
         await control.onStored(changes.present || !changes.more);
