@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 
 const CRASHES = sized(1, 2);
 const DARK_MS = sized(12_000, 20_000);
-const MESSAGES = sized(200, 600);
+const MESSAGES = sized(200, 300);
 
 describe('a database that fails while servers work', () => {
   let database: CrashingPostgres;

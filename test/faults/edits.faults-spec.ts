@@ -7,7 +7,7 @@ import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';
 import type { FaultAccount } from '../support/worker-world.ts';
 
-const ROUNDS = sized(2, 5);
+const ROUNDS = sized(2, 3);
 const PER_ROUND = 200;
 const CALLERS = 8;
 const ACCOUNTS = 25;

@@ -5,7 +5,7 @@ import { Fleet } from '../support/fleet.ts';
 import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';
 
-const MESSAGES = sized(300, 2_000);
+const MESSAGES = sized(300, 800);
 const SERVERS = 4;
 const KILL_EVERY_MS = 1_000;
 /** Messages accepted between two kills, however fast the machine is. */

@@ -6,7 +6,7 @@ import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';
 import type { FaultAccount } from '../support/worker-world.ts';
 
-const ACCOUNTS = sized(50, 200);
+const ACCOUNTS = sized(50, 80);
 const PER_ACCOUNT = 50;
 const MESSAGES = ACCOUNTS * PER_ACCOUNT;
 

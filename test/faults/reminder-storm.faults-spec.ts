@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
  * enough for CI.
  */
 const WHOLE = process.env['REMINDER_STORM'];
-const REMINDERS = Number(WHOLE ?? sized(500, 2_000));
+const REMINDERS = Number(WHOLE ?? sized(500, 1_000));
 const PER_EVENT = 10;
 const DUE_SECONDS = WHOLE ? 600 : sized(6, 12);
 const KILL_EVERY_MS = Number(

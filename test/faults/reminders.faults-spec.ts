@@ -8,7 +8,7 @@ import { sized } from '../support/sized.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-const PEOPLE = sized(40, 150);
+const PEOPLE = sized(40, 80);
 
 describe('a server that is killed while it sends reminders', () => {
   const encryptionKeys = `k:${randomBytes(32).toString('base64')}`;

@@ -18,7 +18,7 @@ const { seed, factor } = fuzzSettings();
 jest.setTimeout(sized(120_000, 400_000) * factor);
 
 /** Inputs to each parser. */
-const RUNS = sized(30, 150);
+const RUNS = sized(30, 60);
 /** The longest time for one input of any kind. Two cores run other tests too. */
 const MOST_MS = 2_000;
 /** Twice the input may take at most this many times as long. */

@@ -26,7 +26,7 @@ const { seed, factor } = fuzzSettings();
 jest.setTimeout(sized(180_000, 600_000) * factor);
 
 /** Requests to each route. */
-const RUNS = sized(5, 25);
+const RUNS = sized(5, 10);
 /** The longest time for one request, on two cores that run other tests too. */
 const MOST_MS = 5_000;
 /** Routes that wait for changes. The test gives up waiting after WAIT_MS. */

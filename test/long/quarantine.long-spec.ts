@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 const WORKER = fileURLToPath(new URL('../support/mortal-worker.ts', import.meta.url));
 
 /** Number of random worker deaths. */
-const ROUNDS = 25;
+const ROUNDS = 12;
 
 describe('quarantine of rows that kill their worker', () => {
   let database: TestDatabase;
