@@ -4,15 +4,12 @@ import { runJest, runJestTwice } from './lib/jest-run.ts';
 import { specFilesOfLongTests, writeTestGroups } from './lib/test-groups.ts';
 
 /**
- * Most tests wait most of the time, so more groups run at a time than a small machine has
- * processors.
+ * Most tests wait most of the time, so more files run at a time than a small machine has
+ * processors. The memory limit makes Jest use separate processes, so that nothing they leave behind
+ * outlives the run.
  */
-const GROUPS = ['--selectProjects', 'groups', 'patient', '--maxWorkers=4'];
-/**
- * Fault tests start many processes each, so they run after the others and few at a time. The memory
- * limit makes Jest use separate processes, so that nothing they leave behind outlives the run.
- */
-const FAULTS = ['--selectProjects', 'faults', '--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
+const WORKERS = ['--maxWorkers=4', '--workerIdleMemoryLimit=2GB'];
+const USUAL = ['groups', 'patient', 'faults'];
 const LONG = ['--selectProjects', 'long', '--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
 
 /*
@@ -30,17 +27,17 @@ if (scope !== '--long') parts.push(await runChecks());
 // Some tests kill real processes, which run the built program.
 await ensureBuilt().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
 if (scope === undefined || scope === '--all') {
-  const later = scope === '--all' ? specFilesOfLongTests() : [];
+  const all = scope === '--all';
+  const later = all ? specFilesOfLongTests() : [];
   writeTestGroups(later);
-  const groups = await runJestTwice(GROUPS, ['--maxWorkers=1']);
-  unstable.push(...groups.unstable);
-  // Fault tests prove that nothing is lost or doubled, so a single failure counts and is not
-  // repeated.
+  // All tiers in one run: at its end alone some processors have nothing to do.
+  const projects = ['--selectProjects', ...USUAL, ...(all ? ['long'] : [])];
   const faults = later.flatMap((file) => ['--testPathIgnorePatterns', file]);
-  parts.push(groups, await runJest([...FAULTS, ...faults]));
-}
-if (scope === '--long' || scope === '--all') parts.push(await runJest(LONG));
-else if (scope !== undefined) parts.push(await runJest(named));
+  const run = await runJestTwice([...projects, ...WORKERS, ...faults], ['--maxWorkers=1']);
+  unstable.push(...run.unstable);
+  parts.push(run);
+} else if (scope === '--long') parts.push(await runJest(LONG));
+else parts.push(await runJest(named));
 
 const passed = parts.reduce((sum, part) => sum + part.passed, 0);
 const failed = parts.reduce((sum, part) => sum + part.failed, 0);

@@ -13,7 +13,8 @@ const LONGEST = ['test/e2e/bad-input.e2e-spec.ts', 'test/e2e/local-mode.e2e-spec
 
 /**
  * Tiers, with the number of groups that the files of each tier are divided into. Groups of
- * different tiers alternate, because some tiers mostly wait and others mostly compute.
+ * different tiers alternate, because some tiers mostly wait and others mostly compute. Short groups
+ * start last, so that all processors have something to do until the end.
  */
 const TIERS = [
   { name: 'providers', folder: 'test/providers', ending: '.providers-spec.ts', groups: 3 },
@@ -22,8 +23,10 @@ const TIERS = [
   { name: 'e2e', folder: 'test/e2e', ending: '.e2e-spec.ts', groups: 4 },
   { name: 'sdk', folder: 'test/sdk', ending: '.sdk-spec.ts', groups: 1 },
   { name: 'unit', folder: 'src', ending: '.spec.ts', groups: 1 },
-  { name: 'structure', folder: 'test/structure', ending: '.spec.ts', groups: 1 },
-  { name: 'support', folder: 'test/support', ending: '.spec.ts', groups: 1 },
+] as const;
+const SHORT = [
+  { name: 'support', folder: 'test/support', ending: '.spec.ts' },
+  { name: 'structure', folder: 'test/structure', ending: '.spec.ts' },
 ] as const;
 
 /**
@@ -49,6 +52,9 @@ export function writeTestGroups(without: readonly string[] = []): void {
       const files = hands[round];
       if (files) groups.push([name, files]);
     }
+  }
+  for (const { name, folder, ending } of SHORT) {
+    groups.push([name, filesOf(folder, ending).filter(isWanted)]);
   }
   for (const [index, [name, files]] of groups.entries()) {
     const lines = files.map((file) => `import '../../${file}';\n`);

@@ -7,9 +7,14 @@ import { beginFaultTable } from './fault-table.ts';
 
 /**
  * These tests check logic, not survival of a power loss. The fault suite runs with these settings
- * on.
+ * on. Servers of several fault tests and applications of other tests share the connections.
  */
-const FAST = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+const SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '400',
+};
 
 declare global {
   // oxlint-disable-next-line no-var -- globals of Jest's parent process
@@ -33,7 +38,7 @@ export default async function globalSetup(): Promise<void> {
     process.env['CARILLON_TEST_DATABASE_URL'] = existing;
     return;
   }
-  const server = await startEmbeddedPostgres({ settings: FAST });
+  const server = await startEmbeddedPostgres({ settings: SETTINGS });
   await migrate(server.url);
   globalThis.carillonTestServer = server;
   process.env['CARILLON_TEST_DATABASE_URL'] = server.url;
