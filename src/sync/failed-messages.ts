@@ -1,6 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
-import { mirroredIds } from '../mail/messages/mirrored-messages.ts';
 import { listedIds } from '../mail/messages/listed-messages.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { Clock } from '../platform/base/time/clock.ts';
@@ -16,8 +15,8 @@ import { forgetFailures, recordFailures, waitingFailures } from './sync-failures
 const GENERAL: readonly string[] = ['auth-invalid', 'rate-limited', 'quota-exhausted'];
 
 /**
- * Reads messages again on which the provider failed, and which the mirror therefore does not have.
- * Those that it has are listed messages.
+ * Reads messages again on which the provider failed: those that the mirror does not have, and those
+ * whose changes it does not know. Listed messages are not among them (`ListedMessages`).
  */
 @Injectable()
 export class FailedMessages {
@@ -31,7 +30,7 @@ export class FailedMessages {
   ) {}
 
   /**
-   * Requests each message whose time has come, alone, and stores it as new.
+   * Requests each message whose time has come, alone, and stores it.
    * @param canGoOn called before each message; `false` stops the run
    * @returns false if the run was stopped
    * @throws {ProviderError} if the provider refuses every request now
@@ -48,11 +47,8 @@ export class FailedMessages {
     const waiting = await waitingFailures(this.database, accountId, this.clock.now());
     const due = waiting.flatMap(({ providerId, due: isDue }) => (isDue ? [providerId] : []));
     if (due.length === 0) return true;
-    const mirrored = await mirroredIds(this.database, accountId, due);
     const listed = await listedIds(this.database, accountId, due);
-    // An audit, or another report of the provider, has brought them meanwhile.
-    await forgetFailures(this.database, accountId, [...mirrored].filter((id) => !listed.has(id))); // prettier-ignore
-    for (const providerId of due.filter((id) => !mirrored.has(id))) {
+    for (const providerId of due.filter((id) => !listed.has(id))) {
       if (!mail.readMessages) return true;
       if (!(await canGoOn())) return false;
       await this.#retry(account, mail, claim, state, providerId);
@@ -80,18 +76,16 @@ export class FailedMessages {
       );
       return;
     }
-    if (read.message) {
-      const { outdated } = await this.mailboxes.repair(account, mail, claim, state, {
-        messages: [read.message],
-        removed: [],
-        // Vanished messages keep waiting for the end of a whole pass.
-        more: true,
-        newsSince: fromUnixSeconds(toUnixSeconds(state.connectedAt)),
-        requestedAt,
-        hasVanished: state.hasVanished,
-      });
-      if (outdated) return;
-    }
+    const { outdated } = await this.mailboxes.repair(account, mail, claim, state, {
+      messages: read.message ? [read.message] : [],
+      removed: read.message ? [] : [providerId],
+      // Vanished messages keep waiting for the end of a whole pass.
+      more: true,
+      newsSince: fromUnixSeconds(toUnixSeconds(state.connectedAt)),
+      requestedAt,
+      hasVanished: state.hasVanished,
+    });
+    if (outdated) return;
     await forgetFailures(this.database, accountId, [providerId]);
   }
 }
@@ -109,7 +103,9 @@ async function readAgain(
     const read = await readOne(account, mail, providerId, true);
     const content = contentOf(read);
     if (read === null) return {};
-    return content ? { message: { ...state.state, ...read?.state, content } } : { reason: NOTHING };
+    return content
+      ? { message: { ...state.state, ...read?.state, content, mayBeEdited: true } }
+      : { reason: NOTHING };
   } catch (error) {
     if (!(error instanceof ProviderError) || GENERAL.includes(error.code)) throw error;
     return { reason: error.message };

@@ -241,6 +241,52 @@ describe('mail of Microsoft accounts', () => {
       expect(replica.messages.size).toBe(1);
     });
 
+    it.each([
+      ['403', { status: 403, body: { error: { code: 'ErrorCorruptData', message: 'No' } } }],
+      ['500', { status: 500 }],
+      ['nothing', 'drop'],
+    ] as const)(
+      'does not wait for a message for which Graph always answers %s',
+      async (_, answer) => {
+        const account = fixture.account();
+        const moved = await put(account, 'moved');
+        const replica = await followed(account);
+        const [poison, other] = [await put(account, 'poison'), await put(account, 'other')];
+        const mailbox = mailboxOf(account);
+        mailbox.move(moved, mailbox.folderId('archive'));
+        const ids = [poison.immutableId, moved.immutableId];
+        const match = ({ path }: StubRequest) =>
+          ids.some((id) => decodeURIComponent(path).includes(`/messages/${id}`));
+        fixture.stub.faults.add({ match, times: Infinity, answer });
+        await replica.follow();
+        expect(String(mimeOf(replica.messages.get(other.immutableId)))).toContain('Subject: other');
+        const { content } = replica.messages.get(poison.immutableId) ?? {};
+        expect(content).toMatchObject({ failed: expect.stringMatching(/^Microsoft: /) });
+        expect(content?.kind === 'listed' && String(content.headers)).toContain('Subject: poison');
+        expect([...replica.failures.keys()].toSorted()).toEqual(ids.toSorted());
+        const providerIds = [poison.immutableId, other.immutableId];
+        for (const content of [true, false]) {
+          const request = { providerIds, content, priority: 'interactive' } as const;
+          const read = await fixture.connector.mail.readMessages(account, request);
+          expect(read.get(other.immutableId)?.failed).toBeUndefined();
+          expect(read.get(poison.immutableId)).toMatchObject({
+            content: null,
+            failed: expect.stringMatching(/^Microsoft: /),
+          });
+        }
+      },
+    );
+
+    it('fails if Graph answers nothing at all', async () => {
+      const account = fixture.account();
+      const replica = await followed(account);
+      await put(account, 'news');
+      const match = ({ path }: StubRequest) => /\/\$value$|\/mailFolders\/inbox$/.test(path);
+      fixture.stub.faults.add({ match, times: Infinity, answer: { status: 503 } });
+      expect(await codeOf(replica.follow())).toBe('temporary');
+      expect([...replica.failures]).toEqual([]);
+    });
+
     it('waits after a 429 that names no pause', async () => {
       const account = fixture.account();
       fixture.stub.faults.add({ match: isFolderList, answer: { status: 429 } });

@@ -17,7 +17,12 @@ import type {
   StoredText,
 } from '../port/connector.ts';
 import { nullIfGone } from '../rest/gone.ts';
-import { failedContent, isOfOneObject, MessageReads } from '../rest/message-failures.ts';
+import {
+  failedContent,
+  isOfOneObject,
+  MessageReads,
+  withFailed,
+} from '../rest/message-failures.ts';
 import { ResponseTooLargeError } from '../rest/rest-client.ts';
 import { type GmailReader, type MinimalMessage, UNITS } from './gmail-api.ts';
 import type { GoogleApi, GoogleCost } from './google-api.ts';
@@ -263,17 +268,6 @@ function readMessageOf({ labels, content }: GmailMessage): ReadMessage {
   return content.kind === 'listed'
     ? { state, content: null, ...(content.failed === undefined ? {} : { failed: content.failed }) }
     : { state, content };
-}
-
-function withFailed(
-  read: ReadonlyMap<string, ReadMessage | null>,
-  failed: readonly FailedMessage[],
-): Map<string, ReadMessage | null> {
-  const failures = failed.map(({ providerId, reason }): [string, ReadMessage] => [
-    providerId,
-    { state: null, content: null, failed: reason },
-  ]);
-  return new Map([...read, ...failures]);
 }
 
 /** When Gmail received the message. */

@@ -8,6 +8,7 @@ import type {
   ReadRequest,
   RemoteFolder,
 } from '../port/connector.ts';
+import { withFailed } from '../rest/message-failures.ts';
 import { pagesOf } from '../rest/pages.ts';
 import type { GraphApi, GraphRequest } from './graph-api.ts';
 import type { GraphContents } from './graph-content.ts';
@@ -109,20 +110,20 @@ export class GraphAudit {
     { providerIds, content, priority }: ReadRequest,
   ): Promise<Map<string, ReadMessage | null>> {
     if (content) {
-      const contents = await this.contents.readContents(account, providerIds, priority);
-      return new Map(
-        [...contents].map(([id, one]) => [id, one && { state: null, content: one }] as const),
+      const { read, failed } = await this.contents.readContents(account, providerIds, priority);
+      const contents = [...read].map(
+        ([id, one]) => [id, one && { state: null, content: one }] as const,
       );
+      return withFailed(new Map(contents), failed);
     }
     const ids = providerIds.slice(0, MOST_READ);
     const shown = await this.folders.shownIds(account, priority);
-    const places = await this.contents.places(account, ids, priority);
-    return new Map(
-      [...places].map(([id, message]) => {
-        const isShown = message && shown.has(message.parentFolderId ?? '');
-        return [id, isShown ? { state: stateOf(message), content: null } : null] as const;
-      }),
-    );
+    const { read, failed } = await this.contents.places(account, ids, priority);
+    const states = [...read].map(([id, message]) => {
+      const isShown = message && shown.has(message.parentFolderId ?? '');
+      return [id, isShown ? { state: stateOf(message), content: null } : null] as const;
+    });
+    return withFailed(new Map(states), failed);
   }
 }
 

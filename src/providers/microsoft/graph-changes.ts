@@ -4,10 +4,10 @@ import type {
   MailChanges,
   ProviderAccount,
   RemoteFolder,
-  RemoteMessage,
   SyncPassRequest,
 } from '../port/connector.ts';
 import type { GraphApi } from './graph-api.ts';
+import { GraphChangedMessages } from './graph-changed-messages.ts';
 import type { GraphContents } from './graph-content.ts';
 import { type FolderState, type GraphCursor, parseCursor } from './graph-cursor.ts';
 import { GraphDeltaPages } from './graph-delta-pages.ts';
@@ -19,7 +19,6 @@ import {
   listedOf,
   receivedAt,
   remoteOf,
-  withBccOf,
 } from './graph-message.ts';
 
 /** Newest messages that are read at once, so that a new account shows something. */
@@ -37,8 +36,6 @@ const NEWS_MS = 600_000;
  * keeps a mailbox whose messages have all just arrived from using up its quota before it is listed.
  */
 const MOST_NEWS = 50;
-/** Most missing messages of deleted folders, or of a folder that is listed again, to look up. */
-const MOST_LOOKED_UP = 100;
 
 /**
  * Follows a mailbox by the delta queries of its folders.
@@ -52,14 +49,16 @@ const MOST_LOOKED_UP = 100;
  */
 export class GraphChanges {
   readonly #pages: GraphDeltaPages;
+  readonly #messages: GraphChangedMessages;
 
   constructor(
     private readonly graph: GraphApi,
     private readonly folders: GraphFolders,
-    private readonly contents: GraphContents,
+    contents: GraphContents,
     private readonly clock: Clock,
   ) {
     this.#pages = new GraphDeltaPages(graph);
+    this.#messages = new GraphChangedMessages(folders, contents);
   }
 
   /** See `MailPort.listChanges`. */
@@ -110,7 +109,7 @@ export class GraphChanges {
       cursor: write(cursor),
       more: true,
       folders,
-      messages: await this.#withContents(account, newest, () => true),
+      ...(await this.#messages.withContents(account, newest, () => true)),
     };
   }
 
@@ -125,7 +124,7 @@ export class GraphChanges {
     const gone = Object.keys(cursor.folders).filter(
       (id) => !folders.some(({ providerId }) => providerId === id),
     );
-    const { messages, removed } = await this.#lookUpFew(
+    const missing = await this.#messages.lookUpFew(
       account,
       await knownIn(gone, request),
       new Set(folders.map(({ providerId }) => providerId)),
@@ -163,8 +162,7 @@ export class GraphChanges {
       }),
       more,
       folders: listed === cursor.listed ? null : folders,
-      messages,
-      removed,
+      ...missing,
     };
   }
 
@@ -198,11 +196,11 @@ export class GraphChanges {
       round: page.more ? cursor.round : rest,
     };
     const unclear = [...page.left, ...page.incomplete];
-    const found = await this.#lookUp(account, unclear, idsOf(cursor));
+    const found = await this.#messages.lookUp(account, unclear, idsOf(cursor));
     const isDrafts = folderId === cursor.wellKnown['drafts'];
-    const messages = isDrafts ? await this.#sent(account, found.messages) : found.messages;
+    const sent = isDrafts ? await this.#messages.sent(account, found.messages) : found;
     const isSent = folderId === cursor.wellKnown['sentitems'] ? isSentSince(state) : () => false;
-    const news = await this.#withContents(
+    const news = await this.#messages.withContents(
       account,
       inTime(page.messages, request),
       isNews(state),
@@ -215,8 +213,9 @@ export class GraphChanges {
       ...NOTHING,
       cursor: write(after),
       more,
-      messages: [...news, ...messages],
+      messages: [...news.messages, ...sent.messages],
       removed: found.removed,
+      failed: [...news.failed, ...found.failed, ...(isDrafts ? sent.failed : [])],
     };
   }
 
@@ -242,8 +241,9 @@ export class GraphChanges {
     // Drafts as well: a listing would have to forget their hidden recipients.
     const news = wanted.filter((one) => isNew(one) || one.isDraft).slice(0, MOST_NEWS);
     const old = wanted.filter((one) => !news.includes(one));
+    const read = await this.#messages.withContents(account, news, () => true);
     const messages = [
-      ...(await this.#withContents(account, news, () => true)),
+      ...read.messages,
       ...old.map((one) => (isAgain ? remoteOf(one, folderId) : listedOf(one, folderId))),
     ];
     const next: FolderState = {
@@ -253,13 +253,14 @@ export class GraphChanges {
     };
     const after = { ...cursor, folders: { ...cursor.folders, [folderId]: next } };
     const lost = isAgain && !page.more ? await this.#lost(account, folderId, request) : [];
-    const found = await this.#lookUpFew(account, lost, idsOf(cursor));
+    const found = await this.#messages.lookUpFew(account, lost, idsOf(cursor));
     return {
       ...NOTHING,
       cursor: write(after),
       more: true,
       messages: [...messages, ...found.messages],
       removed: found.removed,
+      failed: [...read.failed, ...found.failed],
     };
   }
 
@@ -282,75 +283,6 @@ export class GraphChanges {
     );
     const ids = new Set(present.map(({ id }) => id));
     return mirrored.filter((id) => !ids.has(id));
-  }
-
-  /**
-   * Looks up messages that left a folder. Those that exist were moved, unless they are in a folder
-   * that is not shown: deleted messages are in such a folder for some days.
-   * @param known ids of shown folders. There may be new ones
-   */
-  async #lookUp(
-    account: ProviderAccount,
-    ids: readonly string[],
-    known: ReadonlySet<string>,
-  ): Promise<{ messages: RemoteMessage[]; removed: string[] }> {
-    const found = await this.contents.places(account, ids, 'interactive');
-    const present = [...found.values()].filter((message) => message !== null);
-    const isKnown = present.every(({ parentFolderId }) => known.has(parentFolderId ?? ''));
-    const shown = isKnown ? known : await this.folders.shownIds(account, 'interactive');
-    const messages = present.filter(({ parentFolderId }) => shown.has(parentFolderId ?? ''));
-    const kept = new Set(messages.map(({ id }) => id));
-    return {
-      messages: messages.map((message) => remoteOf(message)),
-      removed: ids.filter((id) => !kept.has(id)),
-    };
-  }
-
-  /**
-   * Looks up messages that are missing, unless they are so many that they would use up the quota:
-   * then all count as removed. The mirror waits for those that were moved until the pass has read
-   * the other folders.
-   */
-  async #lookUpFew(
-    account: ProviderAccount,
-    ids: readonly string[],
-    known: ReadonlySet<string>,
-  ): Promise<{ messages: RemoteMessage[]; removed: string[] }> {
-    return ids.length <= MOST_LOOKED_UP
-      ? this.#lookUp(account, ids, known)
-      : { messages: [], removed: [...ids] };
-  }
-
-  /**
-   * Messages as the mirror takes them, with the contents of new ones. The mirror requests contents
-   * that it lacks for another reason.
-   * @param isDraft whether Outlook may have edited the message since it was read
-   */
-  async #withContents(
-    account: ProviderAccount,
-    messages: readonly GraphMessage[],
-    isNew: (message: GraphMessage) => boolean,
-    isDraft: (message: GraphMessage) => boolean = () => false,
-  ): Promise<RemoteMessage[]> {
-    const ids = messages.filter((one) => isNew(one) || isDraft(one)).map(({ id }) => id);
-    const fetched = await this.contents.readContents(account, ids, 'interactive');
-    return messages.flatMap((message) => {
-      const got = fetched.get(message.id);
-      if (got === null) return [];
-      const content = got ? withBccOf(message, got) : null;
-      const edited = content && isDraft(message) ? { mayBeEdited: true } : {};
-      return [{ ...remoteOf(message), content, ...edited }];
-    });
-  }
-
-  /** Adds the contents of messages that left the drafts: they were sent, as they are now. */
-  async #sent(account: ProviderAccount, left: readonly RemoteMessage[]): Promise<RemoteMessage[]> {
-    const ids = left.map(({ providerId }) => providerId);
-    const fetched = await this.contents.readContents(account, ids, 'interactive');
-    return left.map((message) => {
-      const content = fetched.get(message.providerId) ?? null;
-      return { ...message, content, mayBeEdited: content !== null };
-    });
   }
 }
 

@@ -7,12 +7,14 @@ import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-er
 import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type {
+  FailedMessage,
   MessageContent,
   MessageParts,
   ProviderAccount,
   RemoteFile,
 } from '../port/connector.ts';
 import { nullIfGone } from '../rest/gone.ts';
+import { isOfOneObject, MessageReads } from '../rest/message-failures.ts';
 import { ResponseTooLargeError } from '../rest/rest-client.ts';
 import type { GraphApi } from './graph-api.ts';
 import { GraphError } from './graph-error.ts';
@@ -40,6 +42,14 @@ const attachment = z.object({
   contentId: z.string().nullish(),
 });
 
+/** What Graph has returned for some messages. */
+export interface GraphReads<T> {
+  /** By id; `null` for a message that is gone. */
+  read: ReadonlyMap<string, T | null>;
+  /** Messages on which Graph failed, although it answers other requests. */
+  failed: readonly FailedMessage[];
+}
+
 /** Reads the contents of messages. */
 export class GraphContents {
   constructor(
@@ -47,29 +57,72 @@ export class GraphContents {
     private readonly threads: WorkThreads,
   ) {}
 
-  /** Contents by id, as in `MailPort.readMessages`. */
-  async readContents(
+  /**
+   * Contents by id, as in `MailPort.readMessages`, until the quota is used up.
+   * @throws {BudgetExhaustedError} if none was read for that reason
+   * @throws {ProviderError} if Graph does not answer other requests either
+   */
+  readContents(
     account: ProviderAccount,
     ids: readonly string[],
     priority: BudgetPriority,
-  ): Promise<Map<string, MessageContent | null>> {
-    const fetched = new Map<string, MessageContent | null>();
-    let exhausted: BudgetExhaustedError | null = null;
+  ): Promise<GraphReads<MessageContent>> {
+    return this.#each(account, ids, (id) => this.#content(account, id, priority));
+  }
+
+  /**
+   * Where messages are now. `null` for a message that does not exist.
+   * @throws as `readContents`, and {BudgetExhaustedError} if some were not read for that reason
+   */
+  async places(
+    account: ProviderAccount,
+    ids: readonly string[],
+    priority: BudgetPriority,
+  ): Promise<GraphReads<GraphMessage>> {
+    const query = { $select: PLACE_FIELDS };
+    return this.#each(
+      account,
+      ids,
+      (id) => {
+        const path = `/messages/${encodeURIComponent(id)}`;
+        const request = { method: 'GET', path, query, priority } as const;
+        return nullIfGone(this.graph.read(account, request, graphMessage));
+      },
+      true,
+    );
+  }
+
+  /** @param all whether all messages are needed */
+  async #each<T>(
+    account: ProviderAccount,
+    ids: readonly string[],
+    readOne: (id: string) => Promise<T | null>,
+    all = false,
+  ): Promise<GraphReads<T>> {
+    const reads = new MessageReads<T | null>(isOfOneMessage);
+    let exhausted: BudgetExhaustedError | undefined;
     await forEachAtOnce(AT_ONCE, ids, async (id) => {
-      if (exhausted) return;
       try {
-        fetched.set(id, await this.content(account, id, priority));
+        if (!exhausted) await reads.add(id, readOne(id));
       } catch (error) {
-        if (!(error instanceof BudgetExhaustedError)) throw error;
+        if (all || !(error instanceof BudgetExhaustedError)) throw error;
         exhausted = error;
       }
     });
-    if (fetched.size === 0 && exhausted) throw exhausted as BudgetExhaustedError;
-    return fetched;
+    if (reads.isNothing) await this.#assertAnswers(account);
+    else if (reads.read.size === 0 && exhausted) throw exhausted;
+    return reads;
+  }
+
+  /** @throws {ProviderError} if Graph does not answer a request for something else */
+  async #assertAnswers(account: ProviderAccount): Promise<void> {
+    const query = { $select: 'id' };
+    const path = '/mailFolders/inbox';
+    await this.graph.send(account, { method: 'GET', path, query, priority: 'interactive' });
   }
 
   /** @returns `null` if the message is gone */
-  async content(
+  async #content(
     account: ProviderAccount,
     id: string,
     priority: BudgetPriority,
@@ -79,28 +132,9 @@ export class GraphContents {
     } catch (error) {
       if (error instanceof ResponseTooLargeError)
         return { kind: 'parts', parts: await this.#parts(account, id, priority) };
-      if (!(error instanceof GraphError)) throw error;
-      if (error.code === 'not-found') return null;
-      // Graph refuses this message only: it must not block the others.
-      if (error.code === 'rejected') return { kind: 'unreadable', reason: error.message };
+      if (error instanceof GraphError && error.code === 'not-found') return null;
       throw error;
     }
-  }
-
-  /** Where messages are now. `null` for a message that does not exist. */
-  async places(
-    account: ProviderAccount,
-    ids: readonly string[],
-    priority: BudgetPriority,
-  ): Promise<Map<string, GraphMessage | null>> {
-    const found = new Map<string, GraphMessage | null>();
-    const query = { $select: PLACE_FIELDS };
-    await forEachAtOnce(AT_ONCE, ids, async (id) => {
-      const path = `/messages/${encodeURIComponent(id)}`;
-      const request = { method: 'GET', path, query, priority } as const;
-      found.set(id, await nullIfGone(this.graph.read(account, request, graphMessage)));
-    });
-    return found;
   }
 
   /** @throws {ProviderError} `not-found` */
@@ -192,6 +226,10 @@ export class GraphContents {
     };
   }
 }
+
+/** Whether Graph may answer requests for other messages. */
+const isOfOneMessage = (error: unknown): error is ProviderError =>
+  isOfOneObject(error) && !(error instanceof GraphError && error.isWithoutConsent);
 
 function fileOf(file: z.infer<typeof attachment>): RemoteFile {
   return {

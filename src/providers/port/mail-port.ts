@@ -193,8 +193,8 @@ export interface MailChanges {
    */
   removed: readonly string[];
   /**
-   * New or changed messages of which nothing can be read. Requires `readMessages`, by which they
-   * are requested again. Absent if there are none.
+   * New or changed messages that cannot be read, or of which only `messages` has something.
+   * Requires `readMessages`, by which they are requested again. Absent if there are none.
    */
   failed?: readonly FailedMessage[];
   /**

@@ -2,7 +2,7 @@ import {
   ProviderError,
   type ProviderErrorCode,
 } from '../../platform/base/errors/provider-error.ts';
-import type { FailedMessage, ListedContent } from '../port/connector.ts';
+import type { FailedMessage, ListedContent, ReadMessage } from '../port/connector.ts';
 
 const CODES: readonly ProviderErrorCode[] = ['temporary', 'rejected'];
 
@@ -20,6 +20,18 @@ export function isOfOneObject(error: unknown): error is ProviderError {
  */
 export function failedContent(reason: string): ListedContent {
   return { kind: 'listed', headers: null, snippet: null, failed: reason };
+}
+
+/** What `MailPort.readMessages` returns, with the messages on which the provider failed. */
+export function withFailed(
+  read: ReadonlyMap<string, ReadMessage | null>,
+  failed: readonly FailedMessage[],
+): Map<string, ReadMessage | null> {
+  const failures = failed.map(({ providerId, reason }): [string, ReadMessage] => [
+    providerId,
+    { state: null, content: null, failed: reason },
+  ]);
+  return new Map([...read, ...failures]);
 }
 
 /** Messages that were read one by one, and those on which the provider failed. */

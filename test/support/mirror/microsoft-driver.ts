@@ -139,6 +139,14 @@ export class MicrosoftDriver implements MailboxDriver {
     this.stub.expireDeltaLinks();
   }
 
+  failOn(ids: readonly string[]) {
+    const { faults } = this.stub;
+    faults.clear();
+    const match = ({ path }: { path: string }) =>
+      ids.some((id) => decodeURIComponent(path).includes(`/messages/${id}`));
+    if (ids.length > 0) faults.add({ match, times: Infinity, answer: 'drop' });
+  }
+
   refusals(): number {
     return this.stub.world.quotas.useOf(EMAIL).refusals;
   }
