@@ -22,7 +22,8 @@ describe('accounts at the emulator of Google', () => {
   let parts: ProviderParts;
   let connector: GoogleConnector;
   beforeAll(async () => {
-    emulator = await GoogleEmulator.start(200);
+    emulator = await new GoogleEmulator().listen();
+    await emulator.open(200);
     parts = await startProviderParts();
     connector = googleConnector(parts, emulator.origin);
   });
@@ -33,7 +34,7 @@ describe('accounts at the emulator of Google', () => {
     expectKnownDeviations(emulator, GOOGLE_DEVIATIONS);
   });
   const account = async () => {
-    const { email, token } = emulator.person();
+    const { email, token } = await emulator.person();
     return accountWithToken(email, token, 'label');
   };
   const refusedAccount = async () => accountWithToken('nobody@gmail.test', 'wrong', 'label');

@@ -1,8 +1,15 @@
 import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import type { StubAnswer, StubRequest } from '../remote-stub/messages.ts';
+import { type StubAnswer, stubRequest, type StubRequest } from '../remote-stub/messages.ts';
 import { RemoteStub } from '../remote-stub/remote-stub.ts';
+
+/** A person of an emulator. */
+export interface Person {
+  email: string;
+  /** An access token that never expires. */
+  token: string;
+}
 
 /** Sends a request to the emulator and returns its answer, past faults and checks. */
 export type Forward = (request: StubRequest) => Promise<StubAnswer>;
@@ -31,14 +38,67 @@ export interface Deviation {
 export abstract class EmulatorProxy extends RemoteStub {
   protected abstract readonly supplements: readonly Supplement[];
 
+  /** Where the emulator names the user of a token. */
+  protected abstract readonly userInfo: string;
+  /** Paths of the endpoints for tokens. */
+  protected abstract readonly tokens: string;
+  protected abstract readonly revocation: string;
+  abstract readonly client: { id: string; secret: string };
+  /** Who has got an access token; and the last refresh token of each. */
+  readonly #owners = new Map<string, string>();
+  readonly #refreshTokens = new Map<string, string>();
+
   /** Sends a request to the emulator itself. */
   protected abstract forward(request: StubRequest): Promise<StubAnswer>;
 
-  protected answer(request: StubRequest): Promise<StubAnswer> {
+  protected async answer(request: StubRequest): Promise<StubAnswer> {
     const forward: Forward = (one) => this.forward(one);
     const supplement = this.supplements.find(({ match }) => match(request));
-    return supplement ? supplement.answer(request, forward) : forward(request);
+    const answer = await (supplement ? supplement.answer(request, forward) : forward(request));
+    if (request.path.endsWith('/token') && answer.status === 200)
+      await this.#note(answer.body as Tokens);
+    return answer;
   }
+
+  /** Whether a request was made with a token that this person got by signing in. */
+  isBy({ email }: Pick<Person, 'email'>, { headers }: StubRequest): boolean {
+    return this.#owners.get(headers.authorization ?? '') === email;
+  }
+
+  /** The person withdraws the access that Carillon has, on other pages of the company. */
+  async withdraw({ email }: Pick<Person, 'email'>): Promise<void> {
+    const tokens = [...this.#owners].flatMap(([header, owner]) =>
+      owner === email ? [header.replace('Bearer ', '')] : [],
+    );
+    for (const token of [...tokens, this.#refreshTokens.get(email) ?? ''])
+      await this.forward(formRequest(this.revocation, { token }));
+  }
+
+  /** Whether the last refresh token of a person still gives access tokens. */
+  async isUsable({ email }: Pick<Person, 'email'>): Promise<boolean> {
+    const { id: client_id, secret: client_secret } = this.client;
+    const refresh_token = this.#refreshTokens.get(email) ?? '';
+    const form = { grant_type: 'refresh_token', client_id, client_secret, refresh_token };
+    return (await this.forward(formRequest(this.tokens, form))).status === 200;
+  }
+
+  async #note({ access_token, refresh_token }: Tokens): Promise<void> {
+    const authorization = `Bearer ${access_token}`;
+    const asked = stubRequest('GET', this.userInfo, { authorization }, Buffer.alloc(0));
+    const { email } = (await this.forward(asked)).body as { email: string };
+    this.#owners.set(authorization, email);
+    if (refresh_token !== undefined) this.#refreshTokens.set(email, refresh_token);
+  }
+}
+
+interface Tokens {
+  access_token: string;
+  refresh_token?: string;
+}
+
+function formRequest(path: string, form: Record<string, string>): StubRequest {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  return stubRequest('POST', path, headers, Buffer.from(String(new URLSearchParams(form))));
 }
 
 /**

@@ -1,21 +1,15 @@
 import { createEmulator, type Emulator } from 'emulate';
 import type { Api } from '../api-documents/check.ts';
 import { type StubAnswer, stubRequest, type StubRequest } from '../remote-stub/messages.ts';
-import { answerOf, EmulatorProxy, fetchParts, freePort } from './emulator-proxy.ts';
+import { answerOf, EmulatorProxy, fetchParts, freePort, type Person } from './emulator-proxy.ts';
 import { GOOGLE_SUPPLEMENTS, type Mailboxes } from './google-supplements.ts';
 
 /** The OAuth client that is registered at the emulator. */
 const CLIENT = { id: 'emulated-client', secret: 'emulated-secret' };
 
-/** A person of an emulator. */
-export interface Person {
-  email: string;
-  /** An access token that never expires. */
-  token: string;
-}
-
 /** The package `emulate` as Google: sign-in, Gmail and a part of Calendar. */
 export class GoogleEmulator extends EmulatorProxy {
+  readonly provider = 'google';
   readonly client = CLIENT;
   readonly #people: Person[] = [];
   #taken = 0;
@@ -25,21 +19,12 @@ export class GoogleEmulator extends EmulatorProxy {
     tokenOf: (email) => this.#people.find((one) => one.email === email)?.token,
   };
   protected readonly supplements = GOOGLE_SUPPLEMENTS(this.#mailboxes);
+  protected readonly userInfo = '/oauth2/v2/userinfo';
+  protected readonly tokens = '/oauth2/token';
+  protected readonly revocation = '/oauth2/revoke';
 
-  /**
-   * @param people how many there are
-   * @param redirectUris of the OAuth client
-   */
-  static async start(
-    people: number,
-    redirectUris: readonly string[] = [],
-  ): Promise<GoogleEmulator> {
-    const proxy = await new GoogleEmulator().listen();
-    await proxy.#begin(people, redirectUris);
-    return proxy;
-  }
-
-  async #begin(people: number, redirect_uris: readonly string[]): Promise<void> {
+  /** Starts the emulator. @param redirectUris of the OAuth client */
+  async open(people: number, redirectUris: readonly string[] = []): Promise<void> {
     for (let n = 1; n <= people; n++)
       this.#people.push({ email: `person${n}@gmail.test`, token: `token-${n}` });
     const port = await freePort();
@@ -63,7 +48,7 @@ export class GoogleEmulator extends EmulatorProxy {
             {
               client_id: CLIENT.id,
               client_secret: CLIENT.secret,
-              redirect_uris: [...redirect_uris],
+              redirect_uris: [...redirectUris],
             },
           ],
         },
@@ -72,7 +57,7 @@ export class GoogleEmulator extends EmulatorProxy {
   }
 
   /** The next person who was not taken before. */
-  person(): Person {
+  async person(): Promise<Person> {
     const next = this.#people[this.#taken++];
     if (!next) throw new Error(`there are only ${this.#people.length} people`);
     return next;
