@@ -4,13 +4,16 @@ import { runJest, runJestTwice } from './lib/jest-run.ts';
 import { specFilesOfLongTests, writeTestGroups } from './lib/test-groups.ts';
 
 /**
- * Most tests wait most of the time, so more files run at a time than a small machine has
- * processors. The memory limit makes Jest use separate processes, so that nothing they leave behind
- * outlives the run.
+ * Most tests wait most of the time, so more groups run at a time than a small machine has
+ * processors.
  */
-const WORKERS = ['--maxWorkers=4', '--workerIdleMemoryLimit=2GB'];
-const USUAL = ['groups', 'patient', 'faults'];
-const LONG = ['--selectProjects', 'long', '--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
+const GROUPS = ['--selectProjects', 'groups', 'patient', '--maxWorkers=4'];
+/**
+ * Storms, the fault tests and long tests, start many processes each, so they run after the others
+ * and few at a time. The memory limit makes Jest use separate processes, so that nothing they leave
+ * behind outlives the run.
+ */
+const STORMS = ['--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
 
 /*
  * `npm test` runs the checks and every usual test; each check counts as one test. `npm test --
@@ -27,16 +30,15 @@ if (scope !== '--long') parts.push(await runChecks());
 // Some tests kill real processes, which run the built program.
 await ensureBuilt().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
 if (scope === undefined || scope === '--all') {
-  const all = scope === '--all';
-  const later = all ? specFilesOfLongTests() : [];
+  const later = scope === '--all' ? specFilesOfLongTests() : [];
   writeTestGroups(later);
-  // All tiers in one run: at its end alone some processors have nothing to do.
-  const projects = ['--selectProjects', ...USUAL, ...(all ? ['long'] : [])];
+  const groups = await runJestTwice(GROUPS, ['--maxWorkers=1']);
+  unstable.push(...groups.unstable);
+  const projects = ['--selectProjects', 'faults', ...(scope === '--all' ? ['long'] : [])];
   const faults = later.flatMap((file) => ['--testPathIgnorePatterns', file]);
-  const run = await runJestTwice([...projects, ...WORKERS, ...faults], ['--maxWorkers=1']);
-  unstable.push(...run.unstable);
-  parts.push(run);
-} else if (scope === '--long') parts.push(await runJest(LONG));
+  // Storms prove that nothing is lost or doubled, so a single failure counts and is not repeated.
+  parts.push(groups, await runJest([...projects, ...STORMS, ...faults]));
+} else if (scope === '--long') parts.push(await runJest(['--selectProjects', 'long', ...STORMS]));
 else parts.push(await runJest(named));
 
 const passed = parts.reduce((sum, part) => sum + part.passed, 0);

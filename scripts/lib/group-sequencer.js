@@ -20,14 +20,10 @@ const LONGEST = [
   'long/neighbours',
   'long/parsers',
 ];
-/** Groups that start for each two storms: storms start many processes, groups mostly wait. */
-const GROUPS_PER_TWO = 3;
-
 /**
- * Mixes groups, in the order of their names, with storms (the files of test/faults and test/long),
- * so that about half of the tests that run at a time are storms. The short storms come last and fill
- * the processors while the last groups end. Without groups, the storms run in their own order and
- * Jest decides the order of other files.
+ * Runs groups in the order of their names, after files that are not in a group; and storms (the
+ * files of test/faults and test/long) longest first, so that short ones fill the processors at the
+ * end. Jest decides the order of other files.
  */
 export default class GroupSequencer extends Sequencer {
   sort(tests) {
@@ -37,11 +33,6 @@ export default class GroupSequencer extends Sequencer {
     };
     const sorted = super.sort([...tests]).toSorted((a, b) => rank(a) - rank(b));
     const groups = sorted.filter(isGroup).toSorted((a, b) => (a.path < b.path ? -1 : 1));
-    const storms = sorted.filter((test) => !isGroup(test));
-    const place = new Map([
-      ...groups.map((test, index) => [test, (index * 2) / GROUPS_PER_TWO]),
-      ...storms.map((test, index) => [test, index]),
-    ]);
-    return [...groups, ...storms].toSorted((a, b) => place.get(a) - place.get(b));
+    return [...sorted.filter((test) => !isGroup(test)), ...groups];
   }
 }

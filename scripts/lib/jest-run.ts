@@ -69,18 +69,12 @@ export async function runJest(options: readonly string[]): Promise<JestRun> {
 
 /** A run with more failed tests is not repeated. */
 const MOST_UNSTABLE = 3;
-/**
- * Fault tests and long tests prove that nothing is lost or doubled, so a single failure counts.
- * Fault tests that mostly wait, in test/faults/patient, are repeated.
- */
-const NEVER_REPEATED = /^test\/(?:faults\/[^/]+|long\/.+)$/;
 
 /**
  * Runs Jest, and runs the spec files of failed tests a second time, one file at a time, to tell
- * broken tests from unstable ones (ADR 0052). Runs with more than three failed tests, or with a
- * failed fault test or long test, are not repeated. A test that fails again counts as failed. A
- * test that passes is recorded in `test/unstable.json`; it counts as failed if it was recorded
- * there before.
+ * broken tests from unstable ones (ADR 0052). Runs with more than three failed tests are not
+ * repeated. A test that fails again counts as failed. A test that passes is recorded in
+ * `test/unstable.json`; it counts as failed if it was recorded there before.
  * @param options arguments of the first run
  * @param alone arguments of the second run; the spec files are added to them
  */
@@ -93,8 +87,7 @@ export async function runJestTwice(
   // Only failed tests are repeated. A file that Jest could not load, or a run without results, is
   // broken for certain.
   const isFew = failed.length === first.failed && failed.length <= MOST_UNSTABLE;
-  const isFinal = failed.some(({ file }) => NEVER_REPEATED.test(file));
-  if (first.failed === 0 || !isFew || isFinal) return { ...first, unstable: [] };
+  if (first.failed === 0 || !isFew) return { ...first, unstable: [] };
   const files = [...new Set(failed.flatMap(({ file, messages }) => specFilesOf(file, messages)))];
   process.stdout.write(
     `\nOnce more, alone:\n${failed.map(({ name }) => `  ${name}\n`).join('')}\n`,

@@ -7,7 +7,7 @@ import { beginFaultTable } from './fault-table.ts';
 
 /**
  * These tests check logic, not survival of a power loss. The fault suite runs with these settings
- * on. Servers of several fault tests and applications of other tests share the connections.
+ * on. Servers of several fault tests share the connections.
  */
 const SETTINGS = {
   fsync: 'off',
