@@ -11,7 +11,15 @@ export interface FaultyProvider {
 }
 
 export type FaultName =
-  '401' | '403' | '404' | '410' | '429' | '500' | '504 after done' | 'cut after done';
+  | '401'
+  | '403'
+  | '404'
+  | '410'
+  | '429 for 6 s'
+  | '429'
+  | '500'
+  | '504 after done'
+  | 'cut after done';
 
 interface Fault {
   /** Continues "when the request …". */
@@ -30,6 +38,12 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   403: answered(403),
   404: answered(404),
   410: answered(410),
+  // Longer than the usual pause. One process knows of a pause by a clock that tests cannot move.
+  '429 for 6 s': {
+    when: 'is answered 429 with Retry-After',
+    answer: ({ refusal }) => refusal(429, 6),
+    pause: () => 6,
+  },
   429: {
     ...answered(429),
     when: 'is answered 429 without Retry-After',

@@ -75,6 +75,7 @@ export function describeGoogleFaults(
         403: 'failed',
         404: 'repeated',
         410: 'repeated',
+        '429 for 6 s': 'repeated',
         429: 'repeated',
         500: 'repeated',
         '504 after done': 'found',
