@@ -1,13 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchRow, Finding } from '../finding.ts';
-import { type StubProcess, startStub } from '../processes/stub.ts';
+import type { StubProcess } from '../processes/stub.ts';
 import type { Report } from '../report.ts';
 import { round } from '../statistics.ts';
 import { cpuWords, startCpuCount } from '../usage.ts';
 import type { BenchDatabase, World } from '../world.ts';
+import {
+  addressesOf,
+  call,
+  type Company,
+  connect,
+  startDistantStub,
+  type StubUse,
+  useOf,
+} from './company.ts';
 import { type ConnectedMailbox, type Program, startProgram } from './program.ts';
-
-type Company = 'google' | 'microsoft';
 
 /** The run of one company ends after this time, listed or not. */
 const LIMIT_MS = 330_000;
@@ -16,9 +23,6 @@ const COMPLETING_MS = 15_000;
 const SEND_EVERY_MS = 4_000;
 const SEND_LIMIT_MS = 30_000;
 const POLL_MS = 25;
-/** A mailbox with labels, at a company some distance away. */
-const LABELS = 20;
-const LATENCY_MS = 150;
 
 /** What a run has counted. */
 interface Measured {
@@ -29,56 +33,6 @@ interface Measured {
   contents: number;
   runningMs: number | null;
   sendsMs: number[];
-}
-
-/** What a stub reports, summed up. */
-interface StubUse {
-  /** Highest use of a quota, as a share of what is allowed; never above 1 because it refuses. */
-  highest: number;
-  refusals: number;
-  violations: number;
-}
-
-function addressesOf(company: Company, { origin }: StubProcess): Record<string, string> {
-  return company === 'google'
-    ? { GOOGLE_URL: origin }
-    : { MICROSOFT_LOGIN_URL: origin, MICROSOFT_GRAPH_URL: origin };
-}
-
-async function call<T>(port: number, path: string, authorization: string, body: object) {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${path}: ${response.status}: ${await response.text()}`);
-  return (await response.json()) as T;
-}
-
-/** Registers the stub's client and connects its person with a refresh token. */
-async function connect(
-  { port }: Program,
-  { application }: World,
-  company: Company,
-  stub: StubProcess,
-): Promise<ConnectedMailbox> {
-  const { clientId, clientSecret } = application;
-  const basic = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
-  await call(port, '/connect/integrations', basic, {
-    name: company,
-    provider: company,
-    settings: { client_id: stub.clientId, client_secret: stub.clientSecret },
-    redirect_uris: ['https://app.example.test/callback'],
-  });
-  const { data, error } = await call<{
-    data?: { id: string; access_token: string };
-    error?: unknown;
-  }>(port, '/connect/grants', basic, {
-    provider: company,
-    settings: { refresh_token: stub.refreshToken },
-  });
-  if (!data) throw new Error(`the account was not connected: ${JSON.stringify(error)}`);
-  return { id: data.id, token: data.access_token };
 }
 
 /** Sends a message, and returns the milliseconds from its acceptance until it was sent. */
@@ -159,42 +113,6 @@ async function follow(
   }
 }
 
-interface GoogleReport {
-  violations: unknown[];
-  quotas: Record<string, { limit: number; highest: number; refusals: number }>;
-}
-interface MicrosoftReport {
-  violations: unknown[];
-  limits: Record<string, number>;
-  use: Record<string, number>;
-}
-
-function useOf(company: Company, report: unknown): StubUse {
-  if (company === 'google') {
-    const { violations, quotas } = report as GoogleReport;
-    const all = Object.values(quotas);
-    return {
-      highest: Math.max(...all.map(({ limit, highest }) => highest / limit)),
-      refusals: all.reduce((sum, { refusals }) => sum + refusals, 0),
-      violations: violations.length,
-    };
-  }
-  return microsoftUse(report as MicrosoftReport);
-}
-
-function microsoftUse({ violations, limits, use }: MicrosoftReport): StubUse {
-  const share = (used: string, limit: string) => (use[used] ?? 0) / (limits[limit] ?? 1);
-  return {
-    highest: Math.max(
-      share('mostRequests', 'requestsPerWindow'),
-      share('mostConcurrent', 'concurrentRequests'),
-      share('mostSends', 'sendsPerMinute'),
-    ),
-    refusals: use['refusals'] ?? 0,
-    violations: violations.length,
-  };
-}
-
 function findingsOf(
   company: Company,
   count: number,
@@ -273,12 +191,7 @@ export function firstMirrorRow(company: Company): BenchRow {
     key: company,
     title: `first mirror: a large mailbox at the stub of ${company}, and messages sent meanwhile`,
     async run(world, report) {
-      const stub = await startStub(company, {
-        messages: world.scale.mailboxMessages,
-        labels: LABELS,
-        latencyMs: LATENCY_MS,
-      });
-      world.own(stub);
+      const stub = await startDistantStub(world, company);
       const findings = await measure(world, report, company, stub);
       await stub.stop();
       return findings;

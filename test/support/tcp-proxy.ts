@@ -41,14 +41,15 @@ interface Pair {
 export class TcpProxy {
   readonly #pairs = new Set<Pair>();
   readonly #server: net.Server;
+  readonly #target: number | string;
+  readonly #judgeNext: () => Judge;
   #isDark: ((first: Buffer) => boolean) | null = null;
   /** Number of conversations so far. */
   connections = 0;
 
-  private constructor(
-    private readonly target: number | string,
-    private readonly judgeNext: () => Judge,
-  ) {
+  private constructor(target: number | string, judgeNext: () => Judge) {
+    this.#target = target;
+    this.#judgeNext = judgeNext;
     this.#server = net.createServer({ allowHalfOpen: true }, (client) => this.#connect(client));
   }
 
@@ -113,13 +114,13 @@ export class TcpProxy {
   #connect(client: Socket): void {
     this.connections += 1;
     const target =
-      typeof this.target === 'string'
-        ? { path: this.target }
-        : { port: this.target, host: '127.0.0.1' };
+      typeof this.#target === 'string'
+        ? { path: this.#target }
+        : { port: this.#target, host: '127.0.0.1' };
     const server = net.connect({ ...target, allowHalfOpen: true });
     const pair: Pair = { client, server, swallowed: false, first: null, held: [] };
     this.#pairs.add(pair);
-    const judge = this.judgeNext();
+    const judge = this.#judgeNext();
     this.#forward(pair, 'client', judge);
     this.#forward(pair, 'server', judge);
     const verdict = judge({ from: null, bytes: NOTHING });

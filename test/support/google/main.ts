@@ -18,7 +18,8 @@ class MeasuredStub extends GoogleStub {
     const { perUser } = this.quotas;
     const services = Object.entries(perUser).map(([service, quota]) => {
       const { units: limit } = quota.limit;
-      return [service, { limit, highest: quota.highest(email), refusals: quota.refusals() }];
+      const [highest, total] = [quota.highest(email), quota.total(email)];
+      return [service, { limit, highest, total, refusals: quota.refusals() }];
     });
     const { violations } = this;
     return { status: 200, body: { violations, quotas: Object.fromEntries(services) as object } };

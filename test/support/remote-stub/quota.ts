@@ -11,6 +11,7 @@ interface Usage {
   used: number;
   asked: number;
   highest: number;
+  total: { units: number; requests: number };
   refusals: number;
 }
 
@@ -39,6 +40,8 @@ export class Quota {
     const isRefused = usage.used + units > this.limit.units;
     usage.entries.push({ at: now, units, isRefused });
     usage.asked += units;
+    usage.total.units += units;
+    usage.total.requests += 1;
     usage.highest = Math.max(usage.highest, usage.asked);
     if (!isRefused) usage.used += units;
     else usage.refusals += 1;
@@ -48,6 +51,11 @@ export class Quota {
   /** The most units that an account asked for within one window, refused ones included. */
   highest(account: string): number {
     return this.#of(account).highest;
+  }
+
+  /** What an account asked for so far, refused requests included. */
+  total(account: string): { units: number; requests: number } {
+    return { ...this.#of(account).total };
   }
 
   /** Number of requests that were refused. Default: of all accounts. */
@@ -85,7 +93,8 @@ export class Quota {
   #of(account: string): Usage {
     const known = this.#usage.get(account);
     if (known) return known;
-    const made = { entries: [], first: 0, used: 0, asked: 0, highest: 0, refusals: 0 };
+    const total = { units: 0, requests: 0 };
+    const made = { entries: [], first: 0, used: 0, asked: 0, highest: 0, total, refusals: 0 };
     this.#usage.set(account, made);
     return made;
   }

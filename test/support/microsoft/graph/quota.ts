@@ -2,8 +2,10 @@ import { Quota } from '../../remote-stub/quota.ts';
 import { GraphError } from '../http/types.ts';
 import type { StubSettings } from '../settings.ts';
 
-/** What one mailbox was asked for at most. Refused requests count. */
+/** What one mailbox was asked for. Refused requests count. */
 export interface MailboxUse {
+  /** All requests so far. */
+  requests: number;
   /** Most requests in one window. */
   mostRequests: number;
   /** Most requests at the same time. */
@@ -38,6 +40,7 @@ export class MailboxQuotas {
     const key = email.toLowerCase();
     const { most, refusals } = this.#of(key);
     return {
+      requests: this.#requests.total(key).requests,
       mostRequests: this.#requests.highest(key),
       mostConcurrent: most,
       mostSends: this.#sends.highest(key),
