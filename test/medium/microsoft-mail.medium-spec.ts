@@ -465,6 +465,30 @@ describe('mail of Microsoft accounts', () => {
       },
     );
 
+    it('sends from another address with the field `from`, and an invitation as it was composed', async () => {
+      const account = fixture.account();
+      const from = 'chief@contoso.test';
+      fixture.stub.user(account.email).sendAs.add(from);
+      const { requests } = fixture.stub;
+      const before = requests.length;
+      const send = async (change: (mime: string) => string) => {
+        const message = withFiles(account, 'bo@elsewhere.test', []);
+        const mime = Buffer.from(change(message.mime.toString().replace(account.email, from)));
+        const envelope = { ...message.envelope, from };
+        return fixture.connector.mail.send(account, { ...message, mime, envelope }, sendControl());
+      };
+      const { stored } = await send((mime) => mime);
+      const mailbox = mailboxOf(account);
+      expect(mailbox.message(stored?.providerId ?? '')).toMatchObject({
+        isDraft: false,
+        folderId: mailbox.folderId('sentitems'),
+        from: { address: from },
+      });
+      expect(requests.slice(before).some(isSendMail)).toBe(false);
+      await send((mime) => mime.replace('text/plain', 'text/calendar; method=REQUEST'));
+      expect(requests.slice(before).filter(isSendMail)).toHaveLength(1);
+    });
+
     it('files the copy of a message that a mailing service has sent, and not as a draft', async () => {
       const account = fixture.account();
       const { mime, messageIdHeader } = withFiles(account, 'bo@elsewhere.test', [1_000]);

@@ -82,15 +82,24 @@ export class GraphOutgoing {
     { mime }: MessageToStore,
     priority: BudgetPriority,
   ): Promise<StoredCopy> {
-    if (mime.length > MOST_MIME_BYTES) return this.#createLarge(account, mime, priority, null);
+    if (mime.length > MOST_MIME_BYTES) return this.createInParts(account, mime, priority);
     const path = '/messages';
     const request = { method: 'POST', path, ...asMime(mime), priority, ...REPEATABLE } as const;
     return copyOf(await this.graph.read(account, request, made));
   }
 
+  /** Stores a draft as fields and files, so that Exchange composes it. Otherwise `createDraft`. */
+  createInParts(
+    account: ProviderAccount,
+    mime: Buffer,
+    priority: BudgetPriority,
+  ): Promise<StoredCopy> {
+    return this.#createInParts(account, mime, priority, null);
+  }
+
   /** Stores a copy of a sent message, which is no draft. */
   fileSent(account: ProviderAccount, mime: Buffer): Promise<StoredCopy> {
-    return this.#createLarge(account, mime, 'interactive', 'sentitems');
+    return this.#createInParts(account, mime, 'interactive', 'sentitems');
   }
 
   /** Searches a folder for the messages with a Message-ID. */
@@ -133,7 +142,7 @@ export class GraphOutgoing {
   }
 
   /** @param folder of a message that is no draft; `null` for a draft */
-  async #createLarge(
+  async #createInParts(
     account: ProviderAccount,
     mime: Buffer,
     priority: BudgetPriority,

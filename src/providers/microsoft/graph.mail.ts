@@ -37,7 +37,8 @@ export class GraphMail implements MailPort {
 
   /**
    * Exchange files the copy in Sent Items and removes the Bcc header from what others receive. A
-   * message that is too large for one request is stored as a draft, which is then sent.
+   * message that is too large for one request, or that is from another address, is stored as a
+   * draft, which is then sent.
    */
   async send(
     account: ProviderAccount,
@@ -49,10 +50,10 @@ export class GraphMail implements MailPort {
     await this.parts.graph.reserve(account, control.signal.aborted ? undefined : control.signal);
     assertWanted(control);
     const mime = withBcc(message.mime, bcc);
-    const sending =
-      mime.length <= MOST_MIME_BYTES
-        ? this.#sendAtOnce(account, mime, control)
-        : this.#sendDraft(account, { messageIdHeader, mime }, control);
+    const asJson = mime.length > MOST_MIME_BYTES || needsFrom(account, envelope.from, mime);
+    const sending = asJson
+      ? this.#sendDraft(account, { messageIdHeader, mime }, control)
+      : this.#sendAtOnce(account, mime, control);
     const stored = await sending.catch((error: unknown) => {
       throw isSenderRefused(error) ? senderRefused(envelope.from, HINT, error) : error;
     });
@@ -126,7 +127,7 @@ export class GraphMail implements MailPort {
     for (const phase of BEFORE) control.onPhase(phase);
     const left = await outgoing.find(account, 'drafts', message.messageIdHeader, 'send');
     for (const { providerId } of left) await outgoing.remove(account, providerId, 'send');
-    const draft = await outgoing.createDraft(account, message, 'send');
+    const draft = await outgoing.createInParts(account, message.mime, 'send');
     try {
       assertWanted(control);
       control.onPhase('confirmation');
@@ -155,6 +156,18 @@ function assertWanted({ signal }: SendControl): void {
     throw new ProviderError('temporary', 'The send was aborted before the content was sent', {
       phase: 'connect',
     });
+}
+
+/** Parts that would not survive when Exchange composes the message from fields. */
+const ONLY_AS_MIME =
+  /^content-type:\s*(?:text\/calendar|multipart\/(?:signed|encrypted)|application\/(?:x-)?pkcs7)/im;
+
+/**
+ * Whether the message needs the field `from` of JSON. Microsoft describes no other way to send from
+ * another address than that of the mailbox.
+ */
+function needsFrom({ email }: ProviderAccount, from: string, mime: Buffer): boolean {
+  return from.toLowerCase() !== email.toLowerCase() && !ONLY_AS_MIME.test(mime.toString('latin1'));
 }
 
 const isSenderRefused = (error: unknown): boolean =>
