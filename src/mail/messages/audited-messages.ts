@@ -18,6 +18,8 @@ const vanished = (id: string) =>
   `exists (select 1 from vanished_message v where v.message_id = ${id})`;
 
 // A message that was stored or changed after the listing began may be missing in the listing.
+// PostgreSQL's statistics are from a time when the listing was empty. A subquery is looked up in
+// the index for each message; a join could compare each message with each listed id.
 const COMPARE = `
   with f as (select id from folder where account_id = $1 and provider_id = $2 and not deleting),
   unknown as (
@@ -33,8 +35,8 @@ const COMPARE = `
     from f join message_folder mf on mf.folder_id = f.id join message m on m.id = mf.message_id
     where m.provider_id is not null and ($3::timestamptz is null or mf.date >= $3)
       and greatest(m.created_at, m.updated_at) <= $4
-      and not exists (
-        select 1 from audit_listing l where l.account_id = $1 and l.provider_id = m.provider_id)
+      and (select l.provider_id from audit_listing l
+           where l.account_id = $1 and l.provider_id = m.provider_id) is null
       and not ${vanished('m.id')} and not ${hasOpenWrite('m.id')})
   insert into candidate_message (account_id, provider_id)
   select $1, provider_id from unknown union select $1, provider_id from absent
