@@ -1,11 +1,14 @@
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type {
-  MessageIds,
-  OutgoingMessage,
-  ProviderAccount,
-} from '../../src/providers/port/connector.ts';
-import { codeOf, mimeOf, outgoing, Replica, sendControl } from '../support/contract-tools.ts';
+import type { MessageIds, ProviderAccount } from '../../src/providers/port/connector.ts';
+import {
+  codeOf,
+  mimeOf,
+  outgoing,
+  Replica,
+  sendControl,
+  withFiles,
+} from '../support/contract-tools.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
 import type { StubRequest } from '../support/remote-stub/messages.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
@@ -16,22 +19,6 @@ const YEAR = 365 * 86_400_000;
 
 const mimeTo = (email: string, subject: string) =>
   `From: bo@elsewhere.test\r\nTo: ${email}\r\nSubject: ${subject}\r\nMessage-ID: <${subject}@elsewhere.test>\r\n\r\nHi\r\n`;
-
-/** A message with files of these sizes in bytes. */
-function withFiles(from: ProviderAccount, to: string, sizes: readonly number[]): OutgoingMessage {
-  const message = outgoing(from, [to]);
-  const header = message.mime.toString().split('Content-Type:', 1)[0];
-  const parts = sizes.map((size, index) => {
-    const encoded = Buffer.alloc(size, `file ${index} `).toString('base64');
-    const name = `file-${index}.bin`;
-    return `Content-Type: application/octet-stream; name="${name}"\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment; filename="${name}"\r\n\r\n${encoded.replace(/.{76}/g, '$&\r\n')}`;
-  });
-  const body = ['Content-Type: text/plain\r\n\r\nSee the files.', ...parts]
-    .map((part) => `--files\r\n${part}\r\n`)
-    .join('');
-  const mime = `${header}Content-Type: multipart/mixed; boundary=files\r\n\r\n${body}--files--\r\n`;
-  return { ...message, mime: Buffer.from(mime) };
-}
 
 const isFolderList = ({ path }: StubRequest) => path.endsWith('/mailFolders/delta');
 const isSendMail = ({ path }: StubRequest) => path.endsWith('/sendMail');

@@ -38,6 +38,26 @@ export function outgoing(
   };
 }
 
+/** A message with files of these sizes in bytes. */
+export function withFiles(
+  from: ProviderAccount,
+  to: string,
+  sizes: readonly number[],
+): OutgoingMessage {
+  const message = outgoing(from, [to]);
+  const header = message.mime.toString().split('Content-Type:', 1)[0];
+  const parts = sizes.map((size, index) => {
+    const encoded = Buffer.alloc(size, `file ${index} `).toString('base64');
+    const name = `file-${index}.bin`;
+    return `Content-Type: application/octet-stream; name="${name}"\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment; filename="${name}"\r\n\r\n${encoded.replace(/.{76}/g, '$&\r\n')}`;
+  });
+  const body = ['Content-Type: text/plain\r\n\r\nSee the files.', ...parts]
+    .map((part) => `--files\r\n${part}\r\n`)
+    .join('');
+  const mime = `${header}Content-Type: multipart/mixed; boundary=files\r\n\r\n${body}--files--\r\n`;
+  return { ...message, mime: Buffer.from(mime) };
+}
+
 /**
  * Control of a send that is not interrupted. `phases` lists the phases that the provider reported.
  */
