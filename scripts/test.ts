@@ -47,6 +47,8 @@ for (const name of unstable)
   process.stdout.write(
     `UNSTABLE: failed in the full run, passed alone; recorded in test/unstable.json: ${name}\n`,
   );
+for (const name of parts.flatMap(({ failures }) => failures))
+  process.stdout.write(`FAILED: ${name}\n`);
 process.stdout.write(
   `${passed} passed, ${failed} failed${unstable.length > 0 ? `, ${unstable.length} of the passed unstable` : ''}\n`,
 );

@@ -12,10 +12,12 @@ const CHECKS = [
   { title: 'no advisories about dependencies', script: 'check:advisories' },
 ] as const;
 
-/** Number of passed and failed checks or tests. */
+/** Passed and failed checks or tests. */
 export interface Summary {
   passed: number;
   failed: number;
+  /** Names of what failed. May have fewer entries than `failed` if a run ended early. */
+  failures: string[];
 }
 
 /** Printed by a check that could not run, for example without a network. */
@@ -25,13 +27,14 @@ const AT_A_TIME = 2;
 
 /** Runs every check, and prints the output of those that fail or could not run. */
 export async function runChecks(): Promise<Summary> {
-  const summary = { passed: 0, failed: 0 };
+  const summary: Summary = { passed: 0, failed: 0, failures: [] };
   const waiting = [...CHECKS];
   const worker = async () => {
     for (let check = waiting.shift(); check; check = waiting.shift()) {
       const { title, script } = check;
       const { code, output } = await runCommand(npmScript(script), 'pipe');
       summary[code === 0 ? 'passed' : 'failed'] += 1;
+      if (code !== 0) summary.failures.push(`${title} (npm run ${script})`);
       const unknown = code === 0 && output.includes(NOT_CHECKED);
       process.stdout.write(
         `${unknown ? '?' : code === 0 ? '✓' : '✗'} ${title} (npm run ${script})\n`,

@@ -29,6 +29,7 @@ interface JestResults {
   numRuntimeErrorTestSuites: number;
   testResults: {
     name: string;
+    status: string;
     assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
   }[];
 }
@@ -44,7 +45,9 @@ export async function runJest(options: readonly string[]): Promise<JestRun> {
     const chosen = options.map((argument) => JSON.stringify(argument));
     const command = [npmScript('jest'), ...chosen, '--json', `--outputFile=${file}`].join(' ');
     const { code } = await runCommand(command, 'inherit');
-    if (!fs.existsSync(file)) return { passed: 0, failed: 1, tests: [] };
+    if (!fs.existsSync(file)) {
+      return { passed: 0, failed: 1, failures: ['Jest ended without results'], tests: [] };
+    }
     const results = JSON.parse(fs.readFileSync(file, 'utf8')) as JestResults;
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const tests = results.testResults.flatMap(({ name, assertionResults }) =>
@@ -60,11 +63,24 @@ export async function runJest(options: readonly string[]): Promise<JestRun> {
     return {
       passed: results.numPassedTests,
       failed: failed === 0 && code !== 0 ? 1 : failed,
+      failures: [...failuresOf(tests), ...brokenFiles(results)],
       tests,
     };
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }
+}
+
+const failuresOf = (tests: readonly RanTest[]): string[] =>
+  tests.flatMap(({ name, file, passed }) => (passed ? [] : [`${name} (${file})`]));
+
+/** Files that Jest could not run. */
+function brokenFiles({ testResults }: JestResults): string[] {
+  const broken = testResults.filter(
+    ({ status, assertionResults }) =>
+      status === 'failed' && assertionResults.every((one) => one.status !== 'failed'),
+  );
+  return broken.map(({ name }) => path.relative(ROOT, name));
 }
 
 /** A run with more failed tests is not repeated. */
@@ -102,5 +118,14 @@ export async function runJestTwice(
       `UNSTABLE AGAIN, and so failed (it stands in test/unstable.json): ${name} (${file})\n`,
     );
   const unstable = verdict.unstable.map(({ name, file }) => `${name} (${file})`);
-  return { passed: first.passed + unstable.length, failed: verdict.failed, unstable };
+  const isUnstable = ({ name }: RanTest) => verdict.unstable.some((one) => one.name === name);
+  return {
+    passed: first.passed + unstable.length,
+    failed: verdict.failed,
+    failures: [
+      ...failuresOf(failed.filter((one) => !isUnstable(one))),
+      ...failuresOf(second.tests.filter(({ name }) => !failed.some((one) => one.name === name))),
+    ],
+    unstable,
+  };
 }

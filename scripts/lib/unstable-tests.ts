@@ -43,7 +43,7 @@ export interface SecondRunVerdict {
  */
 export function judgeSecondRun(
   firstFailed: readonly RanTest[],
-  second: JestRun,
+  second: Pick<JestRun, 'failed' | 'tests'>,
   known: readonly UnstableTest[],
   today: string,
 ): SecondRunVerdict {

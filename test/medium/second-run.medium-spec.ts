@@ -9,9 +9,8 @@ const ran = (name: string, passed: boolean, file = FILE): RanTest => ({
   passed,
   messages: '',
 });
-const run = (...tests: RanTest[]): JestRun => {
-  const failed = tests.filter(({ passed }) => !passed).length;
-  return { passed: tests.length - failed, failed, tests };
+const run = (...tests: RanTest[]): Pick<JestRun, 'failed' | 'tests'> => {
+  return { failed: tests.filter(({ passed }) => !passed).length, tests };
 };
 const FAILED_IN_A_GROUP = [ran('a message is sent once', false, 'test/.groups/07-e2e.spec.ts')];
 
@@ -37,7 +36,7 @@ describe('the second run of failed tests', () => {
   it.each([
     ['fails again', run(ran('a message is sent once', false))],
     ['was not reached', run(ran('a message is stored', true))],
-    ['was not reached because the run broke off', { passed: 0, failed: 1, tests: [] }],
+    ['was not reached because the run broke off', { failed: 1, tests: [] }],
   ])('fails a test that %s', (_what, second) => {
     expect(judgeSecondRun(FAILED_IN_A_GROUP, second, [], TODAY)).toMatchObject({
       failed: 1,

@@ -27,6 +27,12 @@ const POLL = `
   update sync_job set run_at = now() where id in (
     select id from sync_job where state = 0 and run_at > now() order by id for update skip locked)`;
 
+/**
+ * Messages on which a provider has failed are requested again at once. Otherwise a minute passes,
+ * and longer after each further failure.
+ */
+const REQUEST_AGAIN = 'update sync_failure set retry_at = now() where retry_at > now()';
+
 /** How much sooner budgets are filled and pauses end, each time that they are hastened. */
 const HASTENED_SECONDS = 5;
 /** How often at most, so that the providers' time does not run far ahead. */
@@ -213,6 +219,7 @@ export class RemoteWorld extends WorkerWorld {
         `the mirror of ${account.email}`,
         async () => {
           await this.hasten();
+          await this.sql.query(REQUEST_AGAIN);
           await this.sql.query(POLL);
           ours = await this.mirror(server, account);
           return JSON.stringify(ours) === JSON.stringify(theirs());
