@@ -15,12 +15,14 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 describe('messages on which a provider fails', () => {
-  const clock = new TestClock();
+  let clock: TestClock;
   let server: TestApp;
   let database: Database;
   let dispatcher: MailboxSyncDispatcher;
 
   beforeAll(async () => {
+    // Not earlier: accounts are created by the database's clock, and older messages are no news.
+    clock = new TestClock();
     server = await startTestApp({ ROLES: 'api' }, { clock });
     database = server.app.get(Database);
     dispatcher = server.app.get(MailboxSyncDispatcher);

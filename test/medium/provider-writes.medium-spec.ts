@@ -616,7 +616,7 @@ describe('ProviderWriteDispatcher', () => {
         expect.anything(),
         expect.any(String),
         expect.anything(),
-        { base: expect.objectContaining({ title: 'x' }), sequence: 2 },
+        { base: expect.objectContaining({ title: 'x' }), sequence: 2, notes: expect.anything() },
       );
       await step(moved.release);
       await step(renamed.job);
@@ -624,7 +624,7 @@ describe('ProviderWriteDispatcher', () => {
         expect.anything(),
         expect.any(String),
         expect.anything(),
-        { base: expect.objectContaining({ title: 'y' }), sequence: 5 },
+        { base: expect.objectContaining({ title: 'y' }), sequence: 5, notes: expect.anything() },
       );
       await step(renamed.release);
       expect(await mails()).toEqual([`${ALL}: 0`, `${ALL}: 4`, `${ALL}: 5`]);

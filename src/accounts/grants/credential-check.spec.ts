@@ -64,6 +64,7 @@ describe('CredentialCheck.verify', () => {
       },
     ]);
     expect(verified).toEqual({
+      covered: null,
       provider: 'imap',
       email: 'ada@example.test',
       name: 'Ada',
