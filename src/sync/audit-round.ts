@@ -115,7 +115,7 @@ export interface Seen {
   gone: readonly string[];
 }
 
-/** States of messages, and the ids of those that do not exist. */
+/** The states of the messages that exist, and the ids of the others. */
 export function seenOf(read: ReadonlyMap<string, ReadMessage | null>): Seen {
   return {
     messages: [...read.values()].flatMap((message) => message?.state ?? []),

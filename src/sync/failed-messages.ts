@@ -15,8 +15,8 @@ import { forgetFailures, recordFailures, waitingFailures } from './sync-failures
 const GENERAL: readonly string[] = ['auth-invalid', 'rate-limited', 'quota-exhausted'];
 
 /**
- * Reads messages again on which the provider failed: those that the mirror does not have, and those
- * whose changes it does not know. Listed messages are not among them (`ListedMessages`).
+ * Reads messages again on which the provider failed: messages that are missing in the mirror, and
+ * mirrored messages whose latest change is unknown. `ListedMessages` handles listed messages.
  */
 @Injectable()
 export class FailedMessages {

@@ -98,8 +98,8 @@ export class FolderMirror {
   }
 
   /**
-   * Adds the folders that the mirror lacks, and renames those that have another name. Folders that
-   * only the mirror has stay.
+   * Adds folders that are missing in the mirror, and renames mirrored folders whose name differs.
+   * Folders that only the mirror has stay.
    * @param folders all folders of the mailbox
    * @param requestedAt when they were requested; if a folder change of ours has ended since then,
    *   nothing is changed

@@ -186,7 +186,7 @@ export class PushSubscriptionRepository {
     await this.database.query(FORGET, [id, fence]);
   }
 
-  /** The subscriptions that the provider has for an account, with those that are replaced. */
+  /** The subscriptions that the provider has for an account, including replaced ones. */
   liveOf(
     accountId: string,
     now: Date,

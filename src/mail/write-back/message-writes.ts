@@ -151,7 +151,8 @@ async function revert(sql: Sql, { jobId, objectId, accountId, payload }: FailedW
   for (const key of STATE_KEYS) {
     if (asked[key] === undefined || asked.before[key] === undefined) continue;
     if (later.some((one) => one.key === key)) continue;
-    const shown = key === 'folders' ? await withoutDeleted(sql, asked.folders) : asked[key];
+    const shown =
+      key === 'folders' ? await withoutDeleted(sql, accountId, asked.folders) : asked[key];
     if (sameState(message[key], shown) && !sameState(message[key], asked.before[key]))
       Object.assign(restored, { [key]: asked.before[key] });
   }
@@ -162,14 +163,18 @@ async function revert(sql: Sql, { jobId, objectId, accountId, payload }: FailedW
   // The folder that it was in was deleted, with its messages: the next sync pass removes it, too,
   // unless it finds it elsewhere.
   const { folders } = restored;
-  if (folders && (await withoutDeleted(sql, folders)).length === 0)
+  if (folders && (await withoutDeleted(sql, accountId, folders)).length === 0)
     await vanish(sql, accountId, [objectId], at);
 }
 
-const PRESENT = `select id from folder where id = any($1::uuid[])`;
+const PRESENT = `select id from folder where account_id = $1 and id = any($2::uuid[])`;
 
-/** A folder that was deleted meanwhile has lost its messages without a change of theirs. */
-async function withoutDeleted(sql: Sql, folders: readonly string[] = []): Promise<string[]> {
-  const present = new Set(idsOf(await sql.query<{ id: string }>(PRESENT, [folders])));
+/** Leaves out deleted folders: no write moved the messages that were in them. */
+async function withoutDeleted(
+  sql: Sql,
+  accountId: string,
+  folders: readonly string[] = [],
+): Promise<string[]> {
+  const present = new Set(idsOf(await sql.query<{ id: string }>(PRESENT, [accountId, folders])));
   return folders.filter((id) => present.has(id));
 }

@@ -124,8 +124,8 @@ export class ProviderBudget {
   }
 
   /**
-   * For requests whose units were taken before: while they were being made, the provider may have
-   * wanted a pause. Knows only of pauses that this process was told of.
+   * Call it before a request whose units were taken earlier: the provider may have asked for a
+   * pause since then. Only pauses that this process has recorded count.
    * @throws {BudgetExhaustedError}
    */
   assertNoPause(key: string): void {

@@ -27,8 +27,8 @@ export class GraphChangedMessages {
   ) {}
 
   /**
-   * Looks up messages that left a folder. Those that exist were moved, unless they are in a folder
-   * that is not shown: deleted messages are in such a folder for some days.
+   * Looks up messages that left a folder. A message that still exists was moved. If its folder is
+   * not shown, it counts as deleted: Exchange keeps deleted messages there for some days.
    * @param known ids of shown folders. There may be new ones
    */
   async lookUp(
@@ -50,9 +50,9 @@ export class GraphChangedMessages {
   }
 
   /**
-   * Looks up messages that are missing, unless they are so many that they would use up the quota:
-   * then all count as removed. The mirror waits for those that were moved until the pass has read
-   * the other folders.
+   * Looks up missing messages. Looking up very many would use up the quota: all of them then count
+   * as removed. If another folder reports one of them in the same pass, the mirror takes it for
+   * moved.
    */
   async lookUpFew(
     account: ProviderAccount,

@@ -207,7 +207,7 @@ export interface MailChanges {
 
 /** Messages that are to be read (`MailPort.readMessages`). */
 export interface ReadRequest {
-  /** Those that matter most come first. */
+  /** The most urgent message first: a provider may read only the first ones. */
   providerIds: readonly string[];
   /** True to read contents, false to read states. */
   content: boolean;
