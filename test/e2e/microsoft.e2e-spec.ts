@@ -371,16 +371,32 @@ describe('a Microsoft account', () => {
     expect(JSON.stringify(answer.body)).toContain('none of the requested scopes is allowed');
   });
 
-  it('is not connected by a token that opens no part of a mailbox of somebody else', async () => {
-    const [member, victim] = [person(), person()];
+  it.each([
+    ['may only send', ['User.Read', 'Mail.Send'], false, 'opens no part of the mailbox'],
+    [
+      'may only send for others',
+      ['User.Read', 'Mail.Send', 'Mail.Send.Shared'],
+      true,
+      'ErrorAccessDenied',
+    ],
+    [
+      'may only open calendars of others',
+      ['User.Read', 'Calendars.Read', 'Calendars.Read.Shared'],
+      true,
+      'ErrorAccessDenied',
+    ],
+  ])('is not connected by a token that %s', async (_what, scopes, isShared, reason) => {
+    const [member, other] = [person(), person()];
+    stub.user(other).members.add(member);
     await register();
-    const scopes = ['openid', 'offline_access', 'User.Read', 'Mail.Send'];
-    const microsoft_refresh_token = stub.tokensFor(member, scopes).refreshToken;
+    const all = ['openid', 'offline_access', ...scopes];
+    const microsoft_refresh_token = stub.tokensFor(member, all).refreshToken;
+    const shared = isShared ? { email: other, shared_mailbox: true } : {};
     const { body } = await call('post', '/connect/grants', {
       provider: 'microsoft',
-      settings: { email: victim, shared_mailbox: true, microsoft_refresh_token },
+      settings: { ...shared, microsoft_refresh_token },
     });
-    expect(JSON.stringify(body)).toContain('opens no part of the mailbox');
+    expect([body.success, JSON.stringify(body)]).toEqual([false, expect.stringContaining(reason)]);
     const accounts = await request(server.url)
       .get(`/a/${application.clientId}/accounts`)
       .set(application.secretBasic);

@@ -11,28 +11,24 @@ const PARTS = [
   { permission: 'Contacts.Read', scope: 'contacts', path: '/contactFolders' },
 ] as const;
 
-/** What a token opens. */
-export interface Access {
-  /** Whether a part of the mailbox was opened; false if the token is for none. */
-  isOpened: boolean;
-  /** The scopes without the parts that were refused; `null` if none was. */
-  covered: readonly Scope[] | null;
-}
-
 /**
  * Opens what the token of an account covers: one part of those whose permissions it has, or every
- * part if its permissions are not known, as those of an application that acts by itself.
+ * part if its permissions are not known, as those of an application that acts by itself. Of a
+ * shared mailbox the mail has to open: colleagues often share a calendar without their mailbox.
  * @param permissions without the address of the API; `null` if they are not known
- * @throws {ProviderError} `auth-invalid` if there is no such mailbox, or everything is refused
+ * @returns the scopes without the parts that were refused; `null` if none was
+ * @throws {ProviderError} `auth-invalid` if there is no such mailbox, or nothing of it opens
  */
 export async function openMailbox(
   graph: GraphApi,
   account: ProviderAccount,
   permissions: readonly string[] | null,
-): Promise<Access> {
+  isShared: boolean,
+): Promise<readonly Scope[] | null> {
   const has = ({ permission }: (typeof PARTS)[number]) =>
     permissions?.some((name) => name.startsWith(permission));
-  const asked = permissions ? PARTS.filter(has).slice(0, 1) : PARTS;
+  const allowed = permissions ? PARTS.filter(has).slice(0, 1) : PARTS;
+  const asked = isShared ? PARTS.slice(0, 1) : allowed;
   const refused: { scope: string; error: GraphError }[] = [];
   for (const { path, scope } of asked) {
     const error = await refusalOf(graph, account, path);
@@ -40,9 +36,15 @@ export async function openMailbox(
     else if (error) throw authInvalid(error);
   }
   const [first] = refused;
-  if (first && refused.length === asked.length) throw authInvalid(first.error);
+  if (refused.length === asked.length) {
+    if (first) throw authInvalid(first.error);
+    throw new ProviderError(
+      'auth-invalid',
+      `Microsoft: the token opens no part of the mailbox ${account.email}: it has none of the permissions for mail, calendars and contacts`,
+    );
+  }
   const isCovered = (name: Scope) => !refused.some(({ scope }) => name.startsWith(scope));
-  return { isOpened: asked.length > 0, covered: first ? SCOPES.filter(isCovered) : null };
+  return first ? SCOPES.filter(isCovered) : null;
 }
 
 async function refusalOf(

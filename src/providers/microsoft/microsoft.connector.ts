@@ -94,20 +94,14 @@ export class MicrosoftConnector implements Connector {
    * Microsoft says whose token it is. That the mailbox opens as well shows that the address is that
    * of a mailbox, for which Exchange only takes domains that the organization owns. A mailbox that
    * is not the user's own is opened by its address. A token that opens no part of a mailbox, such
-   * as one that may only send, proves no address.
+   * as one that may only send, is refused: the address alone would prove nothing.
    */
   async verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
     const one = { ...account, accountId: '' };
     const { app_only, shared_mailbox } = microsoftSettings.parse(account.settings);
-    const { isOpened, covered } = await openMailbox(this.#graph, one, this.#permissionsOf(one));
-    // Only of the user's own mailbox does Microsoft say whose it is.
-    if (!isOpened && (shared_mailbox || app_only))
-      throw new ProviderError(
-        'auth-invalid',
-        `Microsoft: the token opens no part of the mailbox ${account.email}: it has none of the permissions for mail, calendars and contacts`,
-      );
-    const proof = isOpened ? 'oauth' : null;
-    const found = { organizationUnit: 'folder', proof, covered } as const;
+    const permissions = this.#permissionsOf(one);
+    const covered = await openMailbox(this.#graph, one, permissions, shared_mailbox === true);
+    const found = { organizationUnit: 'folder', proof: 'oauth', covered } as const;
     const named = { ...nameOf(account.email, account.name), ...found };
     // The identity of the sign-in is that of a user, who may have an account as well.
     if (shared_mailbox) return { ...named, subject: `mailbox:${named.email}` };
