@@ -86,7 +86,8 @@ export class FailedMessages {
       hasVanished: state.hasVanished,
     });
     if (outdated) return;
-    await forgetFailures(this.database, accountId, [providerId]);
+    // Its content may have failed again; that failure was recorded together with the message.
+    await forgetFailures(this.database, accountId, [providerId], requestedAt);
   }
 }
 

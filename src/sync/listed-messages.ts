@@ -171,34 +171,46 @@ export class ListedMessages {
    * reappears elsewhere. Messages that the database refuses stay listed and are requested again
    * later.
    * @param transact runs work in a transaction that has locked the mailbox
+   * @returns the messages that the database refused
    */
   async store(
     account: ConnectedAccount,
     prepared: PreparedContents,
     transact: (work: (sql: Sql) => Promise<void>) => Promise<void>,
-  ): Promise<void> {
+  ): Promise<FailedMessage[]> {
     const store = (some: PreparedContents) => transact((sql) => this.#store(sql, account, some));
     try {
       await store(prepared);
+      return [];
     } catch (error) {
       if (!isRefusedValue(error)) throw error;
-      await store({ ...prepared, contents: [] });
-      for (const one of prepared.contents) await this.#storeAlone(one, prepared, store);
     }
+    const { contents } = prepared;
+    const alone = new Set(providerIdsOf(contents));
+    const failures = prepared.failures.filter(({ providerId }) => !alone.has(providerId));
+    await store({ ...prepared, contents: [], failures });
+    const refused: FailedMessage[] = [];
+    for (const one of contents) refused.push(...(await this.#storeAlone(one, prepared, store)));
+    return refused;
   }
 
   async #storeAlone(
     content: FetchedContent,
-    { folders }: PreparedContents,
+    { folders, failures: all }: PreparedContents,
     store: (some: PreparedContents) => Promise<void>,
-  ): Promise<void> {
+  ): Promise<FailedMessage[]> {
     const nothing = { contents: [], failures: [], gone: [], unreadable: [], failed: [], folders };
+    const { providerId } = content;
+    const failures = all.filter((one) => one.providerId === providerId);
     try {
-      await store({ ...nothing, contents: [content] });
+      await store({ ...nothing, contents: [content], failures });
+      return [];
     } catch (error) {
       if (!isRefusedValue(error)) throw error;
       const reason = `The message cannot be stored: ${error.message}`;
-      await store({ ...nothing, failed: [{ providerId: content.providerId, reason }] });
+      const failed = [{ providerId, reason }];
+      await store({ ...nothing, failed });
+      return failed;
     }
   }
 

@@ -5,6 +5,7 @@ import { listedAmong, type ListedMessage } from '../mail/messages/listed-message
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { Database } from '../platform/database/sql.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
+import type { FailedMessage } from '../providers/port/connector.ts';
 import { failuresOf, type FetchedMessages } from './fetched-messages.ts';
 import { ListedMessages } from './listed-messages.ts';
 import { MessageReader } from './message-reader.ts';
@@ -42,8 +43,8 @@ export class RequestedContents implements ContentSource, OnModuleInit {
       const providerIds = some.map(({ providerId }) => providerId);
       const request = { providerIds, content: true, priority: 'interactive' } as const;
       const fetched = await mail.readMessages(account, request);
-      await this.#store(account, some, fetched);
-      const [failed] = failuresOf(fetched);
+      const refused = await this.#store(account, some, fetched);
+      const [failed] = [...failuresOf(fetched), ...refused];
       if (failed) throw new ProviderError('temporary', failed.reason);
       if (!providerIds.every((id) => fetched.has(id)))
         throw new ProviderError('rate-limited', 'the mailbox can be read further in a moment', {
@@ -64,12 +65,12 @@ export class RequestedContents implements ContentSource, OnModuleInit {
     account: ConnectedAccount,
     requested: readonly ListedMessage[],
     fetched: FetchedMessages,
-  ): Promise<void> {
+  ): Promise<FailedMessage[]> {
     const { accountId } = account;
     const prepared = await this.listed.prepare(account, requested, fetched, (messages) =>
       this.reader.read(messages, accountId, false),
     );
-    await this.listed.store(account, prepared, (work) =>
+    return this.listed.store(account, prepared, (work) =>
       this.repository.withMailbox(accountId, work),
     );
   }

@@ -40,7 +40,8 @@ const WAITING = `
   where account_id = $1 and retry_at is not null order by retry_at limit 10000`;
 
 const FORGET = `
-  delete from sync_failure where account_id = $1 and provider_id = any($2::text[]) and retry_at is not null`;
+  delete from sync_failure where account_id = $1 and provider_id = any($2::text[]) and retry_at is not null
+    and ($3::timestamptz is null or last_at < $3)`;
 
 const LIST = `
   select f.account_id as "accountId", g.email, f.provider_id as "providerId", f.reason, f.first_at as "firstAt",
@@ -76,13 +77,17 @@ export function waitingFailures(
   return sql.query(WAITING, [accountId, now]);
 }
 
-/** Forgets messages that were to be requested again, because they have been read or are gone. */
+/**
+ * Forgets messages that were to be requested again, because they have been read or are gone.
+ * @param before failures that were recorded at this time or later stay; absent: none stays
+ */
 export async function forgetFailures(
   sql: Sql,
   accountId: string,
   providerIds: readonly string[],
+  before: Date | null = null,
 ): Promise<void> {
-  if (providerIds.length > 0) await sql.query(FORGET, [accountId, providerIds]);
+  if (providerIds.length > 0) await sql.query(FORGET, [accountId, providerIds, before]);
 }
 
 /**
