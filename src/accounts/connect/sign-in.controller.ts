@@ -14,11 +14,12 @@ import type { Request, Response } from 'express';
 import { Public } from '../../platform/auth/access.decorators.ts';
 import { scopeList } from '../../platform/auth/scope.schema.ts';
 import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
+import { CACHED_FOR_EVER } from '../../platform/pages/assets.ts';
 import { newBrowserSecret } from './browser-secret.ts';
 import { sendStep } from './page-response.ts';
 import { PageFilter } from './page.filter.ts';
 import { stepPath } from './pages/form.ts';
-import { ICON, ICON_NAME, STYLES, STYLES_NAME } from './pages/styles.ts';
+import { ICON_FILE, STYLES_FILE } from './pages/styles.ts';
 import { ALL_SCOPES } from './pages/sign-in.pages.ts';
 import { SignInCredentials } from './sign-in-credentials.service.ts';
 import { type Agreement, RETURNED, SignIn } from './sign-in.service.ts';
@@ -27,7 +28,6 @@ import { SignInVisits, type Visit } from './sign-in-visits.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const FOR_EVER = 'public, max-age=31536000, immutable';
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const linkIn = (request: Request): string => text(request.query['id']);
 
@@ -53,18 +53,18 @@ export class SignInController {
     private readonly oauth: SignInOauth,
   ) {}
 
-  @Get(STYLES_NAME)
+  @Get(STYLES_FILE.name)
   @Header('Content-Type', 'text/css; charset=utf-8')
-  @Header('Cache-Control', FOR_EVER)
+  @Header('Cache-Control', CACHED_FOR_EVER)
   styles(): string {
-    return STYLES;
+    return STYLES_FILE.content;
   }
 
-  @Get(ICON_NAME)
+  @Get(ICON_FILE.name)
   @Header('Content-Type', 'image/svg+xml')
-  @Header('Cache-Control', FOR_EVER)
+  @Header('Cache-Control', CACHED_FOR_EVER)
   icon(): string {
-    return ICON;
+    return ICON_FILE.content;
   }
 
   @Get()

@@ -1,6 +1,6 @@
-import { attributes, html, type Html } from './html.ts';
-import { BELL_PATH, ICON_PATH, STYLES_PATH } from './styles.ts';
-import { TEXTS } from './texts.ts';
+import { BELL, PRODUCT } from '../../../platform/pages/brand.ts';
+import { attributes, html, type Html } from '../../../platform/pages/html.ts';
+import { ICON_FILE, STYLES_FILE } from './styles.ts';
 
 /** The application that requests the sign-in, as the page shows it. */
 export interface RequestingApplication {
@@ -32,16 +32,6 @@ export interface Content {
   body: Html;
 }
 
-const BELL = html`<svg
-  viewBox="0 0 24 24"
-  width="20"
-  height="20"
-  aria-hidden="true"
-  focusable="false"
->
-  <path d="${BELL_PATH}" />
-</svg>`;
-
 const initial = (name: string): string =>
   String.fromCodePoint(name.trim().codePointAt(0) ?? 0x2022).toUpperCase();
 
@@ -70,13 +60,13 @@ export function layout({ status = 200, title, asking, mayLeaveSite = false, body
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
-        <title>${title} · ${asking ? asking.name : TEXTS.product}</title>
-        <link rel="icon" href="${ICON_PATH}" type="image/svg+xml" />
-        <link rel="stylesheet" href="${STYLES_PATH}" />
+        <title>${title} · ${asking ? asking.name : PRODUCT}</title>
+        <link rel="icon" href="${ICON_FILE.path}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${STYLES_FILE.path}" />
       </head>
       <body>
         <main class="card" ${attributes({ 'aria-labelledby': 'heading' })}>${body}</main>
-        <footer class="foot"><span class="brand">${BELL}${TEXTS.product}</span></footer>
+        <footer class="foot"><span class="brand">${BELL}${PRODUCT}</span></footer>
       </body>
     </html>`;
   return {

@@ -1,7 +1,8 @@
 import type { Scope } from '../../../platform/auth/scopes.ts';
 import type { PasswordForm } from '../../../providers/port/sign-in-descriptor.ts';
-import { choice, field, type FieldErrors, form, type FormKey, stepPath, summary } from './form.ts';
-import { html, type Html } from './html.ts';
+import { choice, field, type FieldErrors } from '../../../platform/pages/fields.ts';
+import { html, type Html } from '../../../platform/pages/html.ts';
+import { form, type FormKey, stepPath, summary } from './form.ts';
 import { type RequestingApplication, layout, mark, type Page } from './layout.ts';
 import { inWords, TEXTS } from './texts.ts';
 

@@ -1,25 +1,17 @@
-import { createHash } from 'node:crypto';
+import { pageAsset } from '../../../platform/pages/assets.ts';
+import { ICON } from '../../../platform/pages/brand.ts';
+import { PALETTE } from '../../../platform/pages/palette.ts';
+
+const FOLDER = '/connect/login';
 
 /** The only stylesheet of the sign-in pages. */
-export const STYLES = `:root {
-  color-scheme: light dark;
-  --page: #f3f4f8; --card: #ffffff; --text: #171a26; --muted: #565d73; --line: #d4d8e3; --field-line: #868da3;
-  --accent: #3d3fc4; --accent-strong: #2e309e; --on-accent: #ffffff; --tint: #ededfc; --hover: #f6f6fd;
-  --error: #b3151f; --error-tint: #fdf0f0; --error-line: #eeb9bc; --shadow: 0 1px 2px rgb(23 26 38 / 6%), 0 12px 32px rgb(23 26 38 / 8%);
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #10121a; --card: #191c27; --text: #eceef6; --muted: #a9b0c5; --line: #323748; --field-line: #757d96;
-    --accent: #a5a8ff; --accent-strong: #c0c2ff; --on-accent: #14152e; --tint: #262a49; --hover: #212533;
-    --error: #ff9da2; --error-tint: #331c22; --error-line: #6b323a; --shadow: 0 1px 2px rgb(0 0 0 / 40%);
-  }
-}
-*, *::before, *::after { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
-body {
+export const STYLES_FILE = pageAsset(
+  FOLDER,
+  'sign-in.css',
+  `${PALETTE}body {
   margin: 0; min-height: 100vh; min-height: 100dvh; padding: 40px 16px 24px; display: flex; flex-direction: column;
   align-items: center; background: var(--page); color: var(--text);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", Arial, sans-serif;
+  font: 16px/1.5 var(--font);
 }
 .card {
   width: 100%; max-width: 440px; padding: 36px; background: var(--card); border: 1px solid var(--line);
@@ -34,9 +26,6 @@ body {
 h1 { margin: 0; font-size: 24px; line-height: 1.25; font-weight: 650; letter-spacing: -0.01em; text-wrap: balance; }
 h2.small { margin: 24px 0 8px; font-size: 16px; font-weight: 600; }
 .lead { margin: 8px 0 0; color: var(--muted); text-wrap: pretty; }
-a { color: var(--accent); text-underline-offset: 3px; }
-a:hover { color: var(--accent-strong); }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 6px; }
 .options { list-style: none; margin: 0; padding: 0; display: grid; gap: 12px; }
 .option {
   display: flex; width: 100%; align-items: center; gap: 14px; padding: 14px 16px; border: 1px solid var(--field-line);
@@ -121,22 +110,8 @@ legend + * { clear: both; }
 @media (forced-colors: active) {
   .button, .tile, .mark { border: 1px solid; }
 }
-`;
-
-/** The bell, in a viewbox of 24 by 24. */
-export const BELL_PATH =
-  'M12 2.6a1.4 1.4 0 0 1 1.4 1.4v.6a6 6 0 0 1 4.6 5.9c0 4.6 1.9 6 1.9 6.9 0 .6-.4.9-1 .9H5.1c-.6 0-1-.3-1-.9 0-.9 1.9-2.3 1.9-6.9a6 6 0 0 1 4.6-5.9V4A1.4 1.4 0 0 1 12 2.6Zm-2.3 17h4.6a2.3 2.3 0 0 1-4.6 0Z';
+`,
+);
 
 /** The icon of the pages. */
-export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="6" fill="#3d3fc4"/><path fill="#fff" transform="translate(3 3) scale(.75)" d="${BELL_PATH}"/></svg>`;
-
-/** Part of the file name that changes with the content, so browsers may cache the file for ever. */
-const versionOf = (content: string): string =>
-  createHash('sha256').update(content).digest('hex').slice(0, 16);
-
-export const STYLES_NAME = `sign-in.${versionOf(STYLES)}.css`;
-export const ICON_NAME = `icon.${versionOf(ICON)}.svg`;
-
-/** URL paths of the two files. */
-export const STYLES_PATH = `/connect/login/${STYLES_NAME}`;
-export const ICON_PATH = `/connect/login/${ICON_NAME}`;
+export const ICON_FILE = pageAsset(FOLDER, 'icon.svg', ICON);

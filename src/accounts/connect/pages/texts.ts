@@ -2,7 +2,6 @@ import { SCOPES, type Scope } from '../../../platform/auth/scopes.ts';
 
 /** All texts of the sign-in pages. They are plain text; the pages escape them. */
 export const TEXTS = {
-  product: 'Carillon',
   secured: 'Your password goes to your mail provider and is stored encrypted. The application never sees it.',
   choose: {
     title: 'Choose your account',
