@@ -1,0 +1,131 @@
+import type { QueueName } from '../../platform/work/signals.ts';
+
+/*
+ * What an operator sees first: numbers of the whole installation, over all processes, read from the
+ * database. Counts end at `MOST_COUNTED`, because a count of a large table would slow the database
+ * down just when it is busiest.
+ */
+
+/** Counts do not go beyond this number; show it as "10,000 or more". */
+export const MOST_COUNTED = 10_000;
+
+/** The time that `sending` and `webhooks` of an overview are about, in seconds. */
+export const OVERVIEW_SECONDS = 3_600;
+
+/** The waiting work of one queue. */
+export interface QueueState {
+  queue: QueueName;
+  /** Rows that a worker may claim now. Up to `MOST_COUNTED`. */
+  due: number;
+  /** How long the oldest of these rows has been waiting, in seconds; 0 if none is due. */
+  oldestDueSeconds: number;
+  /** Rows that workers have claimed and are running. Up to `MOST_COUNTED`. */
+  claimed: number;
+  /**
+   * Rows whose promised time passed more than a minute ago and that still wait, for example for
+   * their next attempt. Counted among the first `MOST_COUNTED` rows by due time.
+   */
+  overdue: number;
+  /** All rows, those of later times included. PostgreSQL's estimate. */
+  estimatedRows: number;
+}
+
+/** Attempts to send messages within one span of time. */
+export interface SendingFigures {
+  sent: number;
+  /** Attempts that failed and are repeated. */
+  retried: number;
+  /** Attempts that failed for good. */
+  failed: number;
+  /** Attempts with an unknown outcome. */
+  unknown: number;
+  /**
+   * Lateness of messages that were sent or tried for the first time: start of the first attempt
+   * minus the promised time, in seconds. `null` if there was none.
+   */
+  lateP50Seconds: number | null;
+  lateP99Seconds: number | null;
+}
+
+/** Attempts to deliver webhooks within one span of time. */
+export interface DeliveryFigures {
+  delivered: number;
+  /** Attempts that failed and are repeated. */
+  retried: number;
+  /** Deliveries that were given up. */
+  dropped: number;
+  /** Duration of an attempt in seconds; `null` if there was none. */
+  tookP50Seconds: number | null;
+  tookP99Seconds: number | null;
+}
+
+/** Figures of one minute, for charts. */
+export interface MinuteOf<F> {
+  /** Start of the minute. */
+  at: Date;
+  figures: F;
+}
+
+/** Figures of the last hour, and minute by minute. */
+export interface HourOf<F> {
+  figures: F;
+  /** One entry for each of the last 60 minutes, oldest first, those without attempts included. */
+  minutes: MinuteOf<F>[];
+  /**
+   * Start of the time that the figures cover: an hour ago, or later if more attempts were made than
+   * are read (`MOST_COUNTED`, the newest). Earlier minutes are then empty.
+   */
+  since: Date;
+}
+
+/** How far the mirrors of one provider's mailboxes are behind. */
+export interface SyncState {
+  provider: string;
+  /** Mailboxes whose sync pass is due. Up to `MOST_COUNTED` over all providers. */
+  due: number;
+  /** How long the oldest of these has been due, in seconds; 0 if none is due. */
+  lagSeconds: number;
+  /** Mailboxes whose last sync pass failed. Up to `MOST_COUNTED` over all providers. */
+  failing: number;
+}
+
+/** Webhooks by their state. */
+export interface WebhookStates {
+  active: number;
+  /** Active webhooks whose last delivery failed. */
+  failing: number;
+  /** Webhooks that were switched off, because their deliveries failed for too long. */
+  failed: number;
+}
+
+/** A process that runs due work. */
+export interface WorkerState {
+  id: number;
+  host: string;
+  pid: number;
+  startedAt: Date;
+  /**
+   * Seconds since its last heartbeat. A worker sends one each second; after 8 s it counts as dead.
+   */
+  silentSeconds: number;
+}
+
+/** Numbers of the whole installation, as its database shows them. */
+export interface Overview {
+  /** When the numbers were read, by the database's clock. */
+  at: Date;
+  /** The five queues. */
+  queues: QueueState[];
+  sending: HourOf<SendingFigures>;
+  deliveries: HourOf<DeliveryFigures>;
+  webhooks: WebhookStates;
+  /** Providers that have mailboxes with a due or failing sync pass. */
+  sync: SyncState[];
+  /** Scheduled reminders that are more than a minute late. Up to `MOST_COUNTED`. */
+  lateReminders: number;
+  /** Messages on hold, because their account was moved to another mailbox. Up to `MOST_COUNTED`. */
+  heldMessages: number;
+  /** Messages whose workers died while they sent them. Up to `MOST_COUNTED`. */
+  quarantinedMessages: number;
+  workers: WorkerState[];
+}
