@@ -30,14 +30,15 @@ if (scope !== '--long') parts.push(await runChecks());
 // Some tests kill real processes, which run the built program.
 await ensureBuilt().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
 if (scope === undefined || scope === '--all') {
-  const later = scope === '--all' ? specFilesOfLongTests() : [];
-  writeTestGroups(later);
+  const all = scope === '--all';
+  const done = writeTestGroups(all);
+  const later = all ? specFilesOfLongTests() : [];
   const groups = await runJestTwice(GROUPS, ['--maxWorkers=1']);
   unstable.push(...groups.unstable);
-  const projects = ['--selectProjects', 'faults', ...(scope === '--all' ? ['long'] : [])];
-  const faults = later.flatMap((file) => ['--testPathIgnorePatterns', file]);
+  const projects = ['--selectProjects', 'faults', ...(all ? ['long'] : [])];
+  const ignored = [...done, ...later].flatMap((file) => ['--testPathIgnorePatterns', file]);
   // Storms prove that nothing is lost or doubled, so a single failure counts and is not repeated.
-  parts.push(groups, await runJest([...projects, ...STORMS, ...faults]));
+  parts.push(groups, await runJest([...projects, ...STORMS, ...ignored]));
 } else if (scope === '--long') parts.push(await runJest(['--selectProjects', 'long', ...STORMS]));
 else parts.push(await runJest(named));
 

@@ -9,14 +9,12 @@ const isGroup = ({ path }) => path.includes('/test/.groups/');
  */
 const LONGEST = [
   'long/kill',
-  'long/bad-input',
   'long/quarantine',
   'patient/pauses',
   'long/database',
   'long/remote-servers',
   'long/reminder',
   'long/mail-server',
-  'long/requests',
   'long/neighbours',
   'long/parsers',
 ];

@@ -16,6 +16,12 @@ const LONGEST = [
 ];
 
 /**
+ * Long tests that start no processes and break nothing. In a run of everything they are groups, so
+ * that they fill the time in which other groups wait.
+ */
+const SWEEPS = ['test/long/bad-input.long-spec.ts', 'test/long/requests.long-spec.ts'];
+
+/**
  * Tiers, with the number of groups that the files of each tier are divided into. Groups of
  * different tiers alternate, because some tiers mostly wait and others mostly compute. Short groups
  * start last, so that all processors have something to do until the end.
@@ -43,10 +49,8 @@ export function writeTestGroups(without: readonly string[] = []): void {
   fs.rmSync(FOLDER, { recursive: true, force: true });
   fs.mkdirSync(FOLDER, { recursive: true });
   const isWanted = (file: string) => !without.includes(file);
-  const groups: [name: string, files: string[]][] = LONGEST.filter(isWanted).map((file) => [
-    'longest',
-    [file],
-  ]);
+  const alone = [...sweeps, ...LONGEST.filter(isWanted)];
+  const groups: [name: string, files: string[]][] = alone.map((file) => ['longest', [file]]);
   const tiers = TIERS.map((tier) => ({
     name: tier.name,
     hands: dealt(filesOf(tier.folder, tier.ending).filter(isWanted), tier.groups),
@@ -65,6 +69,7 @@ export function writeTestGroups(without: readonly string[] = []): void {
     const number = String(index + 1).padStart(2, '0');
     fs.writeFileSync(path.join(FOLDER, `${number}-${name}.spec.ts`), lines.join(''));
   }
+  return sweeps;
 }
 
 /** Returns the spec files that the long tests run at their full size, relative to the project. */
