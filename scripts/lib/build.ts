@@ -8,7 +8,7 @@ const STAMP = path.join(DIST, '.built');
 const DOCUMENT = 'openapi.json';
 const COMMANDS = ['src/cli/api.js', 'src/cli/carillon.js'];
 
-/** Thrown when the compiler reports errors, which are errors of syntax. The compiler has already printed them. */
+/** Thrown when the compiler reports errors of syntax. It has already printed them. */
 export class BuildError extends Error {}
 
 function filesBelow(folder: string, suffix: string): string[] {

@@ -43,9 +43,13 @@ const SHORT = [
  * Writes the groups: files that import several spec files each. Jest loads all modules anew for
  * every file, and loading the program takes longer than most files' tests. With groups, a full run
  * loads the program once for each group. Every spec file belongs to exactly one group.
- * @param without spec files that belong to no group
+ * @param withLongTests also groups of the long tests in `SWEEPS`, and none of the files that any
+ *   long test runs at its full size
+ * @returns the long tests that are groups, relative to the project
  */
-export function writeTestGroups(without: readonly string[] = []): void {
+export function writeTestGroups(withLongTests = false): readonly string[] {
+  const without = withLongTests ? specFilesOfLongTests() : [];
+  const sweeps = withLongTests ? SWEEPS : [];
   fs.rmSync(FOLDER, { recursive: true, force: true });
   fs.mkdirSync(FOLDER, { recursive: true });
   const isWanted = (file: string) => !without.includes(file);
