@@ -25,6 +25,7 @@ COPY --from=build /carillon/package.json ./
 COPY --from=build /carillon/node_modules ./node_modules
 COPY --from=build /carillon/dist ./dist
 COPY --from=build /carillon/sbom.cdx.json ./
+COPY LICENSE THIRD_PARTY_LICENSES.md ./
 USER node
 EXPOSE 3000
 # Every role listens. 20 s of grace, then three failures in a row make it unhealthy.

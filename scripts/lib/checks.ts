@@ -9,6 +9,7 @@ const CHECKS = [
   { title: 'dependency rules', script: 'check:dependencies' },
   { title: 'migrations match entities', script: 'db:check' },
   { title: 'openapi.json is what is served', script: 'openapi:check' },
+  { title: 'licenses of dependencies', script: 'check:licenses' },
   { title: 'no advisories about dependencies', script: 'check:advisories' },
 ] as const;
 

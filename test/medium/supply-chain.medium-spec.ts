@@ -5,6 +5,12 @@ import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { judge, readAllowed } from '../../scripts/lib/advisories.ts';
+import {
+  isAllowed,
+  licensesDocument,
+  licenseProblems,
+  productionLicenses,
+} from '../../scripts/lib/licenses.ts';
 import { ROOT } from '../../scripts/lib/project.ts';
 import { runScript, type ScriptResult } from '../support/npm-script.ts';
 
@@ -85,6 +91,41 @@ describe('the bill of materials', () => {
     for (const name of ['jest', 'oxlint', 'prettier']) {
       expect([...listed].some((each) => each.startsWith(`${name}@`))).toBe(false);
     }
+  });
+});
+
+describe('the check of licenses', () => {
+  const added = { name: 'new-package', version: '1.0.0' };
+
+  it.each([
+    ['MIT', true],
+    ['(MIT OR EUPL-1.1+)', true],
+    ['Apache-2.0 AND MIT', true],
+    ['MIT AND GPL-3.0-only', false],
+    ['AGPL-3.0-or-later', false],
+    ['SEE LICENSE IN LICENSE.txt', false],
+    [null, false],
+  ])('judges the license %s', (license, allowed) => {
+    expect(isAllowed(license)).toBe(allowed);
+  });
+
+  it('names a package whose license is not approved or not stated', () => {
+    const all = [
+      { ...added, license: 'AGPL-3.0-or-later' },
+      { ...added, name: 'other', license: null },
+    ];
+    expect(licenseProblems(all, licensesDocument(all))).toEqual([
+      expect.stringContaining('new-package@1.0.0: AGPL-3.0-or-later') as string,
+      expect.stringContaining('other@1.0.0: no license is stated') as string,
+    ]);
+  });
+
+  it('asks for a new list when a package was added', () => {
+    const all = productionLicenses();
+    expect(all.length).toBeGreaterThan(100);
+    expect(licenseProblems([...all, { ...added, license: 'MIT' }], licensesDocument(all))).toEqual([
+      'THIRD_PARTY_LICENSES.md is not current. Run: npm run licenses:write',
+    ]);
   });
 });
 

@@ -41,11 +41,15 @@ describe('the container files', () => {
     expect(read('.dockerignore')).toMatch(/^!openapi\.json$/m);
   });
 
-  it('copy the bill of materials of the installed packages into the image', () => {
+  it('copy the bill of materials and the licenses of the installed packages into the image', () => {
     expect(dockerfile).toMatch(
       /npm ci --omit=dev[^]*\nRUN npm run sbom -- sbom\.cdx\.json\n[^]*\nFROM /,
     );
     expect(dockerfile).toContain('COPY --from=build /carillon/sbom.cdx.json ./');
+    for (const name of ['LICENSE', 'THIRD_PARTY_LICENSES.md']) {
+      expect(dockerfile).toMatch(new RegExp(`^COPY .*\\b${name}\\b`, 'm'));
+      expect(read('.dockerignore')).toMatch(new RegExp(`^!${name}$`, 'm'));
+    }
   });
 
   it('run Carillon as an ordinary user, without capabilities and on a read-only file system', () => {
