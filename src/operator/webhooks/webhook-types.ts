@@ -1,0 +1,93 @@
+import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
+
+/** Which webhooks to list. */
+export interface WebhookFilter {
+  /** A state; `unwell`: failing or failed. */
+  state?: WebhookState | 'unwell' | undefined;
+  /** Id or client id of the application. */
+  application?: string | undefined;
+  /** Part of the callback address. */
+  url?: string | undefined;
+}
+
+/** One webhook in a list. */
+export interface WebhookSummary {
+  id: string;
+  applicationId: string;
+  clientId: string;
+  applicationName: string;
+  callbackUrl: string;
+  state: WebhookState;
+  triggers: string[];
+  /** First failure since the last success; `null` if there is none. */
+  failingSince: Date | null;
+  /** Failed deliveries since the last success. */
+  failures: number;
+  /** Why the last attempt failed; `null` unless there are failures since the last success. */
+  lastFailure: string | null;
+  /** Deliveries that are queued; counted up to 10,000. */
+  backlog: number;
+  /** Whether there are more than `backlog`. */
+  backlogIsMore: boolean;
+  /** When the oldest queued event was queued; `null` if none is. */
+  oldestDueAt: Date | null;
+  createdAt: Date;
+}
+
+/** One webhook with what is known of its recent deliveries. */
+export interface WebhookDetails extends WebhookSummary {
+  subscribedAt: Date;
+  /** Attempts that ended in the last hour, by outcome; counted up to 10,000. */
+  lastHour: { delivered: number; retry: number; dropped: number };
+  lastDeliveredAt: Date | null;
+  /** Events of its triggers are stored since then: what `replay` can reach. */
+  replayableSince: Date;
+}
+
+/** Which attempts to list. */
+export interface AttemptFilter {
+  outcome?: 'delivered' | 'retry' | 'dropped' | undefined;
+  eventId?: string | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
+}
+
+/** One attempt to deliver one event. */
+export interface WebhookAttemptInfo {
+  id: string;
+  /** The `webhook-id` header. */
+  eventId: string;
+  /** `null` once the event itself is no longer stored. */
+  trigger: string | null;
+  attempt: number;
+  startedAt: Date;
+  tookMs: number;
+  httpStatus: number | null;
+  outcome: 'delivered' | 'retry' | 'dropped';
+  detail: string | null;
+  /**
+   * The first kilobyte of the receiver's answer as plain text without control characters; of a
+   * delivered event, the first 128 bytes. `null` if it was empty or there was none.
+   */
+  response: string | null;
+  nextAt: Date | null;
+}
+
+/** Which events to send again. */
+export type ReplayRequest =
+  | { eventId: string }
+  /** `undeliveredOnly`: leave out events that the receiver has confirmed. */
+  | { since: Date; undeliveredOnly: boolean };
+
+/** Result of a replay. */
+export interface ReplayResult {
+  /** Stored events that match. */
+  matched: number;
+  /** Deliveries that were queued, or that were queued already and are now due at once. */
+  queued: number;
+  /** Deliveries of these events that a worker is making at this moment. */
+  running: number;
+  /** Earlier events are not stored, or were created before the webhook subscribed. */
+  reachesBackTo: Date;
+  dryRun: boolean;
+}
