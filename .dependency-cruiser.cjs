@@ -119,6 +119,23 @@ module.exports = {
       to: { path: '^src/', pathNot: '^src/(platform/base/|cli/(api[^/]*|groups)\\.ts$)' },
     },
     {
+      name: 'commands-load-services-when-they-run',
+      comment:
+        'Help and completion of carillon start at once: a command imports services in its action.',
+      severity: 'error',
+      from: { path: '^src/cli/carillon/(commands/.*|arguments|cli|groups|main|program)\\.ts$' },
+      to: {
+        path: '^src/',
+        pathNot: [
+          '^src/cli/',
+          '^src/platform/(base/|auth/(plan|scopes)\\.ts$|config/regions\\.ts$)',
+          '^src/accounts/applications/token-lifetime\\.ts$',
+        ],
+        dynamic: false,
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
       name: 'entry-points-are-not-imported',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(main|local|cli/[^/]+)\\.ts$' },

@@ -1,6 +1,6 @@
 import type { AppConfig } from './platform/config/app-config.ts';
 import { EmbeddedPostgresError } from './platform/database/embedded-postgres.ts';
-import { LOCAL_ERRORS, localConfig, openLocalEnvironment } from './app/local/environment.ts';
+import { localConfig, openLocalEnvironment } from './app/local/environment.ts';
 import {
   firstWelcome,
   laterWelcome,
@@ -60,7 +60,7 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
       const demo = embedded && !production ? await createDemoData(app) : undefined;
       await listen(app, environment.config);
       environment.onDatabaseExit((reason) =>
-        fail(new EmbeddedPostgresError(`The database ended: ${reason}`), []),
+        fail(new EmbeddedPostgresError(`The database ended: ${reason}`)),
       );
       return {
         config: environment.config,
@@ -89,7 +89,7 @@ export async function main(): Promise<void> {
     stopOnSignals(running.config, () => running.stop());
     process.stdout.write(running.welcome);
   } catch (error) {
-    fail(error, LOCAL_ERRORS);
+    fail(error);
   }
 }
 

@@ -1,29 +1,9 @@
-import { closeApp, createApp } from './app/app.ts';
-import { loadConfig } from './platform/config/app-config.ts';
-import {
-  fail,
-  listen,
-  requireCurrentSchema,
-  requireFreePort,
-  stopOnSignals,
-  waitForDatabase,
-} from './app/startup.ts';
+import './platform/base/node-version.ts';
 
-/**
- * The container's entry point. Takes all settings from the environment, uses no embedded database,
- * and waits up to a minute for the database.
- */
+/** The container's entry point. */
 export async function main(): Promise<void> {
-  try {
-    const config = loadConfig(process.env);
-    await requireFreePort(config);
-    await waitForDatabase(() => requireCurrentSchema(config.database.url));
-    const app = await createApp(config);
-    stopOnSignals(config, () => closeApp(app));
-    await listen(app, config);
-  } catch (error) {
-    fail(error);
-  }
+  const { serve } = await import('./app/serve.ts');
+  await serve();
 }
 
 if (import.meta.main) await main();

@@ -10,11 +10,6 @@ async function withOrm<T>(url: string, work: (orm: MikroORM) => Promise<T>): Pro
   }
 }
 
-/** Names of the migrations that this program has and the database lacks, oldest first. */
-export function pendingMigrations(url: string): Promise<string[]> {
-  return withOrm(url, async (orm) => (await orm.migrator.getPending()).map(({ name }) => name));
-}
-
 /**
  * Brings the schema up to date. It can safely run twice and in several processes at once; the
  * second one waits and has nothing to do.

@@ -2,39 +2,43 @@ import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import v8 from 'node:v8';
 import vm from 'node:vm';
-import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { OperatorError } from '../platform/base/errors/operator-error.ts';
 import { forTerminal } from '../platform/base/text/plain-text.ts';
-import { type AppConfig, ConfigError } from '../platform/config/app-config.ts';
+import type { AppConfig } from '../platform/config/app-config.ts';
 import { databaseTrouble } from '../platform/database/database-trouble.ts';
-import { EmbeddedPostgresError } from '../platform/database/embedded-postgres.ts';
+import { type Sql, SqlPool } from '../platform/database/sql.ts';
+import { pendingMigrations } from './pending-migrations.ts';
 
 /** The database schema is older than the program. */
-export class SchemaBehindError extends Error {
+export class SchemaBehindError extends OperatorError {
   constructor(pending: readonly string[]) {
     super(
+      'unavailable',
       `The database schema is behind (to run: ${pending.join(', ')}).\n` +
         'Run: npm run db:migrate   (in the container: node dist/src/cli/migrate.js)',
     );
-    this.name = 'SchemaBehindError';
   }
 }
 
 /** Another process listens on the port. */
-export class PortTakenError extends Error {
+export class PortTakenError extends OperatorError {
   constructor(port: number) {
     super(
+      'refused',
       `Port ${port} is taken. Choose another one: PORT=${port === 65_535 ? 3000 : port + 1} npm start`,
     );
-    this.name = 'PortTakenError';
   }
 }
 
 /** The database cannot be reached, or refuses access. */
-export class DatabaseAccessError extends Error {
+export class DatabaseAccessError extends OperatorError {
   constructor(cause: Error & { code?: string }) {
-    super(`Cannot use the database of DATABASE_URL: ${cause.message || cause.code}`, { cause });
-    this.name = 'DatabaseAccessError';
+    super(
+      'unavailable',
+      `Cannot use the database of DATABASE_URL: ${cause.message || cause.code}`,
+      { cause },
+    );
   }
 }
 
@@ -52,23 +56,37 @@ export async function withDatabaseAccess<T>(work: () => Promise<T>): Promise<T> 
     return await work();
   } catch (error) {
     const { code } = error as { code?: unknown };
-    if (error instanceof Error && typeof code === 'string' && NO_ACCESS.test(code)) {
-      throw new DatabaseAccessError(error as Error & { code: string });
-    }
+    const denied = typeof code === 'string' && NO_ACCESS.test(code);
+    if (error instanceof Error && (denied || databaseTrouble(error) === 'away'))
+      throw new DatabaseAccessError(error);
     throw error;
   }
 }
+
+/** @throws {SchemaBehindError} if the database lacks migrations that this program has */
+export async function assertCurrentSchema(sql: Sql): Promise<void> {
+  const pending = await pendingMigrations(sql);
+  if (pending.length > 0) throw new SchemaBehindError(pending);
+}
+
+const SCHEMA_STATEMENT_MS = 15_000;
 
 /**
  * @throws {SchemaBehindError} if the database lacks migrations that this program has
  * @throws {DatabaseAccessError}
  */
 export async function requireCurrentSchema(databaseUrl: string): Promise<void> {
-  // Imported here, so that a process that first starts the database does not wait for the ORM to
-  // load.
-  const { pendingMigrations } = await import('./migrate.ts');
-  const pending = await withDatabaseAccess(() => pendingMigrations(databaseUrl));
-  if (pending.length > 0) throw new SchemaBehindError(pending);
+  const sql = new SqlPool({
+    url: databaseUrl,
+    max: 1,
+    statementTimeoutMs: SCHEMA_STATEMENT_MS,
+    applicationName: 'carillon-start',
+  });
+  try {
+    await withDatabaseAccess(() => assertCurrentSchema(sql));
+  } finally {
+    await sql.close();
+  }
 }
 
 /** How long a starting server waits for its database. */
@@ -131,6 +149,8 @@ export async function listen(app: NestExpressApplication, config: AppConfig): Pr
       ? new PortTakenError(config.port)
       : error;
   }
+  // Commands import this file and must not wait for Nest to load.
+  const { Logger } = await import('@nestjs/common');
   new Logger('Carillon').log(
     `listening on ${await app.getUrl()} (roles: ${config.roles.join(', ')})`,
   );
@@ -163,24 +183,12 @@ export function stopOnSignals(config: AppConfig, stop: () => Promise<void>): voi
   process.on('disconnect', onSignal);
 }
 
-/** Errors that the operator can solve. The message says how. */
-export const OPERATOR_ERRORS = [
-  ConfigError,
-  DatabaseAccessError,
-  EmbeddedPostgresError,
-  PortTakenError,
-  SchemaBehindError,
-] as const;
-
 /**
- * Ends the process with code 1 and prints the error. Errors of the kinds in `expected` are printed
- * without a stack, because the operator can solve them; all others with their stack.
+ * Ends the process with code 1 and prints the error. Errors that the operator can solve are printed
+ * without a stack.
  */
-export function fail(
-  error: unknown,
-  expected: readonly (abstract new (...args: never[]) => Error)[] = OPERATOR_ERRORS,
-): never {
-  const known = expected.some((kind) => error instanceof kind);
+export function fail(error: unknown): never {
+  const known = error instanceof OperatorError;
   const text = error instanceof Error ? (known ? error.message : error.stack) : String(error);
   process.stderr.write(`${forTerminal(text ?? '')}\n`);
   process.exit(1);

@@ -1,6 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { StoredCredentials } from '../../src/accounts/grants/stored-credentials.ts';
-import { createOperatorContext } from '../../src/cli/operator-context.ts';
+import { createOperatorContext } from '../../src/cli/carillon/container.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { Database, SqlPool } from '../../src/platform/database/sql.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import request from 'supertest';
 import { createApp } from '../../src/app/app.ts';
-import { run } from '../../src/cli/carillon.ts';
+import { run } from '../../src/cli/carillon/program.ts';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { INestApplicationContext } from '@nestjs/common';
 import { MikroORM } from '@mikro-orm/postgresql';
-import { run } from '../../src/cli/carillon.ts';
-import { createOperatorContext } from '../../src/cli/operator-context.ts';
+import { run } from '../../src/cli/carillon/program.ts';
+import { createOperatorContext } from '../../src/cli/carillon/container.ts';
 import { reseal } from '../../src/app/keys/reseal.ts';
 import { SEALED_COLUMNS } from '../../src/app/keys/sealed-columns.ts';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';

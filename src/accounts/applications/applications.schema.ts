@@ -3,12 +3,9 @@ import { scopeList } from '../../platform/auth/scope.schema.ts';
 import { httpUrl, integerLike } from '../../platform/wire/wire.schema.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { ApplicationChange } from './applications.service.ts';
+import { LONGEST_TOKEN_SECONDS, SHORTEST_TOKEN_SECONDS } from './token-lifetime.ts';
 
 const NAMES_NO_SCOPE = 'must name at least one scope, or be null to allow every scope';
-
-/** Allowed lifetimes of access tokens, in seconds: from a minute to ten years. */
-export const SHORTEST_TOKEN_SECONDS = 60;
-export const LONGEST_TOKEN_SECONDS = 315_359_999;
 
 /** Body of PUT /a/{client_id}. Every field is optional; an empty body changes nothing. */
 export const updateApplicationSchema = z

@@ -106,14 +106,6 @@ export class ApplicationsService {
     });
   }
 
-  /**
-   * Every application, oldest first. For the operator only, because it is not limited to one
-   * caller.
-   */
-  list(): Promise<Application[]> {
-    return this.em.fork().findAll(Application, { orderBy: { id: 'asc' } });
-  }
-
   /** @throws {NotFoundError} */
   get(applicationId: string): Promise<Application> {
     return this.#byId(this.em.fork(), applicationId);

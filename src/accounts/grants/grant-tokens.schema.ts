@@ -1,8 +1,5 @@
 import { z } from 'zod';
-import {
-  LONGEST_TOKEN_SECONDS,
-  SHORTEST_TOKEN_SECONDS,
-} from '../applications/applications.schema.ts';
+import { LONGEST_TOKEN_SECONDS, SHORTEST_TOKEN_SECONDS } from '../applications/token-lifetime.ts';
 import { scopeList } from '../../platform/auth/scope.schema.ts';
 import { betaPageQuery } from '../../platform/wire/pagination.schema.ts';
 import { integerLike } from '../../platform/wire/wire.schema.ts';

@@ -1,4 +1,5 @@
 import { keyIdOf, type SecretBox, UnsealError } from '../../platform/base/crypto/secret-box.ts';
+import { OperatorError } from '../../platform/base/errors/operator-error.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
 
@@ -13,8 +14,10 @@ export interface KeyProblems {
 }
 
 /** A process or a command has wrong keys. The message names them. */
-export class WrongKeysError extends Error {
-  override name = 'WrongKeysError';
+export class WrongKeysError extends OperatorError {
+  constructor(message: string) {
+    super('refused', message);
+  }
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { ApplicationsService } from '../../accounts/applications/applications.service.ts';
+import { listApplications } from '../../accounts/applications/list-applications.ts';
 import { GrantConnections } from '../../accounts/grants/grant-connections.service.ts';
+import { Database } from '../../platform/database/sql.ts';
 
 /** Credentials of the demo application. Secrets and tokens exist in clear text only here. */
 export interface DemoAccess {
@@ -22,7 +24,7 @@ export async function createDemoData(
   app: INestApplicationContext,
 ): Promise<DemoAccess | undefined> {
   const applications = app.get(ApplicationsService);
-  if ((await applications.list()).length > 0) return undefined;
+  if ((await listApplications(app.get(Database))).length > 0) return undefined;
   const { application, clientSecret } = await applications.create({
     name: 'Demo',
     plan: 'standard',

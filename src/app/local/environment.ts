@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { OperatorError } from '../../platform/base/errors/operator-error.ts';
 import { type AppConfig, type Environment, loadConfig } from '../../platform/config/app-config.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../platform/database/embedded-postgres.ts';
-import { OPERATOR_ERRORS } from '../startup.ts';
-import { InstanceRunningError, lockHolder, takeInstanceLock } from './instance-lock.ts';
+import { lockHolder, takeInstanceLock } from './instance-lock.ts';
 import { localKeyRing } from './key-file.ts';
 import { runningServer } from './running-server.ts';
 
@@ -36,12 +36,11 @@ export interface LocalOptions {
 }
 
 /** The data folder cannot be used. */
-export class DataDirError extends Error {
-  override name = 'DataDirError';
+export class DataDirError extends OperatorError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('usage', message, options);
+  }
 }
-
-/** Errors of local mode that the user can solve, for `fail`. */
-export const LOCAL_ERRORS = [...OPERATOR_ERRORS, DataDirError, InstanceRunningError] as const;
 
 function makeDataDir(dataDir: string): void {
   try {

@@ -1,16 +1,17 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { OperatorError } from '../../platform/base/errors/operator-error.ts';
 
 /** Another process uses the data folder. */
-export class InstanceRunningError extends Error {
+export class InstanceRunningError extends OperatorError {
   constructor(
     readonly pid: number,
     dataDir: string,
   ) {
     super(
+      'refused',
       `Another Carillon (process ${pid}) uses ${dataDir}. Stop it, or give this one a folder of its own: DATA_DIR=.carillon-2`,
     );
-    this.name = 'InstanceRunningError';
   }
 }
 

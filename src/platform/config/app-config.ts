@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { address, companyAddresses, companyVariables } from './company-addresses.ts';
+import { OperatorError } from '../base/errors/operator-error.ts';
 import { isEgressAllowEntry } from '../egress/egress-policy.ts';
 import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
 import { budgetConfig, budgetVariables } from './budget-config.ts';
@@ -14,12 +15,12 @@ import { trustedProxies } from './trusted-proxies.ts';
  * Thrown at start if the environment is not valid. Its message names the variables, never their
  * values.
  */
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
   constructor(readonly problems: readonly string[]) {
     super(
+      'usage',
       `The configuration is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
     );
-    this.name = 'ConfigError';
   }
 }
 
@@ -47,9 +48,7 @@ const list = (fallback: string[]) => entries.default(fallback);
 export const ROLES = ['api', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Regions of the address of integrations and grants. */
-export const REGIONS = ['us', 'eu'] as const;
-export type Region = (typeof REGIONS)[number];
+export { type Region, REGIONS } from './regions.ts';
 
 /**
  * The groups of paths that one process can serve: the main API, and the paths of integrations and

@@ -6,6 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { OperatorError } from '../base/errors/operator-error.ts';
 import { ACCESS_SETTINGS, reachSocket, writeAccessRules } from './embedded-access.ts';
 
 /*
@@ -19,8 +20,10 @@ import { ACCESS_SETTINGS, reachSocket, writeAccessRules } from './embedded-acces
 const run = promisify(execFile);
 
 /** Thrown if the server cannot be started here. The message says what to do instead. */
-export class EmbeddedPostgresError extends Error {
-  override name = 'EmbeddedPostgresError';
+export class EmbeddedPostgresError extends OperatorError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('unavailable', message, options);
+  }
 }
 
 /** A running server. */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { CompiledQuery } from 'kysely';
 import pg from 'pg';
 import type { EntityManager } from '@mikro-orm/postgresql';
 
@@ -254,11 +253,17 @@ export function transactionCommitted(transaction: object): void {
   for (const next of waiting) next();
 }
 
+// Loaded with the first statement of a transaction of the ORM: commands use only the pool, and
+// kysely takes longer to load than everything else that they need.
+let kysely: typeof import('kysely') | undefined;
+
 /** Returns the open transaction of `em.transactional(async (em) => …)` as a `Sql`. */
 export function sqlOf(em: EntityManager): Sql {
   const sql: Sql = {
     async query<R extends object>(text: string, values: readonly unknown[] = []) {
-      const result = await em.getKysely().executeQuery<R>(CompiledQuery.raw(text, [...values]));
+      kysely ??= await import('kysely');
+      const query = kysely.CompiledQuery.raw(text, [...values]);
+      const result = await em.getKysely().executeQuery<R>(query);
       return result.rows;
     },
   };

@@ -1,6 +1,6 @@
-import { pauseWebhooks } from '../platform/webhooks/pause-webhooks.ts';
-import type { Clock } from '../platform/base/time/clock.ts';
-import type { AppConfig } from '../platform/config/app-config.ts';
+import { pauseWebhooks } from '../../platform/webhooks/pause-webhooks.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import type { AppConfig } from '../../platform/config/app-config.ts';
 import {
   confirmIdentity,
   describeDifferences,
@@ -8,10 +8,10 @@ import {
   identityDifferences,
   currentIdentity,
   recordedIdentity,
-} from '../platform/work/database-identity.ts';
-import type { Database } from '../platform/database/sql.ts';
-import { cancelScheduledReminders } from '../calendar/notifications/cancel-scheduled.ts';
-import { cancelOpenMessages } from '../mail/outbox/cancel-open.ts';
+} from '../../platform/work/database-identity.ts';
+import type { Database } from '../../platform/database/sql.ts';
+import { cancelScheduledReminders } from '../../calendar/notifications/cancel-scheduled.ts';
+import { cancelOpenMessages } from '../../mail/outbox/cancel-open.ts';
 
 /** Number of open rows of one queue, and how many of them are overdue. */
 export interface QueueCount {
@@ -78,8 +78,7 @@ export async function reportInstance(
 }
 
 /** What to cancel: everything that is waiting, or only what is overdue. */
-export const CANCEL_CHOICES = ['all', 'overdue'] as const;
-export type CancelChoice = (typeof CANCEL_CHOICES)[number];
+export type CancelChoice = 'all' | 'overdue';
 
 /** Actions before the installation takes over. */
 export interface Takeover {

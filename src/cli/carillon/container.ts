@@ -5,15 +5,15 @@ import {
   type Type,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { ApplicationsModule } from '../accounts/applications/applications.module.ts';
-import { AuthModule } from '../platform/auth/auth.module.ts';
-import type { AppConfig } from '../platform/config/app-config.ts';
-import { ConfigModule } from '../platform/platform.module.ts';
-import { DatabaseModule } from '../platform/database/database.module.ts';
-import { CredentialsModule } from '../accounts/grants/credentials.module.ts';
-import { ormConfig } from '../app/mikro-orm.config.ts';
-import { localConfig, openLocalEnvironment } from '../app/local/environment.ts';
-import { requireCurrentSchema } from '../app/startup.ts';
+import { ApplicationsModule } from '../../accounts/applications/applications.module.ts';
+import { CredentialsModule } from '../../accounts/grants/credentials.module.ts';
+import { ormConfig } from '../../app/mikro-orm.config.ts';
+import { requireCurrentSchema } from '../../app/startup.ts';
+import { AuthModule } from '../../platform/auth/auth.module.ts';
+import type { AppConfig } from '../../platform/config/app-config.ts';
+import { DatabaseModule } from '../../platform/database/database.module.ts';
+import { ConfigModule } from '../../platform/platform.module.ts';
+import { withConfig } from './services.ts';
 
 /** Services and database for operator commands, without HTTP and workers. */
 @Module({})
@@ -50,26 +50,23 @@ export function createOperatorContext(
 }
 
 /**
- * Runs `work` with the operator's services, then closes everything. Opens the database of
- * DATABASE_URL, else the embedded one of DATA_DIR, which Carillon may be using at the same time.
+ * Runs `work` with services of Nest's container, then closes everything. Takes a second to load:
+ * use it only for services that need the ORM or providers, and `withServices` for everything else.
  * @param more modules that only this command needs
- * @throws {SchemaBehindError} and the errors of `openLocalEnvironment`
+ * @throws {SchemaBehindError} and the errors of `withConfig`
  */
-export async function withOperator<T>(
+export function withContainer<T>(
   environment: Readonly<Record<string, string | undefined>>,
   work: (context: INestApplicationContext) => Promise<T>,
   more: readonly Type[] = [],
 ): Promise<T> {
-  const local = await openLocalEnvironment({ config: localConfig(environment) });
-  try {
-    await requireCurrentSchema(local.config.database.url);
-    const context = await createOperatorContext(local.config, more);
+  return withConfig(environment, async (config) => {
+    await requireCurrentSchema(config.database.url);
+    const context = await createOperatorContext(config, more);
     try {
       return await work(context);
     } finally {
       await context.close();
     }
-  } finally {
-    await local.close();
-  }
+  });
 }

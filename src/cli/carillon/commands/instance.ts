@@ -1,27 +1,13 @@
-import { type Command, Option } from 'commander';
-import { Clock } from '../platform/base/time/clock.ts';
-import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
-import { Database } from '../platform/database/sql.ts';
-import { formatJson } from './api-output.ts';
-import type { OutputOptions } from './carillon-output.ts';
-import {
-  CANCEL_CHOICES,
-  type InstanceReport,
-  reportInstance,
-  takeOver,
-  type Takeover,
-  type TakeoverReport,
-} from './instance.ts';
-import { withOperator } from './operator-context.ts';
+import { Option } from 'commander';
+import { OperatorError } from '../../../platform/base/errors/operator-error.ts';
+import type { AddCommands } from '../cli.ts';
+import type { InstanceReport, Takeover, TakeoverReport } from '../instance.ts';
 
 /** The operator has not confirmed, so nothing was changed. */
-export class NotConfirmedError extends Error {
-  override name = 'NotConfirmedError';
-}
-
-interface Io {
-  environment: Readonly<Record<string, string | undefined>>;
-  print(text: string): void;
+class NotConfirmedError extends OperatorError {
+  constructor(message: string) {
+    super('refused', message);
+  }
 }
 
 const placeText = (place: InstanceReport['recorded']): string =>
@@ -61,52 +47,46 @@ function showTakeover(done: TakeoverReport, report: InstanceReport): string {
 
 const cancelOption = (flag: string, what: string) =>
   new Option(`${flag} [which]`, `first cancel ${what}: all, or only overdue ones`)
-    .choices(CANCEL_CHOICES)
+    .choices(['all', 'overdue'])
     .preset('all');
 
-interface ConfirmFlags extends OutputOptions, Takeover {
+interface ConfirmFlags extends Takeover {
   yes?: boolean;
 }
 
 /**
- * The command `carillon instance`, about which installation owns the database (docs/deployment.md).
+ * Adds `carillon instance`, about which installation owns the database (docs/deployment.md).
  */
-export function addInstance(program: Command, { environment, print }: Io): void {
-  const instance = program
-    .command('instance')
-    .description(
-      'Whether this installation may process what is queued in the database: a restored copy must not send',
-    );
-  const report = () =>
-    withOperator(environment, (context) =>
-      reportInstance(context.get(Database), context.get<AppConfig>(APP_CONFIG)),
-    );
-  instance
+export const add: AddCommands = (group, cli) => {
+  const report = async () => {
+    const { reportInstance } = await import('../instance.ts');
+    return cli.withServices(({ database, config }) => reportInstance(database, config));
+  };
+  group
     .command('show')
     .description('show where the database belongs, where it is now, and what is waiting in it')
-    .action(async (_: unknown, command: Command) => {
+    .action(async () => {
       const shown = await report();
-      print(command.optsWithGlobals<OutputOptions>().json ? formatJson(shown) : showReport(shown));
+      cli.print(shown, () => showReport(shown));
     });
-  instance
+  group
     .command('confirm')
     .description('take the database over for this installation, and send what is waiting in it')
     .option('--yes', 'take over; without it, only show what would be done')
     .addOption(cancelOption('--cancel-sends', 'messages that are waiting to be sent'))
     .addOption(cancelOption('--cancel-reminders', 'reminders'))
     .option('--pause-webhooks', 'first make the webhooks of all applications inactive')
-    .action(async (_: unknown, command: Command) => {
-      const { yes, json, ...wanted } = command.optsWithGlobals<ConfirmFlags>();
+    .action(async ({ yes, ...wanted }: ConfirmFlags) => {
       if (!yes) {
         throw new NotConfirmedError(
           `${showReport(await report())}\nNothing was changed. To take the database over, repeat the command with --yes.`,
         );
       }
-      const { done, after } = await withOperator(environment, async (context) => {
-        const [database, config] = [context.get(Database), context.get<AppConfig>(APP_CONFIG)];
-        const done = await takeOver(database, config, context.get(Clock), wanted);
+      const { reportInstance, takeOver } = await import('../instance.ts');
+      const { done, after } = await cli.withServices(async ({ database, config, clock }) => {
+        const done = await takeOver(database, config, clock, wanted);
         return { done, after: await reportInstance(database, config) };
       });
-      print(json ? formatJson({ ...done, instance: after }) : showTakeover(done, after));
+      cli.print({ ...done, instance: after }, () => showTakeover(done, after));
     });
-}
+};

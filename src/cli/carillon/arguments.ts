@@ -1,0 +1,19 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { isId } from '../../platform/base/ids/ids.ts';
+
+/** Parses a positive number. */
+export function countOf(value: string): number {
+  const count = /^\d{1,6}$/.test(value) ? Number(value) : NaN;
+  if (!(count > 0)) throw new InvalidArgumentError('It must be a positive number.');
+  return count;
+}
+
+/** Parses the id of an account. */
+export function accountIdOf(value: string): string {
+  if (!isId(value)) throw new InvalidArgumentError('It must be the id of an account.');
+  return value;
+}
+
+/** `--limit <n>`, 50 by default. */
+export const limitOption = (): Option =>
+  new Option('--limit <n>', 'maximum number of entries').argParser(countOf).default(50);

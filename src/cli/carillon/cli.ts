@@ -1,0 +1,120 @@
+import os from 'node:os';
+import type { INestApplicationContext, Type } from '@nestjs/common';
+import type { Command } from 'commander';
+import { formatJson, formatTable } from '../api-output.ts';
+import type { OperatorServices } from './services.ts';
+
+/** Environment and output of the commands. Tests pass their own. */
+export interface OperatorIo {
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Prints one result. The text has no final line break. */
+  print(text: string): void;
+  /** Writes help and errors of the command line, as commander formats them. */
+  write(text: string): void;
+}
+
+/** A row in the names of the API, with times in ISO 8601. */
+export const readable = (row: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value instanceof Date ? value.toISOString() : (value as unknown),
+    ]),
+  );
+
+/** The person who runs a command, for the audit log. */
+export interface OperatorActor {
+  kind: 'operator';
+  id: null;
+  /** User and host, such as `ada@mail-1`. */
+  name: string;
+  address: null;
+}
+
+function userName(): string {
+  try {
+    return os.userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? 'unknown'); // a container whose user has no name
+  }
+}
+
+/**
+ * What the commands of `carillon` share: services, output, and who runs them. Services are loaded
+ * when a command asks for them, so that help and completion start at once.
+ */
+export class OperatorCli {
+  /** Whether results are printed as JSON (`--json`). Known when an action runs. */
+  json = false;
+  readonly environment: OperatorIo['environment'];
+  readonly #io: OperatorIo;
+
+  constructor(io: OperatorIo) {
+    this.#io = io;
+    this.environment = io.environment;
+  }
+
+  /** Who is recorded in the audit log for what this command changes. */
+  get actor(): OperatorActor {
+    return { kind: 'operator', id: null, name: `${userName()}@${os.hostname()}`, address: null };
+  }
+
+  /**
+   * Runs `work` with the database and plain services, and closes everything afterwards.
+   * @throws {SchemaBehindError}, {DatabaseAccessError}
+   */
+  async withServices<T>(work: (services: OperatorServices) => Promise<T>): Promise<T> {
+    const { withServices } = await import('./services.ts');
+    return withServices(this.environment, work);
+  }
+
+  /**
+   * Runs `work` with Nest's container, which takes a second to load. Only for services that need
+   * the ORM or providers.
+   * @param more modules that only this command needs
+   * @throws {SchemaBehindError}, {DatabaseAccessError}
+   */
+  async withContainer<T>(
+    work: (context: INestApplicationContext) => Promise<T>,
+    more: readonly Type[] = [],
+  ): Promise<T> {
+    const { withContainer } = await import('./container.ts');
+    return withContainer(this.environment, work, more);
+  }
+
+  /**
+   * Prints one result.
+   * @param value what `--json` prints; names in snake_case
+   * @param text what is printed otherwise
+   */
+  print(value: unknown, text: string | (() => string)): void {
+    const shown = typeof text === 'string' ? text : text();
+    this.#io.print(this.json ? formatJson(value) : shown);
+  }
+
+  /**
+   * Prints a list: with `--json` all fields, otherwise a table.
+   * @param rows names in camelCase or snake_case
+   * @param columns of the table, in snake_case
+   * @param note a line after the table
+   */
+  printRows(rows: readonly object[], columns: readonly string[], note?: string): void {
+    const shown = rows.map(readable);
+    this.print(shown, () => {
+      const table = formatTable(shown, columns);
+      return note === undefined ? table : `${table}\n${note}`;
+    });
+  }
+
+  /** Prints one object: with `--json` all fields, otherwise one line for each field. */
+  printObject(object: object, note?: string): void {
+    const shown = readable(object);
+    this.print(shown, () => {
+      const table = formatTable(shown, []);
+      return note === undefined ? table : `${table}\n${note}`;
+    });
+  }
+}
+
+/** Adds the commands of a group. `group` already has its name and description. */
+export type AddCommands = (group: Command, cli: OperatorCli) => void;

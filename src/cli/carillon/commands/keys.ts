@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { OperatorError } from '../../../platform/base/errors/operator-error.ts';
+import { randomBase36 } from '../../../platform/base/ids/ids.ts';
+import type { AddCommands } from '../cli.ts';
+
+/** Some secrets cannot be decrypted with any key of the key ring. */
+class UnopenedSecretsError extends OperatorError {
+  constructor(unopened: readonly { table: string; id: string }[]) {
+    const rows = unopened.map(({ table, id }) => `  ${table} ${id}`);
+    super(
+      'refused',
+      `${unopened.length} values cannot be decrypted with any key of ENCRYPTION_KEYS and were not changed:\n${rows.join('\n')}`,
+    );
+  }
+}
+
+/** Adds `carillon keys`. */
+export const add: AddCommands = (group, cli) => {
+  group
+    .command('generate')
+    .description('print a new entry for ENCRYPTION_KEYS')
+    .action(() => {
+      const entry = `k${randomBase36(8)}:${randomBytes(32).toString('base64')}`;
+      cli.print({ encryption_key: entry }, entry);
+    });
+  group
+    .command('forget <id>')
+    .description('start without a lost key; values encrypted with it can never be decrypted again')
+    .action(async (id: string) => {
+      const { giveUpKey } = await import('../../../app/keys/key-check.ts');
+      await cli.withServices(({ database, secretBox }) => giveUpKey(database, secretBox, id));
+      cli.print(
+        { forgotten: id },
+        `The key "${id}" is no longer needed to start. Connect accounts again if their secrets were encrypted with it.`,
+      );
+    });
+  group
+    .command('reseal')
+    .description(
+      'encrypt all secrets with the first key of ENCRYPTION_KEYS; refused while a running process does not have that key',
+    )
+    .option(
+      '--force',
+      'continue although processes that ran within the last minute do not have the key',
+    )
+    .action(async ({ force }: { force?: boolean }) => {
+      const { prepareReseal, reseal } = await import('../../../app/keys/reseal.ts');
+      const { resealed, unopened } = await cli.withServices(async ({ database, secretBox }) => {
+        await prepareReseal(database, secretBox, force);
+        return reseal(database, secretBox);
+      });
+      cli.print({ resealed, unopened }, `Values encrypted with the newest key: ${resealed}.`);
+      if (unopened.length > 0) throw new UnopenedSecretsError(unopened);
+    });
+};

@@ -1,0 +1,22 @@
+import type { AddCommands, OperatorCli } from '../cli.ts';
+
+/** The database of DATABASE_URL, for which no other setting is needed, else the embedded one. */
+async function runMigrations({ environment }: OperatorCli): Promise<string[]> {
+  const { withDatabaseAccess } = await import('../../../app/startup.ts');
+  const { migrate } = await import('../../../app/migrate.ts');
+  const url = environment['DATABASE_URL'];
+  if (url) return withDatabaseAccess(() => migrate(url));
+  const { withConfig } = await import('../services.ts');
+  return withConfig(environment, ({ database }) => migrate(database.url));
+}
+
+/** Adds `carillon migrate`. */
+export const add: AddCommands = (group, cli) => {
+  group.action(async () => {
+    const migrated = await runMigrations(cli);
+    cli.print(
+      { migrated },
+      migrated.length === 0 ? 'The schema is up to date.' : `Migrated: ${migrated.join(', ')}`,
+    );
+  });
+};

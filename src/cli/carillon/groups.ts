@@ -1,0 +1,63 @@
+import type { AddCommands } from './cli.ts';
+
+/** A group of commands. Its file is loaded when one of its commands runs, or its help is shown. */
+export interface CommandGroup {
+  name: string;
+  alias?: string;
+  description: string;
+  load(): Promise<{ add: AddCommands }>;
+}
+
+/** The groups of `carillon`, in the order of its help. */
+export const GROUPS: readonly CommandGroup[] = [
+  {
+    name: 'application',
+    alias: 'applications',
+    description: 'Applications that may use this server',
+    load: () => import('./commands/application.ts'),
+  },
+  {
+    name: 'account',
+    alias: 'accounts',
+    description: 'Connected accounts',
+    load: () => import('./commands/account.ts'),
+  },
+  {
+    name: 'mailbox',
+    description: 'Mirrored mailboxes',
+    load: () => import('./commands/mailbox.ts'),
+  },
+  {
+    name: 'watches',
+    description:
+      'List what reports changes: watches of mailboxes, and subscriptions at providers; those that fail or end soon come first',
+    load: () => import('./commands/watches.ts'),
+  },
+  {
+    name: 'quotas',
+    description:
+      'What accounts and applications have used today (UTC) of quotas for services that cost money',
+    load: () => import('./commands/quotas.ts'),
+  },
+  {
+    name: 'sms',
+    description: 'Text messages that SMS_GATEWAY=recording stored instead of sending them',
+    load: () => import('./commands/sms.ts'),
+  },
+  {
+    name: 'keys',
+    description: 'Keys that encrypt secrets (ENCRYPTION_KEYS)',
+    load: () => import('./commands/keys.ts'),
+  },
+  {
+    name: 'instance',
+    description:
+      'Whether this installation may process what is queued in the database: a restored copy must not send',
+    load: () => import('./commands/instance.ts'),
+  },
+  {
+    name: 'migrate',
+    description: 'Bring the database schema up to date',
+    load: () => import('./commands/migrate.ts'),
+  },
+];

@@ -1,0 +1,45 @@
+import { Command } from 'commander';
+import { OperatorCli, type OperatorIo } from './cli.ts';
+import { type CommandGroup, GROUPS } from './groups.ts';
+
+/** The group that the arguments name; the options before it take no values. */
+function groupOf(args: readonly string[]): CommandGroup | undefined {
+  const words = args.filter((word) => !word.startsWith('-'));
+  const name = words[0] === 'help' ? words[1] : words[0];
+  return GROUPS.find((group) => group.name === name || group.alias === name);
+}
+
+async function createProgram(args: readonly string[], io: OperatorIo): Promise<Command> {
+  const isJson = args.includes('--json');
+  const cli = new OperatorCli(io);
+  const program = new Command('carillon')
+    .description(
+      'Command for the operator of Carillon. Uses the database of DATABASE_URL, else the embedded one of DATA_DIR (.carillon).',
+    )
+    .option('--json', 'print results and errors as JSON')
+    .showHelpAfterError(isJson ? false : '(more: carillon --help)')
+    .exitOverride()
+    // With --json the caller prints the error.
+    .configureOutput({ writeErr: (text) => (isJson ? undefined : io.write(text)) })
+    .hook('preAction', (_, action) => {
+      cli.json = action.optsWithGlobals<{ json?: boolean }>().json ?? false;
+    });
+  const wanted = groupOf(args);
+  for (const group of GROUPS) {
+    const command = program.command(group.name).description(group.description);
+    if (group.alias !== undefined) command.alias(group.alias);
+    if (group === wanted) (await group.load()).add(command, cli);
+  }
+  return program;
+}
+
+/**
+ * Runs one command.
+ * @param args arguments without the program name
+ * @throws {CommanderError} if the command line is wrong, and for `--help`; commander has already
+ *   printed the message, except with `--json`
+ */
+export async function run(args: readonly string[], io: OperatorIo): Promise<void> {
+  const program = await createProgram(args, io);
+  await program.parseAsync(args, { from: 'user' });
+}
