@@ -1,11 +1,12 @@
 import fs from 'node:fs';
 import { ensureBuilt } from './lib/build.ts';
-import { generateOpenApi, OPENAPI_FILE } from './lib/openapi.ts';
+import { generateOpenApi, openApiPath } from './lib/openapi.ts';
 
 await ensureBuilt();
-if (fs.readFileSync(OPENAPI_FILE, 'utf8') !== (await generateOpenApi())) {
+for (const [name, text] of Object.entries(await generateOpenApi())) {
+  if (fs.readFileSync(openApiPath(name), 'utf8') === text) continue;
   process.stderr.write(
-    'openapi.json differs from the document that the program serves. Run: npm run openapi:write\n',
+    `${name} differs from the document that the program serves. Run: npm run openapi:write\n`,
   );
   process.exitCode = 1;
 }

@@ -1,7 +1,9 @@
 import fs from 'node:fs';
 import { ensureBuilt } from './lib/build.ts';
-import { generateOpenApi, OPENAPI_FILE } from './lib/openapi.ts';
+import { generateOpenApi, openApiPath } from './lib/openapi.ts';
 
 await ensureBuilt();
-fs.writeFileSync(OPENAPI_FILE, await generateOpenApi());
-process.stdout.write('Wrote openapi.json\n');
+for (const [name, text] of Object.entries(await generateOpenApi())) {
+  fs.writeFileSync(openApiPath(name), text);
+  process.stdout.write(`Wrote ${name}\n`);
+}

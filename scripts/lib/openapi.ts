@@ -3,22 +3,23 @@ import path from 'node:path';
 import { compiled, ROOT } from './project.ts';
 import { withScratchDatabase } from './scratch-database.ts';
 
-/** Path of the committed OpenAPI document. */
-export const OPENAPI_FILE = path.join(ROOT, 'openapi.json');
+/** Names of the committed OpenAPI documents: of the API, and of the API for operators. */
+export const OPENAPI_FILES = ['openapi.json', 'openapi-admin.json'] as const;
 
-/** Returns the OpenAPI document of the built program, formatted as it is committed. */
-export async function generateOpenApi(): Promise<string> {
-  const [{ createApp }, { createOpenApiDocument, openApiText }, { loadConfig }] = await Promise.all(
-    [
-      import(compiled('app/app')) as Promise<typeof import('../../src/app/app.ts')>,
-      import(compiled('platform/http/openapi')) as Promise<
-        typeof import('../../src/platform/http/openapi.ts')
-      >,
-      import(compiled('platform/config/app-config')) as Promise<
-        typeof import('../../src/platform/config/app-config.ts')
-      >,
-    ],
-  );
+/** Path of a committed OpenAPI document. */
+export const openApiPath = (name: string): string => path.join(ROOT, name);
+
+/** Returns the OpenAPI documents of the built program by file name, as they are committed. */
+export async function generateOpenApi(): Promise<Record<(typeof OPENAPI_FILES)[number], string>> {
+  const [{ createApp }, documents, { loadConfig }] = await Promise.all([
+    import(compiled('app/app')) as Promise<typeof import('../../src/app/app.ts')>,
+    import(compiled('platform/http/openapi')) as Promise<
+      typeof import('../../src/platform/http/openapi.ts')
+    >,
+    import(compiled('platform/config/app-config')) as Promise<
+      typeof import('../../src/platform/config/app-config.ts')
+    >,
+  ]);
   const { migrate } = (await import(
     compiled('app/migrate')
   )) as typeof import('../../src/app/migrate.ts');
@@ -32,7 +33,11 @@ export async function generateOpenApi(): Promise<string> {
     });
     const app = await createApp(config);
     try {
-      return openApiText(createOpenApiDocument(app));
+      const { openApiText, createOpenApiDocument, createAdminOpenApiDocument } = documents;
+      return {
+        'openapi.json': openApiText(createOpenApiDocument(app)),
+        'openapi-admin.json': openApiText(createAdminOpenApiDocument(app)),
+      };
     } finally {
       await app.close();
     }

@@ -30,6 +30,7 @@ import { KeysModule } from './keys/keys.module.ts';
 import { MessagesModule } from '../mail/messages/messages.module.ts';
 import { NeuralModule } from '../mail/neural/neural.module.ts';
 import { NotificationsModule } from '../calendar/notifications/notifications.module.ts';
+import { OperatorAccessModule } from '../operator/access/operator-access.module.ts';
 import { OutboxModule } from '../mail/outbox/outbox.module.ts';
 import { PushModule } from '../accounts/push/push.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
@@ -107,6 +108,7 @@ export class AppModule {
         DeltasModule,
         SyncModule,
         TrackingModule,
+        OperatorAccessModule,
         HealthModule,
         SchedulerModule,
       ],

@@ -13,7 +13,7 @@ import { Draining } from '../platform/http/http.module.ts';
 import { watchForwardedHeaders } from '../platform/http/forwarded-headers.ts';
 import { sendPlainJson } from '../platform/http/json-responses.ts';
 import { assignRequestId } from '../platform/http/logging.ts';
-import { serveOpenApi } from '../platform/http/openapi.ts';
+import { serveAdminOpenApi, serveOpenApi } from '../platform/http/openapi.ts';
 import { oneAtATime } from '../platform/http/pipelining.ts';
 import { limitServer } from '../platform/http/server-limits.ts';
 import { servedPaths } from '../platform/http/surface.ts';
@@ -62,6 +62,7 @@ export async function createApp(
   app.use(app.get(Draining).middleware);
   app.use(servedPaths(config));
   if (config.roles.includes('api')) serveOpenApi(app);
+  serveAdminOpenApi(app);
   const server = app.getHttpServer() as Server;
   limitServer(server);
   answerClientErrors(server);

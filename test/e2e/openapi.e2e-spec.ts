@@ -7,7 +7,12 @@ import {
   ApplicationGuard,
   ApplicationSecretGuard,
 } from '../../src/platform/auth/guards.ts';
-import { createOpenApiDocument, openApiText } from '../../src/platform/http/openapi.ts';
+import {
+  createAdminOpenApiDocument,
+  createOpenApiDocument,
+  openApiText,
+} from '../../src/platform/http/openapi.ts';
+import { OperatorGuard } from '../../src/operator/access/operator.guard.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 interface Media {
@@ -34,7 +39,12 @@ interface Handler {
   isGuarded: boolean;
 }
 
-const GUARDS: readonly unknown[] = [AccountGuard, ApplicationGuard, ApplicationSecretGuard];
+const GUARDS: readonly unknown[] = [
+  AccountGuard,
+  ApplicationGuard,
+  ApplicationSecretGuard,
+  OperatorGuard,
+];
 const VERBS = new Set(['get', 'post', 'put', 'patch', 'delete']);
 
 function handlersOf(server: TestApp): Handler[] {
@@ -67,7 +77,8 @@ describe('OpenAPI document', () => {
 
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api' });
-    const { paths } = createOpenApiDocument(server.app);
+    const documents = [createOpenApiDocument(server.app), createAdminOpenApiDocument(server.app)];
+    const paths = Object.assign({}, ...documents.map((document) => document.paths)) as object;
     operations = Object.entries(paths).flatMap(([path, item]) =>
       Object.entries(item)
         .filter(([verb]) => VERBS.has(verb))
@@ -88,6 +99,18 @@ describe('OpenAPI document', () => {
     expect(fs.readFileSync('openapi.json', 'utf8') === text).toBe(true);
     const { body } = await request(server.url).get('/openapi.json').expect(200);
     expect(body).toEqual(JSON.parse(text));
+  });
+
+  it('describes the API for operators in a document of its own, below /admin', async () => {
+    const text = openApiText(createAdminOpenApiDocument(server.app));
+    expect(fs.readFileSync('openapi-admin.json', 'utf8') === text).toBe(true);
+    const { body } = await request(server.url).get('/admin/openapi.json').expect(200);
+    expect(body).toEqual(JSON.parse(text));
+    const { paths } = body as { paths: object };
+    expect(Object.keys(paths).filter((path) => !path.startsWith('/admin/'))).toEqual([]);
+    expect(Object.keys(createOpenApiDocument(server.app).paths).join()).not.toContain('/admin');
+    const page = await request(server.url).get('/admin/docs').expect(200);
+    expect(page.text).toContain('Carillon admin API');
   });
 
   it('is shown at /docs by a page that stores no tokens in the browser', async () => {
@@ -161,7 +184,10 @@ describe('OpenAPI document', () => {
   });
 
   it('names the credentials of every operation that needs credentials', () => {
-    const schemes = createOpenApiDocument(server.app).components?.securitySchemes ?? {};
+    const schemes = {
+      ...createOpenApiDocument(server.app).components?.securitySchemes,
+      ...createAdminOpenApiDocument(server.app).components?.securitySchemes,
+    };
     const known = ({ security = [] }: Operation): boolean =>
       security.flatMap((choice) => Object.keys(choice)).every((name) => name in schemes);
     expect(breaking(known)).toEqual([]);
@@ -170,6 +196,7 @@ describe('OpenAPI document', () => {
       'accessTokenAsUser',
       'application',
       'applicationSecret',
+      'operatorToken',
     ]);
   });
 });

@@ -22,6 +22,13 @@ export interface SignInAttempt {
   names: readonly string[];
 }
 
+/** A wrong name or password of somebody who signs in to Carillon itself. */
+export class WrongPasswordError extends DomainError {
+  constructor(message: string) {
+    super('sign-in.wrong-password', 'unauthorized', message);
+  }
+}
+
 /**
  * Too many attempts have failed. `details.retryAfterSeconds` says when the next attempt is allowed.
  */
@@ -192,8 +199,9 @@ export class FailedAttempts {
   }
 }
 
-/** Whether the provider refused the credentials of an attempt. */
+/** Whether the provider, or Carillon itself, refused the credentials of an attempt. */
 export function isRefusal(error: unknown): boolean {
+  if (error instanceof WrongPasswordError) return true;
   const cause = error instanceof DomainError ? error.details.cause : undefined;
   return cause instanceof ProviderError && cause.code === 'auth-invalid';
 }

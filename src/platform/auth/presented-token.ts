@@ -13,11 +13,16 @@ export function basicUserName(request: Request): string | undefined {
   return Buffer.from(value, 'base64').toString('utf8').split(':', 1)[0] || undefined;
 }
 
+/** The token in `Authorization: Bearer`; `undefined` if there is none. */
+export function bearerToken(request: Request): string | undefined {
+  const [scheme, value] = parts(request) ?? [];
+  return scheme === 'bearer' ? value : undefined;
+}
+
 /** The access token of the request, sent as Bearer or Basic. For handlers behind `AccountAuth`. */
 export const PresentedToken = createParamDecorator(
   (_: unknown, context: ExecutionContext): string => {
     const request = context.switchToHttp().getRequest<Request>();
-    const [scheme, value = ''] = parts(request) ?? [];
-    return scheme === 'bearer' ? value : (basicUserName(request) ?? '');
+    return bearerToken(request) ?? basicUserName(request) ?? '';
   },
 );

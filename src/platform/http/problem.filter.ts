@@ -10,7 +10,7 @@ import { databaseTrouble } from '../database/database-trouble.ts';
 import { DomainError, type ErrorDetails, type ErrorKind } from '../base/errors/domain-error.ts';
 import type { BetaErrorView, ErrorView } from './error.schema.ts';
 import { Routes } from './routes.ts';
-import { isIntegrationsPath } from './surface.ts';
+import { isIntegrationsPath, isOperatorPath } from './surface.ts';
 
 const STATUS: Record<ErrorKind, number> = {
   invalid: 400,
@@ -119,7 +119,10 @@ export class ProblemFilter implements ExceptionFilter {
     }
     for (const [name, value] of Object.entries(found.headers)) response.setHeader(name, value);
     if (status === 401)
-      response.setHeader('WWW-Authenticate', 'Basic realm="API Access Token Required"');
+      response.setHeader(
+        'WWW-Authenticate',
+        isOperatorPath(request.path) ? 'Bearer' : 'Basic realm="API Access Token Required"',
+      );
     if (status === 429) {
       const seconds = details.retryAfterSeconds ?? 1;
       response.setHeader('X-RateLimit-Limit', String(details.limit ?? 0));

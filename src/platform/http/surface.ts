@@ -10,6 +10,16 @@ export function isIntegrationsPath(path: string): boolean {
   return /^\/connect\/(integrations|grants|auth|login|callback)(\/|$)/.test(path);
 }
 
+/** Whether a path belongs to the console of operators. */
+export function isConsolePath(path: string): boolean {
+  return /^\/console(\/|$)/.test(path);
+}
+
+/** Whether a path belongs to operators: their API, their console, and the metrics. */
+export function isOperatorPath(path: string): boolean {
+  return /^\/(admin|console|metrics)(\/|$)/.test(path);
+}
+
 const HEALTH = /^\/health(\/|$)/;
 
 class ServedElsewhereError extends DomainError {
@@ -23,11 +33,14 @@ class ServedElsewhereError extends DomainError {
  * and health checks in every process. Refuses all others with 404.
  */
 export function servedPaths({
+  environment,
   roles,
   surfaces,
-}: Pick<AppConfig, 'roles' | 'surfaces'>): RequestHandler {
+}: Pick<AppConfig, 'environment' | 'roles' | 'surfaces'>): RequestHandler {
   return (request: Request, _response: Response, next: NextFunction) => {
     if (HEALTH.test(request.path)) return next();
+    if (isOperatorPath(request.path) && environment === 'production')
+      return next(new ServedElsewhereError(`There is nothing at ${request.path.slice(0, 200)}`));
     if (!roles.includes('api'))
       return next(new ServedElsewhereError('This process is a worker and does not serve the API'));
     const surface: Surface = isIntegrationsPath(request.path) ? 'integrations' : 'main';

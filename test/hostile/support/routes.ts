@@ -1,3 +1,4 @@
+import { isOperatorPath } from '../../../src/platform/http/surface.ts';
 import type { TestApp } from '../../support/test-app.ts';
 
 /** The part of Express' router that is read here. */
@@ -19,4 +20,9 @@ export function routesOf({ app }: TestApp): string[] {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}').replace(/\.[0-9a-f]{16}\.\w+$/, '');
     return Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${path}`);
   });
+}
+
+/** Whether a route such as `GET /admin/me` belongs to operators; their table is of its own. */
+export function isOfOperators(route: string): boolean {
+  return isOperatorPath(route.split(' ')[1] ?? '');
 }

@@ -1,0 +1,34 @@
+import { DomainError, ForbiddenError } from '../../platform/base/errors/domain-error.ts';
+
+/** The request has no valid credential of an operator. On console pages it leads to the sign-in. */
+export class OperatorSignInRequiredError extends DomainError {
+  constructor(isConsole: boolean) {
+    super(
+      'operator.sign-in-required',
+      'unauthorized',
+      isConsole
+        ? 'Sign in to the console first.'
+        : 'Send a token of an operator in `Authorization: Bearer`. Create one with: carillon operator token create',
+    );
+  }
+}
+
+/** The operator, or the operator's token, has only the role `read`. */
+export class RoleMissingError extends ForbiddenError {
+  constructor(name: string) {
+    super(
+      'operator.role-missing',
+      `This needs the role operate, and ${name} has only the role read here.`,
+    );
+  }
+}
+
+/** A form that did not come from a page of the session: another site may have sent it. */
+export class ForeignFormError extends ForbiddenError {
+  constructor() {
+    super(
+      'operator.foreign-form',
+      'This form was not sent by a page of this sign-in. Go back, reload the page, and send it again.',
+    );
+  }
+}

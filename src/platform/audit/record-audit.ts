@@ -1,0 +1,50 @@
+import { storable } from '../base/text/storable.ts';
+import { newId } from '../base/ids/ids.ts';
+import type { Sql } from '../database/sql.ts';
+import type { Actor } from './actor.ts';
+
+/** One action, as the audit log records it. */
+export interface AuditRecord {
+  actor: Actor;
+  /** Dotted name, such as `job.retry`, `account.pause` or `token.revoke`. */
+  action: string;
+  /** What the action changed. The id is what operators search for: an id, a name, a client id. */
+  target: { type: string; id: string };
+  /** The application that may read the entry. Absent or `null`: only operators may. */
+  applicationId?: string | null;
+  accountId?: string | null;
+  /**
+   * What changed, small: names of fields, counts, new values. Never secrets, tokens or content of
+   * mail.
+   */
+  details?: Readonly<Record<string, unknown>>;
+}
+
+const LONGEST_TEXT = 500;
+
+const INSERT = `
+  insert into audit_entry
+    (id, actor_kind, actor_id, actor_name, actor_address, action, target_type, target_id,
+     application_id, account_id, details)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
+
+/**
+ * Appends an entry to the audit log, in the caller's transaction: an action and its entry are
+ * committed together or not at all.
+ */
+export async function recordAudit(sql: Sql, record: AuditRecord): Promise<void> {
+  const { actor, action, target, applicationId, accountId, details } = record;
+  await sql.query(INSERT, [
+    newId(),
+    actor.kind,
+    actor.id,
+    storable(actor.name, LONGEST_TEXT),
+    actor.address,
+    action,
+    target.type,
+    storable(target.id, LONGEST_TEXT),
+    applicationId ?? null,
+    accountId ?? null,
+    JSON.stringify(details ?? {}),
+  ]);
+}
