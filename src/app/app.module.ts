@@ -28,10 +28,12 @@ import { InvitationsModule } from '../calendar/invitations/invitations.module.ts
 import { JobStatusesModule } from '../platform/job-statuses/job-statuses.module.ts';
 import { KeysModule } from './keys/keys.module.ts';
 import { MessagesModule } from '../mail/messages/messages.module.ts';
+import { MetricsModule } from '../platform/metrics/metrics.module.ts';
 import { NeuralModule } from '../mail/neural/neural.module.ts';
 import { NotificationsModule } from '../calendar/notifications/notifications.module.ts';
 import { OperatorAccessModule } from '../operator/access/operator-access.module.ts';
 import { OutboxModule } from '../mail/outbox/outbox.module.ts';
+import { OverviewModule } from '../operator/overview/overview.module.ts';
 import { PushModule } from '../accounts/push/push.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { ConferencingModule } from '../calendar/conferencing/conferencing.module.ts';
@@ -69,6 +71,7 @@ export class AppModule {
           ormConfig(database.url, database.poolSize),
           overrides.clock,
         ),
+        MetricsModule,
         WorkThreadsModule,
         KeysModule,
         HttpModule,
@@ -111,6 +114,7 @@ export class AppModule {
         OperatorAccessModule,
         HealthModule,
         SchedulerModule,
+        OverviewModule,
       ],
     };
   }

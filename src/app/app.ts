@@ -13,6 +13,7 @@ import { Draining } from '../platform/http/http.module.ts';
 import { watchForwardedHeaders } from '../platform/http/forwarded-headers.ts';
 import { sendPlainJson } from '../platform/http/json-responses.ts';
 import { assignRequestId } from '../platform/http/logging.ts';
+import { countRequests } from '../platform/metrics/count-requests.ts';
 import { serveAdminOpenApi, serveOpenApi } from '../platform/http/openapi.ts';
 import { oneAtATime } from '../platform/http/pipelining.ts';
 import { limitServer } from '../platform/http/server-limits.ts';
@@ -48,6 +49,7 @@ export async function createApp(
   app.useLogger(app.get(Logger));
   app.disable('x-powered-by');
   app.disable('etag');
+  app.use(countRequests);
   app.use(oneAtATime());
   app.use(aliases());
   app.use(assignRequestId);

@@ -10,6 +10,7 @@ import type {
 } from '../platform/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
+import { syncPasses } from '../platform/metrics/metrics.ts';
 import { moveGrants } from '../accounts/grants/grant-moves.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
@@ -89,7 +90,6 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
   }
 
   async run(job: ClaimedRow, lease: Lease): Promise<Outcome<SyncResult> | null> {
-    const begunMs = monotonicMs();
     const claim: MirrorClaim = { id: job.id, fence: job.fence, accountId: job.gateId };
     const [state, account] = await Promise.all([
       this.repository.begin(claim),
@@ -99,6 +99,19 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     if (!state || !account) return null;
     if (account.grantStatus === 'invalid')
       return this.#wait(INVALID_WAIT_SECONDS, { kind: 'idle' });
+    const outcome = await this.#pass(account, claim, state, lease);
+    if (outcome) syncPasses.inc({ provider: account.provider, result: outcome.result.kind });
+    return outcome;
+  }
+
+  /** @returns `null` if another worker has claimed the row meanwhile */
+  async #pass(
+    account: ConnectedAccount,
+    claim: MirrorClaim,
+    state: MirrorState,
+    lease: Lease,
+  ): Promise<Outcome<SyncResult> | null> {
+    const begunMs = monotonicMs();
     const goOn = () =>
       lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TIME_SLICE_MS;
     try {

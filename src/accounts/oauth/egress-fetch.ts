@@ -1,5 +1,6 @@
 import type { CustomFetch, CustomFetchOptions } from 'openid-client';
 import { type EgressClient, toResponse } from '../../platform/egress/egress-client.ts';
+import { countOutgoing } from '../../platform/metrics/count-outgoing.ts';
 
 /**
  * Higher than the usual limit for responses, because key sets and discovery documents are larger.
@@ -17,10 +18,12 @@ export function egressFetch(egress: EgressClient): CustomFetch {
     if (!known)
       throw new Error(`openid-client sent the method ${method}; only GET and POST are supported`);
     const sent = bytesOf(body);
-    const answer = await egress.request(
-      url,
-      { method: known, headers, ...(sent ? { body: sent } : {}) },
-      { maxBodyBytes: MOST_BYTES, ...(signal ? { signal } : {}) },
+    const answer = await countOutgoing('OAuth', () =>
+      egress.request(
+        url,
+        { method: known, headers, ...(sent ? { body: sent } : {}) },
+        { maxBodyBytes: MOST_BYTES, ...(signal ? { signal } : {}) },
+      ),
     );
     return toResponse(answer);
   };

@@ -8,6 +8,11 @@ const SyncJobSchema = defineEntity({
   indexes: [
     { name: 'sync_job_due', properties: ['runAt'], where: 'state = 0' },
     { name: 'sync_job_busy', properties: ['account'], where: 'state = 1' },
+    {
+      name: 'sync_job_failing',
+      properties: ['account'],
+      where: 'failures > 0 and well_since is null',
+    },
   ],
   properties: {
     ...queueColumns,

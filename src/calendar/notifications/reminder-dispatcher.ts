@@ -4,7 +4,8 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import type {
   ClaimedRow, Dispatcher, Lease, Outcome, QueueTable, Settled,
 } from '../../platform/work/dispatcher.ts'; // prettier-ignore
-import type { Sql } from '../../platform/database/sql.ts';
+import { afterCommit, type Sql } from '../../platform/database/sql.ts';
+import { reminderAttempts } from '../../platform/metrics/metrics.ts';
 import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -181,6 +182,10 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
       sql,
       of('dropped').map(({ job }) => job.id),
     );
+    afterCommit(sql, () => {
+      for (const { result } of settled)
+        if (result.kind !== 'dropped') reminderAttempts.inc({ result: result.kind });
+    });
   }
 
   /**

@@ -5,7 +5,8 @@ import { Clock, monotonicMs } from '../../platform/base/time/clock.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { Outcome } from '../../platform/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import { afterCommit, Database, type Sql } from '../../platform/database/sql.ts';
+import { sendsAccepted } from '../../platform/metrics/metrics.ts';
 import { type DraftVersion, lockDraft } from '../drafts/sent-drafts.ts';
 import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
 import type { JobState } from '../../platform/job-statuses/job-status.ts';
@@ -187,6 +188,7 @@ export class DirectSends implements OnModuleDestroy {
     ]);
     await this.outgoing.storeAlongside(sql, accountId, message);
     await hooks.accepted?.(sql);
+    afterCommit(sql, () => sendsAccepted.inc({ by: 'send' }));
   }
 
   /** Locks the draft, so that two requests cannot send it at the same time. */

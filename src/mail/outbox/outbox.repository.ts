@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
+import { afterCommit, Database, idsOf, type Sql } from '../../platform/database/sql.ts';
+import { sendsAccepted } from '../../platform/metrics/metrics.ts';
 import { type RateGateDelay, rateGateDelay } from '../../platform/work/rate-gates.ts';
 import type { ComposedMessage } from '../composing/outgoing-messages.ts';
 import type { OutboxChoices, OutboxItem, OutboxTimes } from './outbox-content.ts';
@@ -125,6 +126,7 @@ export class OutboxRepository {
    */
   async insert(message: NewOutboxMessage, sql: Sql = this.database): Promise<void> {
     await sql.query(INSERT, insertValues([message]));
+    afterCommit(sql, () => sendsAccepted.inc({ by: 'outbox' }));
     if (message.sendAt <= message.at) wakeAfterCommit(sql, 'send');
   }
 
@@ -133,6 +135,7 @@ export class OutboxRepository {
    */
   async insertInvitations(messages: readonly NewOutboxMessage[], sql: Sql): Promise<void> {
     await sql.query(INSERT_INVITATIONS, insertValues(messages));
+    afterCommit(sql, () => sendsAccepted.inc({ by: 'invitation' }, messages.length));
     wakeAfterCommit(sql, 'send');
   }
 
@@ -145,6 +148,7 @@ export class OutboxRepository {
     const accounts = [...new Set(messages.map(({ accountId }) => accountId))];
     const values = [...insertValues(messages), accounts];
     const rows = await this.database.query<{ id: string }>(INSERT_WITHOUT_WAITING, values);
+    sendsAccepted.inc({ by: 'outbox' }, rows.length);
     if (messages.some(({ sendAt, at }) => sendAt <= at)) wakeAfterCommit(this.database, 'send');
     return new Set(idsOf(rows));
   }

@@ -7,6 +7,8 @@ const SendJobSchema = defineEntity({
   indexes: [
     { name: 'send_job_due', properties: ['runAt'], where: 'state = 0' },
     { name: 'send_job_busy', properties: ['accountId'], where: 'state = 1' },
+    // The few rows that operators have to know of.
+    { name: 'send_job_apart', properties: ['accountId'], where: 'held or crashes > 0' },
   ],
   properties: {
     /** `id` is the job_status_id. */

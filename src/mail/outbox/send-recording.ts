@@ -1,6 +1,6 @@
 import { storable } from '../../platform/base/text/storable.ts';
 import type { LateRow, Settled } from '../../platform/work/dispatcher.ts';
-import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
+import { afterCommit, columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { discardSentDrafts } from '../drafts/sent-drafts.ts';
 import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
 import {
@@ -11,6 +11,7 @@ import {
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 import { openSentCopies } from './sent-copies.ts';
 import type { SendJobRow, SendResult } from './send-attempt.ts';
+import { countAttempts, countEnds } from './send-metrics.ts';
 import { remaining, withRefused } from './send-verdict.ts';
 
 const PROGRESS = `
@@ -88,6 +89,10 @@ export async function recordSends(
   await openSentCopies(sql, copies, now);
   const attempts = results.flatMap(({ attempt }) => attempt ?? []);
   await recordAttempts(sql, attempts);
+  afterCommit(sql, () => {
+    countAttempts(attempts);
+    countEnds(reported.filter(({ id }) => moved.includes(id)));
+  });
 }
 
 async function recordProgress(

@@ -89,13 +89,15 @@ export interface SyncState {
   failing: number;
 }
 
-/** Webhooks by their state. */
+/** Webhooks by their state, at most `MOST_COUNTED` in all. */
 export interface WebhookStates {
   active: number;
-  /** Active webhooks whose last delivery failed. */
+  /** Every delivery has failed for at least 15 minutes. Deliveries continue. */
   failing: number;
-  /** Webhooks that were switched off, because their deliveries failed for too long. */
+  /** Switched off: every delivery failed for 72 hours, or the receiver answered 410. */
   failed: number;
+  /** Switched off by the application. */
+  inactive: number;
 }
 
 /** A process that runs due work. */
@@ -121,8 +123,6 @@ export interface Overview {
   webhooks: WebhookStates;
   /** Providers that have mailboxes with a due or failing sync pass. */
   sync: SyncState[];
-  /** Scheduled reminders that are more than a minute late. Up to `MOST_COUNTED`. */
-  lateReminders: number;
   /** Messages on hold, because their account was moved to another mailbox. Up to `MOST_COUNTED`. */
   heldMessages: number;
   /** Messages whose workers died while they sent them. Up to `MOST_COUNTED`. */

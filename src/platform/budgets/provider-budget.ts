@@ -5,6 +5,8 @@ import { Database, type Sql } from '../database/sql.ts';
 import { BudgetExhaustedError } from './budget-exhausted-error.ts';
 import { bucketOf, type BudgetPriority, type BudgetShare, reserveOf } from './budget-limit.ts';
 import { MailboxSlots } from './mailbox-slots.ts';
+import { noteBudget } from '../metrics/budget-shares.ts';
+import { budgetRefusals } from '../metrics/metrics.ts';
 
 /** How long `take` waits for units that will soon be there, in milliseconds. */
 const PATIENCE_MS: Readonly<Record<BudgetPriority, number>> = {
@@ -21,6 +23,8 @@ interface Answer {
   wait: number;
   /** Seconds until the buckets that lack units are full. */
   full: number;
+  /** Lowest share of a bucket that was left before, 0 to 1. */
+  left: number;
 }
 
 /**
@@ -46,7 +50,8 @@ const TAKE = `
   ), verdict as materialized (
     select m.found, greatest(0, max(extract(epoch from s.blocked_until - s.now)),
       max(s.pause + (s.cost + s.reserve - s.tokens) / s.per_second) filter (where s.cost + s.reserve > s.tokens)) as wait,
-      max(s.pause + (s.capacity - s.tokens) / s.per_second) filter (where s.cost + s.reserve > s.tokens) as "full"
+      max(s.pause + (s.capacity - s.tokens) / s.per_second) filter (where s.cost + s.reserve > s.tokens) as "full",
+      min(case when s.blocked_until > s.now then 0 else s.tokens / s.capacity end) as "left"
     from moment m left join state s on true group by m.found
   ), taken as (
     update provider_bucket b
@@ -56,7 +61,7 @@ const TAKE = `
     where b.key = s.key and v.found = cardinality($1) and v.wait = 0
   )
   select found, found = cardinality($1) and wait = 0 as taken, coalesce(wait, 0)::float8 as wait,
-    coalesce("full", 0)::float8 as "full" from verdict`;
+    coalesce("full", 0)::float8 as "full", coalesce("left", 1)::float8 as "left" from verdict`;
 
 const CREATE = `
   insert into provider_bucket (key, tokens, refilled_at, full_at)
@@ -103,9 +108,14 @@ export class ProviderBudget {
     const until = monotonicMs() + PATIENCE_MS[priority];
     for (;;) {
       signal?.throwIfAborted();
-      const { taken, wait, full } = await this.#try(shares, priority);
+      const { taken, wait, full, left } = await this.#try(shares, priority);
+      const provider = providerOf(shares);
+      noteBudget(provider, left);
       if (taken) return;
-      if (monotonicMs() + wait * 1000 > until) throw new BudgetExhaustedError(wait, full);
+      if (monotonicMs() + wait * 1000 > until) {
+        budgetRefusals.inc({ provider, priority });
+        throw new BudgetExhaustedError(wait, full);
+      }
       await delay(Math.ceil(wait * 1000), undefined, { signal });
     }
   }
@@ -169,6 +179,10 @@ export class ProviderBudget {
     }
   }
 }
+
+/** Keys begin with the provider (`BudgetShare.key`). */
+const providerOf = ([share]: readonly BudgetShare[]): string =>
+  share?.key.split(':', 1)[0] ?? 'none';
 
 /** How long a full bucket is kept, in milliseconds: an account is often asked again soon. */
 const RETENTION_MS = 3_600_000;

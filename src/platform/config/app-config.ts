@@ -140,6 +140,10 @@ export const environmentSchema = z.object({
     .default('carillon.invalid'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   SHUTDOWN_SECONDS: integer(25, 1, 600),
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[!-~]{16,200}$/, 'must be 16 to 200 characters without spaces')
+    .optional(),
 });
 
 /** Nest token of the configuration. */
@@ -382,6 +386,8 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     logLevel: env.LOG_LEVEL,
     /** Time that a stopping process has to finish its claimed work, in milliseconds. */
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
+    /** Token that requests for `/metrics` must have; `null` = they need none. */
+    metricsToken: env.METRICS_TOKEN ?? null,
   };
 }
 

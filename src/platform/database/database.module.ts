@@ -12,10 +12,12 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
+import type pg from 'pg';
 import { Clock } from '../base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { returnLostConnections } from './lost-connections.ts';
+import { listPool } from './open-pools.ts';
 import { RequestContexts } from './request-contexts.ts';
 import { transactionCommitted, connectionLimits, Database, types } from './sql.ts';
 
@@ -81,7 +83,10 @@ export class DatabaseModule implements NestModule {
             // Passed unchanged: the ORM drops everything after the database name, such as sslmode.
             connectionString: config.database.url,
             application_name: 'carillon-orm',
-            onPoolCreated: returnLostConnections,
+            onPoolCreated: (pool: pg.Pool) => {
+              returnLostConnections(pool);
+              listPool('carillon-orm', pool);
+            },
           },
         }),
       ],

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import { listPool, noteUse, type OpenPool } from './open-pools.ts';
 
 /**
  * Runs SQL with `$1` parameters. Both the request pool and an open transaction implement it, so a
@@ -136,6 +137,7 @@ export interface PoolOptions {
  */
 export class SqlPool implements Sql {
   readonly #pool: pg.Pool;
+  readonly #listed: OpenPool;
 
   constructor(options: PoolOptions) {
     this.#pool = new pg.Pool({
@@ -146,6 +148,7 @@ export class SqlPool implements Sql {
       types,
       application_name: options.applicationName,
     });
+    this.#listed = listPool(options.applicationName, this.#pool);
     // The pool replaces connections that the server drops, and the next statement on such a
     // connection fails. Without these listeners (one for idle connections, one for each used
     // connection) the error would end the process.
@@ -158,6 +161,7 @@ export class SqlPool implements Sql {
     values: readonly unknown[] = [],
     options: QueryOptions = {},
   ): Promise<R[]> {
+    noteUse(this.#listed);
     return run<R>(this.#pool, text, values, options);
   }
 
@@ -166,6 +170,7 @@ export class SqlPool implements Sql {
    * Never use the network inside.
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    noteUse(this.#listed);
     const client = await this.#pool.connect();
     let broken: Error | undefined;
     try {

@@ -3,6 +3,8 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type CheckResult, Readiness } from '../work/readiness.ts';
 import { Database } from '../database/sql.ts';
 import { Draining } from '../http/http.module.ts';
+import { MetricSources } from '../metrics/metric-sources.ts';
+import { checkOk } from '../metrics/metrics.ts';
 import type { ReadyView } from './health.schema.ts';
 
 /**
@@ -18,12 +20,25 @@ export class HealthChecks implements OnModuleInit {
     private readonly database: Database,
     private readonly orm: MikroORM,
     private readonly draining: Draining,
+    private readonly sources: MetricSources,
   ) {}
 
   onModuleInit(): void {
     this.readiness.register('process', () => (this.draining.stopping ? 'is stopping' : null));
     this.readiness.register('database', () => this.#databaseProblem());
     this.readiness.register('schema', () => this.#schemaProblem());
+    this.sources.add({
+      name: 'checks',
+      seconds: 0,
+      metrics: [checkOk],
+      read: async () => {
+        const results = await this.readiness.results();
+        return () => {
+          for (const { name, problem } of results)
+            checkOk.set({ check: name }, problem === null ? 1 : 0);
+        };
+      },
+    });
   }
 
   async report(): Promise<ReadyView> {

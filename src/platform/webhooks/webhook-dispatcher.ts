@@ -7,7 +7,8 @@ import { Clock, monotonicMs } from '../base/time/clock.ts';
 import type {
   ClaimedRow, Dispatcher, Lease, Outcome, QueueTable, RowLoading, Settled,
 } from '../work/dispatcher.ts'; // prettier-ignore
-import type { Sql } from '../database/sql.ts';
+import { afterCommit, type Sql } from '../database/sql.ts';
+import { webhookAttempts, webhookSeconds } from '../metrics/metrics.ts';
 import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
 import { type AttemptEvidence, insertAttempts, recordHealth } from './delivery.repository.ts';
 import { deliveryHeaders } from './signature.ts';
@@ -159,6 +160,7 @@ export class WebhookDispatcher implements Dispatcher<
       settled.flatMap(({ result }) => result.evidence ?? []),
     );
     await recordHealth(sql, tally(settled), this.clock.now());
+    afterCommit(sql, () => countDeliveries(settled));
   }
 
   /** @returns `null` if the process stops before there is a result */
@@ -242,6 +244,16 @@ export class WebhookDispatcher implements Dispatcher<
       nextAt: null,
       ...rest,
     };
+  }
+}
+
+function countDeliveries(settled: readonly { result: DeliveryResult }[]): void {
+  for (const { result } of settled) {
+    if (!result.evidence) continue;
+    const { outcome, httpStatus, tookMs } = result.evidence;
+    webhookAttempts.inc({ outcome, status: String(httpStatus ?? 'none') });
+    // Without an effect no request was made, for example because the webhook was switched off.
+    if (result.effect) webhookSeconds.observe(tookMs / 1000);
   }
 }
 

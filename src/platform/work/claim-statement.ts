@@ -60,6 +60,8 @@ export interface ClaimResultRow {
   /** Whether its rate gate has had trouble since a run last reported `well` (`RateGateSignal`). */
   gateMarked: boolean;
   crashes: number;
+  /** Seconds since the promised time. */
+  lateSeconds: number;
 }
 
 /** Maximum number of rows that one claim takes. */
@@ -230,6 +232,7 @@ export function claimStatement(queue: QueueTable, reportsLate: boolean): string 
         set state = 1, attempt = least(attempt + 1, ${MOST_ATTEMPTS}), fence = fence + 1, worker_id = $2, handoff_at = null
         where ${among('take')}
         returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt",
+          extract(epoch from clock_timestamp() - j.due_at)::float8 as "lateSeconds",
           ${its('failures', 'take')} as "gateFailures", ${its('marked', 'take')} as "gateMarked", j.crashes${extra})
       select case when row_number() over () = 1 then ${summary(queue, reportsLate)} end as summary, taken.*
       from (select) one

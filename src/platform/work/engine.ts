@@ -12,6 +12,7 @@ import { type QueueName, Signals } from './signals.ts';
 import { CurrentWorker } from './current-worker.ts';
 import type { AnyDispatcher } from './dispatcher.ts';
 import { WorkPermit } from './work-permit.ts';
+import { workerDeaths } from '../metrics/metrics.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
 import { InstanceGuard, type HeartbeatResult } from './instance-guard.ts';
@@ -219,6 +220,7 @@ export class Engine
     if (!stale) return;
     const [swept] = await this.#sql.query<{ dead: number; rows: number }>(this.#sweep);
     const { dead = 0, rows = 0 } = swept ?? {};
+    workerDeaths.inc(dead);
     if (dead + rows > 0)
       this.#log.warn(
         `${dead} workers sent no heartbeat for too long; their ${rows} claimed rows go back to the queues`,

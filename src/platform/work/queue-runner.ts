@@ -13,6 +13,8 @@ import { type HandedRun, HandOffs } from './hand-offs.ts';
 import { queueStatements } from './queue-statements.ts';
 import { type Ending, SETTLE_BATCH, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
+import { queueErrors } from '../metrics/metrics.ts';
+import { countRuns, noteStart } from './run-metrics.ts';
 
 /** Ended runs whose results are not written yet take no slot, up to this number. */
 const MOST_UNWRITTEN = 400;
@@ -313,7 +315,8 @@ export class QueueRunner {
   }
 
   async #run(row: ClaimResultRow & { id: string }, epoch: number): Promise<void> {
-    const { summary: _summary, crashes, gateMarked, ...job } = row;
+    const { summary: _summary, crashes, gateMarked, lateSeconds: _late, ...job } = row;
+    noteStart(this.dispatcher.table, row);
     const run: Run = {
       job,
       crashes,
@@ -353,6 +356,7 @@ export class QueueRunner {
         if (run.abort.signal.aborted) return { outcome: null, waitMs: 0 };
       }
       this.#log.error(error);
+      queueErrors.inc({ queue: this.dispatcher.table.queue });
       return { outcome: this.dispatcher.onError(job, error), waitMs: 0 };
     }
   }
@@ -380,6 +384,7 @@ export class QueueRunner {
   async #settle(endings: (Ending & { run: Run })[]): Promise<void> {
     const written = await this.#settler.settle(endings);
     this.#ended -= endings.length;
+    if (written) countRuns(this.dispatcher.table, endings);
     for (const { run } of endings) this.#runs.delete(run);
     this.#claimsUncertain ||= !written;
     this.wake();

@@ -8,6 +8,7 @@ import type {
   EgressResponse,
 } from '../../platform/egress/egress-client.ts';
 import { EgressError } from '../../platform/egress/egress-error.ts';
+import { countOutgoing } from '../../platform/metrics/count-outgoing.ts';
 
 /* Helpers shared by the clients of JSON APIs (SendGrid, Zoom, Google, Microsoft). */
 
@@ -34,7 +35,7 @@ export async function askService(
   { service, lost, ...options }: ServiceOptions,
 ): Promise<EgressResponse> {
   try {
-    return await egress.request(url, request, options);
+    return await countOutgoing(service, () => egress.request(url, request, options));
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
     const code = NEVER_SENT.includes(error.kind) ? 'temporary' : lost;

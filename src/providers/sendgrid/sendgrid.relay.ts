@@ -4,6 +4,7 @@ import { EgressError } from '../../platform/egress/egress-error.ts';
 import { task } from '../../platform/threads/task.ts';
 import { WorkLimitError } from '../../platform/threads/work-errors.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
+import { countOutgoing } from '../../platform/metrics/count-outgoing.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { OutgoingMessage, SendControl } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -204,10 +205,11 @@ export class SendGridRelay implements RelayTransport {
         'content-type': 'application/json',
         'content-length': String(content.length),
       };
-      const answer = await this.egress.request(
-        `${asSendGridSettings(settings).base_url}/v3/mail/send`,
-        { method: 'POST', headers, body: chunks() },
-        { deadlineMs: this.#sendMs, signal: control.signal },
+      const url = `${asSendGridSettings(settings).base_url}/v3/mail/send`;
+      const request = { method: 'POST', headers, body: chunks() } as const;
+      const limits = { deadlineMs: this.#sendMs, signal: control.signal };
+      const answer = await countOutgoing('SendGrid', () =>
+        this.egress.request(url, request, limits),
       );
       return { answer, left };
     } catch (error) {

@@ -21,5 +21,7 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'GET /admin/docs/swagger-ui-init.js': 'anybody',
   'GET /admin/docs/docs/swagger-ui-init.js': 'anybody',
 
+  'GET /metrics': 'anybody',
+
   'GET /admin/me': 'read',
 };

@@ -9,6 +9,7 @@ import type { Clock } from '../../../platform/base/time/clock.ts';
 import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { registrableDomain } from '../registrable-domain.ts';
+import { countOutgoing } from '../../../platform/metrics/count-outgoing.ts';
 import { DavAllowance } from './dav-allowance.ts';
 import { davFailure, davSilence } from './dav-error.ts';
 
@@ -37,10 +38,10 @@ const REDIRECTS = [301, 302, 307, 308];
 /** Length of a refusal's body that is examined. */
 const MOST_OF_A_REFUSAL = 4_096;
 
-/** Names for error texts, and the names of the settings. */
+/** Names for error texts, names of the settings, and names for metrics. */
 export const DAV_TEXTS = {
-  caldav: { what: 'calendars', setting: 'caldav_url' },
-  carddav: { what: 'address books', setting: 'carddav_url' },
+  caldav: { what: 'calendars', setting: 'caldav_url', service: 'CalDAV' },
+  carddav: { what: 'address books', setting: 'carddav_url', service: 'CardDAV' },
 } as const;
 
 /**
@@ -93,20 +94,18 @@ export function davFetch(
       authorization: authorizationOf(server),
     };
     try {
-      return await egress.request(
-        url.href,
-        {
-          method: (init?.method ?? 'GET') as EgressMethod,
-          headers,
-          ...(body ? { body: Buffer.from(body) } : {}),
-        },
-        {
-          deadlineMs: DEADLINE_MS,
-          // One byte more than allowed, to detect a response that is too long.
-          maxBodyBytes: allowance.next + 1,
-          ...(signal ? { signal } : {}),
-        },
-      );
+      const request = {
+        method: (init?.method ?? 'GET') as EgressMethod,
+        headers,
+        ...(body ? { body: Buffer.from(body) } : {}),
+      };
+      const limits = {
+        deadlineMs: DEADLINE_MS,
+        // One byte more than allowed, to detect a response that is too long.
+        maxBodyBytes: allowance.next + 1,
+        ...(signal ? { signal } : {}),
+      };
+      return await countOutgoing(words.service, () => egress.request(url.href, request, limits));
     } catch (error) {
       if (signal?.aborted)
         throw new ProviderError(

@@ -1,0 +1,148 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { auditTotals } from '../../accounts/sync-schedule/mirror-audits.ts';
+import { MetricSources } from '../../platform/metrics/metric-sources.ts';
+import {
+  auditDifferences,
+  audits,
+  auditsCompared,
+  messagesHeld,
+  messagesQuarantined,
+  queueClaimed,
+  queueDue,
+  queueOldestDue,
+  queueOverdue,
+  queueRows,
+  syncDue,
+  syncFailing,
+  syncLag,
+  webhooks,
+  workers,
+} from '../../platform/metrics/metrics.ts';
+import {
+  isSilent,
+  messagesApart,
+  queueStates,
+  syncStates,
+  webhookStates,
+  workerStates,
+} from './overview.repository.ts';
+
+/** How long values are shown before they are read again, in seconds. */
+const SECONDS = { queues: 5, sync: 10, webhooks: 10, workers: 5, audits: 60 };
+
+/** Gives the page of metrics what only the database knows: numbers of the whole installation. */
+@Injectable()
+export class OverviewMetrics implements OnModuleInit {
+  constructor(private readonly sources: MetricSources) {}
+
+  onModuleInit(): void {
+    this.#addQueues();
+    this.#addMessages();
+    this.#addSync();
+    this.#addWebhooks();
+    this.#addWorkers();
+    this.#addAudits();
+  }
+
+  #addQueues(): void {
+    this.sources.add({
+      name: 'queues',
+      seconds: SECONDS.queues,
+      metrics: [queueDue, queueOldestDue, queueClaimed, queueOverdue, queueRows],
+      read: async (sql) => {
+        const states = await queueStates(sql);
+        return () => {
+          for (const { queue, ...state } of states) {
+            queueDue.set({ queue }, state.due);
+            queueOldestDue.set({ queue }, state.oldestDueSeconds);
+            queueClaimed.set({ queue }, state.claimed);
+            queueOverdue.set({ queue }, state.overdue);
+            queueRows.set({ queue }, state.estimatedRows);
+          }
+        };
+      },
+    });
+  }
+
+  #addMessages(): void {
+    this.sources.add({
+      name: 'messages',
+      seconds: SECONDS.queues,
+      metrics: [messagesHeld, messagesQuarantined],
+      read: async (sql) => {
+        const { held, quarantined } = await messagesApart(sql);
+        return () => {
+          messagesHeld.set(held);
+          messagesQuarantined.set(quarantined);
+        };
+      },
+    });
+  }
+
+  #addSync(): void {
+    this.sources.add({
+      name: 'sync',
+      seconds: SECONDS.sync,
+      metrics: [syncDue, syncLag, syncFailing],
+      read: async (sql) => {
+        const states = await syncStates(sql);
+        return () => {
+          for (const { provider, due, lagSeconds, failing } of states) {
+            syncDue.set({ provider }, due);
+            syncLag.set({ provider }, lagSeconds);
+            syncFailing.set({ provider }, failing);
+          }
+        };
+      },
+    });
+  }
+
+  #addWebhooks(): void {
+    this.sources.add({
+      name: 'webhooks',
+      seconds: SECONDS.webhooks,
+      metrics: [webhooks],
+      read: async (sql) => {
+        const states = await webhookStates(sql);
+        return () => {
+          for (const [state, count] of Object.entries(states)) webhooks.set({ state }, count);
+        };
+      },
+    });
+  }
+
+  #addWorkers(): void {
+    this.sources.add({
+      name: 'workers',
+      seconds: SECONDS.workers,
+      metrics: [workers],
+      read: async (sql) => {
+        const states = await workerStates(sql);
+        const silent = states.filter(isSilent).length;
+        return () => {
+          workers.set({ state: 'alive' }, states.length - silent);
+          workers.set({ state: 'silent' }, silent);
+        };
+      },
+    });
+  }
+
+  #addAudits(): void {
+    this.sources.add({
+      name: 'audits',
+      seconds: SECONDS.audits,
+      metrics: [audits, auditsCompared, auditDifferences],
+      read: async (sql) => {
+        const totals = await auditTotals(sql);
+        return () => {
+          for (const { kind, ...total } of totals) {
+            audits.inc({ kind }, total.audits);
+            auditsCompared.inc({ kind }, total.compared);
+            for (const difference of ['missing', 'surplus', 'changed'] as const)
+              auditDifferences.inc({ kind, difference }, total[difference]);
+          }
+        };
+      },
+    });
+  }
+}

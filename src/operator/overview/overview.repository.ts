@@ -1,0 +1,157 @@
+import { firstIdAt } from '../../platform/base/ids/ids.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { DEAD_AFTER_SECONDS } from '../../platform/work/queue-statements.ts';
+import { QUEUES, type QueueName } from '../../platform/work/signals.ts';
+import {
+  type DeliveryFigures,
+  MOST_COUNTED,
+  OVERVIEW_SECONDS,
+  type QueueState,
+  type SendingFigures,
+  type SyncState,
+  type WebhookStates,
+  type WorkerState,
+} from './overview.ts';
+
+/*
+ * Every statement reads a limited number of rows through an index, whatever the size of its table.
+ * None of them locks anything.
+ */
+
+const TABLES = {
+  send: 'send_job',
+  provider: 'provider_job',
+  hook: 'hook_job',
+  reminder: 'reminder_job',
+  sync: 'sync_job',
+} as const satisfies Record<QueueName, string>;
+
+/** A row is overdue from this time on, in seconds. */
+const OVERDUE_SECONDS = 60;
+
+/** A row of `sync` stays for ever, so its promised time is that of its next pass. */
+const queueState = (queue: QueueName): string => `
+  select '${queue}' as queue, (count(*) filter (where run_at <= now()))::int as due,
+    greatest(0, coalesce(extract(epoch from now() - min(run_at)), 0))::float8 as "oldestDueSeconds",
+    (count(*) filter (where ${queue === 'sync' ? 'run_at' : 'due_at'} < now() - interval '${OVERDUE_SECONDS} s'))::int as overdue,
+    (select count(*) from (select from ${TABLES[queue]} where state = 1 limit ${MOST_COUNTED}) c)::int as claimed,
+    (select greatest(reltuples, 0) from pg_class where oid = '${TABLES[queue]}'::regclass)::float8 as "estimatedRows"
+  from (select run_at, due_at from ${TABLES[queue]} where state = 0 order by run_at limit ${MOST_COUNTED}) waiting`;
+
+const QUEUE_STATES = QUEUES.map(queueState).join(' union all ');
+
+const APART = `
+  select
+    (select count(*) from (select from send_job where held limit ${MOST_COUNTED}) h)::int as held,
+    (select count(*) from (select from send_job where crashes > 0 limit ${MOST_COUNTED}) q)::int as quarantined`;
+
+const SYNC = `
+  with due as materialized (
+    select account_id, run_at from sync_job where state = 0 and run_at <= now() order by run_at limit ${MOST_COUNTED}),
+  failing as materialized (
+    select account_id from sync_job where failures > 0 and well_since is null limit ${MOST_COUNTED}),
+  listed as (
+    select account_id, run_at, 1 as due, 0 as failing from due
+    union all
+    select account_id, null, 0, 1 from failing)
+  select g.provider, sum(due)::int as due, sum(failing)::int as failing,
+    coalesce(extract(epoch from now() - min(run_at)), 0)::float8 as "lagSeconds"
+  from listed l join "grant" g on g.id = l.account_id
+  group by g.provider order by g.provider`;
+
+const WEBHOOKS = `
+  select state, count(*)::int as count from (select state from webhook limit ${MOST_COUNTED}) w group by state`;
+
+const WORKERS = `
+  select id, host, pid, started_at as "startedAt", greatest(0, extract(epoch from now() - seen_at))::float8 as "silentSeconds"
+  from worker order by id limit 1000`;
+
+const MESSAGE_ACTIONS = `('new_outbox', 'send_message', 'send_invitation')`;
+
+/** $1 the first id to read, $2 start of the hour. The row without `at` is about all minutes. */
+const SENDING = `
+  with recent as materialized (
+    select job_id, started_at, outcome, next_at, attempt from job_attempt where id >= $1 order by id desc limit ${MOST_COUNTED}),
+  sends as (
+    select date_trunc('minute', r.started_at) as minute, r.outcome, r.next_at is null as last,
+      case when r.attempt = 1 then greatest(0, extract(epoch from r.started_at - s.send_at)) end::float8 as late
+    from recent r join job_status s on s.id = r.job_id
+    where s.action in ${MESSAGE_ACTIONS} and r.started_at >= $2)
+  select minute as at, (count(*) filter (where outcome = 'sent'))::int as sent,
+    (count(*) filter (where outcome = 'not-sent' and not last))::int as retried,
+    (count(*) filter (where outcome = 'not-sent' and last))::int as failed,
+    (count(*) filter (where outcome = 'unknown'))::int as unknown,
+    percentile_cont(0.5) within group (order by late) as "lateP50Seconds",
+    percentile_cont(0.99) within group (order by late) as "lateP99Seconds",
+    (select case when count(*) = ${MOST_COUNTED} then min(started_at) end from recent) as "since"
+  from sends group by grouping sets ((minute), ())`;
+
+const DELIVERIES = `
+  with recent as materialized (
+    select started_at, outcome, took_ms from webhook_attempt where id >= $1 order by id desc limit ${MOST_COUNTED})
+  select date_trunc('minute', started_at) as at, (count(*) filter (where outcome = 'delivered'))::int as delivered,
+    (count(*) filter (where outcome = 'retry'))::int as retried,
+    (count(*) filter (where outcome = 'dropped'))::int as dropped,
+    percentile_cont(0.5) within group (order by took_ms / 1000.0) as "tookP50Seconds",
+    percentile_cont(0.99) within group (order by took_ms / 1000.0) as "tookP99Seconds",
+    (select case when count(*) = ${MOST_COUNTED} then min(started_at) end from recent) as "since"
+  from recent where started_at >= $2 group by grouping sets ((date_trunc('minute', started_at)), ())`;
+
+/** Figures of one minute, or of the whole hour if `at` is `null`. */
+export type FiguresRow<F> = F & {
+  at: Date | null;
+  /** Start of the oldest attempt that was read, if not all of the hour were read; else `null`. */
+  since: Date | null;
+};
+
+/** @returns the time by the database's clock */
+export async function databaseNow(sql: Sql): Promise<Date> {
+  const [row] = await sql.query<{ now: Date }>('select now() as now');
+  if (!row) throw new Error('the database did not return its time');
+  return row.now;
+}
+
+export function queueStates(sql: Sql): Promise<QueueState[]> {
+  return sql.query<QueueState>(QUEUE_STATES);
+}
+
+/** Messages on hold and in quarantine. */
+export async function messagesApart(sql: Sql): Promise<{ held: number; quarantined: number }> {
+  const [row] = await sql.query<{ held: number; quarantined: number }>(APART);
+  return row ?? { held: 0, quarantined: 0 };
+}
+
+/** Providers with mailboxes whose pass is due or failing. */
+export function syncStates(sql: Sql): Promise<SyncState[]> {
+  return sql.query<SyncState>(SYNC);
+}
+
+export async function webhookStates(sql: Sql): Promise<WebhookStates> {
+  const rows = await sql.query<{ state: keyof WebhookStates; count: number }>(WEBHOOKS);
+  const none = { active: 0, failing: 0, failed: 0, inactive: 0 };
+  return { ...none, ...Object.fromEntries(rows.map(({ state, count }) => [state, count])) };
+}
+
+/** Worker processes; one that counts as dead is listed until another worker removes it. */
+export function workerStates(sql: Sql): Promise<WorkerState[]> {
+  return sql.query<WorkerState>(WORKERS);
+}
+
+/** Whether other workers may take over this worker's rows. */
+export const isSilent = ({ silentSeconds }: WorkerState): boolean =>
+  silentSeconds > DEAD_AFTER_SECONDS;
+
+const lastHour = (now: Date): [id: string, since: Date] => {
+  const since = new Date(now.getTime() - OVERVIEW_SECONDS * 1000);
+  return [firstIdAt(since), since];
+};
+
+/** Figures of the hour before `now`, and of its minutes. */
+export function sendingFigures(sql: Sql, now: Date): Promise<FiguresRow<SendingFigures>[]> {
+  return sql.query<FiguresRow<SendingFigures>>(SENDING, lastHour(now));
+}
+
+/** Figures of the hour before `now`, and of its minutes. */
+export function deliveryFigures(sql: Sql, now: Date): Promise<FiguresRow<DeliveryFigures>[]> {
+  return sql.query<FiguresRow<DeliveryFigures>>(DELIVERIES, lastHour(now));
+}

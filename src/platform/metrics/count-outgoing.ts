@@ -1,0 +1,22 @@
+import { monotonicMs } from '../base/time/clock.ts';
+import { providerRequests, providerSeconds } from './metrics.ts';
+
+/**
+ * Makes a request to an HTTP service of a provider, counts it and notes its duration.
+ * @param service one of a few names, for example `Google`; never a host that a user has named
+ */
+export async function countOutgoing<R extends { status: number }>(
+  service: string,
+  request: () => Promise<R>,
+): Promise<R> {
+  const begunMs = monotonicMs();
+  let status = 'none';
+  try {
+    const response = await request();
+    status = String(response.status);
+    return response;
+  } finally {
+    providerRequests.inc({ service, status });
+    providerSeconds.observe({ service }, (monotonicMs() - begunMs) / 1000);
+  }
+}

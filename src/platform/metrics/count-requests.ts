@@ -1,0 +1,25 @@
+import type { NextFunction, Request, Response } from 'express';
+import { monotonicMs } from '../base/time/clock.ts';
+import { httpRequests, httpSeconds } from './metrics.ts';
+
+/** Requests of these methods have a series of their own; a client may invent others. */
+const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
+
+/** Counts and times each request when its response has ended. */
+export function countRequests(request: Request, response: Response, next: NextFunction): void {
+  const begunMs = monotonicMs();
+  response.once('close', () => {
+    const method = METHODS.has(request.method) ? request.method : 'other';
+    const route = templateOf(request);
+    const status = response.writableFinished ? String(response.statusCode) : 'aborted';
+    httpRequests.inc({ method, route, status });
+    httpSeconds.observe({ method, route }, (monotonicMs() - begunMs) / 1000);
+  });
+  next();
+}
+
+/** The template of the matched route; never the path itself, which has ids and secrets. */
+function templateOf(request: Request): string {
+  const route = request.route as { path?: unknown } | undefined;
+  return typeof route?.path === 'string' ? route.path : 'none';
+}

@@ -1,0 +1,82 @@
+import request from 'supertest';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
+import { type MetricsPage, readMetrics, total } from '../support/metrics-page.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
+
+describe('metrics', () => {
+  let server: TestApp;
+  let ada: TestAccount;
+  beforeAll(async () => {
+    server = await startTestApp();
+    ada = await createAccount(server.app, await createApplication(server.app));
+  });
+  afterAll(() => server.close());
+
+  const send = (email: string) =>
+    request(server.url)
+      .post('/v2/outbox')
+      .set(ada.bearer)
+      .send({ to: [{ email, name: '' }], subject: 'Hi', body: 'Hi' })
+      .expect(202);
+  /** How much the sum of some series has grown. */
+  const growth = async (
+    before: MetricsPage,
+    name: string,
+    labels: Record<string, string>,
+    to: number,
+  ) =>
+    until(`${name} to grow by ${to}`, async () => {
+      const page = await readMetrics(server);
+      return total(page, name, labels) - total(before, name, labels) === to && page;
+    });
+
+  it('counts accepted messages, attempts by outcome and route, and the lateness of first attempts', async () => {
+    const before = await readMetrics(server);
+    await send('bo@example.test');
+    await send('temporary@sandbox.test');
+    await send('unknown@sandbox.test');
+    for (const outcome of ['sent', 'retried', 'unknown']) {
+      const labels = { outcome, route: 'account' };
+      await growth(before, 'carillon_send_attempts_total', labels, 1);
+    }
+    await growth(before, 'carillon_sends_ended_total', { status: 'successful' }, 1);
+    await growth(before, 'carillon_queue_lateness_seconds_count', { queue: 'send' }, 3);
+    await growth(before, 'carillon_queue_runs_total', { queue: 'send', result: 'again' }, 2);
+    await growth(before, 'carillon_sends_accepted_total', { by: 'outbox' }, 3);
+  });
+
+  it('counts a message that is sent within its request', async () => {
+    const before = await readMetrics(server);
+    await request(server.url)
+      .post('/v2/send')
+      .set(ada.bearer)
+      .send({ to: [{ email: 'bo@example.test', name: '' }], subject: 'Hi', body: 'Hi' });
+    await growth(before, 'carillon_sends_accepted_total', { by: 'send' }, 1);
+    await growth(before, 'carillon_send_attempts_total', { outcome: 'sent' }, 1);
+  });
+
+  it('names requests by route template and never by their path', async () => {
+    const before = await readMetrics(server);
+    const id = newId();
+    await request(server.url).get(`/v2/outbox/${id}`).set(ada.bearer).expect(404);
+    await request(server.url).get(`/nothing/${id}`).expect(404);
+    const template = { method: 'GET', route: '/v2/outbox/:job_status_id', status: '404' };
+    const page = await growth(before, 'carillon_http_requests_total', template, 1);
+    await growth(before, 'carillon_http_requests_total', { route: 'none', status: '404' }, 1);
+    expect([...page.keys()].filter((series) => series.includes(id))).toEqual([]);
+  });
+
+  it('shows the queues, workers, checks and connections of the installation', async () => {
+    const page = await readMetrics(server);
+    expect(total(page, 'carillon_workers', { state: 'alive' })).toBe(1);
+    expect(total(page, 'carillon_check_ok', { check: 'keys' })).toBe(1);
+    expect(total(page, 'carillon_queue_due_rows', { queue: 'send' })).toBe(0);
+    expect(total(page, 'carillon_database_pool_size', { pool: 'carillon' })).toBe(10);
+    expect(total(page, 'carillon_database_connections')).toBeGreaterThan(1);
+    expect(total(page, 'carillon_database_size_bytes')).toBeGreaterThan(1_000_000);
+    const sources = [...page].filter(([series]) => series.startsWith('carillon_metrics_source_up'));
+    expect(sources.filter(([, up]) => up === 1).length).toBe(sources.length);
+  });
+});
