@@ -4,6 +4,7 @@ import { SqlPool } from '../../src/platform/database/sql.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { PageBrowser } from '../support/page-browser.ts';
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
+import { SpanRecorder } from '../support/span-recorder.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
@@ -19,12 +20,23 @@ const WORDS = {
   query: 'token-in-the-query',
 };
 
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const SPAN_PRINTER = new URL('../support/span-printer.mjs', import.meta.url).href;
+
 interface Line {
   level: number;
   msg: string;
   req?: { id: string; method: string; path: string };
   res?: { status: number };
   err?: { type: string; code?: string; stack: string };
+  trace_id?: string;
+  span?: {
+    name: string;
+    traceId: string;
+    spanId: string;
+    parentId: string | null;
+    attributes: Record<string, unknown>;
+  };
 }
 
 describe('logs', () => {
@@ -34,6 +46,8 @@ describe('logs', () => {
   let sql: SqlPool;
   let secrets: string[];
   let lines: Line[];
+  /** A message that this process accepted and the server sent. */
+  let handedOver: string;
 
   beforeAll(async () => {
     const ENCRYPTION_KEYS = `k:${randomBytes(32).toString('base64')}`;
@@ -45,11 +59,10 @@ describe('logs', () => {
       statementTimeoutMs: 30_000,
       applicationName: 'test',
     });
-    server = await startServerProcess({
-      DATABASE_URL: seed.database.url,
-      ENCRYPTION_KEYS,
-      LOG_LEVEL: 'debug',
-    });
+    server = await startServerProcess(
+      { DATABASE_URL: seed.database.url, ENCRYPTION_KEYS, LOG_LEVEL: 'debug' },
+      { nodeArguments: ['--import', SPAN_PRINTER] },
+    );
     secrets = [application.clientSecret, ...Object.values(WORDS), ...(await use())];
     expect(await server.stop()).toBe(0);
     lines = server
@@ -102,6 +115,7 @@ describe('logs', () => {
       .type('json')
       .send(`{"subject":"${WORDS.subject}`)
       .expect(400);
+    handedOver = await acceptElsewhere({ ...bearer, traceparent: TRACEPARENT });
     const webhook = {
       callback_url: `https://app.example.test/${WORDS.path}`,
       triggers: ['job.failed'],
@@ -123,6 +137,21 @@ describe('logs', () => {
       .send(message)
       .expect(500);
     return [token, ...links];
+  }
+
+  /** Accepts a message in this process, whose spans are recorded, and waits for the server. */
+  async function acceptElsewhere(headers: Record<string, string>): Promise<string> {
+    const spans = new SpanRecorder();
+    spans.start();
+    const message = { to: [{ email: WORDS.recipient }], subject: WORDS.subject };
+    const { body } = await request(seed.url).post('/v2/outbox').set(headers).send(message);
+    await until('the message to be sent', async () => {
+      const job = await request(seed.url).get(`/job-statuses/${body.job_status_id}`).set(headers);
+      return job.body.status === 'successful';
+    });
+    const [accepted] = spans.named('POST /v2/outbox');
+    await spans.stop();
+    return accepted?.spanContext().spanId ?? '';
   }
 
   /** Signs a user in on the pages. @returns the secrets in the links and cookies */
@@ -199,6 +228,18 @@ describe('logs', () => {
         'POST /v2/outbox 500',
       ]),
     );
+  });
+
+  it('name the trace of a message that one process accepts and another sends', () => {
+    const ofTrace = lines.flatMap(({ span }) =>
+      span && TRACEPARENT.includes(span.traceId) ? [span] : [],
+    );
+    const attempt = ofTrace.find(({ name }) => name === 'send message');
+    expect(attempt?.parentId).toBe(handedOver);
+    expect(ofTrace.find(({ name }) => name === 'hand over message')).toMatchObject({
+      parentId: attempt?.spanId,
+      attributes: { 'carillon.reply': expect.stringContaining('250') },
+    });
   });
 
   it('contain internal failures under the request id that the client received', () => {

@@ -1,7 +1,4 @@
 import request from 'supertest';
-import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
-import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
-import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { rowsOf } from '../support/connect.ts';
 import {
   createAccount,
@@ -9,50 +6,9 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
+import { FilingConnector } from '../support/filing-connector.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
-
-/**
- * The sandbox as a mail server that does not store sent messages itself, so that the client has to.
- */
-class FilingConnector implements Connector {
-  readonly name = 'sandbox';
-  readonly settingsSchema: Connector['settingsSchema'];
-  readonly mail: MailPort;
-  /** The server refuses copies of messages with this text. */
-  static readonly REFUSED = 'over quota';
-  readonly filed: { email: string; messageIdHeader: string; mime: string }[] = [];
-
-  constructor(
-    private readonly sandbox: Connector,
-    port: MailPort,
-  ) {
-    this.settingsSchema = sandbox.settingsSchema;
-    const { filed } = this;
-    this.mail = Object.assign(Object.create(port) as MailPort, {
-      async fileSent({ email }: ProviderAccount, messageIdHeader: string, mime: Buffer) {
-        if (mime.includes(FilingConnector.REFUSED))
-          throw new ProviderError('rejected', 'NO [OVERQUOTA] the mailbox is full');
-        filed.push({ email, messageIdHeader, mime: String(mime) });
-      },
-    });
-    for (const method of [
-      'send',
-      'findSent',
-      'listChanges',
-      'fetchRaw',
-      'openFile',
-      'onChange',
-    ] as const)
-      Object.assign(this.mail, {
-        [method]: (port[method] as (...args: never[]) => unknown).bind(port),
-      });
-  }
-
-  verify(account: Parameters<Connector['verify']>[0]) {
-    return this.sandbox.verify(account);
-  }
-}
 
 describe('copies of sent messages', () => {
   let server: TestApp;
@@ -62,9 +18,7 @@ describe('copies of sent messages', () => {
   beforeAll(async () => {
     server = await startTestApp();
     application = await createApplication(server.app);
-    const registry = server.app.get(ConnectorRegistry);
-    connector = new FilingConnector(registry.require('sandbox'), registry.requireMail('sandbox'));
-    registry.replace(connector);
+    connector = FilingConnector.install(server.app);
   });
   afterAll(() => server.close());
 

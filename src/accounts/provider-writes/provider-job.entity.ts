@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { queueColumns } from '../../platform/database/base-columns.ts';
+import { queueColumns, tracedColumns } from '../../platform/database/base-columns.ts';
 
 const ProviderJobSchema = defineEntity({
   name: 'ProviderJob',
@@ -21,6 +21,7 @@ const ProviderJobSchema = defineEntity({
      * a deleted object.
      */
     payload: p.json<Record<string, unknown>>(),
+    ...tracedColumns,
   },
 });
 

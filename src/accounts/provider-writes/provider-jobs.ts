@@ -1,4 +1,5 @@
 import { columnsOf, type Sql } from '../../platform/database/sql.ts';
+import { currentTraceparent } from '../../platform/tracing/spans.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 import { type JobTransition, OPEN_JOBS } from '../../platform/job-statuses/jobs.ts';
@@ -20,17 +21,18 @@ export interface NewProviderWrite {
 
 /**
  * SQL statement that opens the provider writes which `given` selects: id, account_id, action,
- * object, object_id, payload, at. For modules that select them with a query; other modules call
- * `openProviderWrites`.
+ * object, object_id, payload, at, traceparent. For modules that select them with a query; other
+ * modules call `openProviderWrites`.
  */
 export const openingProviderWrites = (given: string): string => `
   with given as (${given}),
   opened as (${OPEN_JOBS})
-  insert into provider_job (id, account_id, action, object_id, payload, run_at, due_at)
-  select id, account_id, action, object_id, payload, now(), now() from given`;
+  insert into provider_job (id, account_id, action, object_id, payload, run_at, due_at, traceparent)
+  select id, account_id, action, object_id, payload, now(), now(), traceparent from given`;
 
 const OPEN = openingProviderWrites(`
-  select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::timestamptz[])
+  select x.*, $8::text as traceparent
+  from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::timestamptz[])
     x(id, account_id, action, object, object_id, payload, at)`);
 
 /**
@@ -49,6 +51,7 @@ export async function openProviderWrites(
     ...columnsOf(jobs, 'id', 'accountId', 'action', 'object', 'objectId'),
     jobs.map(({ payload = {} }) => JSON.stringify(payload)),
     jobs.map(({ at }) => at),
+    currentTraceparent(),
   ]);
   wakeAfterCommit(sql, 'provider');
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
+import { annotateSpan, underTrace } from '../../platform/tracing/spans.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type {
   ClaimedRow,
@@ -146,7 +147,12 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     queue: 'provider',
     table: 'provider_job',
     gateColumn: 'account_id',
-    columns: { action: 'action', objectId: 'object_id', payload: 'payload' },
+    columns: {
+      action: 'action',
+      objectId: 'object_id',
+      payload: 'payload',
+      traceparent: 'traceparent',
+    },
     inertUntilHandOff: true,
   };
   readonly slots = 20;
@@ -161,6 +167,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
 
   async run(job: ProviderWriteJob, lease: Lease): Promise<Outcome<WriteResult> | null> {
     const startedAt = this.clock.now();
+    annotateSpan({ 'carillon.action': job.action });
     const account = await this.accounts.find(job.gateId);
     if (!account) return { next: { kind: 'done' }, result: { kind: 'gone' } };
     if (!(await lease.handOff())) return null;
@@ -225,10 +232,12 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
       .map(({ job }) => job.id);
     if (waiting.length > 0) await sql.query(UNCOUNT, [waiting.map(({ job }) => job.id)]);
     if (steps.length > 0) await sql.query(COUNT_STEP, [steps]);
-    for (const { result } of settled) {
-      if (result.kind === 'written' || result.kind === 'continues') await result.store?.(sql, at);
+    for (const { result, traceparent } of settled) {
+      if (result.kind === 'written' || result.kind === 'continues')
+        await underTrace(traceparent, () => result.store?.(sql, at));
     }
-    for (const write of settled) await this.#correctFailed(sql, write, at);
+    for (const write of settled)
+      await underTrace(write.traceparent, () => this.#correctFailed(sql, write, at));
     await markGrantsInvalid(sql, refusedCredentials(settled), at);
     const moved = await transitionJobs(sql, settled.flatMap(toMove), at);
     const attempts = settled.filter(({ job }) => moved.includes(job.id)).flatMap(toAttempt);
@@ -340,15 +349,15 @@ function refusedCredentials(settled: readonly SettledWrite[]): CredentialsRefusa
   );
 }
 
-function toMove({ job, result }: SettledWrite): JobTransition[] {
+function toMove({ job, result, traceparent }: SettledWrite): JobTransition[] {
   switch (result.kind) {
     case 'written':
-      return [{ id: job.id, to: 'successful' }];
+      return [{ id: job.id, to: 'successful', traceparent }];
     case 'superseded':
-      return [{ id: job.id, to: 'cancelled', reason: result.reason }];
+      return [{ id: job.id, to: 'cancelled', reason: result.reason, traceparent }];
     case 'failed':
     case 'delayed':
-      return [{ id: job.id, to: result.kind, reason: result.reason }];
+      return [{ id: job.id, to: result.kind, reason: result.reason, traceparent }];
     case 'waits':
     case 'continues':
     case 'gone':

@@ -47,7 +47,7 @@ export class WebhookReminderSender implements ReminderSender {
           'x-reminder-signature': reminderSignature(secret, body),
           'webhook-id': reminder.id,
         },
-        { signal, ...REMINDER_ADDRESS },
+        { signal, traced: true, ...REMINDER_ADDRESS },
       );
       return deliveryOfHttpStatus(status, secondsToWait(retryAfter, this.clock.now()));
     } catch (error) {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { Clock, monotonicMs } from '../../platform/base/time/clock.ts';
+import { currentTraceparent } from '../../platform/tracing/spans.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { Outcome } from '../../platform/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
@@ -77,8 +78,8 @@ const ACCEPT = `
   content as (
     insert into outbox_message (id, account_id, content, envelope, mime, message_id_header, foreign_header, on_unknown)
     values ($1, $2, $6, $7, $8, $9, $10, 'fail'))
-  insert into send_job (id, account_id, run_at, due_at, retry_limit_at, attempt, ambiguous)
-  values ($1, $2, now() + interval '${LEASE_SECONDS} s', $3, $3, 1, true)`;
+  insert into send_job (id, account_id, run_at, due_at, retry_limit_at, attempt, ambiguous, traceparent)
+  values ($1, $2, now() + interval '${LEASE_SECONDS} s', $3, $3, 1, true, $11)`;
 const IS_BEING_SENT = `
   select 1 from send_job j join outbox_message o using (id)
   where j.account_id = $1 and o.content -> 'draft' ->> 'id' = $2 limit 1`;
@@ -185,6 +186,7 @@ export class DirectSends implements OnModuleDestroy {
       message.mime,
       message.messageIdHeader,
       message.foreignHeader,
+      currentTraceparent(),
     ]);
     await this.outgoing.storeAlongside(sql, accountId, message);
     await hooks.accepted?.(sql);

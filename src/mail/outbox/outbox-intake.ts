@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import { currentTraceparent, outsideSpans } from '../../platform/tracing/spans.ts';
 import { type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
 
 /** Statements that run at a time: while one waits for the disk, the next is assembled. */
@@ -66,7 +67,10 @@ export class OutboxIntake {
    */
   accept(message: NewOutboxMessage): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ message, since: monotonicMs(), resolve, reject });
+      // The batch that stores the message serves several traces.
+      const traceparent = currentTraceparent();
+      const traced = traceparent === null ? message : { ...message, traceparent };
+      this.#waiting.push({ message: traced, since: monotonicMs(), resolve, reject });
       this.#plan();
     });
   }
@@ -77,7 +81,7 @@ export class OutboxIntake {
     // Wait for everything that arrives in this iteration of the event loop.
     setImmediate(() => {
       this.#planned = false;
-      this.#start();
+      outsideSpans(() => this.#start());
     });
   }
 

@@ -7,6 +7,7 @@ import { sendsAccepted } from '../../platform/metrics/metrics.ts';
 import { type RateGateDelay, rateGateDelay } from '../../platform/work/rate-gates.ts';
 import type { ComposedMessage } from '../composing/outgoing-messages.ts';
 import type { OutboxChoices, OutboxItem, OutboxTimes } from './outbox-content.ts';
+import { currentTraceparent } from '../../platform/tracing/spans.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 /** A new message with its ids and times. */
@@ -17,6 +18,8 @@ export interface NewOutboxMessage extends ComposedMessage, OutboxTimes, OutboxCh
   messageId: string;
   threadId: string;
   at: Date;
+  /** Span of the request that accepted it. Absent: the current span. */
+  traceparent?: string | null;
 }
 
 /** A message after an edit. */
@@ -36,7 +39,7 @@ const insertText = (accounts: string, action: 'new_outbox' | 'send_invitation' =
     from json_to_recordset($1::json) as g(
       id uuid, account_id uuid, send_at timestamptz, retry_limit_at timestamptz, message_id uuid, thread_id uuid,
       at timestamptz, content jsonb, envelope jsonb, message_id_header text, on_missed text, max_lateness_seconds int,
-      on_unknown text, mime_from int, mime_length int)
+      on_unknown text, mime_from int, mime_length int, traceparent text)
     ${accounts}),
   status as (
     insert into job_status (id, account_id, action, object, object_id, status, send_at, original_send_at, retry_limit_at,
@@ -49,8 +52,8 @@ const insertText = (accounts: string, action: 'new_outbox' | 'send_invitation' =
                                 max_lateness_seconds, on_unknown)
     select id, account_id, content, envelope, mime, message_id_header, on_missed, max_lateness_seconds, on_unknown
     from given)
-  insert into send_job (id, account_id, run_at, due_at, retry_limit_at)
-  select id, account_id, greatest(send_at, now()), send_at, retry_limit_at from given
+  insert into send_job (id, account_id, run_at, due_at, retry_limit_at, traceparent)
+  select id, account_id, greatest(send_at, now()), send_at, retry_limit_at, traceparent from given
   returning id`;
 
 const INSERT = insertText('');
@@ -229,6 +232,7 @@ export class OutboxRepository {
 
 function insertValues(messages: readonly NewOutboxMessage[]): [string, Buffer] {
   let length = 0;
+  const current = currentTraceparent();
   const rows = messages.map((message) => {
     const row = {
       id: message.id,
@@ -247,6 +251,7 @@ function insertValues(messages: readonly NewOutboxMessage[]): [string, Buffer] {
       // Positions count from 1.
       mime_from: length + 1,
       mime_length: message.mime.length,
+      traceparent: message.traceparent ?? current,
     };
     length += message.mime.length;
     return row;

@@ -59,6 +59,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
       resendAttempt: 'resend_attempt',
       putOff: 'put_off',
       held: 'held',
+      traceparent: 'traceparent',
     },
     breaker: true,
     inertUntilHandOff: true,

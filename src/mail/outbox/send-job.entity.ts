@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { queueColumns } from '../../platform/database/base-columns.ts';
+import { queueColumns, tracedColumns } from '../../platform/database/base-columns.ts';
 
 const SendJobSchema = defineEntity({
   name: 'SendJob',
@@ -39,6 +39,7 @@ const SendJobSchema = defineEntity({
      * unknown, and the last attempt that left it unknown; `null` if none.
      */
     putOff: p.json<{ attempt: number; emails: string[] }>().nullable(),
+    ...tracedColumns,
   },
 });
 

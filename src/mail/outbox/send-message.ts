@@ -13,6 +13,7 @@ import { decideRetry, type RetryInput, wantsRelay } from './retry-policy.ts';
 import {
   type Attempt, type AttemptEnd, type LoadedAttempt, NOTHING_TO_SEND, type SendJobRow, type SendResult, type StoredMessage,
 } from './send-attempt.ts'; // prettier-ignore
+import { inHandOverSpan } from './send-spans.ts';
 import { UnknownOutcomes } from './unknown-outcomes.ts';
 import {
   afterReceipt,
@@ -224,7 +225,7 @@ export class MessageSender {
       if (!(await lease.handOff())) return null;
       attempt.handedOff = true;
       const control = sendControl(lease, (reached) => (phase = reached));
-      const receipt = await opened.send(outgoing, control);
+      const receipt = await inHandOverSpan(attempt, () => opened.send(outgoing, control));
       phase = 'confirmation';
       return await this.#received(attempt, outgoing, receipt);
     } catch (error) {

@@ -75,7 +75,9 @@ export async function recordSends(
   await recordProgress(sql, settled);
   await recordRecipients(sql, settled);
   await recordStoredCopies(sql, settled);
-  const moves = results.flatMap(({ move }) => move ?? []);
+  const moves = settled.flatMap(({ result: { move }, traceparent }) =>
+    move ? [{ ...move, traceparent }] : [],
+  );
   const reported = await withPartlySent(sql, moves);
   const moved = await transitionJobs(sql, reported, now);
   const sent = new Set(reported.flatMap(({ id, to }) => (to === 'successful' ? [id] : [])));
@@ -83,8 +85,8 @@ export async function recordSends(
     result.draft && sent.has(job.id) && moved.includes(job.id) ? [result.draft] : [],
   );
   await discardSentDrafts(sql, drafts, now);
-  const copies = settled.flatMap(({ job, result }) =>
-    result.filesCopy && sent.has(job.id) && moved.includes(job.id) ? [job.id] : [],
+  const copies = settled.flatMap(({ job: { id }, result, traceparent }) =>
+    result.filesCopy && sent.has(id) && moved.includes(id) ? [{ id, traceparent }] : [],
   );
   await openSentCopies(sql, copies, now);
   const attempts = results.flatMap(({ attempt }) => attempt ?? []);
@@ -161,9 +163,10 @@ async function withPartlySent(
     const without = remaining(row.recipients, row).map((email) => ({ email, reason }));
     const { refused } = withRefused(row, without);
     partly.set(move.id, { ...row, refused: [...refused] });
-    const { id, route, quiet } = move;
+    const { id, route, quiet, traceparent } = move;
     return {
       id,
+      traceparent,
       to: 'successful',
       refused,
       ...(route ? { route } : {}),

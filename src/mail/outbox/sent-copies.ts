@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { openingProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
 import { withBcc } from '../../formats/mime/with-bcc.ts';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import {
   type ProviderWriteHandler,
   ProviderWrites,
@@ -10,6 +10,7 @@ import {
 import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
 import { forgetMessageOfJob } from '../../platform/job-statuses/jobs.ts';
 import type { MailPort } from '../../providers/port/connector.ts';
+import { currentTraceparent } from '../../platform/tracing/spans.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 /** Payload of a job `save_sent_email`. */
@@ -62,17 +63,25 @@ export class SentCopies implements OnModuleInit {
 // The mirrored copy gets the id that was announced for the message, so the job refers to that id.
 const OPEN = openingProviderWrites(`
   select x.job_id as id, s.account_id, 'save_sent_email' as action, 'message' as object, s.message_id as object_id,
-    jsonb_build_object('outboxId', s.id) as payload, $3::timestamptz as at
-  from unnest($1::uuid[], $2::uuid[]) x(outbox_id, job_id) join job_status s on s.id = x.outbox_id
+    jsonb_build_object('outboxId', s.id) as payload, $3::timestamptz as at, x.traceparent
+  from unnest($1::uuid[], $2::uuid[], $4::text[]) x(outbox_id, job_id, traceparent) join job_status s on s.id = x.outbox_id
   where s.message_id is not null`);
 
-/** Opens the jobs that file copies of sent messages, in the caller's transaction. */
+/**
+ * Opens the jobs that file copies of sent messages, in the caller's transaction.
+ * @param sent ids of outbox messages, each with the span of its attempt
+ */
 export async function openSentCopies(
   sql: Sql,
-  outboxIds: readonly string[],
+  sent: readonly { id: string; traceparent: string | null | undefined }[],
   at: Date,
 ): Promise<void> {
-  if (outboxIds.length === 0) return;
-  await sql.query(OPEN, [outboxIds, outboxIds.map(() => newId()), at]);
+  if (sent.length === 0) return;
+  await sql.query(OPEN, [
+    idsOf(sent),
+    sent.map(() => newId()),
+    at,
+    sent.map(({ traceparent }) => traceparent ?? currentTraceparent()),
+  ]);
   wakeAfterCommit(sql, 'provider');
 }

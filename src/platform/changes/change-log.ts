@@ -3,6 +3,7 @@ import { newId } from '../base/ids/ids.ts';
 import { toUnixSeconds } from '../base/time/unix-seconds.ts';
 import { signals, wakeAfterCommit } from '../work/signals.ts';
 import { columnsOf, afterCommit, type Sql } from '../database/sql.ts';
+import { currentTraceparent } from '../tracing/spans.ts';
 import { withDeliveries, queueDeliveries } from '../webhooks/queue-deliveries.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
 import { writerKey } from './writer-keys.ts';
@@ -28,6 +29,8 @@ export interface ChangeRecord {
    * webhook only. Default: true.
    */
   logged?: false;
+  /** Span under which the webhook is delivered. Absent or `null`: the current span. */
+  traceparent?: string | null | undefined;
   /** Webhook to send to subscribers of this trigger; absent: no webhook. */
   webhook?: {
     trigger: Trigger;
@@ -77,11 +80,11 @@ function webhookBody(change: ChangeRecord): Buffer {
 const RECORD = withDeliveries(`
   writing as materialized (
     select pg_advisory_xact_lock_shared(${writerKey('a.id')})
-    from (select distinct id from unnest($10::uuid[]) g(id)) a),
+    from (select distinct id from unnest($11::uuid[]) g(id)) a),
   logged as (
     insert into change (account_id, object, object_id, event)
     select x.* from (select count(*) from writing) seen,
-      unnest($10::uuid[], $11::text[], $12::uuid[], $13::text[]) x(account_id, object, object_id, event))`);
+      unnest($11::uuid[], $12::text[], $13::uuid[], $14::text[]) x(account_id, object, object_id, event))`);
 
 /**
  * Writes changes to the log and queues their webhook deliveries, in the caller's transaction and
@@ -94,6 +97,7 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
   const logged = changes.filter(
     (change) => change.logged !== false && !UNLOGGED.includes(change.object),
   );
+  const current = currentTraceparent();
   const events = changes.flatMap((change) => {
     const { applicationId, accountId, object, webhook } = change;
     if (!webhook) return [];
@@ -107,6 +111,7 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
       dedupe,
       scopes,
       body: webhookBody(change),
+      traceparent: change.traceparent ?? current,
     };
   });
   const waitMs = await queueDeliveries(sql, RECORD, events, [

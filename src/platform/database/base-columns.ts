@@ -40,3 +40,12 @@ export const queueColumns = {
   /** How many workers died while they had claimed the row. */
   crashes: p.smallint().default(0),
 };
+
+/** For queue rows whose work belongs to the trace of the request that queued it. */
+export const tracedColumns = {
+  /**
+   * Span under which the row was queued (W3C Trace Context); `null` if nobody listened
+   * (docs/tracing.md).
+   */
+  traceparent: p.text().nullable(),
+};

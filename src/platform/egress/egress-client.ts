@@ -3,6 +3,9 @@ import type { BlockList } from 'node:net';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { EgressError, toEgressError } from './egress-error.ts';
 import { EgressPolicy, type UrlOptions } from './egress-policy.ts';
+import {
+  failSpan, type Span, type SpanDescription, SpanKind, spanned, traceHeaders,
+} from '../tracing/spans.ts'; // prettier-ignore
 
 /** Limits of an `EgressClient`. */
 export interface EgressLimits {
@@ -55,6 +58,11 @@ export interface EgressOptions extends UrlOptions {
   deadlineMs?: number;
   /** Replaces the client's `maxBodyBytes`. */
   maxBodyBytes?: number;
+  /**
+   * Whether the receiver gets the current trace, as a `traceparent` header. For receivers of the
+   * application only: other companies need not know it. Default: false.
+   */
+  traced?: boolean;
 }
 
 /** Methods of HTTP and WebDAV (RFC 4918, 3253, 4791). */
@@ -148,7 +156,15 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
       // undici accepts any async iterable, but its types list only streams.
       ...(body ? { body: body as Buffer } : {}),
     };
-    return this.#exchange(url, sent, options);
+    return spanned(
+      () => exchangeSpan(method, url),
+      async (span) => {
+        if (span && options.traced) Object.assign(sent.headers, traceHeaders());
+        const response = await this.#exchange(url, sent, options);
+        if (span) noteStatus(span, response.status);
+        return response;
+      },
+    );
   }
 
   /**
@@ -279,6 +295,21 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
       },
     });
   }
+}
+
+/** Without path and query, which may have addresses and tokens in them. */
+function exchangeSpan(method: string, url: string): SpanDescription {
+  const host = URL.canParse(url) ? new URL(url).hostname : '';
+  return {
+    name: `${method} ${host}`,
+    kind: SpanKind.CLIENT,
+    attributes: { 'http.request.method': method, 'server.address': host },
+  };
+}
+
+function noteStatus(span: Span, status: number): void {
+  span.setAttribute('http.response.status_code', status);
+  if (status >= 400) failSpan(span, `HTTP ${status}`);
 }
 
 /** Statuses of responses without a body. */

@@ -7,7 +7,9 @@ import { monotonicMs } from '../base/time/clock.ts';
 import { currentResponse, duringResponse } from '../base/large-responses.ts';
 import type { AppConfig } from '../config/app-config.ts';
 import type { LogDestination } from '../config/log-destination.ts';
+import { inSpan, traceIds } from '../tracing/spans.ts';
 import { callerOf } from './caller.ts';
+import { beginHttpSpan, endHttpSpan } from './http-spans.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,100}$/;
 
@@ -49,6 +51,7 @@ const callerFields = (request: Request) => {
 export function logRequests(request: Request, response: Response, next: NextFunction): void {
   if (request.path.startsWith('/health')) return next();
   const begunMs = monotonicMs();
+  const span = beginHttpSpan(request);
   response.once('close', () => {
     const { statusCode: status, writableFinished } = response;
     const fields = {
@@ -56,12 +59,14 @@ export function logRequests(request: Request, response: Response, next: NextFunc
       ...callerFields(request),
       res: { status },
       responseTime: Math.round(monotonicMs() - begunMs),
+      ...(span ? traceIds(span) : {}),
     };
+    if (span) endHttpSpan(span, request, response);
     const text = writableFinished ? 'request completed' : 'request aborted';
     if (status >= 500) PinoLogger.root.error(fields, text);
     else PinoLogger.root.info(fields, text);
   });
-  duringResponse(response, next);
+  duringResponse(response, span ? () => inSpan(span, next) : next);
 }
 
 /**
@@ -85,7 +90,7 @@ function pinoOptions(config: AppConfig): Options {
     level: config.logLevel,
     mixin() {
       const request = (currentResponse() as Response | undefined)?.req;
-      return request ? { req: requestFields(request) } : {};
+      return { ...(request ? { req: requestFields(request) } : {}), ...traceIds() };
     },
     hooks: {
       // pino escapes only C0 characters. C1 characters and direction overrides would reach the

@@ -37,6 +37,8 @@ export interface JobTransition {
    * True to send no webhook, because the response reports the result to the client. Default: false.
    */
   quiet?: boolean;
+  /** Span of the attempt, under which the webhook is delivered. Default: the current span. */
+  traceparent?: string | null | undefined;
 }
 
 interface ChangedRow {
@@ -151,6 +153,7 @@ export async function transitionJobs(
   const refused = new Map(
     moves.flatMap((move) => (move.refused?.length ? [[move.id, move.refused]] : [])),
   );
+  const traces = new Map(moves.map(({ id, traceparent }) => [id, traceparent]));
   await recordChanges(
     sql,
     notified.map((row) => ({
@@ -160,6 +163,7 @@ export async function transitionJobs(
       objectId: row.id,
       event: 'modify' as const,
       at,
+      traceparent: traces.get(row.id),
       webhook: {
         trigger: `job.${row.status}` as 'job.successful',
         dedupe: `job:${row.id}:${row.status}:${row.version}`,

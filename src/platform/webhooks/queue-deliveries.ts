@@ -17,6 +17,8 @@ export interface WebhookEventRecord {
    * scope.
    */
   scopes: readonly string[] | null;
+  /** Span of the event, under which it is delivered; `null` if nobody listens. */
+  traceparent: string | null;
 }
 
 // Deliveries become due at the pace of their webhook. If all were due at once, most would have
@@ -24,13 +26,13 @@ export interface WebhookEventRecord {
 // later.
 /**
  * Builds the statement for `queueDeliveries`.
- * @param beside common table expressions of the caller; their parameters begin at `$10`
+ * @param beside common table expressions of the caller; their parameters begin at `$11`
  */
 export const withDeliveries = (beside: string): string => `
   with ${beside},
   incoming as (
-    select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::uuid[], $7::text[])
-      h(id, application_id, type, body, dedupe, account_id, scopes)),
+    select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::uuid[], $7::text[], $10::text[])
+      h(id, application_id, type, body, dedupe, account_id, scopes, traceparent)),
   stored as (
     insert into webhook_event (id, application_id, type, body, dedupe)
     select h.id, h.application_id, h.type, h.body, h.dedupe from incoming h
@@ -52,8 +54,9 @@ export const withDeliveries = (beside: string): string => `
     left join account_gate g on g.account_id = w.id
     left join unnest($8::uuid[], $9::float8[]) p(webhook_id, wait_ms) on p.webhook_id = w.id),
   queued as (
-    insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at)
-    select gen_random_uuid(), event_id, webhook_id, run_at, now(), now() + interval '76 hours' from due)
+    insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at, traceparent)
+    select gen_random_uuid(), event_id, webhook_id, run_at, now(), now() + interval '76 hours',
+      (select h.traceparent from incoming h where h.id = due.event_id) from due)
   select webhook_id as "webhookId", count(*)::int * slot_ms as "tookMs",
     (extract(epoch from min(run_at) - now()) * 1000)::float8 as "waitMs"
   from due group by webhook_id, slot_ms`;
@@ -77,6 +80,7 @@ export async function queueDeliveries(
     events.map(({ scopes }) => scopes?.join(',') ?? null),
     ahead.map(({ webhookId }) => webhookId),
     ahead.map(({ waitMs }) => waitMs),
+    events.map(({ traceparent }) => traceparent),
     ...values,
   ]);
   for (const booked of rows) deliveryPace.note(booked);

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { queueColumns } from '../database/base-columns.ts';
+import { queueColumns, tracedColumns } from '../database/base-columns.ts';
 
 const HookJobSchema = defineEntity({
   name: 'WebhookDelivery',
@@ -18,6 +18,7 @@ const HookJobSchema = defineEntity({
      */
     webhookId: p.uuid(),
     giveUpAt: p.datetime().columnType('timestamptz'),
+    ...tracedColumns,
   },
 });
 

@@ -9,6 +9,7 @@ import type {
 } from '../work/dispatcher.ts'; // prettier-ignore
 import { afterCommit, type Sql } from '../database/sql.ts';
 import { webhookAttempts, webhookSeconds } from '../metrics/metrics.ts';
+import { annotateSpan } from '../tracing/spans.ts';
 import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
 import { type AttemptEvidence, insertAttempts, recordHealth } from './delivery.repository.ts';
 import { deliveryHeaders } from './signature.ts';
@@ -86,7 +87,7 @@ export class WebhookDispatcher implements Dispatcher<
     queue: 'hook',
     table: 'hook_job',
     gateColumn: 'webhook_id',
-    columns: { eventId: 'event_id', giveUpAt: 'give_up_at' },
+    columns: { eventId: 'event_id', giveUpAt: 'give_up_at', traceparent: 'traceparent' },
     loading: LOADING,
   };
   readonly slots = SLOTS;
@@ -172,8 +173,12 @@ export class WebhookDispatcher implements Dispatcher<
   ): Promise<DeliveryAnswer | null> {
     const secret = this.secrets.decrypt(applicationId, secretSealed);
     const headers = deliveryHeaders({ eventId: job.eventId, body, at, secret });
+    annotateSpan({ 'carillon.event_id': job.eventId });
     try {
-      const { status, retryAfter } = await this.egress.post(callbackUrl, body, headers, { signal });
+      const { status, retryAfter } = await this.egress.post(callbackUrl, body, headers, {
+        signal,
+        traced: true,
+      });
       return {
         kind: 'answered',
         status,

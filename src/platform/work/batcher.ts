@@ -1,3 +1,5 @@
+import { outsideSpans } from '../tracing/spans.ts';
+
 export interface BatcherOptions {
   /** Maximum number of items in one call. */
   most: number;
@@ -64,7 +66,7 @@ export class Batcher<T> {
     this.#immediate = undefined;
     while (this.#waiting.length > 0 && this.#running.size < this.#options.parallel) {
       const items = this.#waiting.splice(0, this.#options.most);
-      const run = this.#handle(items).finally(() => {
+      const run = outsideSpans(() => this.#handle(items)).finally(() => {
         this.#running.delete(run);
         const waitsOut = this.#timer !== undefined && !this.#overdue && items.length >= MANY;
         if (this.#waiting.length > 0 && !waitsOut) this.#flush();

@@ -34,6 +34,11 @@ export interface ClaimedRow {
    * closed and no row has reported `well` since; 0 if the gate was well.
    */
   gateFailures: number;
+  /**
+   * Span under which the row was queued, as a `traceparent`; `null` or absent if nobody listened
+   * (docs/tracing.md).
+   */
+  traceparent?: string | null;
 }
 
 /** What a run may ask about its claim. */
@@ -113,6 +118,8 @@ export interface LateRow {
 /** A run whose queue row still belonged to this worker when it was settled. */
 export interface Settled<J extends ClaimedRow, R> extends Outcome<R> {
   job: J;
+  /** Span of the run, as a `traceparent`, for work that follows; absent if nobody listens. */
+  traceparent?: string | null;
 }
 
 /**

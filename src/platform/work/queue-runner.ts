@@ -4,6 +4,7 @@ import { monotonicMs } from '../base/time/clock.ts';
 import type { AnyDispatcher, LateRow, Lease } from './dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
+import { traceparentOf } from '../tracing/spans.ts';
 import { Batcher } from './batcher.ts';
 import { ClaimPace, PAUSE_MS } from './claim-pace.ts';
 import {
@@ -11,6 +12,7 @@ import {
 } from './claim-statement.ts'; // prettier-ignore
 import { type HandedRun, HandOffs } from './hand-offs.ts';
 import { queueStatements } from './queue-statements.ts';
+import { beginRun, endRun, withinRun } from './run-spans.ts';
 import { type Ending, SETTLE_BATCH, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 import { queueErrors } from '../metrics/metrics.ts';
@@ -329,17 +331,22 @@ export class QueueRunner {
       ended: false,
     };
     this.#runs.add(run);
+    const span = beginRun(this.dispatcher.table.queue, job);
     try {
-      const { outcome, waitMs } = await this.#outcomeOf(run);
+      const { outcome: ended, waitMs } = await withinRun(span, () => this.#outcomeOf(run));
+      const outcome = run.refused ? null : ended;
       run.ended = true;
       this.#ended += 1;
-      this.#endings.add({ run, job, waitMs, gateMarked, outcome: run.refused ? null : outcome });
+      const traceparent = span && traceparentOf(span);
+      this.#endings.add({ run, job, waitMs, gateMarked, outcome, traceparent });
+      endRun(span, outcome);
       this.wake();
     } catch (error) {
       // Not even the dispatcher could name an outcome. The next comparison gives the row back.
       this.#log.error(error);
       this.#runs.delete(run);
       this.#claimsUncertain = true;
+      endRun(span, null, error);
     }
   }
 

@@ -12,6 +12,8 @@ import { backoff } from './backoff.ts';
 export interface Ending {
   job: ClaimedRow;
   outcome: Outcome<unknown> | null;
+  /** Span of the run, as a `traceparent`; absent if nobody listens. */
+  traceparent?: string | null;
   /** How long a row without an effect waits, in milliseconds. */
   waitMs: number;
   /** Whether the claim found the row's rate gate in trouble. */
@@ -132,8 +134,9 @@ export class Settler {
     const marked = new Set(endings.flatMap(({ job, gateMarked }) => (gateMarked ? [job] : [])));
     let committed: () => void = () => undefined;
     await this.sql.transaction(async (sql) => {
-      const settled = endings.flatMap(({ job, outcome }): Settled<ClaimedRow, unknown>[] =>
-        outcome ? [{ job, ...outcome }] : [],
+      const settled = endings.flatMap(
+        ({ job, outcome, traceparent }): Settled<ClaimedRow, unknown>[] =>
+          outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
       );
       await this.dispatcher.lockFirst?.(sql, settled);
       const done = settled.filter(({ next }) => next.kind === 'done');
