@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { Logger } from 'nestjs-pino';
 import { AppModule, type AppOverrides } from './app.module.ts';
@@ -15,6 +15,7 @@ import { sendPlainJson } from '../platform/http/json-responses.ts';
 import { assignRequestId } from '../platform/http/logging.ts';
 import { countRequests } from '../platform/metrics/count-requests.ts';
 import { serveAdminOpenApi, serveOpenApi } from '../platform/http/openapi.ts';
+import { TwoListeners } from '../platform/http/operator-listener.ts';
 import { oneAtATime } from '../platform/http/pipelining.ts';
 import { limitServer } from '../platform/http/server-limits.ts';
 import { servedPaths } from '../platform/http/surface.ts';
@@ -36,9 +37,10 @@ export async function createApp(
   instance.enable('case sensitive routing');
   instance.set('trust proxy', config.trustedProxies);
   sendPlainJson(instance);
+  const listeners = new TwoListeners(instance, config.operator.port !== null);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.register(config, overrides),
-    new ExpressAdapter(instance),
+    listeners,
     {
       bodyParser: false,
       bufferLogs: true,
@@ -65,10 +67,12 @@ export async function createApp(
   app.use(servedPaths(config));
   if (config.roles.includes('api')) serveOpenApi(app);
   serveAdminOpenApi(app);
-  const server = app.getHttpServer() as Server;
-  limitServer(server);
-  answerClientErrors(server);
-  if (config.tls) renewCertificate(server as HttpsServer, config.tls);
+  for (const server of [app.getHttpServer() as Server, listeners.operators]) {
+    if (!server) continue;
+    limitServer(server);
+    answerClientErrors(server);
+    if (config.tls) renewCertificate(server as HttpsServer, config.tls);
+  }
   return app;
 }
 

@@ -6,6 +6,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { OperatorError } from '../platform/base/errors/operator-error.ts';
 import { forTerminal } from '../platform/base/text/plain-text.ts';
 import type { AppConfig } from '../platform/config/app-config.ts';
+import type { TwoListeners } from '../platform/http/operator-listener.ts';
 import { databaseTrouble } from '../platform/database/database-trouble.ts';
 import { type Sql, SqlPool } from '../platform/database/sql.ts';
 import { pendingMigrations } from './pending-migrations.ts';
@@ -23,10 +24,11 @@ export class SchemaBehindError extends OperatorError {
 
 /** Another process listens on the port. */
 export class PortTakenError extends OperatorError {
-  constructor(port: number) {
+  /** @param variable the setting that names the port */
+  constructor(port: number, variable: 'PORT' | 'OPERATOR_PORT' = 'PORT') {
     super(
       'refused',
-      `Port ${port} is taken. Choose another one: PORT=${port === 65_535 ? 3000 : port + 1} npm start`,
+      `Port ${port} is taken. Choose another one: ${variable}=${port === 65_535 ? 3000 : port + 1} npm start`,
     );
   }
 }
@@ -114,18 +116,26 @@ export async function waitForDatabase(look: () => Promise<void>): Promise<void> 
 }
 
 /**
- * Checks the port before anything is started, so that the error appears at once and without other
+ * Checks the ports before anything is started, so that the error appears at once and without other
  * output.
  * @throws {PortTakenError}
  */
-export function requireFreePort({ port, host }: AppConfig): Promise<void> {
-  return new Promise((resolve, reject) => {
+export async function requireFreePort({ port, host, operator }: AppConfig): Promise<void> {
+  await requireFree(port, host, 'PORT');
+  if (operator.port !== null) await requireFree(operator.port, operator.host, 'OPERATOR_PORT');
+}
+
+function requireFree(port: number, host: string, variable: 'PORT' | 'OPERATOR_PORT') {
+  return new Promise<void>((resolve, reject) => {
     const probe = net.createServer();
-    probe.once('error', (error: NodeJS.ErrnoException) =>
-      reject(error.code === 'EADDRINUSE' ? new PortTakenError(port) : error),
-    );
+    probe.once('error', (error) => reject(asPortTaken(error, port, variable)));
     probe.listen(port, host, () => probe.close(() => resolve()));
   });
+}
+
+function asPortTaken(error: unknown, port: number, variable: 'PORT' | 'OPERATOR_PORT'): unknown {
+  const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+  return isTaken ? new PortTakenError(port, variable) : error;
 }
 
 /**
@@ -142,18 +152,30 @@ function returnStartMemory(): void {
 /** @throws {PortTakenError} */
 export async function listen(app: NestExpressApplication, config: AppConfig): Promise<void> {
   returnStartMemory();
+  const { operator } = config;
+  let operatorPort: number | null = null;
+  try {
+    operatorPort = await listenersOf(app).listenForOperators(operator.port ?? 0, operator.host);
+  } catch (error) {
+    throw asPortTaken(error, operator.port ?? 0, 'OPERATOR_PORT');
+  }
   try {
     await app.listen(config.port, config.host);
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-      ? new PortTakenError(config.port)
-      : error;
+    throw asPortTaken(error, config.port, 'PORT');
   }
   // Commands import this file and must not wait for Nest to load.
   const { Logger } = await import('@nestjs/common');
+  const forOperators =
+    operatorPort === null ? '' : `, for operators on port ${operatorPort} of ${operator.host}`;
   new Logger('Carillon').log(
-    `listening on ${await app.getUrl()} (roles: ${config.roles.join(', ')})`,
+    `listening on ${await app.getUrl()}${forOperators} (roles: ${config.roles.join(', ')})`,
   );
+}
+
+/** The listeners of an application from `createApp`. */
+function listenersOf(app: NestExpressApplication): TwoListeners {
+  return app.getHttpAdapter() as unknown as TwoListeners;
 }
 
 /**

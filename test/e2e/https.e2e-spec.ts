@@ -48,7 +48,11 @@ describe('a server with TLS_CERT_FILE and TLS_KEY_FILE', () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-https-'));
     files = { certFile: path.join(folder, 'cert.pem'), keyFile: path.join(folder, 'key.pem') };
     write(files, TEST_CERTIFICATE, TEST_KEY);
-    server = await startTestApp({ TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile });
+    server = await startTestApp({
+      TLS_CERT_FILE: files.certFile,
+      TLS_KEY_FILE: files.keyFile,
+      OPERATOR_PORT: '0',
+    });
     port = Number(new URL(server.url).port);
     application = await createApplication(server.app);
     ada = await createAccount(server.app, application);
@@ -75,6 +79,12 @@ describe('a server with TLS_CERT_FILE and TLS_KEY_FILE', () => {
     expect(sent.status).toBe(202);
     await client().get('/nothing-here').expect(404);
     await client().get('/health/ready').expect(200);
+  });
+
+  it('serves operators by https too', async () => {
+    const address = `https://localhost:${new URL(server.operatorUrl).port}`;
+    const { body } = await request(address).get('/health/live').ca(TEST_CERTIFICATE).expect(200);
+    expect(body).toEqual({ status: 'alive' });
   });
 
   it('makes https links, and cookies that browsers send by https only', async () => {

@@ -4,6 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../src/app/app.ts';
 import type { AppOverrides } from '../../src/app/app.module.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
+import type { TwoListeners } from '../../src/platform/http/operator-listener.ts';
 import { assertNoSecretLogged, watchedLog, watchEnvironment, watchTraffic } from './log-watch.ts';
 import { PassingClock } from './passing-clock.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
@@ -13,6 +14,8 @@ export interface TestApp {
   app: NestExpressApplication;
   /** http://127.0.0.1:port */
   url: string;
+  /** The same for the listener of operators; the empty string without `OPERATOR_PORT`. */
+  operatorUrl: string;
   database: TestDatabase;
   close(): Promise<void>;
 }
@@ -48,11 +51,15 @@ export async function startTestApp(
   const config = loadConfig(settings);
   const app = await createApp(config, { logTo: watchedLog, ...overrides });
   watchTraffic(app.getHttpServer() as Server);
+  const listeners = app.getHttpAdapter() as unknown as TwoListeners;
+  if (listeners.operators) watchTraffic(listeners.operators);
+  const operatorPort = await listeners.listenForOperators(config.operator.port ?? 0, '127.0.0.1');
   await app.listen(config.port, '127.0.0.1');
   const { port } = app.getHttpServer().address() as { port: number };
   return {
     app,
     url: `http://127.0.0.1:${port}`,
+    operatorUrl: operatorPort === null ? '' : `http://127.0.0.1:${operatorPort}`,
     database,
     async close() {
       await app.close();

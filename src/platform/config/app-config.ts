@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { address, companyAddresses, companyVariables } from './company-addresses.ts';
 import { OperatorError } from '../base/errors/operator-error.ts';
 import { isEgressAllowEntry } from '../egress/egress-policy.ts';
+import { operatorConfig, operatorVariables } from './operator-config.ts';
 import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
 import { budgetConfig, budgetVariables } from './budget-config.ts';
 import { quotaConfig, quotaVariables } from './quota-config.ts';
@@ -132,6 +133,7 @@ export const environmentSchema = z.object({
   ...quotaVariables,
   ...budgetVariables,
   ...operatorMailVariables,
+  ...operatorVariables,
   NEURAL: flag(false),
   SANDBOX: z.enum(['true', 'false'], 'must be true or false').optional(),
   MAIL_DOMAIN: z
@@ -202,8 +204,9 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
   const operatorMail = operatorMailConfig(env, problems);
   const tls = tlsConfig(env, problems);
   const push = pushUrl(env, problems);
-  if (problems.length > 0) throw new ConfigError(problems);
   const baseUrl = env.BASE_URL ?? `${tls ? 'https' : 'http'}://localhost:${env.PORT}`;
+  const operator = operatorConfig(env, { baseUrl, tls }, problems);
+  if (problems.length > 0) throw new ConfigError(problems);
   return {
     environment: env.NODE_ENV,
     /** `api` serves HTTP, `worker` runs due work. */
@@ -367,6 +370,8 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     },
     /** The gateway that delivers SMS reminders. */
     sms,
+    /** Where operators reach this process, and how they sign in. */
+    operator,
     /** Mail server for the server's own mails; `null` = Carillon sends none. */
     operatorMail,
     /** Quotas on operations that cost the operator money. */

@@ -1,6 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { DomainError } from '../base/errors/domain-error.ts';
 import type { AppConfig, Region, Surface } from '../config/app-config.ts';
+import { arrivedAtOperators } from './operator-listener.ts';
 
 /**
  * Whether a path belongs to the address of integrations and grants. That address has its own error
@@ -29,25 +30,43 @@ class ServedElsewhereError extends DomainError {
 }
 
 /**
- * Passes on requests that this process serves: the surfaces in `SERVE` if it has the role `api`,
- * and health checks in every process. Refuses all others with 404.
+ * Passes on requests that this process serves here. The operators' listener serves their paths, in
+ * every role. The main listener serves the surfaces in `SERVE` if the process has the role `api`,
+ * and the paths of operators only outside production and without a listener of their own. Both
+ * serve health checks. Refuses all others with 404.
  */
-export function servedPaths({
-  environment,
-  roles,
-  surfaces,
-}: Pick<AppConfig, 'environment' | 'roles' | 'surfaces'>): RequestHandler {
+export function servedPaths(config: ServedConfig): RequestHandler {
   return (request: Request, _response: Response, next: NextFunction) => {
     if (HEALTH.test(request.path)) return next();
-    if (isOperatorPath(request.path) && environment === 'production')
-      return next(new ServedElsewhereError(`There is nothing at ${request.path.slice(0, 200)}`));
-    if (!roles.includes('api'))
-      return next(new ServedElsewhereError('This process is a worker and does not serve the API'));
-    const surface: Surface = isIntegrationsPath(request.path) ? 'integrations' : 'main';
-    if (surfaces.includes(surface)) return next();
-    const where = surface === 'main' ? 'main address' : 'integrations address';
-    next(new ServedElsewhereError(`${request.path.slice(0, 200)} is served at the ${where}`));
+    const elsewhere = isOperatorPath(request.path)
+      ? whyNotForOperators(request, config)
+      : whyNotForApplications(request, config);
+    next(elsewhere === null ? undefined : new ServedElsewhereError(elsewhere));
   };
+}
+
+type ServedConfig = Pick<AppConfig, 'environment' | 'operator' | 'roles' | 'surfaces'>;
+
+/** Longest part of a path that an error shows. */
+const MOST_PATH = 200;
+
+function whyNotForOperators(request: Request, config: ServedConfig): string | null {
+  const { environment, operator, roles } = config;
+  const isHere =
+    operator.port === null
+      ? environment !== 'production' && roles.includes('api')
+      : arrivedAtOperators(request);
+  return isHere ? null : `There is nothing at ${request.path.slice(0, MOST_PATH)}`;
+}
+
+function whyNotForApplications(request: Request, config: ServedConfig): string | null {
+  const path = request.path.slice(0, MOST_PATH);
+  if (arrivedAtOperators(request))
+    return `${path} is not served at the port of operators, only /console, /admin, /metrics and /health`;
+  if (!config.roles.includes('api')) return 'This process is a worker and does not serve the API';
+  const surface: Surface = isIntegrationsPath(request.path) ? 'integrations' : 'main';
+  if (config.surfaces.includes(surface)) return null;
+  return `${path} is served at the ${surface === 'main' ? 'main address' : 'integrations address'}`;
 }
 
 /**

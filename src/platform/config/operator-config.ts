@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { address } from './company-addresses.ts';
+import type { TlsFiles } from './tls-config.ts';
+
+/** The roles of operators; the operators' module says what they allow. */
+const ROLES = ['read', 'operate'] as const;
+
+/** `operate:admins` as its two parts. */
+const role = z.string().transform((value, context) => {
+  const [, name = '', wanted = ''] = /^(read|operate):(.+)$/.exec(value) ?? [];
+  if (name && wanted) return { role: name as (typeof ROLES)[number], value: wanted };
+  context.addIssue({
+    code: 'custom',
+    message:
+      'must be read: or operate: and a value of the claim, separated by commas, such as operate:admins,read:support',
+  });
+  return z.NEVER;
+});
+
+const roles = z
+  .string()
+  .transform((value) =>
+    value
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean),
+  )
+  .pipe(z.array(role).min(1));
+
+/** Variables of the operators' listener and sign-in. */
+export const operatorVariables = {
+  OPERATOR_PORT: z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value <= 65_535, 'must be between 0 and 65535')
+    .optional(),
+  OPERATOR_HOST: z.string().trim().min(1).default('127.0.0.1'),
+  OPERATOR_URL: address.optional(),
+  OPERATOR_OIDC_ISSUER: address.optional(),
+  OPERATOR_OIDC_CLIENT_ID: z.string().trim().min(1).optional(),
+  OPERATOR_OIDC_CLIENT_SECRET: z.string().trim().min(1).optional(),
+  OPERATOR_OIDC_SCOPES: z.string().trim().min(1).default('openid profile email'),
+  OPERATOR_OIDC_CLAIM: z.string().trim().min(1).default('groups'),
+  OPERATOR_OIDC_ROLES: roles.optional(),
+};
+
+/** How operators sign in by OpenID Connect. */
+export interface OperatorOidc {
+  /** Address of the issuer, without a trailing slash. */
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  scopes: readonly string[];
+  /** Claim of the id token whose values give the role. */
+  claim: string;
+  /** Values of the claim, each with its role. A user without any of them is refused. */
+  roles: readonly { role: (typeof ROLES)[number]; value: string }[];
+}
+
+/** Where operators reach this process, and how they sign in. */
+export interface OperatorConfig {
+  /** Port of the operators' own listener, 0 = any free one; `null` = there is none. */
+  port: number | null;
+  /** Interface of that listener. */
+  host: string;
+  /** Address under which operators open the console, without a trailing slash. */
+  url: string;
+  /** `null` = operators sign in by password or link only. */
+  oidc: OperatorOidc | null;
+}
+
+type Values = z.infer<z.ZodObject<typeof operatorVariables>>;
+
+/**
+ * Reads the settings of operators.
+ * @param main address of the main API and the certificate, which both listeners use
+ * @param problems gets a line for each setting that is missing
+ */
+export function operatorConfig(
+  env: Values,
+  main: { baseUrl: string; tls: TlsFiles | null },
+  problems: string[],
+): OperatorConfig {
+  const port = env.OPERATOR_PORT ?? null;
+  const own = `${main.tls ? 'https' : 'http'}://localhost:${port}`;
+  return {
+    port,
+    host: env.OPERATOR_HOST,
+    url: env.OPERATOR_URL ?? (port === null ? main.baseUrl : own),
+    oidc: oidcOf(env, problems),
+  };
+}
+
+function oidcOf(env: Values, problems: string[]): OperatorOidc | null {
+  const {
+    OPERATOR_OIDC_ISSUER: issuer,
+    OPERATOR_OIDC_CLIENT_ID: clientId,
+    OPERATOR_OIDC_CLIENT_SECRET: clientSecret,
+    OPERATOR_OIDC_ROLES: byValue,
+  } = env;
+  const needed = {
+    OPERATOR_OIDC_ISSUER: issuer,
+    OPERATOR_OIDC_CLIENT_ID: clientId,
+    OPERATOR_OIDC_CLIENT_SECRET: clientSecret,
+    OPERATOR_OIDC_ROLES: byValue,
+  };
+  const missing = Object.entries(needed).filter(([, value]) => value === undefined);
+  if (missing.length === Object.keys(needed).length) return null;
+  for (const [name] of missing)
+    problems.push(`${name}: is required, because operators sign in by OpenID Connect`);
+  if (!issuer || !clientId || !clientSecret || !byValue) return null;
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    scopes: env.OPERATOR_OIDC_SCOPES.split(/\s+/),
+    claim: env.OPERATOR_OIDC_CLAIM,
+    roles: byValue,
+  };
+}
