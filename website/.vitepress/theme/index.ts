@@ -1,0 +1,4 @@
+import DefaultTheme from 'vitepress/theme';
+import './diagrams.css';
+
+export default DefaultTheme;
