@@ -3,8 +3,8 @@ import path from 'node:path';
 import { ROOT, runCommand } from './lib/project.ts';
 
 /*
- * `npm run docs` writes the pages of docs/ as a static site with search to website/dist. The first run
- * installs the site generator into website/, which nothing else needs.
+ * `npm run docs` writes the pages of docs/ as a static site with search to website/dist. The first
+ * run installs the site generator into website/, which nothing else needs.
  */
 const website = path.join(ROOT, 'website');
 const pages = path.join(website, 'docs');

@@ -1,0 +1,158 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { releaseNotes, ReleaseError, sectionOf } from '../../scripts/lib/changelog.ts';
+import { ROOT } from '../../scripts/lib/project.ts';
+import { environmentSchema } from '../../src/platform/config/app-config.ts';
+
+const read = (file: string): string => fs.readFileSync(path.join(ROOT, file), 'utf8');
+const below = (folder: string): string[] =>
+  fs.readdirSync(path.join(ROOT, folder)).map((name) => `${folder}/${name}`);
+
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string };
+}
+interface Container {
+  name: string;
+  env?: { name: string }[];
+  [field: string]: unknown;
+}
+interface Workload extends Manifest {
+  spec: { template: { spec: { containers: Container[]; terminationGracePeriodSeconds?: number } } };
+}
+
+const MANIFESTS = below('deploy/kubernetes').filter(
+  (file) => !file.includes('kustomization') && !file.includes('adapter'),
+);
+const manifests = MANIFESTS.flatMap((file) =>
+  parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest),
+);
+const workloads = manifests.filter(({ kind }) =>
+  ['Deployment', 'Job'].includes(kind),
+) as Workload[];
+const containers = workloads.flatMap(({ spec }) => spec.template.spec.containers);
+
+describe('the manifests for Kubernetes', () => {
+  it.each(manifests.map((manifest) => [manifest.kind, manifest.metadata.name, manifest] as const))(
+    'contain a valid %s %s',
+    async (kind, _name, manifest) => {
+      const models = (await import(`kubernetes-models/${manifest.apiVersion}`)) as Record<
+        string,
+        new (data: Manifest) => { validate(): void }
+      >;
+      const Model = models[kind];
+      expect(Model).toBeDefined();
+      if (Model) expect(() => new Model(manifest).validate()).not.toThrow();
+    },
+  );
+
+  it('are all listed in kustomization.yaml, but for examples', () => {
+    const { resources } = parse(read('deploy/kubernetes/kustomization.yaml')) as {
+      resources: string[];
+    };
+    const names = MANIFESTS.map((file) => path.basename(file)).filter(
+      (name) => !name.includes('.example.'),
+    );
+    expect(resources.toSorted()).toEqual(names.toSorted());
+  });
+
+  it('run every container without rights and on a read-only file system', () => {
+    expect(containers).toHaveLength(3);
+    for (const container of containers) {
+      expect(container['securityContext']).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(container).toMatchObject({ resources: { limits: { memory: expect.any(String) } } });
+    }
+  });
+
+  it('give a stopping process longer than SHUTDOWN_SECONDS and the pause before it', () => {
+    const shutdown = environmentSchema.shape.SHUTDOWN_SECONDS.parse(undefined);
+    for (const { kind, spec } of workloads) {
+      if (kind !== 'Deployment') continue;
+      expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(shutdown + 5 + 10);
+    }
+  });
+});
+
+describe('the settings in files of deployment', () => {
+  const known = Object.keys(environmentSchema.shape);
+
+  it('are variables that Carillon reads', () => {
+    const kustomization = parse(read('deploy/kubernetes/kustomization.yaml')) as {
+      configMapGenerator: { literals: string[] }[];
+    };
+    const compose = parse(read('docker-compose.yml'), { merge: true }) as {
+      services: Record<string, { environment: Record<string, string> }>;
+    };
+    const unit = read('deploy/systemd/carillon@.service');
+    const names = [
+      ...kustomization.configMapGenerator.flatMap(({ literals }) =>
+        literals.map((literal) => literal.split('=')[0]),
+      ),
+      ...containers.flatMap(({ env = [] }) => env.map(({ name }) => name)),
+      ...Object.keys(compose.services['api']?.environment ?? {}),
+      ...[...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) =>
+        line.split(' ').map((each) => each.split('=')[0]),
+      ),
+    ];
+    expect(names.length).toBeGreaterThan(12);
+    expect(names.filter((name) => !known.includes(name ?? ''))).toEqual([]);
+  });
+
+  it('start the program as the image does', () => {
+    const [, entry = ''] = /^ENTRYPOINT \[(.*)\]$/m.exec(read('Dockerfile')) ?? [];
+    const [node, ...options] = entry.split(', ').map((each) => JSON.parse(each) as string);
+    expect(read('deploy/systemd/carillon@.service')).toContain(
+      `ExecStart=/usr/bin/env ${node} ${options.join(' ')} dist/src/main.js\n`,
+    );
+  });
+});
+
+describe('the workflows', () => {
+  it('pin every action of others to a commit', () => {
+    const uses = below('.github/workflows').flatMap((file) =>
+      [...read(file).matchAll(/uses: (\S+.*)$/gm)].map(([, action]) => action),
+    );
+    expect(uses.length).toBeGreaterThan(10);
+    for (const action of uses) expect(action).toMatch(/^[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  });
+
+  it('call only npm scripts that exist', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const called = below('.github/workflows').flatMap((file) =>
+      [...read(file).matchAll(/npm run (?:-s )?([\w:-]+)/g)].map(([, name = '']) => name),
+    );
+    expect(called.filter((name) => !(name in scripts))).toEqual([]);
+  });
+});
+
+describe('the notes of a release', () => {
+  const files: Record<string, string> = {
+    'package.json': '"version": "1.2.3"',
+    'package-lock.json': '"version": "1.2.3"',
+    'clients/typescript/package.json': '"version": "1.2.3"',
+    'deploy/kubernetes/kustomization.yaml': 'newTag: 1.2.3',
+    'CHANGELOG.md': '# Changelog\n\n## 1.2.3 (2026-12-01)\n\n- New.\n\n## 1.2.2\n\n- Old.\n',
+  };
+
+  it('are the section of the changelog that has the version of the tag', () => {
+    expect(releaseNotes('v1.2.3', (file) => files[file])).toBe('- New.\n');
+    expect(sectionOf(files['CHANGELOG.md'] ?? '', '1.2.2')).toBe('- Old.');
+    expect(sectionOf(files['CHANGELOG.md'] ?? '', '1.2')).toBeUndefined();
+  });
+
+  it('are refused, with the reasons, if a file names another version', () => {
+    const refused = () =>
+      releaseNotes('v1.3.0', (file) =>
+        file === 'package.json' ? '"version": "1.3.0"' : files[file],
+      );
+    expect(refused).toThrow(ReleaseError);
+    expect(refused).toThrow('deploy/kubernetes/kustomization.yaml names version 1.2.3, not 1.3.0');
+    expect(refused).toThrow('CHANGELOG.md has no section 1.3.0');
+  });
+});
