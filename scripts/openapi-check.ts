@@ -1,12 +1,13 @@
 import fs from 'node:fs';
 import { ensureBuilt } from './lib/build.ts';
 import { generateOpenApi, openApiPath } from './lib/openapi.ts';
+import { lintOpenApi } from './lib/openapi-lint.ts';
 
 await ensureBuilt();
 for (const [name, text] of Object.entries(await generateOpenApi())) {
-  if (fs.readFileSync(openApiPath(name), 'utf8') === text) continue;
-  process.stderr.write(
-    `${name} differs from the document that the program serves. Run: npm run openapi:write\n`,
-  );
-  process.exitCode = 1;
+  const findings = await lintOpenApi(text);
+  if (fs.readFileSync(openApiPath(name), 'utf8') !== text)
+    findings.push('differs from the document that is served. Run: npm run openapi:write');
+  for (const finding of findings) process.stderr.write(`${name}: ${finding}\n`);
+  if (findings.length > 0) process.exitCode = 1;
 }

@@ -13,8 +13,8 @@ export const openApiPath = (name: string): string => path.join(ROOT, name);
 export async function generateOpenApi(): Promise<Record<(typeof OPENAPI_FILES)[number], string>> {
   const [{ createApp }, documents, { loadConfig }] = await Promise.all([
     import(compiled('app/app')) as Promise<typeof import('../../src/app/app.ts')>,
-    import(compiled('platform/http/openapi')) as Promise<
-      typeof import('../../src/platform/http/openapi.ts')
+    import(compiled('app/openapi/document')) as Promise<
+      typeof import('../../src/app/openapi/document.ts')
     >,
     import(compiled('platform/config/app-config')) as Promise<
       typeof import('../../src/platform/config/app-config.ts')

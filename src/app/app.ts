@@ -6,6 +6,7 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import { Logger } from 'nestjs-pino';
 import { AppModule, type AppOverrides } from './app.module.ts';
 import type { AppConfig } from '../platform/config/app-config.ts';
+import { serveAdminOpenApi, serveOpenApi } from './openapi/serve.ts';
 import { aliases } from '../platform/http/aliases.ts';
 import { answerClientErrors } from '../platform/http/client-error.ts';
 import { constantHeaders } from '../platform/http/constant-headers.ts';
@@ -14,7 +15,6 @@ import { watchForwardedHeaders } from '../platform/http/forwarded-headers.ts';
 import { sendPlainJson } from '../platform/http/json-responses.ts';
 import { assignRequestId } from '../platform/http/logging.ts';
 import { countRequests } from '../platform/metrics/count-requests.ts';
-import { serveAdminOpenApi, serveOpenApi } from '../platform/http/openapi.ts';
 import { TwoListeners } from '../platform/http/operator-listener.ts';
 import { oneAtATime } from '../platform/http/pipelining.ts';
 import { limitServer } from '../platform/http/server-limits.ts';

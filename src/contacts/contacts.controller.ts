@@ -118,7 +118,7 @@ export class ContactsController {
   @Patch(':id')
   @Access(WRITE)
   @ApiErrors(404)
-  @Endpoint({ summary: 'The same as PUT', response: contactView })
+  @Endpoint({ summary: 'The same as PUT', aliasOf: 'Contacts_update', response: contactView })
   patch(
     @CurrentAccount() account: AccountPrincipal,
     @Param('id') id: string,

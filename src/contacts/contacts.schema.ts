@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageQuery, listViewQuery } from '../platform/wire/pagination.schema.ts';
-import { countView, idsView, queryBoolean, queryText } from '../platform/wire/wire.schema.ts';
+import { queryBoolean, queryText } from '../platform/wire/wire.schema.ts';
+import { listByView } from '../platform/wire/response-shapes.ts';
 import { ADDRESS_PARTS, groupName, isDay } from '../providers/port/contact-content.ts';
 
 const text = (most: number) => z.string().max(most, `must not be longer than ${most} characters`);
@@ -269,7 +270,7 @@ export const contactView = z
 export type ContactView = z.infer<typeof contactView>;
 
 /** Response of `GET /contacts`, by `view`. */
-export const contactList = z.union([z.array(contactView), idsView, countView]);
+export const contactList = listByView(contactView);
 export const contactGroupList = z.array(contactGroupView);
 
 /**

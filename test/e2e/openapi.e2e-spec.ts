@@ -7,11 +7,14 @@ import {
   ApplicationGuard,
   ApplicationSecretGuard,
 } from '../../src/platform/auth/guards.ts';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { namesInBodies } from '../../src/app/openapi/descriptions.ts';
 import {
   createAdminOpenApiDocument,
   createOpenApiDocument,
   openApiText,
-} from '../../src/platform/http/openapi.ts';
+} from '../../src/app/openapi/document.ts';
+import { resolved, type Schemas, walk } from '../../src/app/openapi/schemas.ts';
 import { OperatorGuard } from '../../src/operator/access/operator.guard.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -21,10 +24,13 @@ interface Media {
   examples?: unknown;
 }
 interface Operation {
+  operationId: string;
   tags?: string[];
   summary?: string;
+  description?: string;
+  'x-alias-of'?: string;
   security?: object[];
-  parameters?: { name: string; in: string; schema?: object }[];
+  parameters?: { name: string; schema?: object; description?: string; example?: unknown }[];
   requestBody?: { content: Record<string, Media> };
   responses: Record<
     string,
@@ -73,19 +79,22 @@ function handlersOf(server: TestApp): Handler[] {
 
 describe('OpenAPI document', () => {
   let server: TestApp;
+  let document: OpenAPIObject;
+  let adminDocument: OpenAPIObject;
   let operations: [string, Operation][];
 
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api' });
-    const documents = [createOpenApiDocument(server.app), createAdminOpenApiDocument(server.app)];
-    const paths = Object.assign({}, ...documents.map((document) => document.paths)) as object;
-    operations = Object.entries(paths).flatMap(([path, item]) =>
-      Object.entries(item)
-        .filter(([verb]) => VERBS.has(verb))
-        .map(([verb, operation]): [string, Operation] => [
-          `${verb.toUpperCase()} ${path}`,
-          operation as unknown as Operation,
-        ]),
+    document = createOpenApiDocument(server.app);
+    adminDocument = createAdminOpenApiDocument(server.app);
+    operations = Object.entries({ ...document.paths, ...adminDocument.paths }).flatMap(
+      ([path, item]) =>
+        Object.entries(item)
+          .filter(([verb]) => VERBS.has(verb))
+          .map(([verb, operation]): [string, Operation] => [
+            `${verb.toUpperCase()} ${path}`,
+            operation as unknown as Operation,
+          ]),
     );
   });
   afterAll(() => server.close());
@@ -95,20 +104,20 @@ describe('OpenAPI document', () => {
     operations.filter(([name, operation]) => !rule(operation, name)).map(([name]) => name);
 
   it('is the same in the repository and at /openapi.json', async () => {
-    const text = openApiText(createOpenApiDocument(server.app));
+    const text = openApiText(document);
     expect(fs.readFileSync('openapi.json', 'utf8') === text).toBe(true);
     const { body } = await request(server.url).get('/openapi.json').expect(200);
     expect(body).toEqual(JSON.parse(text));
   });
 
   it('describes the API for operators in a document of its own, below /admin', async () => {
-    const text = openApiText(createAdminOpenApiDocument(server.app));
+    const text = openApiText(adminDocument);
     expect(fs.readFileSync('openapi-admin.json', 'utf8') === text).toBe(true);
     const { body } = await request(server.url).get('/admin/openapi.json').expect(200);
     expect(body).toEqual(JSON.parse(text));
     const { paths } = body as { paths: object };
     expect(Object.keys(paths).filter((path) => !path.startsWith('/admin/'))).toEqual([]);
-    expect(Object.keys(createOpenApiDocument(server.app).paths).join()).not.toContain('/admin');
+    expect(Object.keys(document.paths).join()).not.toContain('/admin');
     const page = await request(server.url).get('/admin/docs').expect(200);
     expect(page.text).toContain('Carillon admin API');
   });
@@ -160,7 +169,6 @@ describe('OpenAPI document', () => {
   });
 
   it('describes every request body, with an example', () => {
-    const document = createOpenApiDocument(server.app);
     const resolve = (schema: object | undefined): Record<string, unknown> => {
       const reference = (schema as { $ref?: string } | undefined)?.$ref;
       const name = reference?.split('/').at(-1);
@@ -177,16 +185,103 @@ describe('OpenAPI document', () => {
     ).toEqual([]);
   });
 
-  it('describes every path and query parameter', () => {
+  it('describes every parameter, with an example', () => {
     expect(
-      breaking(({ parameters = [] }) => parameters.every(({ schema }) => schema !== undefined)),
+      breaking(({ parameters = [] }) =>
+        parameters.every(
+          ({ schema, description, example }) => schema && description && example !== undefined,
+        ),
+      ),
     ).toEqual([]);
+  });
+
+  it('describes every field, and gives those of request bodies an example', () => {
+    const { components } = document;
+    const schemas = (components?.schemas ?? {}) as Schemas;
+    const inBodies = namesInBodies(document, schemas);
+    const [undescribed, withoutExample]: string[][] = [[], []];
+    for (const [name, schema] of Object.entries(schemas)) {
+      walk(schema, ({ properties = {} }, path) => {
+        for (const [key, field] of Object.entries(properties)) {
+          const at = [name, ...path, key].join('.');
+          const { description, example } = resolved(schemas, field);
+          if (!description) undescribed?.push(at);
+          if (!field.$ref && inBodies.has(name) && example === undefined) withoutExample?.push(at);
+        }
+      });
+    }
+    expect(undescribed).toEqual([]);
+    expect(withoutExample).toEqual([]);
+  });
+
+  it('gives every response one usual shape, and names the others with their condition', () => {
+    const hasChoices = ({ responses }: Operation) =>
+      Object.entries(responses).some(
+        ([status, { content = {} }]) =>
+          status.startsWith('2') &&
+          Object.values(content).some(({ schema }) => schema && 'anyOf' in schema),
+      );
+    // Its shape follows the body: one text, or a list of messages.
+    expect(breaking((operation) => !hasChoices(operation))).toEqual(['PUT /neural/sentiment']);
+    const list = operations.find(([name]) => name === 'GET /messages')?.[1].responses['200'];
+    expect(list).toMatchObject({
+      content: {
+        'application/json': {
+          schema: { type: 'array', items: { $ref: '#/components/schemas/Message' } },
+        },
+      },
+      'x-other-shapes': [
+        { when: '`view=ids`', schema: { $ref: '#/components/schemas/Ids' } },
+        { when: '`view=count`', schema: { $ref: '#/components/schemas/Count' } },
+      ],
+    });
+  });
+
+  it('marks operations that are other addresses of an operation, and names it', () => {
+    const ids = operations.map(([, { operationId }]) => operationId);
+    const aliases = operations.filter(([, operation]) => operation['x-alias-of']);
+    expect(aliases.length).toBeGreaterThan(8);
+    expect(aliases.filter(([, alias]) => !ids.includes(alias['x-alias-of'] ?? ''))).toEqual([]);
+    const saysSo = ({ summary = '' }: Operation) => /same as/i.test(summary);
+    expect(breaking((one) => !saysSo(one) || one['x-alias-of'] !== undefined)).toEqual([]);
+    const outbox = operations.filter(([name]) => name.includes(' /v2/outbox'));
+    for (const [name, { description }] of outbox)
+      expect(description).toContain(`\`${name.split(' ')[1]?.replace('/v2', '')}\``);
+  });
+
+  it('names every operation once, in one form', () => {
+    const ids = operations.map(([, { operationId }]) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.filter((id) => !/^[A-Z][A-Za-z0-9]+_[a-z][A-Za-z0-9]+$/.test(id))).toEqual([]);
+  });
+
+  it('describes every tag, and uses each', () => {
+    const used = new Set(operations.flatMap(([, { tags = [] }]) => tags));
+    const tags = [document, adminDocument].flatMap((one) => one.tags ?? []);
+    const described = tags.filter(({ description }) => description).map(({ name }) => name);
+    expect([...new Set(described)].sort()).toEqual([...used].sort());
+  });
+
+  it('has the name and the version of this release, its license and a server', () => {
+    const { version } = JSON.parse(fs.readFileSync('package.json', 'utf8')) as { version: string };
+    expect(document.info).toMatchObject({ title: 'Carillon API', version });
+    expect(document.info.license?.name).toBe('Apache-2.0');
+    expect(document.servers).toHaveLength(1);
+  });
+
+  it('says of every operation which credentials it needs, also if it needs none', () => {
+    expect(breaking(({ security }) => security !== undefined)).toEqual([]);
+    const publicOnes = handlersOf(server).filter(({ isPublic }) => isPublic);
+    const open = operations.filter(([, { security }]) => security?.length === 0);
+    expect(open.length).toBeGreaterThan(5);
+    expect(open.length).toBeLessThanOrEqual(publicOnes.length);
+    expect(JSON.stringify(document)).not.toMatch(/jwt/i);
   });
 
   it('names the credentials of every operation that needs credentials', () => {
     const schemes = {
-      ...createOpenApiDocument(server.app).components?.securitySchemes,
-      ...createAdminOpenApiDocument(server.app).components?.securitySchemes,
+      ...document.components?.securitySchemes,
+      ...adminDocument.components?.securitySchemes,
     };
     const known = ({ security = [] }: Operation): boolean =>
       security.flatMap((choice) => Object.keys(choice)).every((name) => name in schemes);

@@ -47,7 +47,11 @@ export class ApplicationsController {
   }
 
   @Post()
-  @Endpoint({ summary: 'Change the application (same as PUT)', response: applicationView })
+  @Endpoint({
+    summary: 'Change the application (same as PUT)',
+    aliasOf: 'Applications_update',
+    response: applicationView,
+  })
   updateByPost(
     @ApplicationId() applicationId: string,
     @Body({ schema: updateApplicationSchema }) body: UpdateApplication,

@@ -111,6 +111,7 @@ export class OauthTokenController {
   @Get()
   @Endpoint({
     deprecated: true,
+    aliasOf: 'OauthToken_byBody',
     summary: 'Exchange a code for an access token (query): use POST instead',
     description:
       'Only for clients that cannot use POST. The client secret is part of the URL, which proxies in front of this server may log. This server does not log it.',

@@ -121,7 +121,11 @@ export class GrantsController {
 
   @Get(':id/sync')
   @ApiBetaErrors(404)
-  @Endpoint({ summary: "Sync the account's mailbox now (same as POST)", response: grantView })
+  @Endpoint({
+    summary: "Sync the account's mailbox now (same as POST)",
+    aliasOf: 'Grants_sync',
+    response: grantView,
+  })
   syncByGet(
     @ApplicationId() applicationId: string,
     @Param('id') id: string,

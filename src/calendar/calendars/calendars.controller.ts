@@ -83,7 +83,7 @@ export class CalendarsController {
   @Patch(':id')
   @Access(WRITE)
   @ApiErrors(404)
-  @Endpoint({ summary: 'The same as PUT', response: calendarView })
+  @Endpoint({ summary: 'The same as PUT', aliasOf: 'Calendars_update', response: calendarView })
   patch(
     @CurrentAccount() account: AccountPrincipal,
     @Param('id') id: string,

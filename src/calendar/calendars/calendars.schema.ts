@@ -1,12 +1,7 @@
 import { z } from 'zod';
 import { pageQuery, listViewQuery } from '../../platform/wire/pagination.schema.ts';
-import {
-  countView,
-  idsView,
-  metadataInput,
-  metadataQuery,
-  timeZoneName,
-} from '../../platform/wire/wire.schema.ts';
+import { metadataInput, metadataQuery, timeZoneName } from '../../platform/wire/wire.schema.ts';
+import { listByView } from '../../platform/wire/response-shapes.ts';
 
 const text = (most: number) => z.string().max(most, `must not be longer than ${most} characters`);
 
@@ -99,4 +94,4 @@ export const calendarView = z
 export type CalendarView = z.infer<typeof calendarView>;
 
 /** Response of GET /calendars, by `view`. */
-export const calendarList = z.union([z.array(calendarView), idsView, countView]);
+export const calendarList = listByView(calendarView);

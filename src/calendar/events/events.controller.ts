@@ -107,7 +107,12 @@ export class EventsController {
   @Patch(':id')
   @Access(WRITE)
   @ApiErrors(404, 409)
-  @Endpoint({ summary: 'The same as PUT', description: UPDATE_RULES, response: eventView })
+  @Endpoint({
+    summary: 'The same as PUT',
+    aliasOf: 'Events_update',
+    description: UPDATE_RULES,
+    response: eventView,
+  })
   patch(
     @CurrentAccount() account: AccountPrincipal,
     @Param('id') id: string,
@@ -120,7 +125,12 @@ export class EventsController {
   @Post(':id')
   @Access(WRITE)
   @ApiErrors(404, 409)
-  @Endpoint({ summary: 'The same as PUT', description: UPDATE_RULES, response: eventView })
+  @Endpoint({
+    summary: 'The same as PUT',
+    aliasOf: 'Events_update',
+    description: UPDATE_RULES,
+    response: eventView,
+  })
   post(
     @CurrentAccount() account: AccountPrincipal,
     @Param('id') id: string,

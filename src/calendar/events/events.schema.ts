@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { pageQuery, listViewQuery } from '../../platform/wire/pagination.schema.ts';
 import {
-  countView,
   emailAddress,
-  idsView,
   integerLike,
   metadataInput,
   metadataQuery,
@@ -11,6 +9,7 @@ import {
   queryText,
   unixSeconds,
 } from '../../platform/wire/wire.schema.ts';
+import { listByView } from '../../platform/wire/response-shapes.ts';
 import {
   clearableText,
   conferencingInput,
@@ -191,4 +190,4 @@ export const eventView = z
 export type EventView = z.infer<typeof eventView>;
 
 /** Response of GET /events, by `view`. */
-export const eventList = z.union([z.array(eventView), idsView, countView]);
+export const eventList = listByView(eventView);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import { countView } from '../../platform/wire/wire.schema.ts';
+import { withOtherShapes } from '../../platform/wire/response-shapes.ts';
 
 export const listResourcesQuery = z.object({ ...pageQuery, view: viewQuery(['count']) });
 export type ListResourcesQuery = z.infer<typeof listResourcesQuery>;
@@ -34,4 +35,4 @@ export const roomView = z
 export type RoomView = z.infer<typeof roomView>;
 
 /** Response of GET /resources, by `view`. */
-export const roomList = z.union([z.array(roomView), countView]);
+export const roomList = withOtherShapes(z.array(roomView), { '`view=count`': countView });

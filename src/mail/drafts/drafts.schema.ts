@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { countView, idsView, integerLike } from '../../platform/wire/wire.schema.ts';
+import { integerLike } from '../../platform/wire/wire.schema.ts';
+import { listByView } from '../../platform/wire/response-shapes.ts';
 import { listMessagesQuery, messageView } from '../messages/messages.schema.ts';
 import { messageFields, trackingInput, trackingView } from '../composing/message-fields.schema.ts';
 
@@ -90,4 +91,4 @@ export const draftView = messageView
     },
   });
 export type DraftView = z.infer<typeof draftView>;
-export const draftList = z.union([z.array(draftView), idsView, countView]);
+export const draftList = listByView(draftView);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageQuery, listViewQuery } from '../../platform/wire/pagination.schema.ts';
-import { countView, idsView, queryText } from '../../platform/wire/wire.schema.ts';
+import { listByView } from '../../platform/wire/response-shapes.ts';
+import { queryText } from '../../platform/wire/wire.schema.ts';
 
 /** Query of `GET /files`. All filters must match. */
 export const listFilesQuery = z.object({
@@ -45,7 +46,7 @@ export const fileView = z
     },
   });
 export type FileView = z.infer<typeof fileView>;
-export const fileList = z.union([z.array(fileView), idsView, countView]);
+export const fileList = listByView(fileView);
 
 /** Response of `POST /files`. */
 export const uploadedFiles = z.array(fileView);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pageQuery, listViewQuery } from '../../platform/wire/pagination.schema.ts';
-import { countView, idsView } from '../../platform/wire/wire.schema.ts';
+import { listByView } from '../../platform/wire/response-shapes.ts';
 
 /** No provider accepts longer names. */
 const LONGEST_NAME = 255;
@@ -78,5 +78,5 @@ export const labelView = z
   .meta({ id: 'Label', example: { ...example, object: 'label' } });
 
 /** Responses of the lists, by `view`. */
-export const folderList = z.union([z.array(folderView), idsView, countView]);
-export const labelList = z.union([z.array(labelView), idsView, countView]);
+export const folderList = listByView(folderView);
+export const labelList = listByView(labelView);

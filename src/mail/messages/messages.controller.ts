@@ -114,7 +114,11 @@ export class MessagesController {
   @Patch(':id')
   @Access(WRITE)
   @ApiErrors(404)
-  @Endpoint({ summary: 'The same as PUT', response: changedMessageView })
+  @Endpoint({
+    summary: 'The same as PUT',
+    aliasOf: 'Messages_update',
+    response: changedMessageView,
+  })
   patch(
     @CurrentAccount() account: AccountPrincipal,
     @Param('id') id: string,

@@ -2,8 +2,6 @@ import { z } from 'zod';
 import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import {
   addressView,
-  countView,
-  idsView,
   metadataInput,
   metadataQuery,
   queryBoolean,
@@ -11,6 +9,7 @@ import {
   queryText,
   unixSeconds,
 } from '../../platform/wire/wire.schema.ts';
+import { listByView, withOtherShapes } from '../../platform/wire/response-shapes.ts';
 
 const MOST_EMAILS = 25;
 const csv = z.string().max(MOST_EMAILS * 322, 'is too long');
@@ -218,13 +217,17 @@ export type MessageStateView = z.infer<typeof messageStateView>;
  * Response to a change or a send: the whole message, or only its state if the token must not read
  * it.
  */
-export const changedMessageView = z.union([messageView, messageStateView]);
+export const changedMessageView = withOtherShapes(messageView, {
+  'a token whose scopes do not allow reading mail': messageStateView,
+});
 
 /** Response of `GET /messages`, by `view`. */
-export const messageList = z.union([z.array(messageView), idsView, countView]);
+export const messageList = listByView(messageView);
 
 /** Response of `GET /messages/{id}`: one message, or an array if the path names several ids. */
-export const messageOrMessages = z.union([messageView, z.array(messageView)]);
+export const messageOrMessages = withOtherShapes(messageView, {
+  'several ids, separated by commas': z.array(messageView),
+});
 
 const MOST_LABELS = 200;
 const id = z.string().max(255);

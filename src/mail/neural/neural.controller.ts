@@ -150,7 +150,11 @@ export class NeuralController {
 
   @Put('sentiment/feedback')
   @ApiErrors(409)
-  @Endpoint({ summary: 'The same as POST', response: sentimentFeedbackView })
+  @Endpoint({
+    summary: 'The same as POST',
+    aliasOf: 'Neural_sentimentFeedback',
+    response: sentimentFeedbackView,
+  })
   putSentimentFeedback(
     @CurrentAccount() account: AccountPrincipal,
     @Body({ schema: sentimentFeedbackBody }) body: z.infer<typeof sentimentFeedbackBody>,

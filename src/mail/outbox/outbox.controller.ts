@@ -149,6 +149,7 @@ export class OutboxController {
   @ApiHeader(IF_MATCH)
   @Endpoint({
     summary: 'Change a message before it is sent (same as PATCH)',
+    aliasOf: 'Outbox_update',
     description: EDIT_RULE,
     ...CURRENT,
   })

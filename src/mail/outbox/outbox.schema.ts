@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import {
   addressView,
-  countView,
-  idsView,
   integerLike,
   queryBoolean,
   unixSeconds,
 } from '../../platform/wire/wire.schema.ts';
 import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
+import { listByView, withOtherShapes } from '../../platform/wire/response-shapes.ts';
 import { JOB_STATES, SEND_ROUTES } from '../../platform/job-statuses/job-status.ts';
 import { messageFields, trackingInput, trackingView } from '../composing/message-fields.schema.ts';
 import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-terms.ts';
@@ -180,9 +179,7 @@ export const outboxMessage = z
   });
 export type OutboxMessageView = z.infer<typeof outboxMessage>;
 /** Outbox messages, or with `view` their ids or their number. */
-export const outboxMessages = z
-  .union([z.array(outboxMessage), idsView, countView])
-  .meta({ id: 'OutboxMessages' });
+export const outboxMessages = listByView(outboxMessage);
 
 /** What would happen to a message: the response with `dry_run=true`. */
 export const outboxPlan = z
@@ -227,4 +224,6 @@ export const outboxPlan = z
   .meta({ id: 'OutboxPlan' });
 export type OutboxPlanView = z.infer<typeof outboxPlan>;
 /** Response to POST: a message, or a plan with `dry_run`. */
-export const outboxMessageOrPlan = z.union([outboxMessage, outboxPlan]);
+export const outboxMessageOrPlan = withOtherShapes(outboxMessage, {
+  '`dry_run=true` (status 200)': outboxPlan,
+});

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { integerLike, queryBoolean } from '../../platform/wire/wire.schema.ts';
-import { createOutboxMessage } from '../outbox/outbox.schema.ts';
+import { withOtherShapes } from '../../platform/wire/response-shapes.ts';
+import { messageStateView, messageView } from '../messages/messages.schema.ts';
+import { createOutboxMessage, outboxMessage, outboxPlan } from '../outbox/outbox.schema.ts';
 import { messageFields, trackingInput } from '../composing/message-fields.schema.ts';
 
 /** Body of POST /send: a message, or a stored draft. */
@@ -49,4 +51,11 @@ export const sendQuery = z.object({
   dry_run: queryBoolean()
     .optional()
     .describe('With sendnow=false: like dry_run of POST /v2/outbox'),
+});
+
+/** Response of POST /v2/send. */
+export const v2SendAnswer = withOtherShapes(messageView, {
+  'a token whose scopes do not allow reading mail': messageStateView,
+  '`sendnow=false` (status 202)': outboxMessage,
+  '`sendnow=false` and `dry_run=true`': outboxPlan,
 });

@@ -1,7 +1,7 @@
 import { Body, Controller, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
@@ -14,10 +14,9 @@ import {
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
 import { refuseMisspelt } from '../composing/misspelt-fields.ts';
-import { changedMessageView } from '../messages/messages.schema.ts';
 import { writeResponse, OutboxRequests } from '../outbox/outbox-requests.ts';
-import { outboxMessage, outboxMessageOrPlan } from '../outbox/outbox.schema.ts';
-import { sendNowOrLater, type SendNowOrLater, sendQuery } from './send.schema.ts';
+import { outboxMessage } from '../outbox/outbox.schema.ts';
+import { sendNowOrLater, type SendNowOrLater, sendQuery, v2SendAnswer } from './send.schema.ts';
 import { type SendCall, SendService } from './send.service.ts';
 import { SentViews, shownTo } from './sent-view.ts';
 
@@ -46,7 +45,7 @@ export class V2SendController {
   @Endpoint({
     summary: 'Send a message now, or leave it to the outbox',
     description: '`sendnow=false`: like `POST /v2/outbox`. Otherwise like `POST /send`.',
-    response: z.union([changedMessageView, outboxMessageOrPlan]),
+    response: v2SendAnswer,
     headers: {
       'Idempotent-Replayed':
         '`true` if this is the response to an earlier request with this Idempotency-Key',

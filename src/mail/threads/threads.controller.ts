@@ -92,7 +92,7 @@ export class ThreadsController {
   @Patch(':id')
   @Access(WRITE)
   @ApiErrors(404)
-  @Endpoint({ summary: 'The same as PUT', response: changedThreadView })
+  @Endpoint({ summary: 'The same as PUT', aliasOf: 'Threads_update', response: changedThreadView })
   patch(
     @CurrentAccount() account: AccountPrincipal,
     @Param('id') id: string,

@@ -2,13 +2,12 @@ import { z } from 'zod';
 import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import {
   addressView,
-  countView,
-  idsView,
   queryBoolean,
   queryList,
   queryText,
   unixSeconds,
 } from '../../platform/wire/wire.schema.ts';
+import { listByView, withOtherShapes } from '../../platform/wire/response-shapes.ts';
 import {
   emails,
   folderOfMessage,
@@ -175,10 +174,12 @@ export const threadStateView = threadView
   });
 
 /** Response to a change: the whole thread, or only its state if the token must not read it. */
-export const changedThreadView = z.union([threadView, threadStateView]);
+export const changedThreadView = withOtherShapes(threadView, {
+  'a token whose scopes do not allow reading mail': threadStateView,
+});
 
 /** Response of `GET /threads`, by `view`. */
-export const threadList = z.union([z.array(threadView), idsView, countView]);
+export const threadList = listByView(threadView);
 
 /** Attributes of a thread that only the server changes. */
 const READ_ONLY: ReadonlySet<string> = new Set(

@@ -5,12 +5,15 @@ import {
   SetMetadata,
   UseGuards,
 } from '@nestjs/common';
-import { ApiBasicAuth, ApiBearerAuth, ApiSecurity } from '@nestjs/swagger';
+import { ApiBasicAuth, ApiBearerAuth, ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { ApiBetaErrors, ApiErrors } from '../http/error.schema.ts';
 import { AccountGuard, ApplicationGuard, ApplicationSecretGuard } from './guards.ts';
 import { ACCESS_RULE, type AccessRule, PUBLIC_ROUTE } from './access-rule.ts';
 import { type AccountPrincipal, type ApplicationPrincipal, principalOf } from './principal.ts';
+
+/** Key in an operation of the document: scopes of which the token needs one. */
+export const SCOPES = 'x-scopes';
 
 /**
  * Requires the access token of an account, as Bearer or as the user name of Basic. For controllers;
@@ -20,6 +23,7 @@ export function AccountAuth(rule: AccessRule): ClassDecorator {
   return applyDecorators(
     UseGuards(AccountGuard),
     SetMetadata(ACCESS_RULE, rule),
+    ApiExtension(SCOPES, rule.anyScope ?? []),
     ApiBearerAuth('accessToken'),
     ApiSecurity('accessTokenAsUser'),
     ApiErrors(400, 401, 403, 429),
@@ -28,7 +32,7 @@ export function AccountAuth(rule: AccessRule): ClassDecorator {
 
 /** Replaces the controller's rule for this handler. */
 export function Access(rule: AccessRule): MethodDecorator {
-  return SetMetadata(ACCESS_RULE, rule);
+  return applyDecorators(SetMetadata(ACCESS_RULE, rule), ApiExtension(SCOPES, rule.anyScope ?? []));
 }
 
 /**

@@ -1,5 +1,10 @@
 import type { RequestHandler } from 'express';
 
+/** Paths that are also served under another one: `[path, other]`, for the documentation. */
+export const OTHER_PATHS: readonly (readonly [path: string, other: string])[] = [
+  ['/v2/outbox', '/outbox'],
+];
+
 /** `/outbox` and everything below it. */
 const OUTBOX = /^\/outbox(?=[/?]|$)/;
 

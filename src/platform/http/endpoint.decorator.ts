@@ -1,7 +1,10 @@
 import { applyDecorators, HttpCode, HttpStatus, SerializeOptions, UseGuards } from '@nestjs/common';
-import { ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { ApiExtension, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { ZodType } from 'zod';
 import { QueryGuard } from './query.guard.ts';
+
+/** Key in an operation of the document: the operation that it is another address of. */
+export const ALIAS_OF = 'x-alias-of';
 
 /** Describes the response of one handler. */
 export interface EndpointOptions {
@@ -13,6 +16,8 @@ export interface EndpointOptions {
   response: ZodType;
   /** Default: the names of the controller and the handler. */
   operationId?: string;
+  /** The operation of which this one is another address: its `operationId`. */
+  aliasOf?: string;
   /** True if the documentation advises against the endpoint. */
   deprecated?: boolean;
   /** Default 200, also for creation. */
@@ -38,6 +43,7 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
       ...(options.operationId ? { operationId: options.operationId } : {}),
       ...(options.deprecated ? { deprecated: true } : {}),
     }),
+    ...(options.aliasOf ? [ApiExtension(ALIAS_OF, options.aliasOf)] : []),
     ApiResponse({
       status,
       description: 'Success',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageQuery, viewQuery } from '../wire/pagination.schema.ts';
-import { countView, idsView } from '../wire/wire.schema.ts';
+import {} from '../wire/wire.schema.ts';
+import { listByView } from '../wire/response-shapes.ts';
 import { JOB_STATES, SEND_ROUTES } from './job-status.ts';
 
 export const listJobStatusesQuery = z.object({
@@ -88,6 +89,4 @@ export const jobStatus = z
   });
 export type JobStatusView = z.infer<typeof jobStatus>;
 /** Job statuses, or with `view` their ids or their number. */
-export const jobStatuses = z
-  .union([z.array(jobStatus), idsView, countView])
-  .meta({ id: 'JobStatuses' });
+export const jobStatuses = listByView(jobStatus);

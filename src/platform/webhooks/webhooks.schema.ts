@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pageQuery, viewQuery } from '../wire/pagination.schema.ts';
-import { countView, idsView } from '../wire/wire.schema.ts';
+import { listByView } from '../wire/response-shapes.ts';
 import { OWNER_STATES, type Trigger, TRIGGERS, WEBHOOK_STATES } from './webhook-state.ts';
 
 const unknownTrigger = (input: unknown): string =>
@@ -90,7 +90,7 @@ export const webhookView = z
 export type WebhookView = z.infer<typeof webhookView>;
 
 /** The list of webhooks, in the requested view. */
-export const webhooksView = z.union([z.array(webhookView), idsView, countView]);
+export const webhooksView = listByView(webhookView);
 export type WebhooksView = z.infer<typeof webhooksView>;
 
 export const webhookDeletedView = z
