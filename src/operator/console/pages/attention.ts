@@ -1,0 +1,171 @@
+import { counted } from '../kit/figures.ts';
+import { address } from '../kit/table.ts';
+import { duration } from '../kit/time.ts';
+import { MOST_COUNTED, type Overview } from '../../overview/overview.ts';
+import type { QueueName } from '../../../platform/work/signals.ts';
+
+/** Something that an operator should look at. */
+export interface Concern {
+  tone: 'bad' | 'warning';
+  title: string;
+  /** The likely cause, and what to do. */
+  text: string;
+  /** The page that shows more; `null` if there is none. */
+  link: { path: string; label: string } | null;
+}
+
+/** A worker counts as dead after this time without a heartbeat. */
+const DEAD_SECONDS = 8;
+const LATE_SECONDS = 60;
+const VERY_LATE_SECONDS = 300;
+const LAG_SECONDS = 600;
+
+const QUEUE_WORDS: Readonly<Record<QueueName, string>> = {
+  send: 'Messages',
+  provider: 'Changes on their way to providers',
+  hook: 'Webhook deliveries',
+  reminder: 'Reminders',
+  sync: 'Sync passes',
+};
+
+const JOBS = '/console/jobs';
+const jobs = (query: Readonly<Record<string, string>>, label: string) => ({
+  path: address(JOBS, query),
+  label,
+});
+
+/** A number that was counted up to a limit, with its noun. */
+export const bounded = (value: number, one: string, many?: string): string =>
+  (value >= MOST_COUNTED ? 'at least ' : '') + counted(value, one, many);
+
+function workerConcerns({ workers }: Overview): Concern[] {
+  const alive = workers.filter(({ silentSeconds }) => silentSeconds <= DEAD_SECONDS);
+  if (alive.length === 0)
+    return [
+      {
+        tone: 'bad',
+        title: 'No worker is running',
+        text: 'Nothing is sent, synced or delivered. Start a process with the role worker, or look at the log of the one that stopped.',
+        link: null,
+      },
+    ];
+  return workers
+    .filter(({ silentSeconds }) => silentSeconds > DEAD_SECONDS)
+    .map(({ id, host, pid, silentSeconds }) => ({
+      tone: 'warning',
+      title: `Worker ${id} has been silent for ${duration(silentSeconds * 1000)}`,
+      text: `Process ${pid} on ${host} is frozen or gone. Other workers take over its work. If the process still exists, restart it.`,
+      link: null,
+    }));
+}
+
+const LATE_LINKS: Readonly<Record<QueueName, Concern['link']>> = {
+  send: jobs({ kind: 'message', state: 'late' }, 'Late messages'),
+  provider: jobs({ kind: 'write', state: 'late' }, 'Late changes'),
+  hook: { path: '/console/webhooks', label: 'Webhooks' },
+  reminder: jobs({ kind: 'reminder', state: 'late' }, 'Late reminders'),
+  sync: { path: address('/console/accounts', { health: 'sync-late' }), label: 'Late accounts' },
+};
+
+const queueConcerns = ({ queues }: Overview): Concern[] =>
+  queues
+    .filter(({ oldestDueSeconds }) => oldestDueSeconds > LATE_SECONDS)
+    .map(({ queue, due, oldestDueSeconds }) => ({
+      tone: oldestDueSeconds > VERY_LATE_SECONDS && queue !== 'sync' ? 'bad' : 'warning',
+      title: `${QUEUE_WORDS[queue]} are late: the oldest has been due for ${duration(oldestDueSeconds * 1000)}`,
+      text: `${bounded(due, 'row')} due. Workers are too few, too slow, or wait for the database. See whether one account fills the queue.`,
+      link: LATE_LINKS[queue],
+    }));
+
+function messageConcerns(overview: Overview): Concern[] {
+  const { quarantinedMessages, heldMessages, lateReminders, sending } = overview;
+  const { failed, unknown } = sending.figures;
+  const concerns: (Concern | false)[] = [
+    quarantinedMessages > 0 && {
+      tone: 'bad',
+      title: `${bounded(quarantinedMessages, 'message')} in quarantine`,
+      text: 'Workers died while they sent these. Look at one, and release or cancel it.',
+      link: jobs({ kind: 'message', state: 'quarantined' }, 'Quarantine'),
+    },
+    lateReminders > 0 && {
+      tone: 'bad',
+      title: `${bounded(lateReminders, 'reminder')} late`,
+      text: 'A reminder is skipped once its event has begun.',
+      link: jobs({ kind: 'reminder', state: 'late' }, 'Late reminders'),
+    },
+    failed > 0 && {
+      tone: 'warning',
+      title: `${bounded(failed, 'message')} failed in the last hour`,
+      text: 'The timeline of each says what the mail server answered. Retry them when the cause is gone.',
+      link: jobs({ kind: 'message', state: 'failed' }, 'Failed messages'),
+    },
+    unknown > 0 && {
+      tone: 'warning',
+      title: `${bounded(unknown, 'attempt')} with an unknown outcome in the last hour`,
+      text: 'The connection was lost after the content was sent. Carillon looks each message up before it sends it again.',
+      link: jobs({ kind: 'message', state: 'unknown' }, 'Unknown outcomes'),
+    },
+    heldMessages > 0 && {
+      tone: 'warning',
+      title: `${bounded(heldMessages, 'message')} on hold`,
+      text: 'Their account was moved to another mailbox. The application has to give them a new send time.',
+      link: jobs({ kind: 'message', state: 'open' }, 'Open messages'),
+    },
+  ];
+  return concerns.filter((concern) => concern !== false);
+}
+
+function accountConcerns({ sync, webhooks }: Overview): Concern[] {
+  const behind = sync
+    .filter(({ failing, lagSeconds }) => failing > 0 || lagSeconds > LAG_SECONDS)
+    .map(({ provider, failing, lagSeconds }): Concern => ({
+      tone: 'warning',
+      title:
+        failing > 0
+          ? `${bounded(failing, `${provider} mailbox`, `${provider} mailboxes`)} cannot be synced`
+          : `Mailboxes of ${provider} are ${duration(lagSeconds * 1000)} behind`,
+      text:
+        failing > 0
+          ? 'Each account shows why, in the words of its provider.'
+          : 'The provider may have asked for a pause, or workers are too few.',
+      link: {
+        path: address('/console/accounts', {
+          provider,
+          health: failing > 0 ? 'sync-failing' : 'sync-late',
+        }),
+        label: 'Accounts',
+      },
+    }));
+  if (webhooks.failed + webhooks.failing === 0) return behind;
+  const off = webhooks.failed > 0;
+  return [
+    ...behind,
+    {
+      tone: off ? 'bad' : 'warning',
+      title: off
+        ? `${counted(webhooks.failed, 'webhook')} switched off`
+        : `${counted(webhooks.failing, 'webhook')} failing`,
+      text: off
+        ? 'Their receivers failed for 72 hours, or answered 410. When a receiver works again, its application activates the webhook; then replay what it missed.'
+        : 'Deliveries are repeated for 72 hours. The answers of the receiver say why they fail.',
+      link: {
+        path: address('/console/webhooks', { state: off ? 'failed' : 'failing' }),
+        label: 'Webhooks',
+      },
+    },
+  ];
+}
+
+/** What needs an operator's attention, worst first. */
+export function concernsOf(overview: Overview): Concern[] {
+  const all = [
+    ...workerConcerns(overview),
+    ...queueConcerns(overview),
+    ...messageConcerns(overview),
+    ...accountConcerns(overview),
+  ];
+  return [
+    ...all.filter(({ tone }) => tone === 'bad'),
+    ...all.filter(({ tone }) => tone === 'warning'),
+  ];
+}

@@ -1,0 +1,74 @@
+import type {
+  DeliveryFigures,
+  HourOf,
+  Overview,
+  SendingFigures,
+} from '../../../src/operator/overview/overview.ts';
+
+const MINUTES = 60;
+
+/** Numbers that look like traffic, the same in every run. */
+const wave = (index: number, height: number): number =>
+  Math.max(0, Math.round(height * (1 + Math.sin(index / 7) + Math.cos(index / 3) / 2)));
+
+function hour<F>(now: Date, figures: F, minute: (index: number) => F): HourOf<F> {
+  const since = new Date(now.getTime() - MINUTES * 60_000);
+  const minutes = Array.from({ length: MINUTES }, (_, index) => ({
+    at: new Date(since.getTime() + index * 60_000),
+    figures: minute(index),
+  }));
+  return { figures, minutes, since };
+}
+
+const sendingMinute = (index: number): SendingFigures => ({
+  sent: wave(index, 20),
+  retried: index % 9 === 0 ? 3 : 0,
+  failed: index > 40 && index < 46 ? 4 : 0,
+  unknown: index === 30 ? 1 : 0,
+  lateP50Seconds: index % 13 === 0 ? null : 0.1 + wave(index, 1) / 20,
+  lateP99Seconds: index % 13 === 0 ? null : 0.6 + wave(index, 10) / 12,
+});
+
+const deliveryMinute = (index: number): DeliveryFigures => ({
+  delivered: wave(index, 34),
+  retried: index > 20 && index < 33 ? wave(index, 6) : 0,
+  dropped: index === 44 ? 2 : 0,
+  tookP50Seconds: 0.04,
+  tookP99Seconds: 0.9,
+});
+
+/** @param text changes every text that others wrote */
+export function overviewSample(now: Date, text: (words: string) => string): Overview {
+  return {
+    at: now,
+    queues: [
+      { queue: 'send', due: 12, oldestDueSeconds: 94, claimed: 8, overdue: 3, estimatedRows: 18_204 },
+      { queue: 'provider', due: 0, oldestDueSeconds: 0, claimed: 1, overdue: 0, estimatedRows: 41 },
+      { queue: 'hook', due: 230, oldestDueSeconds: 41, claimed: 16, overdue: 112, estimatedRows: 2_311 },
+      { queue: 'reminder', due: 0, oldestDueSeconds: 0, claimed: 0, overdue: 0, estimatedRows: 9_120 },
+      { queue: 'sync', due: 4, oldestDueSeconds: 12, claimed: 4, overdue: 0, estimatedRows: 310 },
+    ],
+    sending: hour(
+      now,
+      { sent: 1_284, retried: 21, failed: 20, unknown: 1, lateP50Seconds: 0.2, lateP99Seconds: 2.4 },
+      sendingMinute,
+    ),
+    deliveries: hour(
+      now,
+      { delivered: 2_118, retried: 74, dropped: 2, tookP50Seconds: 0.04, tookP99Seconds: 0.9 },
+      deliveryMinute,
+    ),
+    webhooks: { active: 14, failing: 2, failed: 1 },
+    sync: [
+      { provider: text('imap'), due: 4, lagSeconds: 12, failing: 2 },
+      { provider: 'google', due: 1, lagSeconds: 740, failing: 0 },
+    ],
+    lateReminders: 0,
+    heldMessages: 0,
+    quarantinedMessages: 1,
+    workers: [
+      { id: 12, host: text('mail-worker-1'), pid: 4_211, startedAt: new Date(now.getTime() - 86_400_000 * 3), silentSeconds: 0.4 },
+      { id: 13, host: 'mail-worker-2', pid: 4_187, startedAt: new Date(now.getTime() - 7_200_000), silentSeconds: 42 },
+    ],
+  }; // prettier-ignore
+}
