@@ -52,14 +52,12 @@ export interface DryRun {
 
 /** The page between an action and its execution. */
 export interface Confirmation {
-  /** What the operator is about to do, as a question. */
-  question: string;
   /** What happens then, and what cannot be undone. */
   consequences: HtmlValue;
   /** What the action would do; absent if it does one thing. */
   dryRun?: DryRun;
   /** A table of what it would change. */
-  sample?: Html;
+  sample?: Html | undefined;
   /** Where the form is sent. */
   path: string;
   hidden?: Readonly<Record<string, string>>;

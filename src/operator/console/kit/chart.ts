@@ -17,6 +17,8 @@ export interface Chart {
   kind: 'bars' | 'lines';
   /** Starts of the spans, oldest first. */
   times: readonly Date[];
+  /** Length of the spans. Default `minute`. */
+  span?: 'minute' | 'day';
   series: readonly Series[];
   /** Renders a value with its unit. */
   show: (value: number) => string;
@@ -33,7 +35,9 @@ const GAP = 1;
 /** A value above 0 is never invisible. */
 const LEAST_HEIGHT = 2;
 
-const clock = (at: Date): string => at.toISOString().slice(11, 16);
+/** The name of a span: its time or its day, in UTC. */
+const nameOf = ({ span = 'minute' }: Chart, at: Date): string =>
+  span === 'day' ? at.toISOString().slice(0, 10) : at.toISOString().slice(11, 16);
 
 const sums = ({ times, series }: Chart): number[] =>
   times.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
@@ -74,7 +78,7 @@ function bars(chart: Chart, top: number): Html[] {
         height: round(height),
       })} />`;
     });
-    return html`<g><title>${clock(at)}: ${described(chart, index)}</title>${parts}<rect class="hit" x="${round(index * step)}" y="0" width="${round(step)}" height="${HEIGHT}"/></g>`; // prettier-ignore
+    return html`<g><title>${nameOf(chart, at)}: ${described(chart, index)}</title>${parts}<rect class="hit" x="${round(index * step)}" y="0" width="${round(step)}" height="${HEIGHT}"/></g>`; // prettier-ignore
   });
 }
 
@@ -110,7 +114,7 @@ function figuresTable(chart: Chart): Html {
     .toReversed();
   const body = rows.map(
     ({ at, index }) =>
-      html`<tr><th scope="row">${clock(at)}</th>${chart.series.map(({ values }) => {
+      html`<tr><th scope="row">${nameOf(chart, at)}</th>${chart.series.map(({ values }) => {
         const value = values[index];
         return html`<td class="number">${value === null || value === undefined ? '–' : chart.show(value)}</td>`;
       })}</tr>`,
@@ -130,7 +134,7 @@ export function chart(of: Chart): Html {
   return html`<figure class="chart" id="${of.id}">
     <figcaption><span class="chart-title">${of.title}</span><span class="chart-headline">${of.headline}</span><span class="aside">${of.about}</span></figcaption>
     <svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${of.id}-title ${of.id}-desc"><title id="${of.id}-title">${of.title}</title><desc id="${of.id}-desc">${summary}</desc><path class="ground" d="M0 ${HEIGHT}H${WIDTH}"/>${of.kind === 'bars' ? bars(of, top) : lines(of, top)}</svg>
-    <div class="axis" aria-hidden="true"><span>${first ? clock(first) : ''}</span><span>max ${of.show(highest(of))}</span><span>${last ? clock(last) : ''}</span></div>
+    <div class="axis" aria-hidden="true"><span>${first ? nameOf(of, first) : ''}</span><span>max ${of.show(highest(of))}</span><span>${last ? nameOf(of, last) : ''}</span></div>
     ${legend(of)}
     ${of.note ? html`<p class="aside">${of.note}</p>` : null}
     ${figuresTable(of)}

@@ -13,8 +13,8 @@ export const wholeId = (id: string, what = 'id'): Html =>
 
 /** The end of an id, which differs between ids of the same minute, as a link. */
 export const idLink = (id: string, path: string, what = 'id'): Html =>
-  html`<span class="id"><a href="${path}" title="${id}"><code>…${id.slice(-SHOWN)}</code></a>${copyButton(id, what)}</span>`; // prettier-ignore
+  html`<span class="id short"><a href="${path}" title="${id}"><code>…${id.slice(-SHOWN)}</code></a>${copyButton(id, what)}</span>`; // prettier-ignore
 
 /** The end of an id. */
 export const shortId = (id: string, what = 'id'): Html =>
-  html`<span class="id"><code title="${id}">…${id.slice(-SHOWN)}</code>${copyButton(id, what)}</span>`; // prettier-ignore
+  html`<span class="id short"><code title="${id}">…${id.slice(-SHOWN)}</code>${copyButton(id, what)}</span>`; // prettier-ignore

@@ -5,8 +5,8 @@ import { icon } from './icons.ts';
 export interface Column<T> {
   title: string;
   cell: (row: T) => HtmlValue;
-  /** `number` aligns at the right; `main` names the row. */
-  kind?: 'number' | 'main' | undefined;
+  /** `number` aligns at the right, `main` names the row, `wide` is not made narrow. */
+  kind?: 'number' | 'main' | 'wide' | undefined;
 }
 
 /** What a list shows when it has no rows. */

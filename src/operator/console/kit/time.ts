@@ -44,5 +44,5 @@ export function when(at: Date | null, now: Date): Html {
 export function exactly(at: Date | null, now: Date): Html {
   if (at === null) return html`<span class="nothing">–</span>`;
   return html`<time datetime="${at.toISOString()}">${absolute(at)}</time>
-    <span class="aside">${relative(at, now)}</span>`;
+    <span class="aside ago">${relative(at, now)}</span>`;
 }

@@ -25,6 +25,7 @@ p { margin: 0; text-wrap: pretty; }
 code, pre { font-family: var(--mono); font-size: 12.5px; }
 code { overflow-wrap: anywhere; }
 .aside, .nothing { color: var(--muted); }
+.ago { white-space: nowrap; }
 .unseen { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .icon { flex: none; width: 16px; height: 16px; fill: none; stroke: currentcolor; stroke-width: 1.6; stroke-linecap: round; stroke-linejoin: round; }
 .skip { position: absolute; left: 12px; top: -60px; z-index: 3; padding: 8px 14px; background: var(--card); border-radius: 8px; }
@@ -32,7 +33,7 @@ code { overflow-wrap: anywhere; }
 .brand { display: inline-flex; align-items: center; gap: 8px; color: var(--text); font-weight: 650; font-size: 16px; text-decoration: none; }
 .brand svg { fill: var(--accent); flex: none; }
 
-.console { display: grid; grid-template-columns: 216px minmax(0, 1fr); min-height: 100vh; min-height: 100dvh; background: linear-gradient(to right, var(--side) 215px, var(--line) 215px 216px, transparent 216px); }
+.console { display: grid; grid-template-columns: 216px minmax(0, 1fr); min-height: 100vh; min-height: 100dvh; background: linear-gradient(to right, var(--side) 215px, var(--line) 215px 216px, var(--page) 216px); }
 .bar {
   position: sticky; top: 0; height: 100vh; height: 100dvh; display: flex; flex-direction: column; gap: 20px;
   padding: 20px 12px 12px;
@@ -56,7 +57,7 @@ code { overflow-wrap: anywhere; }
 main { outline: none; }
 .console main { width: 100%; max-width: 1240px; padding: 28px 32px 64px; }
 .crumbs ol { display: flex; flex-wrap: wrap; gap: 6px; list-style: none; margin: 0 0 6px; padding: 0; font-size: 13px; }
-.crumbs li::after { content: "/"; margin-left: 6px; color: var(--muted); }
+.crumbs li + li::before { content: "/"; margin-right: 6px; color: var(--muted); }
 .title { display: flex; flex-wrap: wrap; align-items: center; gap: 8px 12px; }
 .lead { margin-top: 4px; color: var(--muted); max-width: 76ch; overflow-wrap: anywhere; }
 #live { display: grid; gap: 20px; margin-top: 20px; }
@@ -75,7 +76,7 @@ main { outline: none; }
 .or { display: flex; align-items: center; gap: 12px; margin-top: 20px; color: var(--muted); font-size: 14px; }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line); }
 @media (max-width: 860px) {
-  .console { display: block; background: none; }
+  .console { display: block; background: var(--page); }
   .bar {
     position: sticky; z-index: 2; height: auto; flex-direction: row; align-items: center; justify-content: space-between; padding: 8px 16px;
     background: var(--side); border-bottom: 1px solid var(--line);

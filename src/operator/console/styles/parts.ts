@@ -14,7 +14,7 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 .button.plain:hover { background: var(--soft); color: var(--text); }
 .button.small { min-height: 32px; padding: 4px 10px; font-size: 13px; }
 .actions { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
-.action { display: grid; gap: 16px; justify-items: start; max-width: 560px; }
+.action { display: grid; gap: 16px; max-width: 560px; }
 
 .chip {
   display: inline-flex; align-items: center; gap: 4px; padding: 1px 8px 1px 6px; border-radius: 999px; font-size: 12.5px; font-weight: 600;
@@ -43,6 +43,7 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 .facts > div { display: grid; grid-template-columns: minmax(112px, 32%) minmax(0, 1fr); gap: 12px; padding: 7px 0; border-bottom: 1px solid var(--soft); }
 .facts > div:last-child { border-bottom: 0; padding-bottom: 0; }
 .facts > div:first-child { padding-top: 0; }
+.facts .reasons { margin: 0; }
 .facts dt { color: var(--muted); }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
 
@@ -53,10 +54,14 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 .table-frame tbody tr:last-child td { border-bottom: 0; }
 .table-frame tbody tr:hover { background: var(--hover); }
 .table-frame .number, .plain .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.table-frame .main { font-weight: 550; }
+.table-frame .main { min-width: 220px; font-weight: 550; }
+.table-frame .wide { min-width: 180px; }
+.table-frame a:not(.button), .facts a:not(.button) { text-decoration-color: color-mix(in srgb, currentcolor 30%, transparent); text-decoration-thickness: 1px; }
+.table-frame a:hover, .facts a:hover { text-decoration-color: currentcolor; }
 .table-frame time { white-space: nowrap; }
 .sub { display: block; color: var(--muted); font-weight: 400; font-size: 13px; }
 .id { display: inline-flex; align-items: center; gap: 2px; max-width: 100%; }
+.short code { white-space: nowrap; }
 .copy { display: inline-grid; place-items: center; flex: none; width: 26px; height: 26px; margin: -3px 0; padding: 0; border: 0; border-radius: 6px; background: none; color: var(--muted); cursor: pointer; }
 .copy[hidden] { display: none; }
 .copy .icon { width: 14px; height: 14px; }
@@ -97,6 +102,13 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
 .verbatim { margin: 8px 0 0; padding: 8px 12px; max-height: 220px; overflow: auto; border-radius: 8px; background: var(--soft); white-space: pre-wrap; overflow-wrap: anywhere; }
 .verbatim:first-child { margin-top: 0; }
 
+.problems { display: grid; gap: 14px; list-style: none; margin: 0; padding: 0; }
+.problems li + li { padding-top: 14px; border-top: 1px solid var(--soft); }
+.problems .chip + p { margin-top: 6px; }
+.check { display: flex; gap: 8px; align-items: center; min-height: 36px; margin: 0; font-weight: 500; }
+.check input { width: 18px; height: 18px; flex: none; accent-color: var(--accent); }
+.secret { padding: 12px 14px; border: 1px solid var(--line); border-radius: 10px; background: var(--soft); overflow-wrap: anywhere; }
+
 .confirm { display: flex; gap: 12px; padding: 16px 18px; border: 1px solid var(--line); border-radius: 12px; background: var(--card); }
 .confirm > .icon { margin-top: 3px; }
 .confirm p + p { margin-top: 6px; }
@@ -121,6 +133,7 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
   .table-frame tr { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 4px 12px; margin-bottom: 10px; padding: 10px 14px; background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
   .panel .table-frame tr { padding: 10px 0; border-width: 1px 0 0; border-radius: 0; margin: 0; }
   .table-frame td { display: flex; grid-column: 1 / -1; gap: 12px; justify-content: space-between; padding: 0; border: 0; text-align: right; }
+  .table-frame .main, .table-frame .wide { min-width: 0; }
   .table-frame td.number { display: block; grid-column: auto; text-align: left; }
   .table-frame td.number::before { display: block; font-size: 12.5px; }
   .table-frame td[data-title]::before { content: attr(data-title); flex: none; color: var(--muted); text-align: left; }

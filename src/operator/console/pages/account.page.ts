@@ -1,0 +1,146 @@
+import { html, type Html } from '../../../platform/pages/html.ts';
+import type { AccountDetail, AccountItem, SendingPause } from '../../accounts/account-health.ts';
+import { type ActionLink, actionBar, type Viewer } from '../kit/actions.ts';
+import { chip } from '../kit/chip.ts';
+import { count, counted } from '../kit/figures.ts';
+import { wholeId } from '../kit/id.ts';
+import type { ConsolePage, Notice } from '../kit/layout.ts';
+import { HEALTH_ADVICE, healthChip } from '../kit/states.ts';
+import { address, facts, table } from '../kit/table.ts';
+import { duration, exactly, relative, when } from '../kit/time.ts';
+import { verbatim } from '../kit/timeline.ts';
+import { ACCOUNTS_PATH } from './accounts.page.ts';
+import { JOBS_PATH } from './jobs.page.ts';
+
+export const accountPath = (id: string): string => `${ACCOUNTS_PATH}/${id}`;
+
+/** An access token in the list of an account. The token itself is never shown again. */
+export interface TokenItem {
+  id: string;
+  createdAt: Date;
+  expiresAt: Date | null;
+  lastUsedAt: Date | null;
+  /** Its scopes; `null` = all. */
+  scopes: readonly string[] | null;
+}
+
+const actionsFor = ({ id, sendingPaused, byOauth }: AccountDetail): ActionLink[] => [
+  sendingPaused
+    ? { path: `${accountPath(id)}/resume`, label: 'Resume sending…' }
+    : { path: `${accountPath(id)}/pause`, label: 'Pause sending…' },
+  { path: `${accountPath(id)}/sign-in-link`, label: byOauth ? 'Link to sign in again…' : 'Link to renew the password…' },
+  { path: `${accountPath(id)}/tokens/new`, label: 'Make an access token…' },
+]; // prettier-ignore
+
+function problemList({ problems }: AccountDetail): Html | null {
+  if (problems.length === 0) return null;
+  return html`<section class="panel"><h2>What is wrong</h2><ul class="problems">${problems.map(
+    ({ health, reason }) =>
+      html`<li>${healthChip(health)}<p>${HEALTH_ADVICE[health]}</p>${reason ? verbatim(reason) : null}</li>`,
+  )}</ul></section>`; // prettier-ignore
+}
+
+const pauseText = (pause: SendingPause | null, now: Date): Html | null =>
+  pause && html`since ${when(pause.since, now)}${pause.reason ? html`: ${pause.reason}` : null}`;
+
+function sendingFacts(account: AccountDetail, now: Date): Html {
+  const { messages, gate, sendingPaused, applicationSendingPaused, applicationSuspended } = account;
+  const waiting = address(JOBS_PATH, { account: account.id, kind: 'message', state: 'open' });
+  return html`<section class="panel"><h2>Sending</h2>${facts([
+    ['Waiting', html`<a href="${waiting}">${counted(messages.open, 'message')}</a>${messages.paused > 0 ? html` <span class="aside">${count(messages.paused)} because of the pause</span>` : null}`],
+    ['First deadline', messages.firstDeadline && exactly(messages.firstDeadline, now)],
+    ['Paused', pauseText(sendingPaused, now)],
+    ['Application paused', pauseText(applicationSendingPaused, now)],
+    ['Application suspended', pauseText(applicationSuspended, now)],
+    ['Circuit breaker', gate.openUntil ? html`${chip('bad', 'open')} until ${exactly(gate.openUntil, now)}` : 'closed'],
+    ['Its reason', gate.reason],
+    ['Troubles in a row', gate.failures > 0 ? count(gate.failures) : null],
+  ])}</section>`; // prettier-ignore
+}
+
+function syncFacts({ sync, audit }: AccountDetail, now: Date): Html {
+  return html`<section class="panel"><h2>Sync</h2>${facts([
+    ['State', sync.state],
+    ['Why', sync.reason],
+    ['Current since', sync.currentSince ? exactly(sync.currentSince, now) : 'The history is being listed'],
+    ['Contents to read', sync.contentsLeft > 0 ? count(sync.contentsLeft) : null],
+    ['Next pass', sync.running ? 'running now' : sync.nextPassAt && exactly(sync.nextPassAt, now)],
+    ['Behind', sync.lagSeconds > 0 ? duration(sync.lagSeconds * 1000) : null],
+    ['Failures', sync.failures > 0 ? count(sync.failures) : null],
+    ['Workers that died', sync.crashes > 0 ? count(sync.crashes) : null],
+    ['Unreadable messages', sync.unreadableMessages > 0 ? count(sync.unreadableMessages) : null],
+    ['Last audit', audit?.checkedAt && html`${relative(audit.checkedAt, now)}: ${counted(audit.messagesChecked, 'message')} checked, ${counted(audit.differencesFound, 'difference')}, ${count(audit.unrepaired)} left`],
+  ])}</section>`; // prettier-ignore
+}
+
+function accountFacts(account: AccountDetail, now: Date): Html {
+  return html`<section class="panel"><h2>Account</h2>${facts([
+    ['Id', wholeId(account.id, 'account id')],
+    ['Name', account.name],
+    ['Provider', account.provider],
+    ['Application', html`<a href="/console/applications/${account.applicationId}">${account.applicationName}</a>`],
+    ['Credentials', `${account.grantStatus === 'valid' ? 'accepted' : 'refused'}, ${account.byOauth ? 'OAuth' : 'password'}`],
+    ['Billing', account.billingState],
+    ['Proof of the address', account.proof ?? 'none'],
+    ['Connected', exactly(account.connectedAt, now)],
+    ['Linked', exactly(account.linkedAt, now)],
+    ['Used today', account.quotas.length > 0 ? account.quotas.map(({ quota, used, reachedAt }) => `${quota}: ${count(used)}${reachedAt ? ' (limit reached)' : ''}`).join(', ') : null],
+  ])}</section>`; // prettier-ignore
+}
+
+const errorList = ({ errors }: AccountDetail, now: Date): Html | null =>
+  errors.length === 0
+    ? null
+    : html`<section class="panel"><h2>Last errors</h2><ul class="problems">${errors.map(
+        ({ at, what, text }) => html`<li><p><strong>${what}</strong>${at ? html` <span class="aside">${when(at, now)}</span>` : null}</p>${verbatim(text)}</li>`,
+      )}</ul></section>`; // prettier-ignore
+
+const WATCH_TONES = { live: 'good', pending: 'busy', ending: 'idle', unsupported: 'idle', expiring: 'warning', expired: 'bad', failing: 'bad' } as const; // prettier-ignore
+
+const watchTable = ({ watches }: AccountDetail, now: Date): Html =>
+  html`<section class="panel"><h2>Watches</h2>${table(
+    'Watches',
+    [
+      { title: 'Resource', kind: 'main', cell: ({ resource, error }) => html`${resource}${error ? html`<span class="sub">${error}</span>` : null}` },
+      { title: 'State', cell: ({ state }) => chip(WATCH_TONES[state], state) },
+      { title: 'Kind', cell: ({ kind }) => kind },
+      { title: 'Last notification', cell: ({ notifiedAt }) => when(notifiedAt, now) },
+      { title: 'Ends', cell: ({ expiresAt }) => when(expiresAt, now) },
+    ],
+    watches,
+    { title: 'No watches', text: 'Changes are read by scheduled passes.' },
+  )}</section>`; // prettier-ignore
+
+const tokenTable = (viewer: Viewer, account: AccountItem, tokens: readonly TokenItem[], now: Date) =>
+  html`<section class="panel"><h2>Access tokens</h2>${table<TokenItem>(
+    'Access tokens',
+    [
+      { title: 'Token', kind: 'main', cell: ({ id }) => wholeId(id, 'token id') },
+      { title: 'Scopes', cell: ({ scopes }) => (scopes === null ? 'all' : scopes.join(', ')) },
+      { title: 'Made', cell: ({ createdAt }) => when(createdAt, now) },
+      { title: 'Last used', cell: ({ lastUsedAt }) => when(lastUsedAt, now) },
+      { title: 'Expires', cell: ({ expiresAt }) => when(expiresAt, now) },
+      ...(viewer.role === 'operate' ? [{ title: '', cell: ({ id }: TokenItem) => html`<a class="button small danger" href="${accountPath(account.id)}/tokens/${id}/revoke">Revoke…</a>` }] : []),
+    ],
+    tokens,
+    { title: 'No access tokens', text: 'An application gets one when a user signs in. You can make one above.' },
+  )}</section>`; // prettier-ignore
+
+/** One account: what is wrong and what to do, its mirror, its sending, watches and tokens. */
+export function accountPage(
+  viewer: Viewer,
+  account: AccountDetail,
+  { now, notice, tokens }: { now: Date; notice: Notice | null; tokens: readonly TokenItem[] },
+): ConsolePage {
+  return {
+    section: 'accounts',
+    title: account.email,
+    beside: healthChip(account.health),
+    crumbs: [{ path: ACCOUNTS_PATH, label: 'Accounts' }],
+    notice,
+    body: html`${actionBar(viewer, actionsFor(account))}
+      <div class="columns"><div class="stack">${problemList(account)}${errorList(account, now)}${sendingFacts(account, now)}</div>
+      <div class="stack">${accountFacts(account, now)}${syncFacts(account, now)}</div></div>
+      ${watchTable(account, now)}${tokenTable(viewer, account, tokens, now)}`,
+  }; // prettier-ignore
+}

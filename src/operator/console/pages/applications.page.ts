@@ -1,0 +1,143 @@
+import type { PageOf } from '../../../platform/database/page-token.ts';
+import { html, type Html } from '../../../platform/pages/html.ts';
+import type { ApplicationDetail, ApplicationItem } from '../../applications/application-item.ts';
+import { type ActionLink, actionBar, type Viewer } from '../kit/actions.ts';
+import { chip } from '../kit/chip.ts';
+import { count, counted } from '../kit/figures.ts';
+import { type Filter, filterForm } from '../kit/filters.ts';
+import { copyButton, wholeId } from '../kit/id.ts';
+import type { ConsolePage, Notice } from '../kit/layout.ts';
+import { address, facts, pager, table } from '../kit/table.ts';
+import { exactly, when } from '../kit/time.ts';
+import { ACCOUNTS_PATH } from './accounts.page.ts';
+import type { FilterValues } from './jobs.page.ts';
+import { WEBHOOKS_PATH } from './webhooks.page.ts';
+
+export const APPLICATIONS_PATH = '/console/applications';
+export const applicationPath = (id: string): string => `${APPLICATIONS_PATH}/${id}`;
+
+/** The filters of the list of applications; their names are those of the admin API. */
+export const APPLICATION_FILTERS: readonly Filter[] = [
+  { name: 'search', label: 'Name or client id', wide: true },
+  {
+    name: 'state',
+    label: 'State',
+    options: { '': 'All', active: 'active', 'sending-paused': 'sending paused', suspended: 'suspended', deleting: 'being deleted' },
+  },
+]; // prettier-ignore
+
+function stateChip({ deletion, suspended, sendingPaused }: ApplicationItem): Html {
+  if (deletion) return deletion.finishedAt ? chip('idle', 'deleted') : chip('warning', 'being deleted', 'clock'); // prettier-ignore
+  if (suspended) return chip('warning', 'suspended', 'pause');
+  return sendingPaused ? chip('idle', 'sending paused', 'pause') : chip('good', 'active');
+}
+
+/** The list of applications. */
+export function applicationsPage(
+  list: PageOf<ApplicationItem>,
+  filter: FilterValues,
+  { now, pageToken, notice }: { now: Date; pageToken?: string | undefined; notice: Notice | null },
+): ConsolePage {
+  const used = Object.values(filter).some(Boolean);
+  return {
+    section: 'applications',
+    title: 'Applications',
+    notice,
+    body: html`${filterForm(APPLICATIONS_PATH, APPLICATION_FILTERS, filter)}
+      ${table<ApplicationItem>(
+        'Applications',
+        [
+          {
+            title: 'Application',
+            kind: 'main',
+            cell: ({ id, name, clientId }) =>
+              html`<a href="${applicationPath(id)}">${name}</a><span class="sub"><span class="id"><code>${clientId}</code>${copyButton(clientId, 'client id')}</span></span>`,
+          },
+          { title: 'State', cell: stateChip },
+          { title: 'Plan', cell: ({ plan }) => plan },
+          { title: 'Accounts', kind: 'number', cell: ({ accounts }) => count(accounts) },
+          {
+            title: 'Sign-in needed',
+            kind: 'number',
+            cell: ({ invalidAccounts }) => count(invalidAccounts),
+          },
+          { title: 'Created', cell: ({ createdAt }) => when(createdAt, now) },
+        ],
+        list.items,
+        {
+          title: used ? 'No application matches' : 'No applications yet',
+          text: used
+            ? html`Use fewer filters, or <a href="${APPLICATIONS_PATH}">show all</a>.`
+            : html`Create one with <code>carillon app create</code>.`,
+        },
+      )}
+      ${pager(APPLICATIONS_PATH, filter, pageToken, list.nextPageToken)}`,
+  }; // prettier-ignore
+}
+
+function actionsFor({ id, suspended, sendingPaused, deletion }: ApplicationDetail): ActionLink[] {
+  if (deletion) return [];
+  const path = applicationPath(id);
+  return [
+    sendingPaused
+      ? { path: `${path}/resume`, label: 'Resume sending…' }
+      : { path: `${path}/pause`, label: 'Pause sending…' },
+    suspended
+      ? { path: `${path}/activate`, label: 'End the suspension…' }
+      : { path: `${path}/suspend`, label: 'Suspend…', danger: true },
+    { path: `${path}/delete`, label: 'Delete…', danger: true },
+  ];
+}
+
+const holdText = (hold: ApplicationItem['suspended'], now: Date): Html | null =>
+  hold && html`${exactly(hold.since, now)}${hold.reason ? html`: ${hold.reason}` : null}`;
+
+function deletionPanel({ deletion }: ApplicationDetail, now: Date): Html | null {
+  if (!deletion) return null;
+  const { requestedAt, requestedBy, accounts, accountsDeleted, step, finishedAt, lastError } =
+    deletion;
+  return html`<section class="panel"><h2>Deletion</h2>${facts([
+    ['Begun', html`${exactly(requestedAt, now)} by ${requestedBy}`],
+    ['Accounts', `${count(accountsDeleted)} of ${count(accounts)} deleted`],
+    ['Step', step],
+    ['Finished', finishedAt && exactly(finishedAt, now)],
+    ['Last error', lastError],
+  ])}</section>`; // prettier-ignore
+}
+
+/** One application: its accounts, webhooks and state. */
+export function applicationPage(
+  viewer: Viewer,
+  application: ApplicationDetail,
+  { now, notice }: { now: Date; notice: Notice | null },
+): ConsolePage {
+  const { id, clientId, webhooks } = application;
+  const accounts = address(ACCOUNTS_PATH, { application: id });
+  const invalid = address(ACCOUNTS_PATH, { application: id, health: 'invalid-credentials' });
+  const hooks = address(WEBHOOKS_PATH, { application: id });
+  return {
+    section: 'applications',
+    title: application.name,
+    beside: stateChip(application),
+    crumbs: [{ path: APPLICATIONS_PATH, label: 'Applications' }],
+    notice,
+    body: html`${actionBar(viewer, actionsFor(application))}
+      <div class="columns"><div class="stack">${deletionPanel(application, now)}
+      <section class="panel"><h2>Application</h2>${facts([
+        ['Client id', html`<span class="id"><code>${clientId}</code>${copyButton(clientId, 'client id')}</span>`],
+        ['Id', wholeId(id, 'application id')],
+        ['Plan', application.plan],
+        ['Features', application.features.join(', ') || 'none'],
+        ['Region', application.region],
+        ['Created', exactly(application.createdAt, now)],
+        ['Sending paused', holdText(application.sendingPaused, now)],
+        ['Suspended', holdText(application.suspended, now)],
+        ['Redirect addresses', application.redirectUris.length > 0 ? application.redirectUris.map((uri) => html`<div><code>${uri}</code></div>`) : 'none'],
+        ['Scopes it may ask for', application.allowedScopes?.join(', ') ?? 'all'],
+        ['Integrations', application.integrations.map(({ name, provider }) => `${name} (${provider})`).join(', ') || 'none'],
+      ])}</section></div>
+      <div class="stack"><section class="panel"><h2>Accounts</h2><p><a href="${accounts}">${counted(application.accounts, 'account')}</a>${application.invalidAccounts > 0 ? html`, <a href="${invalid}">${count(application.invalidAccounts)} need to sign in again</a>` : null}</p>${application.pausedMessages > 0 ? html`<p>${counted(application.pausedMessages, 'message')} wait because sending is paused.</p>` : null}</section>
+      <section class="panel"><h2>Webhooks</h2><p><a href="${hooks}">${counted(webhooks.active + webhooks.failing + webhooks.failed, 'webhook')}</a>: ${count(webhooks.active)} active, ${count(webhooks.failing)} failing, ${count(webhooks.failed)} switched off</p></section>
+      <section class="panel"><h2>Audit log</h2><p><a href="${address('/console/audit', { application: id })}">What was done to this application</a></p></section></div></div>`,
+  }; // prettier-ignore
+}

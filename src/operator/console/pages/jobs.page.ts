@@ -1,0 +1,174 @@
+import type { PageOf } from '../../../platform/database/page-token.ts';
+import { html, type Html } from '../../../platform/pages/html.ts';
+import {
+  JOB_KINDS,
+  JOB_STATE_FILTERS,
+  type BulkResult,
+  type JobActionName,
+  type JobSummary,
+} from '../../jobs/job-types.ts';
+import { actionBar, confirmBody, type Viewer } from '../kit/actions.ts';
+import { count, counted } from '../kit/figures.ts';
+import { type Filter, filterForm } from '../kit/filters.ts';
+import { idLink } from '../kit/id.ts';
+import type { ConsolePage, Notice } from '../kit/layout.ts';
+import { jobChip } from '../kit/states.ts';
+import { address, type Column, pager, table } from '../kit/table.ts';
+import { when } from '../kit/time.ts';
+
+export const JOBS_PATH = '/console/jobs';
+
+/** Values of the filter form by field name, as the address has them. */
+export type FilterValues = Readonly<Record<string, string | undefined>>;
+
+/** Options of a select field: the empty value, then the given ones. */
+export const optionsOf = (all: string, values: readonly string[]): Record<string, string> => ({
+  '': all,
+  ...Object.fromEntries(values.map((value) => [value, value.replaceAll('-', ' ')])),
+});
+
+/** The filters of the list of jobs; their names are those of the admin API. */
+export const JOB_FILTERS: readonly Filter[] = [
+  { name: 'recipient', label: 'Recipient', placeholder: 'ada@example.com', wide: true },
+  { name: 'subject', label: 'Words of the subject', wide: true },
+  { name: 'account', label: 'Account', placeholder: 'Address or id' },
+  { name: 'application', label: 'Application', placeholder: 'Id or client id' },
+  { name: 'message_id', label: 'Message-ID' },
+  { name: 'id', label: 'Job id' },
+  { name: 'kind', label: 'Kind', options: optionsOf('All kinds', JOB_KINDS) },
+  { name: 'state', label: 'State', options: optionsOf('All states', JOB_STATE_FILTERS) },
+];
+
+/** What a job is about, in words. */
+export function jobTitle({ subject, action, kind, accountEmail }: JobSummary): string {
+  if (subject) return subject;
+  return kind === 'message' ? '(no subject)' : `${action.replaceAll('_', ' ')} of ${accountEmail}`;
+}
+
+const MOST_NAMED = 2;
+const recipientsOf = ({ recipients, recipientCount }: JobSummary): Html => {
+  const named = recipients.slice(0, MOST_NAMED);
+  const more = recipientCount - named.length;
+  return html`${named.join(', ')}${more > 0 ? html` <span class="aside">and ${count(more)} more</span>` : null}`; // prettier-ignore
+};
+
+const jobPath = (id: string): string => `${JOBS_PATH}/${id}`;
+
+/** The columns of every list of jobs. */
+export const jobColumns = (now: Date): Column<JobSummary>[] => [
+  {
+    title: 'Job',
+    kind: 'main',
+    cell: (job) =>
+      html`<a href="${jobPath(job.id)}">${jobTitle(job)}</a><span class="sub">${job.recipientCount > 0 ? html`to ${recipientsOf(job)}` : job.action.replaceAll('_', ' ')}</span>`,
+  },
+  {
+    title: 'State',
+    cell: (job) =>
+      html`${jobChip(job)}${job.reason ? html`<span class="sub">${job.reason}</span>` : null}`,
+  },
+  {
+    title: 'Account',
+    kind: 'wide',
+    cell: ({ accountId, accountEmail, applicationName }) =>
+      html`<a href="/console/accounts/${accountId}">${accountEmail}</a><span class="sub">${applicationName}</span>`,
+  },
+  { title: 'Due', cell: ({ dueAt, acceptedAt }) => when(dueAt ?? acceptedAt, now) },
+  { title: 'Attempts', kind: 'number', cell: ({ attempts }) => count(attempts) },
+  { title: 'Id', cell: ({ id }) => idLink(id, jobPath(id), 'job id') },
+]; // prettier-ignore
+
+const ACTION_LABELS: Readonly<Record<JobActionName, string>> = {
+  retry: 'Retry',
+  cancel: 'Cancel',
+  release: 'Release',
+};
+
+/** The page that shows what an action on jobs would do. */
+export const jobActionPath = (action: JobActionName, filter: FilterValues): string =>
+  address(`${JOBS_PATH}/actions/${action}`, filter);
+
+const STATES_FOR: Readonly<Record<JobActionName, readonly string[]>> = {
+  retry: ['open', 'late', 'delayed', 'failed', 'pending', 'unknown'],
+  cancel: ['open', 'late', 'delayed', 'pending', 'quarantined', 'unknown'],
+  release: ['quarantined'],
+};
+
+/** Actions for all jobs of a filter: those that can change jobs of the filter's state. */
+function bulkActions(viewer: Viewer, filter: FilterValues): Html | null {
+  const used = Object.values(filter).some(Boolean);
+  const actions = (['retry', 'release', 'cancel'] as const).filter(
+    (action) => !filter['state'] || STATES_FOR[action].includes(filter['state']),
+  );
+  if (!used) return null;
+  return actionBar(
+    viewer,
+    actions.map((action) => ({
+      path: jobActionPath(action, filter),
+      label: `${ACTION_LABELS[action]} all that match…`,
+      danger: action === 'cancel',
+    })),
+  );
+}
+
+/** The list of jobs with its search. */
+export function jobsPage(
+  viewer: Viewer,
+  list: PageOf<JobSummary>,
+  filter: FilterValues,
+  { now, pageToken, notice }: { now: Date; pageToken?: string | undefined; notice: Notice | null },
+): ConsolePage {
+  const used = Object.values(filter).some(Boolean);
+  return {
+    section: 'jobs',
+    title: 'Jobs',
+    lead: 'Messages, changes for providers, reminders and sync passes of all accounts, newest first.',
+    notice,
+    body: html`${filterForm(JOBS_PATH, JOB_FILTERS, filter)}
+    ${list.items.length > 0 ? bulkActions(viewer, filter) : null}
+    ${table('Jobs', jobColumns(now), list.items, {
+      title: used ? 'No job matches' : 'No jobs yet',
+      text: used
+        ? html`Use fewer filters, or <a href="${JOBS_PATH}">show all jobs</a>.`
+        : 'A job appears here when an application sends a message or changes an event.',
+    })}
+    ${pager(JOBS_PATH, filter, pageToken, list.nextPageToken)}`,
+  };
+}
+
+const CONSEQUENCES: Readonly<Record<JobActionName, string>> = {
+  retry:
+    'Each open job is due at once. A failed message is accepted again and gets new attempts; recipients that have it already do not get it twice.',
+  cancel:
+    'A cancelled message is not sent, and a cancelled change does not reach the provider. The application sees the job as cancelled. This cannot be undone.',
+  release:
+    'A released job leaves quarantine and is tried again, alone. If a worker dies with it once more, it returns.',
+};
+
+/** Asks before an action on jobs is done, with the result of a dry run. */
+export function jobActionPage(
+  viewer: Viewer,
+  action: JobActionName,
+  { result, filter, now }: { result: BulkResult<JobSummary>; filter: FilterValues; now: Date },
+): ConsolePage {
+  const jobs = counted(result.changed, 'job');
+  const label = ACTION_LABELS[action];
+  const back = filter['id'] ? jobPath(filter['id']) : address(JOBS_PATH, filter);
+  return {
+    section: 'jobs',
+    title: `${label} ${result.changed === 0 ? 'jobs' : jobs}?`,
+    crumbs: [{ path: back, label: filter['id'] ? 'Job' : 'Jobs' }],
+    body: confirmBody(viewer, {
+      consequences: html`<p>${CONSEQUENCES[action]}</p>${result.nextPageToken === null ? null : html`<p>More jobs match than one step handles. Repeat the action for the rest.</p>`}`,
+      dryRun: result,
+      sample:
+        result.sample.length > 0
+          ? html`<section class="panel"><h2>Some of them</h2>${table('Some of the jobs', jobColumns(now), result.sample, { title: '', text: '' })}</section>`
+          : undefined,
+      path: jobActionPath(action, filter),
+      button: `${label} ${jobs}`,
+      danger: action === 'cancel',
+      back,
+    }),
+  }; // prettier-ignore
+}

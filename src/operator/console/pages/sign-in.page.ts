@@ -1,0 +1,39 @@
+import { html } from '../../../platform/pages/html.ts';
+import { field } from '../../../platform/pages/fields.ts';
+import { icon } from '../kit/icons.ts';
+import { plainPage } from '../kit/layout.ts';
+
+/** What the sign-in page shows. */
+export interface SignInForm {
+  /** The name that was entered. */
+  name: string;
+  /** The page to open afterwards: a path of the console. */
+  to: string;
+  /** Why the last attempt was refused. */
+  error: string | null;
+  /** Whether operators sign in at an identity provider as well. */
+  oidc: boolean;
+}
+
+const HIDDEN = (to: string) => html`<input type="hidden" name="to" value="${to}" />`;
+
+/** The operators' sign-in. */
+export function signInPage({ name, to, error, oidc }: SignInForm): string {
+  const refused =
+    error &&
+    html`<div class="notice notice-bad" role="alert">
+      ${icon('warning')}
+      <p>${error}</p>
+    </div>`;
+  const external = `/console/sign-in/oidc?${new URLSearchParams({ to }).toString()}`;
+  return plainPage(
+    'Sign in',
+    html`<p class="aside">For operators of this server.</p>${refused}
+      <form method="post" action="/console/sign-in">${HIDDEN(to)}
+        ${field({}, { name: 'name', label: 'Name', value: name, autocomplete: 'username', required: true, autofocus: !name })}
+        ${field({}, { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, autofocus: Boolean(name) })}
+        <button class="button primary" type="submit">Sign in</button></form>
+      ${oidc ? html`<p class="or">or</p><a class="button" href="${external}">Sign in with your organization</a>` : null}
+      <p class="hint">No operator yet? On the server, run <code>carillon operator create</code>.</p>`,
+  ); // prettier-ignore
+}

@@ -1,0 +1,136 @@
+import type { PageOf } from '../../../platform/database/page-token.ts';
+import { html, type Html } from '../../../platform/pages/html.ts';
+import type {
+  ReplayResult,
+  WebhookAttemptInfo,
+  WebhookDetails,
+} from '../../webhooks/webhook-types.ts';
+import { actionBar, confirmBody, type Viewer } from '../kit/actions.ts';
+import { chip, type Tone } from '../kit/chip.ts';
+import { count, counted } from '../kit/figures.ts';
+import { shortId, wholeId } from '../kit/id.ts';
+import type { ConsolePage, Notice } from '../kit/layout.ts';
+import { webhookChip } from '../kit/states.ts';
+import { address, facts, pager, table } from '../kit/table.ts';
+import { absolute, duration, exactly, relative, when } from '../kit/time.ts';
+import { verbatim } from '../kit/timeline.ts';
+import { WEBHOOKS_PATH } from './webhooks.page.ts';
+
+export const webhookPath = (id: string): string => `${WEBHOOKS_PATH}/${id}`;
+
+const TONES: Readonly<Record<WebhookAttemptInfo['outcome'], Tone>> = {
+  delivered: 'good',
+  retry: 'warning',
+  dropped: 'bad',
+};
+const WORDS: Readonly<Record<WebhookAttemptInfo['outcome'], string>> = {
+  delivered: 'delivered',
+  retry: 'repeated',
+  dropped: 'given up',
+};
+
+/** What the operator fills in before a replay: a time in UTC, as the form's field has it. */
+export interface ReplayForm {
+  since: string;
+  undeliveredOnly: boolean;
+  eventId: string;
+}
+
+const webhookFacts = (webhook: WebhookDetails, now: Date): Html => {
+  const { lastHour } = webhook;
+  return html`<section class="panel"><h2>Webhook</h2>${facts([
+    ['Id', wholeId(webhook.id, 'webhook id')],
+    ['Application', html`<a href="/console/applications/${webhook.applicationId}">${webhook.applicationName}</a>`],
+    ['Triggers', webhook.triggers.join(', ')],
+    ['Created', exactly(webhook.createdAt, now)],
+    ['Subscribed', exactly(webhook.subscribedAt, now)],
+    ['Last delivery', exactly(webhook.lastDeliveredAt, now)],
+    ['Failing since', webhook.failingSince && exactly(webhook.failingSince, now)],
+    ['Failures since then', webhook.failures > 0 ? count(webhook.failures) : null],
+    ['Replay reaches back to', exactly(webhook.replayableSince, now)],
+  ])}</section>
+  <section class="panel"><h2>Now</h2><dl class="tally"><div><dt>Backlog</dt><dd>${count(webhook.backlog)}${webhook.backlogIsMore ? '+' : ''}</dd></div><div><dt>Delivered in the last hour</dt><dd>${count(lastHour.delivered)}</dd></div><div><dt>Repeated</dt><dd>${count(lastHour.retry)}</dd></div><div><dt>Given up</dt><dd>${count(lastHour.dropped)}</dd></div></dl></section>`; // prettier-ignore
+};
+
+function attemptItem(viewer: Viewer, webhook: WebhookDetails, one: WebhookAttemptInfo, now: Date) {
+  const replay = address(`${webhookPath(webhook.id)}/replay`, { event_id: one.eventId });
+  return html`<li><p>${chip(TONES[one.outcome], WORDS[one.outcome])} ${one.httpStatus === null ? 'no answer' : html`status <strong>${one.httpStatus}</strong>`} after ${duration(one.tookMs)} <span class="aside">· attempt ${one.attempt} · ${when(one.startedAt, now)}</span></p>
+    <p class="aside">${one.trigger ?? 'event no longer stored'} ${shortId(one.eventId, 'event id')}${one.nextAt ? ` · next attempt ${relative(one.nextAt, now)}` : null}${viewer.role === 'operate' && one.trigger !== null ? html` · <a href="${replay}">Send again…</a>` : null}</p>
+    ${one.detail ? html`<p>${one.detail}</p>` : null}${one.response ? verbatim(one.response) : null}</li>`; // prettier-ignore
+}
+
+/** One webhook: its deliveries with the receiver's answers. */
+export function webhookPage(
+  viewer: Viewer,
+  webhook: WebhookDetails,
+  attempts: PageOf<WebhookAttemptInfo>,
+  {
+    now,
+    pageToken,
+    notice,
+    outcome,
+  }: {
+    now: Date;
+    pageToken?: string | undefined;
+    notice: Notice | null;
+    outcome?: string | undefined;
+  },
+): ConsolePage {
+  const path = webhookPath(webhook.id);
+  return {
+    section: 'webhooks',
+    title: webhook.callbackUrl,
+    beside: webhookChip(webhook.state),
+    lead: webhook.lastFailure,
+    crumbs: [{ path: WEBHOOKS_PATH, label: 'Webhooks' }],
+    notice,
+    body: html`${actionBar(viewer, [{ path: `${path}/replay`, label: 'Replay…' }])}
+      <div class="columns"><section class="panel"><div class="panel-head"><h2>Attempts</h2><p>${outcome ? html`<a href="${path}">Show all attempts</a>` : html`<a href="${path}?outcome=dropped">Given up only</a>`}</p></div>${
+        attempts.items.length === 0
+          ? html`<p class="aside">No attempts are stored. They appear here when an event is delivered.</p>`
+          : html`<ul class="problems">${attempts.items.map((one) => attemptItem(viewer, webhook, one, now))}</ul>`
+      }${pager(path, { outcome }, pageToken, attempts.nextPageToken)}</section>
+      <div class="stack">${webhookFacts(webhook, now)}</div></div>`,
+  }; // prettier-ignore
+}
+
+const replayFields = ({ since, undeliveredOnly, eventId }: ReplayForm): Html =>
+  html`<div class="filter wide"><label for="since">Events since (UTC)</label><input id="since" name="since" type="datetime-local" value="${since}"/></div>
+    <div class="filter wide"><label for="event-id">Or one event, by its id</label><input id="event-id" name="event_id" type="text" value="${eventId}" autocomplete="off" spellcheck="false"/></div>
+    <div class="filter wide"><label class="check"><input type="checkbox" name="undelivered_only" value="true"${undeliveredOnly ? html` checked` : null}/> Only events that the receiver has not confirmed</label></div>`; // prettier-ignore
+
+/** The form of a replay and, once it is filled in, the result of a dry run. */
+export function replayPage(
+  viewer: Viewer,
+  webhook: WebhookDetails,
+  form: ReplayForm,
+  result: ReplayResult | null,
+  notice: Notice | null,
+): ConsolePage {
+  const path = webhookPath(webhook.id);
+  const events = result ? counted(result.queued, 'event') : '';
+  return {
+    section: 'webhooks',
+    title: result ? `Send ${events} again?` : 'Replay events',
+    crumbs: [
+      { path: WEBHOOKS_PATH, label: 'Webhooks' },
+      { path, label: webhook.callbackUrl },
+    ],
+    notice,
+    body: html`<form class="filters" method="get" action="${path}/replay">${replayFields(form)}<div class="filter-buttons"><button class="button" type="submit">Show what this would send</button></div></form>
+      <p class="aside">Events are stored since ${absolute(webhook.replayableSince)}.</p>
+      ${
+        result &&
+        confirmBody(viewer, {
+          consequences: html`<p>The receiver gets these events again, with the same ids, so that it can recognise those it has.</p>${result.running > 0 ? html`<p>${counted(result.running, 'delivery', 'deliveries')} of these events run at this moment and are left alone.</p>` : null}`,
+          dryRun: { matched: result.matched, changed: result.queued, skipped: [] },
+          path: `${path}/replay`,
+          hidden: form.eventId
+            ? { event_id: form.eventId }
+            : { since: form.since, undelivered_only: String(form.undeliveredOnly) },
+          button: `Send ${events} again`,
+          back: path,
+        })
+      }`,
+  }; // prettier-ignore
+}

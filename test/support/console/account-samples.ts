@@ -1,0 +1,131 @@
+import type {
+  AccountDetail,
+  AccountHealth,
+  AccountItem,
+} from '../../../src/operator/accounts/account-health.ts';
+import type { ApplicationDetail } from '../../../src/operator/applications/application-item.ts';
+import type { Capacity } from '../../../src/operator/capacity/capacity.ts';
+import type { Text } from './job-samples.ts';
+
+const ID = '019aa1b2-0000-7000-8000-0000000000';
+const ago = (now: Date, minutes: number): Date => new Date(now.getTime() - minutes * 60_000);
+const DAY = 1_440;
+
+/** Accounts in several states of health. */
+export function accountSamples(now: Date, text: Text): AccountItem[] {
+  const rows: [AccountHealth, string, string | null][] = [
+    ['invalid-credentials', 'ada@example.com', 'AUTHENTICATIONFAILED Invalid credentials'],
+    ['circuit-open', 'office@example.net', 'connect ETIMEDOUT 192.0.2.7:587'],
+    ['sync-failing', 'grace@example.org', 'UID FETCH failed: mailbox is locked'],
+    ['reading-history', 'linus@example.com', null],
+    ['sending-paused', 'news@example.com', 'Looks like spam; waiting for the customer'],
+    ['healthy', 'mary@example.com', null],
+  ];
+  return rows.map(([health, email, reason], index) => ({
+    id: `${ID}${40 + index}`,
+    email: text(email),
+    provider: index === 3 ? 'google' : 'imap',
+    applicationId: `${ID}02`,
+    applicationName: text('Front desk'),
+    clientId: text('front-desk'),
+    health,
+    reason: reason && text(reason),
+    syncState: health === 'reading-history' ? 'downloading' : 'running',
+    currentSince: ago(now, DAY),
+    syncLagSeconds: index === 2 ? 1_900 : 0,
+    sendingPaused: health === 'sending-paused' ? { since: ago(now, 300), reason: text('Looks like spam') } : null,
+    connectedAt: ago(now, DAY * (index + 3)),
+  })); // prettier-ignore
+}
+
+/** An account whose credentials were refused. */
+export function accountSample(now: Date, text: Text): AccountDetail {
+  return {
+    ...(accountSamples(now, text)[0] as AccountItem),
+    name: text('Ada Lovelace'),
+    grantStatus: 'invalid',
+    billingState: 'paid',
+    byOauth: false,
+    proof: null,
+    linkedAt: ago(now, DAY * 3),
+    problems: [
+      { health: 'invalid-credentials', reason: text('AUTHENTICATIONFAILED Invalid credentials') },
+      { health: 'watch-failing', reason: text('IDLE is not supported') },
+    ],
+    applicationSendingPaused: { since: ago(now, 20), reason: text('Incident 12') },
+    applicationSuspended: null,
+    sync: {
+      state: 'invalid',
+      reason: text('credentials refused'),
+      currentSince: ago(now, DAY),
+      contentsLeft: 412,
+      nextPassAt: ago(now, -9),
+      running: false,
+      lagSeconds: 0,
+      failures: 3,
+      crashes: 0,
+      unreadableMessages: 2,
+    },
+    audit: { checkedAt: ago(now, 400), messagesChecked: 12_411, differencesFound: 3, repaired: 3, unrepaired: 0, failed: 0 },
+    gate: { openUntil: ago(now, -4), reason: text('535 Authentication failed'), failures: 5 },
+    messages: { open: 14, paused: 2, firstDeadline: ago(now, -600) },
+    watches: [
+      { state: 'failing', kind: 'watch', provider: 'imap', accountId: `${ID}40`, name: text('ada@example.com'), resource: 'mail', expiresAt: null, notifiedAt: null, failures: 3, error: text('IDLE is not supported') },
+    ],
+    quotas: [{ quota: 'reminders', used: 120, reachedAt: null }],
+    errors: [
+      { at: ago(now, 12), what: 'credentials', text: text('AUTHENTICATIONFAILED Invalid credentials') },
+      { at: ago(now, 90), what: 'send', text: text('535 5.7.8 Authentication failed') },
+    ],
+  }; // prettier-ignore
+}
+
+export function applicationSample(now: Date, text: Text): ApplicationDetail {
+  return {
+    id: `${ID}02`,
+    clientId: text('front-desk'),
+    name: text('Front desk'),
+    plan: 'standard',
+    features: ['sms'],
+    region: 'us',
+    createdAt: ago(now, DAY * 40),
+    accounts: 1_204,
+    invalidAccounts: 7,
+    sendingPaused: { since: ago(now, 20), reason: text('Incident 12') },
+    suspended: null,
+    deletion: null,
+    redirectUris: [text('https://desk.example.com/callback')],
+    allowedScopes: null,
+    tokenLifetime: null,
+    integrations: [{ provider: 'imap', name: text('Company mail') }],
+    webhooks: { active: 2, failing: 1, failed: 0 },
+    pausedMessages: 14,
+  };
+}
+
+export function capacitySample(now: Date, text: Text): Capacity {
+  const sizes: [string, number][] = [['message', 18.2e9], ['message_content', 12.4e9], ['change', 4.1e9], ['webhook_event', 1.9e9], ['job_status', 0.8e9]]; // prettier-ignore
+  return {
+    at: now,
+    databaseBytes: 41.2e9,
+    bytesPerDay: 310e6,
+    tables: sizes.map(([table, bytes]) => ({
+      table: text(table),
+      rows: Math.round(bytes / 900),
+      bytes,
+      indexBytes: bytes * 0.3,
+      deadRows: 1_204,
+      bytesPerDay: bytes / 120,
+      rowsPerDay: 12_000,
+    })),
+    retention: [
+      { what: 'Changes that /delta reads', tables: ['change'], kept: '30 days', setting: 'CHANGES_DAYS' },
+      { what: 'Sign-in links', tables: ['login_request'], kept: 'a day after their end', setting: null },
+    ],
+    history: Array.from({ length: 30 }, (_, index) => ({
+      day: new Date(now.getTime() - (30 - index) * 86_400_000).toISOString().slice(0, 10),
+      bytes: 32e9 + index * 310e6,
+    })),
+    disk: { limitBytes: 100e9, source: 'setting', freeBytes: 41e9, fullAt: ago(now, -DAY * 132) },
+  }; // prettier-ignore
+}
