@@ -36,6 +36,7 @@ import { OutboxModule } from '../mail/outbox/outbox.module.ts';
 import { OverviewModule } from '../operator/overview/overview.module.ts';
 import { PushModule } from '../accounts/push/push.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
+import { ConsoleModule } from '../operator/console/console.module.ts';
 import { ConferencingModule } from '../calendar/conferencing/conferencing.module.ts';
 import { RelayModule } from '../mail/relay/relay.module.ts';
 import { ResourcesModule } from '../calendar/resources/resources.module.ts';
@@ -115,6 +116,7 @@ export class AppModule {
         HealthModule,
         SchedulerModule,
         OverviewModule,
+        ConsoleModule,
       ],
     };
   }

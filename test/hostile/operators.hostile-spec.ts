@@ -94,9 +94,11 @@ describe('routes of operators', () => {
 
   it('of the console that change something refuse forms of other sites', async () => {
     const wrong: string[] = [];
-    const own = { ...operator.cookie, 'x-csrf-token': operator.csrf };
+    // A session of its own: the test before has signed the operator out.
+    const { cookie, csrf } = await createOperator(server, 'operate');
+    const own = { ...cookie, 'x-csrf-token': csrf };
     const forms: Record<string, Headers> = {
-      'no token': operator.cookie,
+      'no token': cookie,
       'the token of another session': { ...own, 'x-csrf-token': reader.csrf },
       'another site': { ...own, 'sec-fetch-site': 'cross-site' },
       'another origin': { ...own, origin: 'https://attacker.example' },

@@ -15,16 +15,20 @@ export function csrfToken(session: string): string {
   return createHmac('sha256', session).update('csrf').digest('base64url');
 }
 
+/** Whether the browser names no other origin as the source of a request. */
+export function isFromOwnOrigin({ headers }: Pick<Request, 'headers'>): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') return false;
+  const { origin } = headers;
+  return origin === undefined || origin === 'null' || URL.parse(origin)?.host === headers.host;
+}
+
 /**
  * Whether a request that changes something came from a page of this session: the browser does not
  * name another origin as its source, and the form or a header has the page's token.
  */
 export function isFromOwnPage(request: Request, session: string): boolean {
-  const site = request.headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin') return false;
-  const { origin } = request.headers;
-  if (origin !== undefined && origin !== 'null' && URL.parse(origin)?.host !== request.headers.host)
-    return false;
+  if (!isFromOwnOrigin(request)) return false;
   const field = (request.body as Record<string, unknown> | undefined)?.[CSRF_FIELD];
   const given = request.headers[CSRF_HEADER] ?? field;
   return (

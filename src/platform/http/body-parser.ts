@@ -8,7 +8,7 @@ import { BodyCapacity } from './large-bodies.ts';
 const NOT_JSON = /^(multipart\/form-data|message\/rfc822)\b/i;
 
 /** Paths that accept forms, from browsers and OAuth clients (RFC 6749 4.1.3). */
-const FORMS = /^\/(connect\/login|oauth\/token)(\/|\?|$)/;
+const FORMS = /^\/(connect\/login|oauth\/token|console)(\/|\?|$)/;
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 /** Where some clients send a form and declare it as JSON, as Ruby's does with rest-client 2.0. */
 const UNDECLARED_FORMS = /^\/oauth\/token(\/|\?|$)/;

@@ -12,7 +12,8 @@ import type { BetaErrorView, ErrorView } from './error.schema.ts';
 import { Routes } from './routes.ts';
 import { isIntegrationsPath, isOperatorPath } from './surface.ts';
 
-const STATUS: Record<ErrorKind, number> = {
+/** The HTTP status of each kind of refusal. */
+export const STATUS: Readonly<Record<ErrorKind, number>> = {
   invalid: 400,
   unauthorized: 401,
   payment: 402,

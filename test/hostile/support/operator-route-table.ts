@@ -24,4 +24,12 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'GET /metrics': 'anybody',
 
   'GET /admin/me': 'read',
+
+  'GET /console/assets/console': 'anybody',
+  'GET /console/assets/icon': 'anybody',
+  'GET /console/sign-in': 'anybody',
+  'GET /console/sign-in/link': 'anybody',
+  'POST /console/sign-in': 'anybody',
+  'GET /console': 'read',
+  'POST /console/sign-out': 'read',
 };

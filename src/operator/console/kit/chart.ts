@@ -122,7 +122,7 @@ function figuresTable(chart: Chart): Html {
   return html`<details class="figures"><summary>Figures as a table</summary>${
     rows.length === 0
       ? html`<p class="aside">All values are 0.</p>`
-      : html`<div class="figures-frame" tabindex="0" role="region" aria-label="Figures of ${chart.title}"><table class="plain"><thead><tr><th scope="col">Time (UTC)</th>${chart.series.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>${body}</tbody></table></div>`
+      : html`<div class="figures-frame" tabindex="0" role="region" aria-label="Figures of ${chart.title}"><table><thead><tr><th scope="col">Time (UTC)</th>${chart.series.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>${body}</tbody></table></div>`
   }</details>`; // prettier-ignore
 }
 

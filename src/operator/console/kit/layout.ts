@@ -71,8 +71,17 @@ function menu(viewer: Viewer, current: Section): Html {
   </header>`; // prettier-ignore
 }
 
-/** The frame of every document. @param scripted whether the page loads the script */
-export function documentOf(title: string, body: Html, scripted: boolean): string {
+/**
+ * The frame of every document.
+ * @param scripted whether the page loads the script
+ * @param head further elements of the head
+ */
+export function documentOf(
+  title: string,
+  body: Html,
+  scripted: boolean,
+  head: Html | null = null,
+): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -83,7 +92,7 @@ export function documentOf(title: string, body: Html, scripted: boolean): string
 <title>${title} · ${PRODUCT} console</title>
 <link rel="icon" href="${ICON_FILE.path}" type="image/svg+xml"/>
 <link rel="stylesheet" href="${STYLES_FILE.path}"/>
-${scripted ? html`<script src="${SCRIPT_FILE.path}" defer></script>` : null}
+${scripted ? html`<script src="${SCRIPT_FILE.path}" defer></script>` : null}${head}
 </head>
 ${body}
 </html>`.text; // prettier-ignore

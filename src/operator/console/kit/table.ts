@@ -19,6 +19,9 @@ export interface Empty {
 export const emptyState = ({ title, text }: Empty): Html =>
   html`<div class="empty"><p class="empty-title">${title}</p><p>${text}</p></div>`; // prettier-ignore
 
+/** On narrow screens, so many numbers stand side by side. */
+const MANY_NUMBERS = 3;
+
 /**
  * A table that becomes a list of cards on narrow screens. The roles are written out, because
  * browsers drop those of elements that are not displayed as tables.
@@ -31,9 +34,10 @@ export function table<T>(
   empty: Empty,
 ): Html {
   if (rows.length === 0) return emptyState(empty);
+  const numbers = columns.filter(({ kind }) => kind === 'number').length;
   const cell = ({ title, kind, cell: render }: Column<T>, row: T): Html =>
     html`<td role="cell"${attributes({ class: kind, 'data-title': title || undefined })}><div class="cell">${render(row)}</div></td>`; // prettier-ignore
-  return html`<div class="table-frame"><table role="table">
+  return html`<div${attributes({ class: numbers >= MANY_NUMBERS ? 'table-frame many-numbers' : 'table-frame' })}><table role="table">
     <caption class="unseen">${caption}</caption>
     <thead role="rowgroup"><tr role="row">${columns.map(
       ({ title, kind }) =>

@@ -1,13 +1,12 @@
 import type { PageOf } from '../../../platform/database/page-token.ts';
 import { html } from '../../../platform/pages/html.ts';
 import { ACCOUNT_HEALTHS, type AccountItem } from '../../accounts/account-health.ts';
-import { type Filter, filterForm } from '../kit/filters.ts';
+import { type Filter, filterForm, type FilterValues } from '../kit/filters.ts';
 import { idLink } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
 import { healthChip, HEALTH_WORDS } from '../kit/states.ts';
 import { pager, table } from '../kit/table.ts';
 import { duration, when } from '../kit/time.ts';
-import type { FilterValues } from './jobs.page.ts';
 
 export const ACCOUNTS_PATH = '/console/accounts';
 

@@ -4,13 +4,12 @@ import type { ApplicationDetail, ApplicationItem } from '../../applications/appl
 import { type ActionLink, actionBar, type Viewer } from '../kit/actions.ts';
 import { chip } from '../kit/chip.ts';
 import { count, counted } from '../kit/figures.ts';
-import { type Filter, filterForm } from '../kit/filters.ts';
+import { type Filter, filterForm, type FilterValues } from '../kit/filters.ts';
 import { copyButton, wholeId } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
 import { address, facts, pager, table } from '../kit/table.ts';
 import { exactly, when } from '../kit/time.ts';
 import { ACCOUNTS_PATH } from './accounts.page.ts';
-import type { FilterValues } from './jobs.page.ts';
 import { WEBHOOKS_PATH } from './webhooks.page.ts';
 
 export const APPLICATIONS_PATH = '/console/applications';

@@ -78,7 +78,7 @@ const queueConcerns = ({ queues }: Overview): Concern[] =>
     }));
 
 function messageConcerns(overview: Overview): Concern[] {
-  const { quarantinedMessages, heldMessages, lateReminders, sending } = overview;
+  const { quarantinedMessages, heldMessages, sending } = overview;
   const { failed, unknown } = sending.figures;
   const concerns: (Concern | false)[] = [
     quarantinedMessages > 0 && {
@@ -86,12 +86,6 @@ function messageConcerns(overview: Overview): Concern[] {
       title: `${bounded(quarantinedMessages, 'message')} in quarantine`,
       text: 'Workers died while they sent these. Look at one, and release or cancel it.',
       link: jobs({ kind: 'message', state: 'quarantined' }, 'Quarantine'),
-    },
-    lateReminders > 0 && {
-      tone: 'bad',
-      title: `${bounded(lateReminders, 'reminder')} late`,
-      text: 'A reminder is skipped once its event has begun.',
-      link: jobs({ kind: 'reminder', state: 'late' }, 'Late reminders'),
     },
     failed > 0 && {
       tone: 'warning',

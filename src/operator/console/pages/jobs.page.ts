@@ -9,7 +9,7 @@ import {
 } from '../../jobs/job-types.ts';
 import { actionBar, confirmBody, type Viewer } from '../kit/actions.ts';
 import { count, counted } from '../kit/figures.ts';
-import { type Filter, filterForm } from '../kit/filters.ts';
+import { type Filter, filterForm, type FilterValues } from '../kit/filters.ts';
 import { idLink } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
 import { jobChip } from '../kit/states.ts';
@@ -17,9 +17,6 @@ import { address, type Column, pager, table } from '../kit/table.ts';
 import { when } from '../kit/time.ts';
 
 export const JOBS_PATH = '/console/jobs';
-
-/** Values of the filter form by field name, as the address has them. */
-export type FilterValues = Readonly<Record<string, string | undefined>>;
 
 /** Options of a select field: the empty value, then the given ones. */
 export const optionsOf = (all: string, values: readonly string[]): Record<string, string> => ({
@@ -31,12 +28,12 @@ export const optionsOf = (all: string, values: readonly string[]): Record<string
 export const JOB_FILTERS: readonly Filter[] = [
   { name: 'recipient', label: 'Recipient', placeholder: 'ada@example.com', wide: true },
   { name: 'subject', label: 'Words of the subject', wide: true },
-  { name: 'account', label: 'Account', placeholder: 'Address or id' },
-  { name: 'application', label: 'Application', placeholder: 'Id or client id' },
-  { name: 'message_id', label: 'Message-ID' },
-  { name: 'id', label: 'Job id' },
   { name: 'kind', label: 'Kind', options: optionsOf('All kinds', JOB_KINDS) },
   { name: 'state', label: 'State', options: optionsOf('All states', JOB_STATE_FILTERS) },
+  { name: 'account', label: 'Account', placeholder: 'Address or id', rare: true, wide: true },
+  { name: 'application', label: 'Application', placeholder: 'Id or client id', rare: true },
+  { name: 'message_id', label: 'Message-ID', rare: true, wide: true },
+  { name: 'id', label: 'Job id', rare: true },
 ];
 
 /** What a job is about, in words. */

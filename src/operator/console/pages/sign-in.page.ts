@@ -2,6 +2,7 @@ import { html } from '../../../platform/pages/html.ts';
 import { field } from '../../../platform/pages/fields.ts';
 import { icon } from '../kit/icons.ts';
 import { plainPage } from '../kit/layout.ts';
+import { address } from '../kit/table.ts';
 
 /** What the sign-in page shows. */
 export interface SignInForm {
@@ -15,7 +16,13 @@ export interface SignInForm {
   oidc: boolean;
 }
 
-const HIDDEN = (to: string) => html`<input type="hidden" name="to" value="${to}" />`;
+export const SIGN_IN_PATH = '/console/sign-in';
+
+/** The address of the sign-in. @param to the page to open afterwards */
+export const signInPath = (to: string): string =>
+  address(SIGN_IN_PATH, { to: to === '/console' ? null : to });
+
+const hidden = (to: string) => html`<input type="hidden" name="to" value="${to}" />`;
 
 /** The operators' sign-in. */
 export function signInPage({ name, to, error, oidc }: SignInForm): string {
@@ -25,15 +32,14 @@ export function signInPage({ name, to, error, oidc }: SignInForm): string {
       ${icon('warning')}
       <p>${error}</p>
     </div>`;
-  const external = `/console/sign-in/oidc?${new URLSearchParams({ to }).toString()}`;
   return plainPage(
     'Sign in',
     html`<p class="aside">For operators of this server.</p>${refused}
-      <form method="post" action="/console/sign-in">${HIDDEN(to)}
+      <form method="post" action="${SIGN_IN_PATH}">${hidden(to)}
         ${field({}, { name: 'name', label: 'Name', value: name, autocomplete: 'username', required: true, autofocus: !name })}
         ${field({}, { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, autofocus: Boolean(name) })}
         <button class="button primary" type="submit">Sign in</button></form>
-      ${oidc ? html`<p class="or">or</p><a class="button" href="${external}">Sign in with your organization</a>` : null}
+      ${oidc ? html`<p class="or">or</p><a class="button" href="${address(`${SIGN_IN_PATH}/oidc`, { to })}">Sign in with your organization</a>` : null}
       <p class="hint">No operator yet? On the server, run <code>carillon operator create</code>.</p>`,
   ); // prettier-ignore
 }

@@ -11,7 +11,7 @@ import { count, counted } from '../kit/figures.ts';
 import { shortId, wholeId } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
 import { webhookChip } from '../kit/states.ts';
-import { address, facts, pager, table } from '../kit/table.ts';
+import { address, facts, pager } from '../kit/table.ts';
 import { absolute, duration, exactly, relative, when } from '../kit/time.ts';
 import { verbatim } from '../kit/timeline.ts';
 import { WEBHOOKS_PATH } from './webhooks.page.ts';
@@ -49,7 +49,7 @@ const webhookFacts = (webhook: WebhookDetails, now: Date): Html => {
     ['Failures since then', webhook.failures > 0 ? count(webhook.failures) : null],
     ['Replay reaches back to', exactly(webhook.replayableSince, now)],
   ])}</section>
-  <section class="panel"><h2>Now</h2><dl class="tally"><div><dt>Backlog</dt><dd>${count(webhook.backlog)}${webhook.backlogIsMore ? '+' : ''}</dd></div><div><dt>Delivered in the last hour</dt><dd>${count(lastHour.delivered)}</dd></div><div><dt>Repeated</dt><dd>${count(lastHour.retry)}</dd></div><div><dt>Given up</dt><dd>${count(lastHour.dropped)}</dd></div></dl></section>`; // prettier-ignore
+  <section class="panel"><h2>Last hour</h2><dl class="tally"><div><dt>Backlog</dt><dd>${count(webhook.backlog)}${webhook.backlogIsMore ? '+' : ''}</dd></div><div><dt>Delivered</dt><dd>${count(lastHour.delivered)}</dd></div><div><dt>Repeated</dt><dd>${count(lastHour.retry)}</dd></div><div><dt>Given up</dt><dd>${count(lastHour.dropped)}</dd></div></dl></section>`; // prettier-ignore
 };
 
 function attemptItem(viewer: Viewer, webhook: WebhookDetails, one: WebhookAttemptInfo, now: Date) {

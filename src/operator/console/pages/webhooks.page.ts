@@ -2,13 +2,12 @@ import type { PageOf } from '../../../platform/database/page-token.ts';
 import { html } from '../../../platform/pages/html.ts';
 import type { WebhookSummary } from '../../webhooks/webhook-types.ts';
 import { count } from '../kit/figures.ts';
-import { type Filter, filterForm } from '../kit/filters.ts';
+import { type Filter, filterForm, type FilterValues } from '../kit/filters.ts';
 import { idLink } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
 import { webhookChip } from '../kit/states.ts';
 import { pager, table } from '../kit/table.ts';
 import { when } from '../kit/time.ts';
-import type { FilterValues } from './jobs.page.ts';
 
 export const WEBHOOKS_PATH = '/console/webhooks';
 

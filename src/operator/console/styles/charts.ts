@@ -24,9 +24,9 @@ export const CHARTS = `.charts { display: grid; grid-template-columns: repeat(au
 .figures { margin-top: auto; font-size: 13px; }
 .figures summary { width: fit-content; color: var(--muted); cursor: pointer; }
 .figures-frame { max-height: 220px; margin-top: 6px; overflow: auto; }
-.plain { width: 100%; border-collapse: collapse; }
-.plain th, .plain td { padding: 3px 6px 3px 0; border-bottom: 1px solid var(--soft); text-align: left; font-weight: 400; white-space: nowrap; }
-.plain thead th { color: var(--muted); }
+.figures table { width: 100%; border-collapse: collapse; }
+.figures th, .figures td { padding: 3px 6px 3px 0; border-bottom: 1px solid var(--soft); text-align: left; font-weight: 400; white-space: nowrap; }
+.figures thead th { color: var(--muted); }
 .attention { list-style: none; margin: 0; padding: 0; background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
 .attention-item { display: flex; gap: 12px; align-items: flex-start; padding: 10px 18px; border-bottom: 1px solid var(--soft); }
 .attention-item:last-child { border-bottom: 0; }
@@ -37,6 +37,7 @@ export const CHARTS = `.charts { display: grid; grid-template-columns: repeat(au
 .attention-title { font-weight: 600; }
 .attention-item p + p { color: var(--muted); }
 .attention-item > a { flex: none; align-self: center; font-weight: 600; }
+.tally + .meter, .tally + .hint { margin: 14px 0 6px; }
 .meter { display: grid; grid-template-columns: minmax(48px, 120px) auto; gap: 10px; align-items: center; justify-content: start; }
 .meter svg { width: 100%; height: 6px; border-radius: 3px; }
 .ground-fill { fill: var(--soft); }

@@ -18,7 +18,7 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 
 .chip {
   display: inline-flex; align-items: center; gap: 4px; padding: 1px 8px 1px 6px; border-radius: 999px; font-size: 12.5px; font-weight: 600;
-  line-height: 20px; white-space: nowrap;
+  line-height: 20px; white-space: nowrap; vertical-align: text-bottom;
 }
 .chip .icon { width: 13px; height: 13px; stroke-width: 2.2; }
 .chip-good { background: var(--good-tint); color: var(--good); }
@@ -53,7 +53,7 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 .table-frame td { padding: 9px 14px; border-bottom: 1px solid var(--soft); vertical-align: top; overflow-wrap: anywhere; }
 .table-frame tbody tr:last-child td { border-bottom: 0; }
 .table-frame tbody tr:hover { background: var(--hover); }
-.table-frame .number, .plain .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.table-frame .number, .figures .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .table-frame .main { min-width: 220px; font-weight: 550; }
 .table-frame .wide { min-width: 180px; }
 .table-frame a:not(.button), .facts a:not(.button) { text-decoration-color: color-mix(in srgb, currentcolor 30%, transparent); text-decoration-thickness: 1px; }
@@ -75,6 +75,10 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 .filters { display: flex; flex-wrap: wrap; gap: 12px; align-items: flex-end; }
 .filter { flex: 1 1 150px; max-width: 220px; }
 .filter.wide { flex: 3 1 280px; max-width: none; }
+.more-filters { flex-basis: 100%; }
+.more-filters summary { width: fit-content; color: var(--muted); cursor: pointer; }
+.more-filters div:first-of-type { margin-top: 8px; }
+.more-fields { display: flex; flex-wrap: wrap; gap: 12px; }
 .filter-buttons { display: flex; gap: 4px; }
 label { display: block; margin-bottom: 4px; font-size: 13px; font-weight: 600; }
 input:not([type=hidden], [type=checkbox], [type=radio]), select {
@@ -134,8 +138,8 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
   .panel .table-frame tr { padding: 10px 0; border-width: 1px 0 0; border-radius: 0; margin: 0; }
   .table-frame td { display: flex; grid-column: 1 / -1; gap: 12px; justify-content: space-between; padding: 0; border: 0; text-align: right; }
   .table-frame .main, .table-frame .wide { min-width: 0; }
-  .table-frame td.number { display: block; grid-column: auto; text-align: left; }
-  .table-frame td.number::before { display: block; font-size: 12.5px; }
+  .many-numbers td.number { display: block; grid-column: auto; text-align: left; }
+  .many-numbers td.number::before { display: block; font-size: 12.5px; }
   .table-frame td[data-title]::before { content: attr(data-title); flex: none; color: var(--muted); text-align: left; }
   .table-frame td.main { display: block; text-align: left; font-size: 15px; }
   .table-frame td.main::before { display: none; }

@@ -1,0 +1,111 @@
+import * as accounts from '../../../../test/support/console/account-samples.ts';
+import * as jobs from '../../../../test/support/console/job-samples.ts';
+import { overviewSample } from '../../../../test/support/console/overview-sample.ts';
+import type { Viewer } from '../kit/actions.ts';
+import { type ConsolePage, consolePage } from '../kit/layout.ts';
+import { accountPage } from './account.page.ts';
+import { accountsPage } from './accounts.page.ts';
+import { applicationPage, applicationsPage } from './applications.page.ts';
+import { concernsOf } from './attention.ts';
+import { capacityPage } from './capacity.page.ts';
+import { jobPage } from './job.page.ts';
+import { jobActionPage, jobsPage } from './jobs.page.ts';
+import { messagePage } from './message.page.ts';
+import { overviewPage } from './overview.page.ts';
+import { problemPage } from './problem.page.ts';
+import { signInPage } from './sign-in.page.ts';
+import { replayPage, webhookPage } from './webhook.page.ts';
+import { webhooksPage } from './webhooks.page.ts';
+
+const now = new Date('2026-11-24T03:40:00Z');
+const OPERATOR: Viewer = { name: 'ada', role: 'operate', csrfToken: 'token' };
+const READER: Viewer = { ...OPERATOR, role: 'read' };
+const MARKUP = `"'><img src=x onerror=alert(1)><script>alert(1)</script>\u0060`;
+const list = <T>(items: T[]) => ({ items, nextPageToken: null });
+const plain = (words: string) => words;
+
+/** Every page, with the given words wherever others have written them. */
+function pages(viewer: Viewer, text: (words: string) => string): Record<string, string> {
+  const view = { now, notice: null };
+  const filter = { recipient: text('ada'), state: 'failed' };
+  const webhook = jobs.webhookSample(now, text);
+  const tokens = [
+    { id: 't1', createdAt: now, expiresAt: null, lastUsedAt: null, scopes: [text('email')] },
+  ];
+  const form = { since: text(''), undeliveredOnly: true, eventId: text('') };
+  const replay = { matched: 20, queued: 18, running: 1, reachesBackTo: now, dryRun: true };
+  const result = jobs.bulkSample(now, text);
+  const rendered: Record<string, ConsolePage> = {
+    overview: overviewPage(overviewSample(now, text)),
+    jobs: jobsPage(viewer, list(jobs.jobSamples(now, text)), filter, view),
+    'no jobs': jobsPage(viewer, list([]), filter, view),
+    job: jobPage(viewer, jobs.jobDetailsSample(now, text), { ...view, previewable: true }),
+    action: jobActionPage(viewer, 'cancel', { result, filter, now }),
+    accounts: accountsPage(list(accounts.accountSamples(now, text)), filter, view),
+    account: accountPage(viewer, accounts.accountSample(now, text), { ...view, tokens }),
+    webhooks: webhooksPage(list([webhook]), filter, view),
+    webhook: webhookPage(viewer, webhook, list(jobs.attemptSamples(now, text)), view),
+    replay: replayPage(viewer, webhook, form, replay, null),
+    applications: applicationsPage(list([accounts.applicationSample(now, text)]), filter, view),
+    application: applicationPage(viewer, accounts.applicationSample(now, text), view),
+    capacity: capacityPage(accounts.capacitySample(now, text)),
+    message: messagePage(jobs.messageSample(text)),
+  };
+  const signIn = { name: text('ada'), to: text('/console'), error: text('wrong'), oidc: true };
+  return {
+    'sign-in': signInPage(signIn),
+    problem: problemPage(text('gone')),
+    ...Object.fromEntries(
+      Object.entries(rendered).map(([name, page]) => [name, consolePage(viewer, page)]),
+    ),
+  };
+}
+
+describe('pages of the console', () => {
+  it('escape every text that others have written', () => {
+    for (const [name, page] of Object.entries(pages(OPERATOR, (words) => words + MARKUP))) {
+      expect([name, page.includes('<img'), page.includes('<script>')]).toEqual([name, false, false]);
+      // A quote in a value would end its attribute.
+      expect([name, page.includes(`"'>`)]).toEqual([name, false]);
+      expect([name, page.includes('&lt;img')]).toEqual([name, true]);
+    }
+  }); // prettier-ignore
+
+  it('have no styles and no handlers in their markup, which their policy would not allow', () => {
+    for (const [name, page] of Object.entries(pages(OPERATOR, plain)))
+      expect([name, / (?:style|on[a-z]+)="/.exec(page)]).toEqual([name, null]);
+  });
+
+  it('show an operator with the role read no form and no link that changes something', () => {
+    const changing = /method="post" action="(?!\/console\/sign-)|class="button(?: \w+)* danger"|…<\/a>/; // prettier-ignore
+    for (const [name, page] of Object.entries(pages(READER, plain)))
+      expect([name, changing.exec(page)?.[0]]).toEqual([name, undefined]);
+  });
+
+  it('name what needs attention, the worst first, and say when nothing does', () => {
+    const overview = overviewSample(now, plain);
+    const concerns = concernsOf(overview);
+    expect(concerns.slice(0, 2).map(({ tone, title }) => [tone, title])).toEqual([
+      ['bad', '1 message in quarantine'],
+      ['bad', '1 webhook switched off'],
+    ]);
+    expect(concerns.slice(2).every(({ tone }) => tone === 'warning')).toBe(true);
+    const worker = { ...overview.workers[0], silentSeconds: 600 } as (typeof overview.workers)[0];
+    expect(concernsOf({ ...overview, workers: [worker] })[0]?.title).toBe('No worker is running');
+    const well = {
+      ...overview,
+      queues: [],
+      sync: [],
+      quarantinedMessages: 0,
+      webhooks: { active: 1, inactive: 0, failing: 0, failed: 0 },
+      workers: overview.workers.slice(0, 1),
+      sending: { ...overview.sending, figures: { ...overview.sending.figures, failed: 0, unknown: 0 } },
+    }; // prettier-ignore
+    expect(concernsOf(well)).toEqual([]);
+    expect(consolePage(OPERATOR, overviewPage(well))).toContain('Nothing needs attention');
+  });
+
+  it('of an empty list say how to find more', () => {
+    expect(pages(OPERATOR, plain)['no jobs']).toContain('No job matches');
+  });
+});
