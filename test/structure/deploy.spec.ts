@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { releaseNotes, ReleaseError, sectionOf } from '../../scripts/lib/changelog.ts';
+import { settingsOf, stagesOf, wordsOf } from '../../scripts/lib/dockerfile.ts';
 import { ROOT } from '../../scripts/lib/project.ts';
 import { environmentSchema } from '../../src/platform/config/app-config.ts';
 
@@ -110,6 +111,22 @@ describe('the settings in files of deployment', () => {
     expect(read('deploy/systemd/carillon@.service')).toContain(
       `ExecStart=/usr/bin/env ${node} ${options.join(' ')} dist/src/main.js\n`,
     );
+  });
+});
+
+describe('the Dockerfile, as npm run try-image reads it', () => {
+  it('has a stage that builds and a last stage with the command', () => {
+    const [build, image, ...more] = stagesOf(read('Dockerfile'));
+    expect(more).toEqual([]);
+    expect(build).toMatchObject({ name: 'build' });
+    const [compile] =
+      build?.instructions.filter(({ rest }) => rest.includes('npm run build')) ?? [];
+    expect(compile?.rest).toContain('else npm ci --omit=dev --omit=optional; fi');
+    expect(image?.name).toBeNull();
+    const [environment] = image?.instructions.filter(({ name }) => name === 'ENV') ?? [];
+    expect(settingsOf(environment?.rest ?? '')).toMatchObject({ NODE_ENV: 'production' });
+    const [command] = image?.instructions.filter(({ name }) => name === 'CMD') ?? [];
+    expect(wordsOf(command?.rest ?? '[]')).toEqual(['dist/src/main.js']);
   });
 });
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { pageQuery, viewQuery } from '../wire/pagination.schema.ts';
-import {} from '../wire/wire.schema.ts';
 import { listByView } from '../wire/response-shapes.ts';
 import { JOB_STATES, SEND_ROUTES } from './job-status.ts';
 
