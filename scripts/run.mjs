@@ -1,13 +1,13 @@
-// Runs scripts/<name>.ts on Node 24: on this Node if it is new enough, otherwise on the Node that
-// `npm ci` installed. This file is plain old JavaScript, so that any Node since 16 can run it and
-// print what is missing.
+// Runs scripts/<name>.ts on the Node that Carillon needs (`engines` in package.json): on this Node if
+// it is new enough, otherwise on the Node that `npm ci` installed. This file runs with Node 20 or
+// later.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const WANTED = 24;
+const LEAST = [24, 2];
 const root = path.resolve(fileURLToPath(import.meta.url), '../..');
 const [, self, name, ...rest] = process.argv;
 const ownNode = path.join(root, 'node_modules/.bin/node');
@@ -22,7 +22,8 @@ if (!existsSync(path.join(root, 'node_modules')))
 const script = path.join(root, 'scripts', `${name}.ts`);
 if (!name || !existsSync(script)) refuse(`There is no script ${name}`);
 
-if (Number.parseInt(process.versions.node, 10) >= WANTED) {
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1])) {
   process.argv.splice(1, 2, script);
   await import(pathToFileURL(script).href);
 } else if (existsSync(ownNode)) {
@@ -33,7 +34,7 @@ if (Number.parseInt(process.versions.node, 10) >= WANTED) {
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 } else {
   refuse(
-    `Carillon needs Node ${WANTED} or newer and this is ${process.version}. ` +
-      `On Linux "npm ci" brings it along; elsewhere install Node ${WANTED} (https://nodejs.org) and try again.`,
+    `Carillon needs Node ${LEAST.join('.')} or later and this is ${process.version}. ` +
+      `On Linux "npm ci" installs it; elsewhere install Node ${LEAST[0]} (https://nodejs.org) and try again.`,
   );
 }

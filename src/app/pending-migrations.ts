@@ -22,6 +22,7 @@ export async function pendingMigrations(sql: Sql): Promise<string[]> {
   const [table] = await sql.query<{ present: boolean }>(TABLE);
   if (!table?.present) return ownMigrations();
   const done = await sql.query<{ name: string }>('select name from mikro_orm_migrations');
-  const names = new Set(done.map(({ name }) => name));
+  // Old versions of the ORM stored names with their extension.
+  const names = new Set(done.map(({ name }) => name.replace(/\.[jt]s$/, '')));
   return ownMigrations().filter((name) => !names.has(name));
 }

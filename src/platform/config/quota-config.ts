@@ -1,7 +1,15 @@
-import { isSupportedCountry } from 'libphonenumber-js/max';
+import { createRequire } from 'node:module';
 import { z } from 'zod';
 
 const MOST = 100_000_000;
+
+/** Loads the library only if a country is named: commands read the configuration at every start. */
+function isSupportedCountry(country: string): boolean {
+  const library = createRequire(import.meta.url)(
+    'libphonenumber-js/max',
+  ) as typeof import('libphonenumber-js/max');
+  return library.isSupportedCountry(country);
+}
 
 /**
  * ISO country codes, separated by commas, in lower or upper case. They are stored in upper case.

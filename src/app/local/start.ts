@@ -1,0 +1,76 @@
+import type { AppConfig } from '../../platform/config/app-config.ts';
+import { EmbeddedPostgresError } from '../../platform/database/embedded-postgres.ts';
+import { localConfig, openLocalEnvironment } from './environment.ts';
+import { firstWelcome, laterWelcome, productionWelcome, serverWelcome } from './welcome.ts';
+import { fail, listen, requireCurrentSchema, requireFreePort, stopOnSignals } from '../startup.ts';
+
+/** A Carillon that `startLocal` has started. */
+export interface RunningCarillon {
+  config: AppConfig;
+  /** Text for the terminal after the server has started to listen. */
+  welcome: string;
+  /** Stops everything that `startLocal` has started. */
+  stop(): Promise<void>;
+}
+
+function welcomeOf(config: AppConfig): string {
+  if (!config.database.embedded) return serverWelcome(config);
+  return config.environment === 'production' ? productionWelcome(config) : laterWelcome(config);
+}
+
+/**
+ * Starts Carillon for one machine. With the embedded database it runs migrations and creates a demo
+ * application on the first start, except in production. With DATABASE_URL it does neither.
+ * @throws {PortTakenError} before anything is started
+ * @throws {SchemaBehindError} if the database of DATABASE_URL must be migrated first
+ */
+export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
+  await requireFreePort(config);
+  const opening = openLocalEnvironment({ config, share: false });
+  // Load the program and start the database in parallel, because both take about as long.
+  const [environment, { closeApp, createApp }, { migrate }, { createDemoData }] = await Promise.all(
+    [opening, import('../app.ts'), import('../migrate.ts'), import('./demo-data.ts')],
+  );
+  const { embedded } = environment.config.database;
+  const production = environment.config.environment === 'production';
+  try {
+    if (embedded) await migrate(environment.config.database.url);
+    else await requireCurrentSchema(environment.config.database.url);
+    const app = await createApp(environment.config);
+    try {
+      await app.init();
+      const demo = embedded && !production ? await createDemoData(app) : undefined;
+      await listen(app, environment.config);
+      environment.onDatabaseExit((reason) =>
+        fail(new EmbeddedPostgresError(`The database ended: ${reason}`)),
+      );
+      return {
+        config: environment.config,
+        welcome: demo ? firstWelcome(environment.config, demo) : welcomeOf(environment.config),
+        async stop() {
+          await closeApp(app);
+          await environment.close();
+        },
+      };
+    } catch (error) {
+      await app.close();
+      throw error;
+    }
+  } catch (error) {
+    await environment.close();
+    throw error;
+  }
+}
+
+/** Runs the server of `npm start`. */
+export async function serveLocally(): Promise<void> {
+  // The reader of standard output has gone (`npm start | head`). The server continues.
+  process.stdout.on('error', () => undefined);
+  try {
+    const running = await startLocal(localConfig(process.env));
+    stopOnSignals(running.config, () => running.stop());
+    process.stdout.write(running.welcome);
+  } catch (error) {
+    fail(error);
+  }
+}
