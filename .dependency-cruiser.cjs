@@ -124,10 +124,10 @@ module.exports = {
     {
       name: 'the-client-stands-alone',
       comment:
-        'The api command is an HTTP client: it starts fast and could live in a package of its own.',
+        'carillon-api is an HTTP client: it starts fast and could live in a package of its own.',
       severity: 'error',
-      from: { path: '^src/cli/(api[^/]*|groups)\\.ts$' },
-      to: { path: '^src/', pathNot: '^src/(platform/base/|cli/(api[^/]*|groups)\\.ts$)' },
+      from: { path: '^src/cli/(client|terminal)/' },
+      to: { path: '^src/', pathNot: '^src/(platform/base/|cli/(client|terminal)/)' },
     },
     {
       name: 'commands-load-services-when-they-run',

@@ -1,3 +1,3 @@
-import { main } from '../src/cli/api.ts';
+import { main } from '../src/cli/client/main.ts';
 
 await main(process.argv.slice(2));

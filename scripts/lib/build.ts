@@ -6,7 +6,7 @@ import { compiled, ROOT, runCommand } from './project.ts';
 const DIST = path.join(ROOT, 'dist');
 const STAMP = path.join(DIST, '.built');
 const DOCUMENT = 'openapi.json';
-const COMMANDS = ['src/cli/api.js', 'src/cli/carillon.js'];
+const COMMANDS = ['src/cli/carillon.js', 'src/cli/carillon-api.js'];
 
 /** Thrown when the compiler reports errors of syntax. It has already printed them. */
 export class BuildError extends Error {}
@@ -60,7 +60,7 @@ function prune(): void {
   }
 }
 
-/** Copies what the compiled program reads: the `api` command checks requests against it. */
+/** Copies what the compiled program reads: `carillon-api` checks requests against it. */
 function copyDocument(): void {
   fs.mkdirSync(DIST, { recursive: true });
   fs.copyFileSync(path.join(ROOT, DOCUMENT), path.join(DIST, DOCUMENT));

@@ -18,7 +18,7 @@ interface Outcome {
   stderr: string;
 }
 
-describe('api command', () => {
+describe('carillon-api', () => {
   let server: TestApp;
   let application: TestApplication;
   let ada: TestAccount;
@@ -43,7 +43,7 @@ describe('api command', () => {
     { input, env = {} }: { input?: string; env?: Record<string, string> } = {},
   ): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, ['src/cli/api.ts', ...args], {
+      const child = spawn(process.execPath, ['src/cli/carillon-api.ts', ...args], {
         env: {
           PATH: process.env['PATH'],
           HOME: home,
@@ -116,7 +116,7 @@ describe('api command', () => {
     expect(JSON.parse(two.stdout)).toHaveLength(1);
     const refused = await api(['outbox', 'get', '--limit=100000']);
     expect(refused).toMatchObject({
-      code: 1,
+      code: 2,
       stdout: '',
       stderr:
         'Error: limit: Cannot request more than 1000 resources at once. (invalid_request_error, HTTP 400)\n',
@@ -143,7 +143,7 @@ describe('api command', () => {
   ])('refuses %j before it sends a request', async (args, text) => {
     const env = { CARILLON_API_URL: 'http://127.0.0.1:9' };
     const { code, stdout, stderr } = await api(args, { env });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(`Error: ${text}`);
   }); // prettier-ignore
 
@@ -252,7 +252,7 @@ describe('api command', () => {
     expect(
       await api(['account', 'get'], { env: { CARILLON_ACCESS_TOKEN: 'wrong' } }),
     ).toMatchObject({
-      code: 1,
+      code: 4,
     });
     const flag = await api(['--access_token', ada.token, 'account', 'get'], {
       env: { CARILLON_ACCESS_TOKEN: 'wrong' },
@@ -264,51 +264,62 @@ describe('api command', () => {
   it.each([
     [
       'a refused token',
+      4,
       ['account', 'get', '--access_token=nope'],
       'Could not verify access credential. (invalid_request_error, HTTP 401)',
     ],
     [
       'an unknown id',
+      3,
       ['job-statuses', 'get', 'nope'],
       "Couldn't find job status nope (invalid_request_error, HTTP 404)",
     ],
-    ['a body that is not JSON', ['outbox', 'post', '--body={'], 'The body is not valid JSON'],
-    ['a method without its id', ['calendars', 'put'], 'This method needs an id'],
+    ['a body that is not JSON', 2, ['outbox', 'post', '--body={'], 'The body is not valid JSON'],
+    ['a method without its id', 2, ['calendars', 'put'], 'This method needs an id'],
     [
       'a method without its second id',
+      2,
       ['grants', 'tokens:revoke', 'a'],
       'This method also needs the id of a token',
     ],
     [
       'one id too many',
+      2,
       ['events', 'get', 'a', 'b'],
       'Only one id is allowed; separate several ids with commas: a,b',
     ],
     [
       'a server that cannot be reached',
+      5,
       ['account', 'get', '--api_url=http://127.0.0.1:9'],
       'Cannot reach http://127.0.0.1:9 (',
     ],
     [
       'an address that is not an http(s) address',
+      2,
       ['account', 'get', '--api_url=localhost'],
       'api_url must be an http(s) address',
     ],
     [
       'a config file that does not exist',
+      2,
       ['account', 'get', '--config_file=/nope.json'],
       'Cannot read /nope.json: ENOENT',
     ],
     [
       'a filter without a value',
+      2,
       ['messages', 'get', '--unread'],
       'Unknown option --unread; filters are written --name=value',
     ],
-  ])('writes what is wrong with %s to standard error and exits with 1', async (_, args, text) => {
-    const { code, stdout, stderr } = await api(args);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain(`Error: ${text}`);
-  });
+  ])(
+    'writes what is wrong with %s to standard error and exits with %i',
+    async (_, expected, args, text) => {
+      const { code, stdout, stderr } = await api(args);
+      expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
+      expect(stderr).toContain(`Error: ${text}`);
+    },
+  );
 
   it('uploads files from paths and downloads files to paths', async () => {
     const [source, target] = [path.join(home, 'data.bin'), path.join(home, 'copy.bin')];

@@ -64,7 +64,7 @@ describe('npm start', () => {
     'prints tokens, a client id and commands on the first start, and the commands work',
     async () => {
       await start();
-      const welcome = (await running?.printed('npx api integrations get')) ?? '';
+      const welcome = (await running?.printed('carillon-api integrations get')) ?? '';
       const pasted = welcome.split('\n').filter((line) => /^(export|curl| {2}-d) /.test(line));
       expect(pasted.filter((line) => line.startsWith('curl'))).toHaveLength(3);
       const curl = (line: string): string =>
@@ -79,12 +79,8 @@ describe('npm start', () => {
       expect(out).toContain('"email_address":"ada@sandbox.test"');
       expect(out).toContain('"status":"pending"');
 
-      const api = welcome.split('\n').filter((line) => /^(export|npx api) /.test(line));
-      const answers = await paste(
-        api
-          .map((line) => line.replace(/^npx api /, `"${process.execPath}" src/cli/api.ts `))
-          .join('\n'),
-      );
+      const api = welcome.split('\n').filter((line) => /^(export|carillon-api) /.test(line));
+      const answers = await paste(api.join('\n'));
       expect(answers).toContain('This week');
       expect(answers).toContain('"name": "Team"');
       expect(answers).toContain('"data": []');

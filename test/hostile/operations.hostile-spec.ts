@@ -22,7 +22,7 @@ const MESSAGE = {
   from: [{ email: `eve@example.test${ATTACK}`, name: ATTACK }],
 };
 
-/** A server with content that attacks the terminal of the user who runs `api`. */
+/** A server with content that attacks the terminal of the user who runs `carillon-api`. */
 function answer(request: http.IncomingMessage, response: http.ServerResponse): void {
   const url = new URL(request.url ?? '/', 'http://server');
   if (url.searchParams.has('fail')) {
@@ -43,7 +43,7 @@ function answer(request: http.IncomingMessage, response: http.ServerResponse): v
   }
 }
 
-describe('the api command, given text that attacks terminals', () => {
+describe('carillon-api, given text that attacks terminals', () => {
   const server = http.createServer(answer);
   let url: string;
 
@@ -58,7 +58,7 @@ describe('the api command, given text that attacks terminals', () => {
 
   /** @param terminal whether standard output is a terminal; otherwise it is a pipe */
   async function api(words: readonly string[], terminal = false): Promise<string> {
-    const command = [process.execPath, 'src/cli/api.ts', ...words];
+    const command = [process.execPath, 'src/cli/carillon-api.ts', ...words];
     // script(1) runs a command on its own terminal.
     const [program = '', ...args] = terminal
       ? ['script', '-qec', quoted(command), '/dev/null']

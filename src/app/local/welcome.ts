@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { AppConfig } from '../../platform/config/app-config.ts';
 import type { DemoAccess } from './demo-data.ts';
 
@@ -26,8 +27,9 @@ export function firstWelcome(config: AppConfig, demo: DemoAccess): string {
       ({ email, accessToken }) => `    ${email.padEnd(22)} access token ${accessToken}`,
     ),
     '',
-    '  Paste into another terminal (the first three lines only once):',
+    '  Paste into another terminal (the first four lines only once):',
     '',
+    `export PATH="${path.resolve('bin')}:$PATH"`,
     `export CARILLON_API_URL=${config.baseUrl}`,
     `export CARILLON_ACCESS_TOKEN=${ada.accessToken}`,
     `export CARILLON_CLIENT_ID=${demo.clientId} CARILLON_CLIENT_SECRET=${demo.clientSecret}`,
@@ -37,9 +39,9 @@ export function firstWelcome(config: AppConfig, demo: DemoAccess): string {
     `curl -H "Authorization: Bearer $CARILLON_ACCESS_TOKEN" "$CARILLON_API_URL/v2/outbox" \\`,
     `  -d '{"to":[{"email":"${bo.email}"}],"subject":"Hello","body":"<p>Hello Bo</p>"}'`,
     '',
-    'npx api messages get --limit=5 --output=table',
-    `npx api calendars post --body='{"name":"Team","timezone":"Europe/Berlin"}'`,
-    'npx api integrations get',
+    'carillon-api messages get --limit=5 --output=table',
+    `carillon-api calendars post --body='{"name":"Team","timezone":"Europe/Berlin"}'`,
+    'carillon-api integrations get',
     '',
   );
 }

@@ -1,7 +1,7 @@
 import os from 'node:os';
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import type { Command } from 'commander';
-import { formatJson, formatTable } from '../api-output.ts';
+import { formatJson, formatTable } from '../terminal/output.ts';
 import type { OperatorServices } from './services.ts';
 
 /** Environment and output of the commands. Tests pass their own. */

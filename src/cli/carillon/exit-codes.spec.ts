@@ -1,4 +1,3 @@
-import { CommanderError } from 'commander';
 import {
   ConflictError,
   DomainError,
@@ -7,7 +6,8 @@ import {
 } from '../../platform/base/errors/domain-error.ts';
 import { OperatorError } from '../../platform/base/errors/operator-error.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { EXIT_CODES, failureOf } from './exit-codes.ts';
+import { EXIT_CODES } from '../terminal/exit-codes.ts';
+import { failureOf } from './exit-codes.ts';
 
 class Behind extends OperatorError {
   constructor() {
@@ -17,7 +17,6 @@ class Behind extends OperatorError {
 
 describe('failureOf', () => {
   it.each<[string, unknown, number, string]>([
-    ['an unknown option', new CommanderError(1, 'x', 'error: unknown option'), 2, 'unknown option'],
     ['a wrong value', new InvalidInputError('name: too long'), 2, 'name: too long'],
     ['an unknown id', new NotFoundError('job', 'x'), 3, "Couldn't find job x"],
     ['a state that forbids it', new ConflictError('x', 'It was sent.'), 4, 'It was sent.'],

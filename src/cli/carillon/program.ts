@@ -1,4 +1,11 @@
 import { Command } from 'commander';
+import {
+  addCompletion,
+  candidatesFor,
+  COMPLETE,
+  formatCandidates,
+} from '../terminal/completion.ts';
+import { ownVersion } from '../terminal/version.ts';
 import { OperatorCli, type OperatorIo } from './cli.ts';
 import { type CommandGroup, GROUPS } from './groups.ts';
 
@@ -16,6 +23,7 @@ async function createProgram(args: readonly string[], io: OperatorIo): Promise<C
     .description(
       'Command for the operator of Carillon. Uses the database of DATABASE_URL, else the embedded one of DATA_DIR (.carillon).',
     )
+    .version(ownVersion(), '--version', 'print the version')
     .option('--json', 'print results and errors as JSON')
     .showHelpAfterError(isJson ? false : '(more: carillon --help)')
     .exitOverride()
@@ -30,6 +38,7 @@ async function createProgram(args: readonly string[], io: OperatorIo): Promise<C
     if (group.alias !== undefined) command.alias(group.alias);
     if (group === wanted) (await group.load()).add(command, cli);
   }
+  addCompletion(program, (text) => io.print(text.trimEnd()));
   return program;
 }
 
@@ -40,6 +49,12 @@ async function createProgram(args: readonly string[], io: OperatorIo): Promise<C
  *   printed the message, except with `--json`
  */
 export async function run(args: readonly string[], io: OperatorIo): Promise<void> {
+  if (args[0] === COMPLETE) {
+    const line = args[1] ?? '';
+    const program = await createProgram(line.trim().split(/\s+/).slice(1), io);
+    io.print(formatCandidates(candidatesFor(program, line)).trimEnd());
+    return;
+  }
   const program = await createProgram(args, io);
   await program.parseAsync(args, { from: 'user' });
 }

@@ -36,7 +36,7 @@ describe('the container files', () => {
     ).toBe(true);
   });
 
-  it('bring the API document, against which the api command checks requests, to the build', () => {
+  it('bring the API document, against which carillon-api checks requests, to the build', () => {
     expect(dockerfile).toMatch(/^COPY .*\bopenapi\.json .*\n[^]*npm run build/m);
     expect(read('.dockerignore')).toMatch(/^!openapi\.json$/m);
   });

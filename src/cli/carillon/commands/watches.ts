@@ -1,4 +1,4 @@
-import { formatTable } from '../../api-output.ts';
+import { formatTable } from '../../terminal/output.ts';
 import { limitOption } from '../arguments.ts';
 import { type AddCommands, readable } from '../cli.ts';
 

@@ -6,7 +6,7 @@ export abstract class Clock {
   abstract now(): Date;
 }
 
-/** The machine's own clock, for programs without a database such as the `api` client. */
+/** The machine's own clock, for programs without a database such as `carillon-api`. */
 export class SystemClock extends Clock {
   now(): Date {
     return new Date();

@@ -1,27 +1,6 @@
-import fs from 'node:fs';
-import { nearestName } from '../platform/base/text/nearest-name.ts';
-import { ApiCommandError } from './api-error.ts';
-
-/** The part of a schema of the OpenAPI document that decides which names an object may have. */
-interface Schema {
-  $ref?: string;
-  properties?: Readonly<Record<string, Schema>>;
-  additionalProperties?: unknown;
-  items?: Schema;
-  anyOf?: readonly Schema[];
-  oneOf?: readonly Schema[];
-  allOf?: readonly Schema[];
-}
-
-interface Operation {
-  parameters?: readonly { name: string; in: string }[];
-  requestBody?: { content: Readonly<Record<string, { schema?: Schema }>> };
-}
-
-interface Document {
-  paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  components: { schemas: Readonly<Record<string, Schema>> };
-}
+import { nearestName } from '../../platform/base/text/nearest-name.ts';
+import { ApiDocument, type Schema } from './document.ts';
+import { ApiCommandError } from './error.ts';
 
 /** A request, before it is sent. */
 export interface PlannedRequest {
@@ -34,13 +13,8 @@ export interface PlannedRequest {
   body?: string;
 }
 
-/** The document of this version: in the root of the project, and in `dist`. */
-const FILE = new URL('../../openapi.json', import.meta.url);
-
 /** The names of an object, or `null` if it may have any name. */
 type Names = ReadonlyMap<string, Schema[]> | null;
-
-const anonymous = (path: string): string => path.replaceAll(/\{[^}]*\}/g, '{}');
 
 function unknownName(what: string, name: string, known: readonly string[]): ApiCommandError {
   const nearest = nearestName(name, known);
@@ -53,21 +27,6 @@ function unknownName(what: string, name: string, known: readonly string[]): ApiC
   return new ApiCommandError(
     `Unknown ${what} ${name.slice(0, 100)}; ${hint} (--unchecked sends it all the same)`,
   );
-}
-
-function operationOf(document: Document, { verb, path }: PlannedRequest): Operation | undefined {
-  const wanted = anonymous(path);
-  const [, item] =
-    Object.entries(document.paths).find(([known]) => anonymous(known) === wanted) ?? [];
-  return item?.[verb.toLowerCase()];
-}
-
-/** The schema itself, its alternatives and parts, and the schemas that they name by `$ref`. */
-function choicesOf(document: Document, schema: Schema): Schema[] {
-  const { $ref, anyOf = [], oneOf = [], allOf = [] } = schema;
-  const named = $ref && document.components.schemas[$ref.split('/').at(-1) ?? ''];
-  const parts = [...(named ? [named] : []), ...anyOf, ...oneOf, ...allOf];
-  return [schema, ...parts.flatMap((part) => choicesOf(document, part))];
 }
 
 function namesOf(choices: readonly Schema[]): Names {
@@ -90,13 +49,13 @@ function namesOf(choices: readonly Schema[]): Names {
  * @param at path of the value, for errors; empty for the whole body
  */
 function assertKnownFields(
-  document: Document,
+  document: ApiDocument,
   value: unknown,
   schemas: readonly Schema[],
   at = '',
 ): void {
   if (typeof value !== 'object' || value === null) return;
-  const choices = schemas.flatMap((schema) => choicesOf(document, schema));
+  const choices = schemas.flatMap((schema) => document.choices(schema));
   if (Array.isArray(value)) {
     const items = choices.flatMap(({ items: one }) => one ?? []);
     for (const item of value) assertKnownFields(document, item, items, at);
@@ -118,15 +77,13 @@ function assertKnownFields(
  * version does not have: the server might ignore it.
  * @throws {ApiCommandError} naming the first unknown name and the nearest known one
  */
-export function assertKnown(request: PlannedRequest): void {
-  const document = JSON.parse(fs.readFileSync(FILE, 'utf8')) as Document;
-  const operation = operationOf(document, request);
+export function assertKnown(request: PlannedRequest, document = ApiDocument.read()): void {
+  const operation = document.operation(request.verb, request.path);
   if (!operation) return;
-  const parameters = (operation.parameters ?? []).filter((one) => one.in === 'query');
-  const known = parameters.map(({ name }) => name);
+  const known = document.filters(operation).map(({ name }) => name);
   const unknown = request.query.find((name) => !known.includes(name));
   if (unknown !== undefined) throw unknownName('query parameter', unknown, known);
-  const schema = operation.requestBody?.content['application/json']?.schema;
+  const schema = document.body(operation);
   if (schema && request.body !== undefined)
     assertKnownFields(document, JSON.parse(request.body), [schema]);
 }

@@ -1,4 +1,4 @@
-import { call, change, create, list, remove, type Group } from './api-group.ts';
+import { call, change, create, list, remove, type Group } from './group.ts';
 
 const found = (what: string, summary: string) =>
   call(`PUT /neural/${what}`, summary, { body: true });

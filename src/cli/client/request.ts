@@ -5,10 +5,10 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { forTerminal } from '../platform/base/text/plain-text.ts';
-import { ApiCommandError } from './api-error.ts';
-import type { ApiSettings } from './api-settings.ts';
-import type { Action, Credentials } from './api-group.ts';
+import { forTerminal } from '../../platform/base/text/plain-text.ts';
+import { ApiCommandError, kindOfStatus } from './error.ts';
+import type { ApiSettings } from './settings.ts';
+import type { Action, Credentials } from './group.ts';
 
 const TIMEOUT_MS = 60_000;
 /** For requests to which the server may respond late. Longer than the server ever takes. */
@@ -37,7 +37,7 @@ function need(settings: ApiSettings, name: 'accessToken' | 'clientId' | 'clientS
   if (value) return value;
   const flag = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   throw new ApiCommandError(
-    `This needs ${flag}: give --${flag}=…, set CARILLON_${flag.toUpperCase()}, or put it into the config file`,
+    `This needs ${flag}: give --${flag}=…, set CARILLON_${flag.toUpperCase()}, or sign in with: carillon-api login`,
   );
 }
 
@@ -84,6 +84,7 @@ function refusal(status: number, text: string): ApiCommandError {
   } catch {
     return new ApiCommandError(
       `${text.trim().slice(0, 500) || 'The server gave no reason'} (HTTP ${status})`,
+      kindOfStatus(status),
     );
   }
   const message = body.error?.message ?? body.message ?? 'The server gave no reason';
@@ -93,6 +94,7 @@ function refusal(status: number, text: string): ApiCommandError {
     : '';
   return new ApiCommandError(
     `${String(message)}${missing} (${type ? `${String(type)}, ` : ''}HTTP ${status})`,
+    kindOfStatus(status),
   );
 }
 
@@ -109,7 +111,10 @@ function unreachable(url: URL, error: unknown, limitMs = TIMEOUT_MS): ApiCommand
     name === 'TimeoutError'
       ? `no response in ${limitMs / 1000} s`
       : (cause?.code ?? cause?.message ?? message);
-  return new ApiCommandError(`Cannot reach ${url.origin} (${why}). Is Carillon running there?`);
+  return new ApiCommandError(
+    `Cannot reach ${url.origin} (${why}). Is Carillon running there?`,
+    'unavailable',
+  );
 }
 
 /** Reports query parameters that the server did not know. */
@@ -171,6 +176,7 @@ export async function callApi(request: ApiRequest, settings: ApiSettings): Promi
   } catch {
     throw new ApiCommandError(
       `The response of ${url.origin} is not JSON. Is it a Carillon server?`,
+      'unavailable',
     );
   }
 }
@@ -188,7 +194,7 @@ export async function uploadFiles(
   const body = new FormData();
   for (const name of paths) {
     if (!fs.statSync(name, { throwIfNoEntry: false })?.isFile())
-      throw new ApiCommandError(`There is no file ${name}`);
+      throw new ApiCommandError(`There is no file ${name}`, 'not-found');
     body.append('file', await fs.openAsBlob(name), path.basename(name));
   }
   const { response } = await send(request, settings, { accept: 'application/json', body });

@@ -12,7 +12,7 @@ const served = new Set(
   ),
 );
 
-describe('groups of the api command', () => {
+describe('groups of carillon-api', () => {
   it.each(
     Object.entries(GROUPS).flatMap(([group, { actions }]) =>
       Object.entries(actions).map(([method, action]): [string, typeof action] => [

@@ -1,5 +1,5 @@
 /*
- * Building blocks for the groups of the `api` command. Path templates contain `{id}` and
+ * Building blocks for the groups of `carillon-api`. Path templates contain `{id}` and
  * `{token_id}` (the positional arguments) and `{client_id}` (from the settings).
  */
 

@@ -1,6 +1,6 @@
-import { CALENDAR_GROUPS } from './api-calendar-groups.ts';
-import { call, change, create, list, remove, type Group } from './api-group.ts';
-import { MAIL_GROUPS } from './api-mail-groups.ts';
+import { CALENDAR_GROUPS } from './calendar-groups.ts';
+import { call, change, create, list, remove, type Group } from './group.ts';
+import { MAIL_GROUPS } from './mail-groups.ts';
 
 const ACCOUNTS = '/a/{client_id}/accounts';
 const WEBHOOKS = '/a/{client_id}/webhooks';
@@ -131,7 +131,7 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
   },
 };
 
-/** The groups of the `api` command, by name. A new endpoint group needs one new entry here. */
+/** the groups of `carillon-api`, by name. A new endpoint group needs one new entry here. */
 export const GROUPS: Readonly<Record<string, Group>> = Object.fromEntries(
   Object.entries({ ...APPLICATION_GROUPS, ...CALENDAR_GROUPS, ...MAIL_GROUPS }).sort(([a], [b]) =>
     a < b ? -1 : 1,

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { assertKnown } from './api-document.ts';
+import { assertKnown } from './check.ts';
 
 interface Body {
   content: Record<string, { schema?: { $ref?: string } }>;
