@@ -1,6 +1,7 @@
 import os from 'node:os';
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import type { Command } from 'commander';
+import type { Actor } from '../../platform/audit/actor.ts';
 import { formatJson, formatTable } from '../terminal/output.ts';
 import type { OperatorServices } from './services.ts';
 
@@ -21,15 +22,6 @@ export const readable = (row: object): Record<string, unknown> =>
       value instanceof Date ? value.toISOString() : (value as unknown),
     ]),
   );
-
-/** The person who runs a command, for the audit log. */
-export interface OperatorActor {
-  kind: 'operator';
-  id: null;
-  /** User and host, such as `ada@mail-1`. */
-  name: string;
-  address: null;
-}
 
 function userName(): string {
   try {
@@ -55,7 +47,7 @@ export class OperatorCli {
   }
 
   /** Who is recorded in the audit log for what this command changes. */
-  get actor(): OperatorActor {
+  get actor(): Actor {
     return { kind: 'operator', id: null, name: `${userName()}@${os.hostname()}`, address: null };
   }
 
