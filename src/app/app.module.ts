@@ -33,6 +33,8 @@ import { NeuralModule } from '../mail/neural/neural.module.ts';
 import { NotificationsModule } from '../calendar/notifications/notifications.module.ts';
 import { OperatorAccessModule } from '../operator/access/operator-access.module.ts';
 import { OutboxModule } from '../mail/outbox/outbox.module.ts';
+import { OperatorJobsModule } from '../operator/jobs/operator-jobs.module.ts';
+import { OperatorWebhooksModule } from '../operator/webhooks/operator-webhooks.module.ts';
 import { OverviewModule } from '../operator/overview/overview.module.ts';
 import { PushModule } from '../accounts/push/push.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
@@ -113,6 +115,8 @@ export class AppModule {
         SyncModule,
         TrackingModule,
         OperatorAccessModule,
+        OperatorJobsModule,
+        OperatorWebhooksModule,
         HealthModule,
         SchedulerModule,
         OverviewModule,

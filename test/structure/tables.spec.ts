@@ -23,6 +23,7 @@ const READS: Record<string, string> = {
   'accounts/account-management > quota_use': 'the list of accounts shows their use of quotas',
   'accounts/grants > message':
     'the mail that proves an address is searched for in the mirrored mailbox',
+  'accounts/provider-writes > job_status': 'an operator may hurry only writes whose job is open',
   'app/keys > worker': 'a key may be deleted only if no living worker uses it',
   'calendar/event-store > message': 'an event that arrived by mail refers to that mail',
   'calendar/invitations > job_status':
@@ -31,9 +32,9 @@ const READS: Record<string, string> = {
     'an invitation shows which recipients the mail server accepted',
   'calendar/rsvp > job_status':
     'a response to an invitation that could not be written may be given again',
-  'cli > sms_message': 'a report for the operator',
-  'cli > webhook': 'a report for the operator',
-  'cli > worker': 'a report for the operator',
+  'cli/carillon > sms_message': 'a report for the operator',
+  'cli/carillon > webhook': 'a report for the operator',
+  'cli/carillon > worker': 'a report for the operator',
   'deltas > change': '`/delta` reads the change log by cursor',
   'deltas > change_pruned': '`/delta` reports how far back the change log reaches',
   'deltas > message_body':

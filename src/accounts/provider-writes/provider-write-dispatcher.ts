@@ -220,7 +220,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
   }
 
   onPoison(job: ProviderWriteJob): Outcome<WriteResult> {
-    const reason = 'Given up: the worker crashed several times while it ran this write';
+    const reason = 'quarantined: several workers crashed while they ran this write';
     return this.#failed(job, this.clock.now(), new ProviderError('unsupported', reason));
   }
 

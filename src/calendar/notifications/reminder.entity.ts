@@ -9,7 +9,14 @@ const ReminderSchema = defineEntity({
   uniques: [
     { name: 'reminder_once', properties: ['eventId', 'notificationId', 'participant', 'dueAt'] },
   ],
-  indexes: [{ name: 'reminder_account', properties: ['account'] }],
+  indexes: [
+    { name: 'reminder_account', properties: ['account'] },
+    // Operators search by recipient over all accounts.
+    {
+      name: 'reminder_recipient',
+      expression: `create index "reminder_recipient" on "reminder" (lower(recipient), id)`,
+    },
+  ],
   checks: [
     {
       name: 'reminder_reason',

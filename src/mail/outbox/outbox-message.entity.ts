@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn } from '../../platform/database/base-columns.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
+import { RECIPIENTS_IN_LOWER_CASE, SUBJECT_WORDS } from './outbox-columns.ts';
 import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
 
 const OutboxMessageSchema = defineEntity({
@@ -9,8 +10,9 @@ const OutboxMessageSchema = defineEntity({
   indexes: [
     { name: 'outbox_message_account', properties: ['account', 'id'] },
     {
+      // Other headers begin with the id of the row. Operators search without the account.
       name: 'outbox_message_foreign_header',
-      properties: ['account', 'messageIdHeader'],
+      properties: ['messageIdHeader', 'account'],
       where: 'foreign_header',
     },
     {
@@ -23,6 +25,16 @@ const OutboxMessageSchema = defineEntity({
       // Finds messages that name an upload. Messages without uploads are not in the index.
       name: 'outbox_message_files',
       expression: `create index "outbox_message_files" on "outbox_message" using gin ((content -> 'file_ids') jsonb_path_ops) where content -> 'file_ids' is not null`,
+    },
+    // Operators search over all accounts (ADR 0089). With a short pending list, no insert has to
+    // move thousands of entries.
+    {
+      name: 'outbox_message_recipients',
+      expression: `create index "outbox_message_recipients" on "outbox_message" using gin ((${RECIPIENTS_IN_LOWER_CASE('')}) jsonb_path_ops) with (gin_pending_list_limit = 256)`,
+    },
+    {
+      name: 'outbox_message_subject',
+      expression: `create index "outbox_message_subject" on "outbox_message" using gin (${SUBJECT_WORDS('')}) with (gin_pending_list_limit = 256)`,
     },
   ],
   properties: {

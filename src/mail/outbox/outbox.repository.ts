@@ -90,7 +90,7 @@ const UPDATE = `
       on_unknown = $12
     where id = $1)
   update job_status set send_at = $3, original_send_at = $3, retry_limit_at = $4, thread_id = $8,
-    version = version + 1, updated_at = $9
+    version = version + 1, updated_at = $9, edited_at = $9
   where id = $1 and account_id = $2`;
 
 const REMOVE = 'delete from send_job where id = $1 and account_id = $2';

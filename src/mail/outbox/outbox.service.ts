@@ -14,6 +14,7 @@ import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts'
 import { transitionJobs } from '../../platform/job-statuses/jobs.ts';
 import { ComposingSlots } from '../composing/composing-slots.ts';
 import { OutgoingMessages } from '../composing/outgoing-messages.ts';
+import { cancellationReason } from './cancellation-reason.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import { OutboxIntake } from './outbox-intake.ts';
 import { OutboxPreparation, type OutboxRequest } from './outbox-preparation.ts';
@@ -197,7 +198,7 @@ export class OutboxService {
     return this.repository.transaction(accountId, async (sql) => {
       const { current, schedule } = await this.#lock(sql, accountId, id, guard);
       await this.repository.removeSchedule(sql, accountId, id);
-      const reason = cancellationReason(current);
+      const reason = cancellationReason('cancelled by the user', current.accepted);
       await transitionJobs(sql, [{ id, to: 'cancelled', reason }], this.clock.now());
       if (schedule.paced) await giveSlotBack(sql, accountId);
       return { ...current, status: 'cancelled', reason };
@@ -236,16 +237,4 @@ function accepted(message: NewOutboxMessage): OutboxItem {
     createdAt: at,
     version: 1,
   };
-}
-
-const SHOWN_RECIPIENTS = 20;
-
-/**
- * Reason of a cancellation. It lists recipients that accepted the message in an earlier attempt.
- */
-function cancellationReason({ accepted: recipients }: StoredItem): string {
-  if (recipients.length === 0) return 'cancelled by the user';
-  const shown = recipients.slice(0, SHOWN_RECIPIENTS).join(', ');
-  const more = recipients.length - SHOWN_RECIPIENTS;
-  return `cancelled by the user; already accepted for ${shown}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -50,6 +50,8 @@ const JobStatusSchema = defineEntity({
     route: p.text().nullable(),
     /** Incremented by every edit. Dedupe keys of webhooks contain it. */
     version: p.integer().default(1),
+    /** The last edit of an outbox message; `null` if there was none. */
+    editedAt: p.datetime().columnType('timestamptz').nullable(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
     updatedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },

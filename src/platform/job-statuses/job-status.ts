@@ -4,7 +4,9 @@ import type { Transitions } from '../base/state/transitions.ts';
 export const JOB_STATES = ['pending', 'delayed', 'successful', 'failed', 'cancelled'] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** All allowed transitions. The trigger on `job_status` enforces them too. */
+/**
+ * All allowed transitions of workers and clients. The trigger on `job_status` enforces them too.
+ */
 export const JOB_TRANSITIONS = {
   pending: ['pending', 'delayed', 'successful', 'failed', 'cancelled'],
   delayed: ['pending', 'delayed', 'successful', 'failed', 'cancelled'],
@@ -13,11 +15,17 @@ export const JOB_TRANSITIONS = {
   cancelled: [],
 } as const satisfies Transitions<JobState>;
 
+/** Beginning of the reason of a job that failed because workers died while they ran it. */
+export const QUARANTINE_PREFIX = 'quarantined:';
+
+/** The only exception: an operator releases a message from quarantine (ADR 0089). */
+const RELEASE = `(old.status = 'failed' and new.status = 'delayed' and old.reason like '${QUARANTINE_PREFIX}%')`;
+
 /** SQL condition: true for an update whose transition is not allowed. */
-export const FORBIDDEN_TRANSITION = JOB_STATES.map((from) => {
+export const FORBIDDEN_TRANSITION = `not ${RELEASE} and (${JOB_STATES.map((from) => {
   const allowed = [from, ...JOB_TRANSITIONS[from]].map((to) => `'${to}'`);
   return `(old.status = '${from}' and new.status not in (${[...new Set(allowed)].join(', ')}))`;
-}).join(' or ');
+}).join(' or ')})`;
 
 /** States that have a `reason`. */
 export const STATES_WITH_REASON: readonly JobState[] = ['delayed', 'failed', 'cancelled'];

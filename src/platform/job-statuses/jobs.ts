@@ -9,6 +9,7 @@ import {
   JOB_TRANSITIONS,
   type JobAction,
   type JobState,
+  QUARANTINE_PREFIX,
   type SendRoute,
   STATES_WITH_REASON,
 } from './job-status.ts';
@@ -66,6 +67,13 @@ interface ChangedRow {
  */
 const given = (parameter: string) => `(${parameter}::text[])[array_position($1::uuid[], s.id)]`;
 
+/** Columns of a `ChangedRow` but its earlier state. */
+const CHANGED = `
+    s.id, s.account_id as "accountId", (select g.application_id from "grant" g where g.id = s.account_id) as "applicationId",
+    s.action, s.object, s.object_id as "objectId", s.status, s.reason,
+    floor(extract(epoch from s.send_at))::bigint as "sendAt", floor(extract(epoch from s.original_send_at))::bigint as "originalSendAt",
+    s.message_id as "messageId", s.thread_id as "threadId", s.version`;
+
 const MOVE = `
   with locked as materialized (
     select s.id, s.status as before from job_status s
@@ -73,11 +81,8 @@ const MOVE = `
     order by s.id for update of s)
   update job_status s set status = ${given('$2')}, reason = ${given('$3')}, route = coalesce(${given('$6')}, s.route), updated_at = $5
   where s.id = any(array(select id from locked))
-  returning s.id, s.account_id as "accountId", (select g.application_id from "grant" g where g.id = s.account_id) as "applicationId",
-    s.action, s.object, s.object_id as "objectId",
-    (array(select before from locked))[array_position(array(select id from locked), s.id)] as "from", s.status, s.reason,
-    floor(extract(epoch from s.send_at))::bigint as "sendAt", floor(extract(epoch from s.original_send_at))::bigint as "originalSendAt",
-    s.message_id as "messageId", s.thread_id as "threadId", s.version`;
+  returning ${CHANGED},
+    (array(select before from locked))[array_position(array(select id from locked), s.id)] as "from"`;
 
 const seconds = (value: string | number | null): number | null =>
   value === null ? null : Number(value);
@@ -150,10 +155,43 @@ export async function transitionJobs(
   const notified = rows.filter(
     ({ id, from, status }) => from !== status && status !== 'pending' && !quiet.has(id),
   );
-  const refused = new Map(
-    moves.flatMap((move) => (move.refused?.length ? [[move.id, move.refused]] : [])),
-  );
-  const traces = new Map(moves.map(({ id, traceparent }) => [id, traceparent]));
+  const made = new Map(moves.map((move) => [move.id, move]));
+  await notify(sql, notified, made, at);
+  return rows.map(({ id }) => id);
+}
+
+const REOPEN = `
+  with locked as materialized (
+    select id from job_status
+    where id = any($1::uuid[]) and status = 'failed' and reason like '${QUARANTINE_PREFIX}%'
+    order by id for update)
+  update job_status s set status = 'delayed', reason = $2, version = version + 1, updated_at = $3
+  where s.id = any(array(select id from locked))
+  returning ${CHANGED}, 'failed' as "from"`;
+
+/**
+ * Makes jobs in quarantine open again, and queues their webhooks `job.delayed`, in the caller's
+ * transaction. Their later webhooks are sent although there were earlier ones of the same state.
+ * @returns ids of the jobs that were in quarantine
+ */
+export async function reopenQuarantined(
+  sql: Sql,
+  ids: readonly string[],
+  reason: string,
+  at: Date,
+): Promise<string[]> {
+  const rows = await sql.query<ChangedRow>(REOPEN, [ids, reason, at]);
+  await notify(sql, rows, new Map(), at);
+  return rows.map(({ id }) => id);
+}
+
+/** Records changed states in the change log, and queues their webhooks. */
+async function notify(
+  sql: Sql,
+  notified: readonly ChangedRow[],
+  made: ReadonlyMap<string, Pick<JobTransition, 'refused' | 'traceparent'>>,
+  at: Date,
+): Promise<void> {
   await recordChanges(
     sql,
     notified.map((row) => ({
@@ -163,15 +201,14 @@ export async function transitionJobs(
       objectId: row.id,
       event: 'modify' as const,
       at,
-      traceparent: traces.get(row.id),
+      traceparent: made.get(row.id)?.traceparent,
       webhook: {
         trigger: `job.${row.status}` as 'job.successful',
         dedupe: `job:${row.id}:${row.status}:${row.version}`,
-        attributes: attributes(row, refused.get(row.id)),
+        attributes: attributes(row, made.get(row.id)?.refused),
       },
     })),
   );
-  return rows.map(({ id }) => id);
 }
 
 /** One attempt in the timeline of a job status. */

@@ -17,7 +17,7 @@ export const FAILED_AFTER_MS = 72 * 3_600_000;
 
 /** Result of one attempt: an HTTP response, or the reason why there was none. */
 export type DeliveryAnswer =
-  | { kind: 'answered'; status: number; retryAfter: Date | null }
+  | { kind: 'answered'; status: number; retryAfter: Date | null; body?: Buffer }
   | { kind: 'unanswered'; why: string };
 
 /** Input of `decideDelivery`. */

@@ -2,7 +2,6 @@ import { storable } from '../base/text/storable.ts';
 import { columnsOf, type Sql } from '../database/sql.ts';
 import { setPace } from '../work/rate-gates.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
-import { wakeAfterCommit } from '../work/signals.ts';
 
 /** One delivery attempt, as stored. */
 export interface AttemptEvidence {
@@ -15,15 +14,17 @@ export interface AttemptEvidence {
   /** `null` if there was no response. */
   httpStatus: number | null;
   outcome: 'delivered' | 'retry' | 'dropped';
+  /** Beginning of the response body, made safe to show; only for operators. */
+  response: string | null;
   detail: string | null;
   nextAt: Date | null;
 }
 
 const INSERT_ATTEMPTS = `
   insert into webhook_attempt
-    (id, webhook_id, event_id, attempt, started_at, took_ms, http_status, outcome, detail, next_at)
+    (id, webhook_id, event_id, attempt, started_at, took_ms, http_status, outcome, detail, next_at, response)
   select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::smallint[], $5::timestamptz[], $6::int[], $7::smallint[],
-    $8::text[], $9::text[], $10::timestamptz[])`;
+    $8::text[], $9::text[], $10::timestamptz[], $11::text[])`;
 
 /** Stores attempts, in the caller's transaction. */
 export async function insertAttempts(
@@ -45,6 +46,7 @@ export async function insertAttempts(
     ),
     attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
     attempts.map(({ nextAt }) => nextAt),
+    attempts.map(({ response }) => response),
   ]);
 }
 
@@ -86,7 +88,7 @@ export async function recordHealth(
   ]);
 }
 
-export interface StoredAttempt extends AttemptEvidence {
+export interface StoredAttempt extends Omit<AttemptEvidence, 'response'> {
   trigger: string | null;
 }
 
@@ -105,44 +107,6 @@ export function recentAttempts(
   page: { limit: number; offset: number },
 ): Promise<StoredAttempt[]> {
   return sql.query(RECENT_ATTEMPTS, [webhookId, page.limit, page.offset]);
-}
-
-const REQUEUE = `
-  with batch as materialized (
-    select e.id from webhook_event e join webhook w on w.id = $1
-    where e.application_id = w.application_id and e.type = any(w.triggers) and e.id > $2
-      and not exists (select 1 from webhook_attempt a
-                      where a.webhook_id = w.id and a.event_id = e.id and a.outcome = 'delivered')
-    order by e.id limit $3),
-  queued as (
-    insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at)
-    select gen_random_uuid(), b.id, $1, now(), now(), now() + interval '76 hours' from batch b
-    on conflict (webhook_id, event_id) do update
-      set run_at = excluded.run_at, give_up_at = excluded.give_up_at, attempt = 0 where hook_job.state = 0)
-  select count(*)::int as count, max(id::text) as last from batch`;
-
-const REQUEUE_BATCH = 5_000;
-
-/**
- * Queues all stored events of the webhook's triggers that were not delivered to it, in the caller's
- * transaction. Deliveries that are still queued become due at once and start again at attempt 1.
- * @param afterId events up to this id are left out
- */
-export async function requeueUndelivered(
-  sql: Sql,
-  webhookId: string,
-  afterId: string,
-): Promise<void> {
-  for (let last = afterId; ;) {
-    const [batch] = await sql.query<{ count: number; last: string | null }>(REQUEUE, [
-      webhookId,
-      last,
-      REQUEUE_BATCH,
-    ]);
-    if (!batch?.last || batch.count < REQUEUE_BATCH) break;
-    last = batch.last;
-  }
-  wakeAfterCommit(sql, 'hook');
 }
 
 const LOCK_DELIVERIES = 'select from hook_job where webhook_id = $1 order by id for update';

@@ -4,7 +4,11 @@ import { idColumn } from '../database/base-columns.ts';
 const WebhookAttemptSchema = defineEntity({
   name: 'WebhookAttempt',
   tableName: 'webhook_attempt',
-  indexes: [{ name: 'webhook_attempt_webhook', properties: ['webhookId', 'id'] }],
+  indexes: [
+    { name: 'webhook_attempt_webhook', properties: ['webhookId', 'id'] },
+    // The timeline of a job shows the deliveries of its events.
+    { name: 'webhook_attempt_event', properties: ['eventId'] },
+  ],
   properties: {
     ...idColumn,
     webhookId: p.uuid(),
@@ -18,6 +22,11 @@ const WebhookAttemptSchema = defineEntity({
     outcome: p.text(),
     /** Why the attempt failed; never contains the response body. */
     detail: p.text().nullable(),
+    /**
+     * Beginning of the response body, made safe to show. Only operators may see it: an application
+     * could read the answers of foreign servers with it (ADR 0010).
+     */
+    response: p.text().nullable(),
     nextAt: p.datetime().columnType('timestamptz').nullable(),
   },
 });

@@ -12,6 +12,7 @@ import { webhookAttempts, webhookSeconds } from '../metrics/metrics.ts';
 import { annotateSpan } from '../tracing/spans.ts';
 import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
 import { type AttemptEvidence, insertAttempts, recordHealth } from './delivery.repository.ts';
+import { KEPT_BYTES, receiverText } from './receiver-text.ts';
 import { deliveryHeaders } from './signature.ts';
 import { SigningSecrets } from './signing-secrets.ts';
 import type { WebhookState } from './webhook-state.ts';
@@ -175,14 +176,13 @@ export class WebhookDispatcher implements Dispatcher<
     const headers = deliveryHeaders({ eventId: job.eventId, body, at, secret });
     annotateSpan({ 'carillon.event_id': job.eventId });
     try {
-      const { status, retryAfter } = await this.egress.post(callbackUrl, body, headers, {
-        signal,
-        traced: true,
-      });
+      const sent = { signal, traced: true };
+      const answer = await this.egress.post(callbackUrl, body, headers, sent);
       return {
         kind: 'answered',
-        status,
-        retryAfter: parseRetryAfter(retryAfter, this.clock.now()),
+        status: answer.status,
+        retryAfter: parseRetryAfter(answer.retryAfter, this.clock.now()),
+        body: answer.body,
       };
     } catch (error) {
       if (signal.aborted) return null;
@@ -201,7 +201,7 @@ export class WebhookDispatcher implements Dispatcher<
     const decision = decideDelivery({ attempt, answer, now, giveUpAt, random: Math.random() });
     const evidence = this.#evidence(job, start, {
       outcome: decision.kind,
-      httpStatus: answer.kind === 'answered' ? answer.status : null,
+      ...answerOf(answer, decision.kind === 'delivered'),
       ...(decision.kind === 'delivered' ? {} : { detail: decision.detail }),
       ...(decision.kind === 'retry' ? { nextAt: decision.at } : {}),
     });
@@ -245,6 +245,7 @@ export class WebhookDispatcher implements Dispatcher<
       startedAt: start.at,
       tookMs: Math.round(monotonicMs() - start.mark),
       httpStatus: null,
+      response: null,
       detail: null,
       nextAt: null,
       ...rest,
@@ -260,6 +261,17 @@ function countDeliveries(settled: readonly { result: DeliveryResult }[]): void {
     // Without an effect no request was made, for example because the webhook was switched off.
     if (result.effect) webhookSeconds.observe(tookMs / 1000);
   }
+}
+
+/** What is kept of an answer. */
+function answerOf(
+  answer: DeliveryAnswer,
+  delivered: boolean,
+): Pick<AttemptEvidence, 'httpStatus' | 'response'> {
+  if (answer.kind === 'unanswered') return { httpStatus: null, response: null };
+  const most = delivered ? KEPT_BYTES.delivered : KEPT_BYTES.failed;
+  const response = answer.body ? receiverText(answer.body, most) : null;
+  return { httpStatus: answer.status, response };
 }
 
 /** Counts for each webhook the attempts that affect its health. */

@@ -8,6 +8,6 @@ import { WebhooksService } from './webhooks.service.ts';
 @Module({
   controllers: [WebhooksController],
   providers: [WebhooksService, WebhookChallenge, WebhookDispatcher],
-  exports: [WebhookDispatcher],
+  exports: [WebhookDispatcher, WebhookChallenge],
 })
 export class WebhooksModule {}

@@ -3,8 +3,7 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { EgressClient } from '../egress/egress-client.ts';
 import { InvalidInputError, NotFoundError } from '../base/errors/domain-error.ts';
-import { firstIdAt, isId, newId } from '../base/ids/ids.ts';
-import { assertTransition } from '../base/state/transitions.ts';
+import { isId, newId } from '../base/ids/ids.ts';
 import { Clock } from '../base/time/clock.ts';
 import { forgetRateGate } from '../work/rate-gates.ts';
 import type { Page } from '../database/listing.ts';
@@ -14,16 +13,11 @@ import {
   lockDeliveries,
   createDeliveryRateGate,
   recentAttempts,
-  requeueUndelivered,
   type StoredAttempt,
 } from './delivery.repository.ts';
 import { WebhookChallenge } from './webhook-challenge.ts';
-import {
-  type OwnerState,
-  type Trigger,
-  WEBHOOK_TRANSITIONS,
-  type WebhookState,
-} from './webhook-state.ts';
+import { changeWebhookState } from './change-webhook-state.ts';
+import type { OwnerState, Trigger } from './webhook-state.ts';
 import { Webhook } from './webhook.entity.ts';
 import { WebhookExistsError } from './webhook.errors.ts';
 
@@ -45,9 +39,6 @@ export interface WebhookChange {
 }
 
 export type WebhookList = { webhooks: Webhook[] } | { ids: string[] } | { count: number };
-
-/** How far back a failed webhook gets its missed events when it is activated again. */
-export const REPLAY_MS = 72 * 3_600_000;
 
 /** Manages the webhooks of applications. Every query is limited to one application. */
 @Injectable()
@@ -127,19 +118,11 @@ export class WebhooksService {
     this.#refuseOtherChanges(found, change);
     if (change.state === 'active') await this.challenge.verify(found.callbackUrl);
     return this.em.transactional(async (em) => {
-      if (found.state === 'failed') await lockDeliveries(sqlOf(em), id);
-      // "no key" lets other transactions queue deliveries during the replay.
-      await sqlOf(em).query('select from webhook where id = $1 for no key update', [id]);
-      const webhook = await em.findOne(
-        Webhook,
-        { id, application: applicationId },
-        { refresh: true },
-      );
+      const wanted = { id, before: found.state, to: change.state, at: this.clock.now() };
+      const changed = await changeWebhookState(sqlOf(em), wanted);
+      const where = { id, application: applicationId };
+      const webhook = changed && (await em.findOne(Webhook, where, { refresh: true }));
       if (!webhook) throw new NotFoundError('webhook', id); // deleted during the challenge
-      const before = webhook.state;
-      this.#setState(webhook, change.state);
-      await em.flush();
-      if (before === 'failed') await this.#replay(em, webhook);
       return webhook;
     });
   }
@@ -176,22 +159,5 @@ export class WebhooksService {
     const same =
       asked.size === webhook.triggers.length && webhook.triggers.every((name) => asked.has(name));
     if (triggers !== undefined && !same) throw fixed('triggers');
-  }
-
-  #setState(webhook: Webhook, to: OwnerState): void {
-    const now = this.clock.now();
-    if (webhook.state !== to)
-      assertTransition<WebhookState>(WEBHOOK_TRANSITIONS, webhook.state, to);
-    if (webhook.state === 'inactive' && to === 'active') webhook.subscribedAt = now;
-    webhook.state = to;
-    webhook.failingSince = null;
-    webhook.failures = 0;
-    webhook.updatedAt = now;
-  }
-
-  async #replay(em: EntityManager, webhook: Webhook): Promise<void> {
-    if (webhook.state !== 'active') return;
-    const since = Math.max(webhook.subscribedAt.getTime(), this.clock.now().getTime() - REPLAY_MS);
-    await requeueUndelivered(sqlOf(em), webhook.id, firstIdAt(new Date(since)));
   }
 }

@@ -45,6 +45,20 @@ export async function reopenGate(sql: Sql, gateId: string): Promise<void> {
   await sql.query(REOPEN, [gateId]);
 }
 
+const LET_ONE_THROUGH = `
+  update account_gate set closed_until = now()
+  where account_id = any(array(
+    select account_id from account_gate where account_id = any($1::uuid[]) and closed_until > now()
+    order by account_id for update))`;
+
+/**
+ * Ends the pauses of circuit breakers early: each lets one row through now, and all others once
+ * that row reports that the server is well.
+ */
+export async function letOneThrough(sql: Sql, gateIds: readonly string[]): Promise<void> {
+  await sql.query(LET_ONE_THROUGH, [gateIds]);
+}
+
 /**
  * SQL condition: the circuit breaker of an account or webhook is closed now.
  * @param gateId SQL expression of its id

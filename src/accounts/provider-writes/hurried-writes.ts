@@ -1,0 +1,53 @@
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
+import type { JobState } from '../../platform/job-statuses/job-status.ts';
+import {
+  BEING_CHANGED,
+  ON_ITS_WAY,
+  sortOut,
+  type Steered,
+} from '../../platform/job-statuses/steered.ts';
+import { wakeAfterCommit } from '../../platform/work/signals.ts';
+
+interface SeenWrite {
+  id: string;
+  status: JobState;
+  queued: boolean;
+  locked: boolean;
+  running: boolean | null;
+}
+
+const see = (lock: string): string => `
+  with locked as materialized (
+    select id, state from provider_job where id = any($1::uuid[]) order by id ${lock})
+  select s.id, s.status, exists (select from provider_job q where q.id = s.id) as queued,
+    j.id is not null as locked, j.state <> 0 as running
+  from job_status s left join locked j on j.id = s.id
+  where s.id = any($1::uuid[])
+  order by s.id`;
+const SEE = see('');
+const SEE_AND_LOCK = see('for update skip locked');
+
+const HURRY = `update provider_job set run_at = now() where id = any($1::uuid[]) and state = 0`;
+
+/**
+ * Makes waiting provider writes due now, for an operator, in the caller's transaction. A write may
+ * run again after an attempt with an unknown outcome. Writes of one object keep their order.
+ */
+export async function retryWrites(
+  sql: Sql,
+  ids: readonly string[],
+  dryRun: boolean,
+): Promise<Steered> {
+  const rows = await sql.query<SeenWrite>(dryRun ? SEE : SEE_AND_LOCK, [ids]);
+  const { free, skipped } = sortOut(rows, ({ status, queued, locked, running }) => {
+    if (status !== 'pending' && status !== 'delayed') return `it has ended: ${status}`;
+    if (!queued) return 'it has nothing left to write';
+    if (!locked) return BEING_CHANGED;
+    return running ? ON_ITS_WAY : null;
+  });
+  const changed = idsOf(free);
+  if (dryRun || changed.length === 0) return { changed, skipped };
+  await sql.query(HURRY, [changed]);
+  wakeAfterCommit(sql, 'provider');
+  return { changed, skipped };
+}

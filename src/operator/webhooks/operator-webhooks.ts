@@ -1,0 +1,250 @@
+import type { Actor } from '../../platform/audit/actor.ts';
+import { recordAudit } from '../../platform/audit/record-audit.ts';
+import {
+  ConflictError,
+  InvalidInputError,
+  NotFoundError,
+} from '../../platform/base/errors/domain-error.ts';
+import { firstIdAt, isId } from '../../platform/base/ids/ids.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import {
+  itemsOf,
+  type PageOf,
+  pageOf,
+  pageToken,
+  readPageToken,
+  type TokenPage,
+} from '../../platform/database/page-token.ts';
+import type { Database, Sql } from '../../platform/database/sql.ts';
+import { changeWebhookState, stopWebhook } from '../../platform/webhooks/change-webhook-state.ts';
+import { EVENT_RETENTION_MS } from '../../platform/webhooks/prune-webhook-evidence.ts';
+import { requeueEvent, requeueEvents } from '../../platform/webhooks/requeue-events.ts';
+import { withinSeconds } from '../search/search-limit.ts';
+import {
+  countReplayable,
+  readAttempts,
+  readStoredEvent,
+  readTarget,
+  readWebhook,
+  readWebhooks,
+  type ReplayTarget,
+} from './webhook-rows.ts';
+import type {
+  AttemptFilter,
+  ReplayRequest,
+  ReplayResult,
+  WebhookAttemptInfo,
+  WebhookDetails,
+  WebhookFilter,
+  WebhookSummary,
+} from './webhook-types.ts';
+
+/** How long a search may take. */
+const SEARCH_SECONDS = 5;
+
+/** Verifies that a receiver wants deliveries; `WebhookChallenge` does. */
+export interface Challenge {
+  /** @throws {ChallengeFailedError} */
+  verify(callbackUrl: string): Promise<void>;
+}
+
+/** A replay, as `replay` takes it. */
+export interface Replay {
+  which: ReplayRequest;
+  dryRun: boolean;
+}
+
+/**
+ * Shows the webhooks of all applications and their deliveries, and acts on them. The only class
+ * that the admin API, the command and the console use for webhooks. Needs no framework.
+ */
+export class OperatorWebhooks {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly challenge: Challenge,
+  ) {}
+
+  /** Failed ones first, then failing ones, longest first; then the newest. */
+  async list(filter: WebhookFilter, page: TokenPage): Promise<PageOf<WebhookSummary>> {
+    const items = itemsOf(page);
+    const offset = Number(readPageToken(page.pageToken, ['number'])?.[0] ?? 0);
+    const rows = await this.#search((sql) =>
+      readWebhooks(sql, filter, { limit: items + 1, offset: Math.max(offset, 0) }),
+    );
+    return pageOf(rows, items, () => pageToken(offset + items));
+  }
+
+  /** @throws {NotFoundError} */
+  async get(id: string): Promise<WebhookDetails> {
+    const now = this.clock.now();
+    const row = isId(id) ? await this.#search((sql) => readWebhook(sql, id, now)) : undefined;
+    if (!row) throw new NotFoundError('webhook', id);
+    return { ...row, replayableSince: this.#replayableSince(row) };
+  }
+
+  /**
+   * Attempts of the last 30 days, newest first.
+   * @throws {NotFoundError}
+   */
+  async attempts(
+    id: string,
+    filter: AttemptFilter,
+    page: TokenPage,
+  ): Promise<PageOf<WebhookAttemptInfo>> {
+    const items = itemsOf(page);
+    const before = readPageToken(page.pageToken, ['string'])?.[0] ?? null;
+    if (before !== null && !isId(String(before)))
+      throw new InvalidInputError('page_token: is not a token of this list');
+    return this.#search(async (sql) => {
+      await this.#target(sql, id);
+      if (filter.eventId !== undefined && !isId(filter.eventId))
+        return { items: [], nextPageToken: null };
+      const position = { before: before === null ? null : String(before), most: items + 1 };
+      const rows = await readAttempts(sql, id, filter, position);
+      return pageOf(rows, items, (last) => pageToken(last.id));
+    });
+  }
+
+  /**
+   * Sends stored events again, with their event ids: one, or all since a time, oldest first, in
+   * transactions of 5,000. The webhook's pace spreads them.
+   * @throws {NotFoundError} if the webhook or the event is not stored
+   * @throws {ConflictError} if the webhook is not active
+   */
+  async replay(actor: Actor, id: string, { which, dryRun }: Replay): Promise<ReplayResult> {
+    const target = await this.#search((sql) => this.#target(sql, id));
+    if (!dryRun) assertDelivering(target);
+    return 'eventId' in which
+      ? this.#replayOne(actor, target, which.eventId, dryRun)
+      : this.#replaySince(actor, target, which, dryRun);
+  }
+
+  /**
+   * Stops the deliveries of a webhook. Its events stay stored; those of 72 hours are delivered once
+   * it is activated again. Its owner sees the state `failed` and can activate it, too.
+   * @param reason words of the operator; `null` for none
+   * @throws {NotFoundError}
+   * @throws {ConflictError} if it is neither active nor failing
+   */
+  async pause(actor: Actor, id: string, reason: string | null): Promise<WebhookDetails> {
+    await this.database.transaction(async (sql) => {
+      const target = await this.#target(sql, id);
+      if (!(await stopWebhook(sql, id, this.clock.now())))
+        throw new ConflictError(
+          'webhook.not-active',
+          `The webhook is ${target.state}: nothing is delivered to it`,
+        );
+      await this.#record(sql, actor, 'webhook.pause', target, reason === null ? {} : { reason });
+    });
+    return this.get(id);
+  }
+
+  /**
+   * Activates a webhook as its owner could: the receiver has to pass the challenge. After `failed`
+   * or `pause`, the events of the last 72 hours that it missed are delivered.
+   * @throws {NotFoundError} @throws {ChallengeFailedError}
+   */
+  async activate(actor: Actor, id: string): Promise<WebhookDetails> {
+    const target = await this.#search((sql) => this.#target(sql, id));
+    await this.challenge.verify(target.callbackUrl);
+    await this.database.transaction(async (sql) => {
+      const change = { id, before: target.state, to: 'active' as const, at: this.clock.now() };
+      if (!(await changeWebhookState(sql, change))) throw new NotFoundError('webhook', id);
+      await this.#record(sql, actor, 'webhook.activate', target, { before: target.state });
+    });
+    return this.get(id);
+  }
+
+  async #replayOne(
+    actor: Actor,
+    target: ReplayTarget,
+    eventId: string,
+    dryRun: boolean,
+  ): Promise<ReplayResult> {
+    const stored = isId(eventId)
+      ? await this.#search((sql) => readStoredEvent(sql, target.id, eventId))
+      : undefined;
+    if (!stored) throw new NotFoundError('event', eventId);
+    const result = {
+      matched: 1,
+      running: stored.running ? 1 : 0,
+      reachesBackTo: this.#replayableSince(target),
+      dryRun,
+    };
+    if (dryRun) return { ...result, queued: 1 - result.running };
+    const queued = await this.database.transaction(async (sql) => {
+      if (!(await requeueEvent(sql, target.id, eventId))) return 0;
+      await this.#record(sql, actor, 'webhook.replay', target, { eventId });
+      return 1;
+    });
+    return { ...result, queued, running: 1 - queued };
+  }
+
+  async #replaySince(
+    actor: Actor,
+    target: ReplayTarget,
+    { since, undeliveredOnly }: Extract<ReplayRequest, { since: Date }>,
+    dryRun: boolean,
+  ): Promise<ReplayResult> {
+    const reachesBackTo = this.#replayableSince(target);
+    const from = new Date(Math.max(since.getTime(), reachesBackTo.getTime()));
+    const result: ReplayResult = { matched: 0, queued: 0, running: 0, reachesBackTo, dryRun };
+    if (dryRun) {
+      const counted = await this.#search((sql) =>
+        countReplayable(sql, target.id, firstIdAt(from), undeliveredOnly),
+      );
+      return { ...result, ...counted, queued: counted.matched - counted.running };
+    }
+    for (let last: string | null = firstIdAt(from); last !== null;) {
+      const after: string = last;
+      const batch = await this.database.transaction(async (sql) => {
+        const requeued = await requeueEvents(sql, target.id, after, undeliveredOnly);
+        const details = { since: from.toISOString(), undeliveredOnly, queued: requeued.queued };
+        if (requeued.queued > 0) await this.#record(sql, actor, 'webhook.replay', target, details);
+        return requeued;
+      });
+      result.matched += batch.count;
+      result.queued += batch.queued;
+      ({ last } = batch);
+    }
+    return { ...result, running: result.matched - result.queued };
+  }
+
+  /** Events are kept for a week, and none from before the subscription is sent. */
+  #replayableSince({ subscribedAt }: { subscribedAt: Date }): Date {
+    const kept = this.clock.now().getTime() - EVENT_RETENTION_MS;
+    return new Date(Math.max(subscribedAt.getTime(), kept));
+  }
+
+  async #target(sql: Sql, id: string): Promise<ReplayTarget> {
+    const target = isId(id) ? await readTarget(sql, id) : undefined;
+    if (!target) throw new NotFoundError('webhook', id);
+    return target;
+  }
+
+  #search<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return withinSeconds(this.database, SEARCH_SECONDS, SEARCH_ADVICE, work);
+  }
+
+  #record(
+    sql: Sql,
+    actor: Actor,
+    action: string,
+    { id, applicationId }: ReplayTarget,
+    details: Record<string, unknown>,
+  ): Promise<void> {
+    const target = { type: 'webhook', id };
+    return recordAudit(sql, { actor, action, target, applicationId, details });
+  }
+}
+
+const SEARCH_ADVICE = 'add event_id to the filter, or a shorter time with since and until';
+
+function assertDelivering({ state }: ReplayTarget): void {
+  if (state === 'active' || state === 'failing') return;
+  throw new ConflictError(
+    'webhook.not-active',
+    `The webhook is ${state}: activate it first. After failed or a pause, that also delivers the events of the last 72 hours that it missed.`,
+  );
+}

@@ -1,0 +1,172 @@
+import { Conditions } from '../../platform/database/conditions.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { firstIdAt } from '../../platform/base/ids/ids.ts';
+import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
+import type {
+  AttemptFilter,
+  WebhookAttemptInfo,
+  WebhookDetails,
+  WebhookFilter,
+  WebhookSummary,
+} from './webhook-types.ts';
+
+/** Queued deliveries and recent attempts are counted up to this number. */
+const MOST_COUNTED = 10_000;
+
+const SEVERITY = `case w.state when 'failed' then 0 when 'failing' then 1 else 2 end`;
+
+// A webhook whose last success was before its failures: its newest attempt says why it fails. An
+// operator who stopped it is named instead.
+const COLUMNS = `
+  w.id, w.application_id as "applicationId", a.client_id as "clientId", a.name as "applicationName",
+  w.callback_url as "callbackUrl", w.state, w.triggers, w.failing_since as "failingSince", w.failures,
+  coalesce(
+    case when w.state = 'failed' then (
+      select 'paused by ' || l.actor_name from (
+        select x.action, x.actor_name from audit_entry x
+        where x.target_id = w.id::text and x.action in ('webhook.pause', 'webhook.activate') order by x.id desc limit 1) l
+      where l.action = 'webhook.pause') end,
+    case when w.failures > 0 then (
+      select t.detail from webhook_attempt t where t.webhook_id = w.id and t.outcome <> 'delivered' order by t.id desc limit 1) end
+  ) as "lastFailure",
+  (select count(*)::int from (select from hook_job q where q.webhook_id = w.id limit ${MOST_COUNTED + 1}) q) as backlog,
+  (select q.due_at from hook_job q where q.webhook_id = w.id order by q.event_id limit 1) as "oldestDueAt",
+  w.created_at as "createdAt"`;
+
+type WebhookRow = Omit<WebhookSummary, 'backlogIsMore'>;
+
+function toSummary<R extends WebhookRow>(row: R): R & { backlogIsMore: boolean } {
+  const { backlog } = row;
+  return {
+    ...row,
+    backlog: Math.min(backlog, MOST_COUNTED),
+    backlogIsMore: backlog > MOST_COUNTED,
+  };
+}
+
+/** Failed webhooks first, then failing ones, those that fail longest first; then the newest. */
+export async function readWebhooks(
+  sql: Sql,
+  { state, application, url }: WebhookFilter,
+  page: { limit: number; offset: number },
+): Promise<WebhookSummary[]> {
+  const conditions = new Conditions();
+  if (state === 'unwell') conditions.add(`w.state in ('failing', 'failed')`);
+  else if (state !== undefined) conditions.add(`w.state = ${conditions.value(state)}`);
+  if (application !== undefined) {
+    const value = conditions.value(application);
+    conditions.add(`a.id::text = ${value} or a.client_id = ${value}`);
+  }
+  if (url !== undefined)
+    conditions.add(`position(lower(${conditions.value(url)}) in lower(w.callback_url)) > 0`);
+  // Counting the backlog takes longer than choosing the page, so the page is chosen first.
+  const text = `
+    with page as materialized (
+      select w.id from webhook w join application a on a.id = w.application_id where ${conditions.text}
+      order by ${SEVERITY}, w.failing_since nulls last, w.id desc
+      limit ${conditions.value(page.limit)} offset ${conditions.value(page.offset)})
+    select ${COLUMNS} from page join webhook w on w.id = page.id join application a on a.id = w.application_id
+    order by ${SEVERITY}, w.failing_since nulls last, w.id desc`;
+  const rows = await sql.query<WebhookRow>(text, conditions.values, { prepared: false });
+  return rows.map(toSummary);
+}
+
+const DETAILS = `
+  select ${COLUMNS}, w.subscribed_at as "subscribedAt",
+    (select json_build_object('delivered', count(*) filter (where t.outcome = 'delivered'),
+       'retry', count(*) filter (where t.outcome = 'retry'), 'dropped', count(*) filter (where t.outcome = 'dropped'))
+     from (select outcome from webhook_attempt where webhook_id = w.id and id >= $2 order by id desc limit ${MOST_COUNTED}) t) as "lastHour",
+    (select t.started_at from webhook_attempt t where t.webhook_id = w.id and t.outcome = 'delivered' order by t.id desc limit 1) as "lastDeliveredAt"
+  from webhook w join application a on a.id = w.application_id where w.id = $1`;
+
+const HOUR_MS = 3_600_000;
+
+/** `undefined` if there is no such webhook. */
+export async function readWebhook(
+  sql: Sql,
+  id: string,
+  now: Date,
+): Promise<Omit<WebhookDetails, 'replayableSince'> | undefined> {
+  const hourAgo = firstIdAt(new Date(now.getTime() - HOUR_MS));
+  const [row] = await sql.query<Omit<WebhookDetails, 'replayableSince' | 'backlogIsMore'>>(
+    DETAILS,
+    [id, hourAgo],
+  );
+  return row && toSummary(row);
+}
+
+const ATTEMPT = `
+  a.id, a.event_id as "eventId", e.type as trigger, a.attempt, a.started_at as "startedAt", a.took_ms as "tookMs",
+  a.http_status as "httpStatus", a.outcome, a.detail, a.response, a.next_at as "nextAt"`;
+
+/** Newest first. */
+export function readAttempts(
+  sql: Sql,
+  webhookId: string,
+  { outcome, eventId, since, until }: AttemptFilter,
+  { before, most }: { before: string | null; most: number },
+): Promise<WebhookAttemptInfo[]> {
+  const conditions = new Conditions();
+  conditions.add(`a.webhook_id = ${conditions.value(webhookId)}`);
+  if (outcome !== undefined) conditions.add(`a.outcome = ${conditions.value(outcome)}`);
+  if (eventId !== undefined) conditions.add(`a.event_id = ${conditions.value(eventId)}`);
+  if (since) conditions.add(`a.id >= ${conditions.value(firstIdAt(since))}::uuid`);
+  if (until) conditions.add(`a.id < ${conditions.value(firstIdAt(until))}::uuid`);
+  if (before !== null) conditions.add(`a.id < ${conditions.value(before)}::uuid`);
+  const text = `
+    select ${ATTEMPT} from webhook_attempt a left join webhook_event e on e.id = a.event_id
+    where ${conditions.text} order by a.id desc limit ${conditions.value(most)}`;
+  return sql.query<WebhookAttemptInfo>(text, conditions.values, { prepared: false });
+}
+
+/** What a replay needs to know of a webhook. */
+export interface ReplayTarget {
+  id: string;
+  applicationId: string;
+  callbackUrl: string;
+  state: WebhookState;
+  subscribedAt: Date;
+}
+
+const TARGET = `
+  select id, application_id as "applicationId", callback_url as "callbackUrl", state, subscribed_at as "subscribedAt"
+  from webhook where id = $1`;
+
+/** `undefined` if there is no such webhook. */
+export async function readTarget(sql: Sql, id: string): Promise<ReplayTarget | undefined> {
+  return (await sql.query<ReplayTarget>(TARGET, [id]))[0];
+}
+
+const REPLAYABLE = `
+  select count(*)::int as matched, count(*) filter (where q.state <> 0)::int as running
+  from webhook w join webhook_event e on e.application_id = w.application_id and e.type = any(w.triggers)
+  left join hook_job q on q.webhook_id = w.id and q.event_id = e.id
+  where w.id = $1 and e.id > $2 and not ($3 and exists (
+    select from webhook_attempt a where a.webhook_id = w.id and a.event_id = e.id and a.outcome = 'delivered'))`;
+
+/** Counts the stored events that a replay would send, and those that are being sent now. */
+export async function countReplayable(
+  sql: Sql,
+  webhookId: string,
+  afterId: string,
+  undeliveredOnly: boolean,
+): Promise<{ matched: number; running: number }> {
+  const values = [webhookId, afterId, undeliveredOnly];
+  const [row] = await sql.query<{ matched: number; running: number }>(REPLAYABLE, values);
+  return row ?? { matched: 0, running: 0 };
+}
+
+const STORED = `
+  select e.type, coalesce(q.state <> 0, false) as running from webhook w
+  join webhook_event e on e.application_id = w.application_id
+  left join hook_job q on q.webhook_id = w.id and q.event_id = e.id
+  where w.id = $1 and e.id = $2`;
+
+/** `undefined` if the event is not stored, or is not one of the webhook's application. */
+export async function readStoredEvent(
+  sql: Sql,
+  webhookId: string,
+  eventId: string,
+): Promise<{ type: string; running: boolean } | undefined> {
+  return (await sql.query<{ type: string; running: boolean }>(STORED, [webhookId, eventId]))[0];
+}
