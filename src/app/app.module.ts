@@ -32,6 +32,9 @@ import { MetricsModule } from '../platform/metrics/metrics.module.ts';
 import { NeuralModule } from '../mail/neural/neural.module.ts';
 import { NotificationsModule } from '../calendar/notifications/notifications.module.ts';
 import { OperatorAccessModule } from '../operator/access/operator-access.module.ts';
+import { OperatorAccountsModule } from '../operator/accounts/operator-accounts.module.ts';
+import { OperatorApplicationsModule } from '../operator/applications/operator-applications.module.ts';
+import { OperatorCapacityModule } from '../operator/capacity/operator-capacity.module.ts';
 import { OutboxModule } from '../mail/outbox/outbox.module.ts';
 import { OperatorJobsModule } from '../operator/jobs/operator-jobs.module.ts';
 import { OperatorWebhooksModule } from '../operator/webhooks/operator-webhooks.module.ts';
@@ -119,6 +122,9 @@ export class AppModule {
         OperatorWebhooksModule,
         HealthModule,
         SchedulerModule,
+        OperatorAccountsModule,
+        OperatorApplicationsModule,
+        OperatorCapacityModule,
         OverviewModule,
         ConsoleModule,
       ],

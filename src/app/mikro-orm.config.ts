@@ -59,6 +59,8 @@ import { Instance } from '../platform/work/instance.entity.ts';
 import { Worker } from '../platform/work/worker.entity.ts';
 import { MessageSearch, TextBacklog } from '../mail/search/message-search.entity.ts';
 import { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
+import { ApplicationDeletion } from '../operator/applications/application-deletion.entity.ts';
+import { TableSample } from '../operator/capacity/table-sample.entity.ts';
 import { MailboxWatch } from '../sync/mailbox-watch.entity.ts';
 import { AuditListing, CandidateMessage } from '../mail/messages/audited-message.entity.ts';
 import { AuditTotal } from '../accounts/sync-schedule/audit-total.entity.ts';
@@ -94,6 +96,7 @@ export const entities = [
   AuditEntry, Operator, OperatorSession, OperatorLink, OperatorToken,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,
   SandboxAddressBook, SandboxContact,
+  ApplicationDeletion, TableSample,
 ]; // prettier-ignore
 
 setOwnerEntities({ account: Grant, application: Application });

@@ -39,6 +39,7 @@ import {
   INVALID_WAIT_SECONDS,
   nextAttempt,
   nextPoll,
+  suspendedWait,
 } from './sync-policy.ts';
 import { recordResults, type SyncResult } from './sync-results.ts';
 
@@ -99,6 +100,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     if (!state || !account) return null;
     if (account.grantStatus === 'invalid')
       return this.#wait(INVALID_WAIT_SECONDS, { kind: 'idle' });
+    if (account.pause?.by === 'suspension')
+      return this.#wait(suspendedWait(Math.random()), { kind: 'idle' });
     const outcome = await this.#pass(account, claim, state, lease);
     if (outcome) syncPasses.inc({ provider: account.provider, result: outcome.result.kind });
     return outcome;

@@ -5,6 +5,11 @@ import { backoff, spread } from '../platform/work/backoff.ts';
  * ends the wait.
  */
 export const INVALID_WAIT_SECONDS = 3_600;
+/**
+ * Seconds between two looks at the mailbox of a suspended application. Resuming the application
+ * ends the wait.
+ */
+const SUSPENDED_WAIT_SECONDS = 900;
 /** In seconds. The first wait is short: the failure may have been a server restart. */
 const BACKOFF_SECONDS = { first: 15, longest: 3_600 };
 /**
@@ -24,6 +29,14 @@ export const STABLE_SECONDS = 600;
  */
 export function nextPoll(now: Date, pollSeconds: number, random: number): Date {
   return new Date(now.getTime() + spread(pollSeconds, 0.1, random) * 1000);
+}
+
+/**
+ * Seconds until a mailbox is looked at again while its application is suspended.
+ * @param random as for `nextPoll`
+ */
+export function suspendedWait(random: number): number {
+  return spread(SUSPENDED_WAIT_SECONDS, 0.1, random);
 }
 
 /**

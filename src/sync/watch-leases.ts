@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { NOT_SUSPENDED } from '../accounts/grants/provider-accounts.ts';
 import { columnsOf, Database } from '../platform/database/sql.ts';
 
 export interface WatchLease {
@@ -20,7 +21,7 @@ export interface EndedWatch {
 }
 
 const ALIVE = `seen_at > now() - interval '8 s'`;
-const USABLE = `g.status = 'valid' and g.billing_state <> 'cancelled'`;
+const USABLE = `g.status = 'valid' and g.billing_state <> 'cancelled' and ${NOT_SUSPENDED}`;
 
 // A worker leases at most its share. So workers that start later get watches too, and the death of
 // one worker affects few accounts.

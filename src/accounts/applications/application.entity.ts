@@ -35,6 +35,12 @@ const ApplicationSchema = defineEntity({
     tokenLifetime: p.integer().nullable(),
     /** Whether a sign-in revokes the earlier tokens of its account. */
     revokesOlderTokens: p.boolean().default(false),
+    /** When an operator paused sending of all accounts; `null` if it is not paused (ADR 0090). */
+    sendingPausedAt: p.datetime().columnType('timestamptz').nullable(),
+    sendingPauseReason: p.text().nullable(),
+    /** When an operator suspended the application; `null` if it is not suspended (ADR 0091). */
+    suspendedAt: p.datetime().columnType('timestamptz').nullable(),
+    suspensionReason: p.text().nullable(),
     ...timestampColumns,
   },
 });

@@ -49,5 +49,6 @@ import { SignIn } from './sign-in.service.ts';
     SignInOauth,
     SignInVisits,
   ],
+  exports: [LoginStarts],
 })
 export class ConnectModule {}

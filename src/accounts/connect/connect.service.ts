@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
 import type { Application } from '../applications/application.entity.ts';
 import { ApplicationsService } from '../applications/applications.service.ts';
+import { ApplicationSuspendedError } from '../../platform/auth/application-suspended-error.ts';
 import { Credentials } from '../../platform/auth/credentials.ts';
 import { FailedAttempts } from '../../platform/auth/failed-attempts.ts';
 import type { Scope } from '../../platform/auth/scopes.ts';
@@ -173,7 +174,9 @@ export class ConnectService {
   async #applicationOf(caller: Caller): Promise<Application> {
     if (caller.clientSecret !== null) await this.#authenticate(caller);
     try {
-      return await this.applications.findByClientId(caller.clientId);
+      const application = await this.applications.findByClientId(caller.clientId);
+      if (application.suspendedAt) throw new ApplicationSuspendedError();
+      return application;
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       await this.failures.countWrongSecret(caller.client);

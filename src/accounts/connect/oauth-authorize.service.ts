@@ -109,11 +109,11 @@ export class OauthAuthorize {
   }
 
   async #application(clientId: string): Promise<Application> {
-    try {
-      return await this.applications.findByClientId(clientId);
-    } catch (error) {
+    const application = await this.applications.findByClientId(clientId).catch((error: unknown) => {
       throw error instanceof NotFoundError ? new SignInProblem('client') : error;
-    }
+    });
+    if (application.suspendedAt) throw new SignInProblem('suspended');
+    return application;
   }
 
   /**

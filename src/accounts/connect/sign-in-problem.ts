@@ -13,6 +13,7 @@ const STATUS: Readonly<Record<ProblemName, number>> = {
   cookies: 403,
   redirect: 400,
   client: 400,
+  suspended: 403,
   request: 400,
   refused: 403,
   tooMany: 429,

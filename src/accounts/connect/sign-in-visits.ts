@@ -48,13 +48,14 @@ export class SignInVisits {
 
   /**
    * @param secret the browser's secret
-   * @throws {SignInProblem} if the link is unknown, used or expired, or the application's
-   *   redirect address is no longer registered
+   * @throws {SignInProblem} if the link is unknown, used or expired, the application is suspended,
+   *   or its redirect address is no longer registered
    */
   async open(link: string, secret: string): Promise<Visit> {
     const found = await this.requests.find(link);
     if (found.is !== 'usable') throw new SignInProblem(found.is);
     const { request, application } = found;
+    if (application.suspendedAt) throw new SignInProblem('suspended');
     await this.starts
       .assertRegistered(application, request.redirectUri, request.provider ?? null)
       .catch((error: unknown) => {

@@ -12,6 +12,8 @@ export interface LockedApplication {
   tokenLifetime: number | null;
   /** Whether a sign-in revokes the earlier tokens of its account. */
   revokesOlderTokens: boolean;
+  /** Whether the operator has suspended it: no account may be connected. */
+  suspended: boolean;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface LockedApplication {
 export async function lockApplication(sql: Sql, applicationId: string): Promise<LockedApplication> {
   const [application] = await sql.query<LockedApplication>(
     `select plan, allowed_scopes as "allowedScopes", token_lifetime as "tokenLifetime",
-       revokes_older_tokens as "revokesOlderTokens"
+       revokes_older_tokens as "revokesOlderTokens", suspended_at is not null as suspended
      from application where id = $1 for no key update`,
     [applicationId],
   );

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LockMode, ref } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
+import { ApplicationSuspendedError } from '../../platform/auth/application-suspended-error.ts';
 import { Application } from '../applications/application.entity.ts';
 import { FailedAttempts } from '../../platform/auth/failed-attempts.ts';
 import { restrict, type Scope } from '../../platform/auth/scopes.ts';
@@ -119,6 +120,7 @@ export class GrantConnections {
    * Creates a grant. If a grant with the same provider, address and mailbox exists, it is
    * authenticated again: it keeps its id, becomes valid and is no longer cancelled. The same
    * address at other servers or with another login is another account (ADR 0056).
+   * @throws {ApplicationSuspendedError}
    * @throws {QuickstartLimitError} for a second account of a quickstart application
    * @throws {IntegrationRequiredError}
    * @throws {ReauthenticationMismatchError}
@@ -142,7 +144,8 @@ export class GrantConnections {
   ): Promise<Connection> {
     const sql = sqlOf(em);
     const application = await lockApplication(sql, applicationId);
-    const { plan, allowedScopes } = application;
+    const { plan, allowedScopes, suspended } = application;
+    if (suspended) throw new ApplicationSuspendedError();
     const { provider } = credentials;
     const integration = await em.findOne(
       Integration,

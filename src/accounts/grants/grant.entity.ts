@@ -26,6 +26,13 @@ const GrantSchema = defineEntity({
       properties: ['provider', 'subject'],
       where: 'subject is not null',
     },
+    {
+      // The operator's list of accounts begins with these (operator/accounts).
+      name: 'grant_troubled',
+      properties: ['id'],
+      where:
+        "status = 'invalid' or sync_state = 'sync-error' or billing_state = 'cancelled' or sending_paused_at is not null",
+    },
     { name: 'grant_prove_at', properties: ['proveAt'], where: 'prove_at is not null' },
   ],
   properties: {
@@ -85,6 +92,9 @@ const GrantSchema = defineEntity({
     state: p.text().nullable(),
     userAgent: p.text().nullable(),
     ip: p.text().nullable(),
+    /** When an operator paused the account's sending; `null` if it is not paused (ADR 0090). */
+    sendingPausedAt: p.datetime().columnType('timestamptz').nullable(),
+    sendingPauseReason: p.text().nullable(),
     linkedAt: p.datetime().columnType('timestamptz'),
     ...timestampColumns,
   },

@@ -159,6 +159,22 @@ export class GrantsService {
    * @throws {NotFoundError}
    */
   async remove(applicationId: string, grantId: string): Promise<void> {
+    const farewell = await this.#removed(applicationId, grantId);
+    void farewell();
+  }
+
+  /**
+   * Same as `remove`, and waits until the account's subscriptions at the provider are ended and its
+   * tokens are revoked. A provider that does not answer takes some seconds.
+   * @throws {NotFoundError}
+   */
+  async removeAndWait(applicationId: string, grantId: string): Promise<void> {
+    const farewell = await this.#removed(applicationId, grantId);
+    await farewell();
+  }
+
+  /** @returns what is left to do at the provider; it does not reject */
+  async #removed(applicationId: string, grantId: string): Promise<() => Promise<void>> {
     const farewell = isId(grantId) ? await this.listeners.leaving(grantId) : null;
     const { provider, subject, tokensSealed } = await this.em.transactional(async (em) => {
       const sql = sqlOf(em);
@@ -186,10 +202,11 @@ export class GrantsService {
       await recordChanges(sql, [stopped]);
       return row;
     });
-    void farewell?.().then(() => {
+    return async () => {
+      await farewell?.();
       if (tokensSealed !== null)
-        this.oauth.forget({ applicationId, grantId, provider, subject, tokensSealed });
-    });
+        await this.oauth.forget({ applicationId, grantId, provider, subject, tokensSealed });
+    };
   }
 
   async #deleteWork(sql: Sql, grantId: string): Promise<void> {

@@ -91,13 +91,15 @@ export class OauthCredentials {
    * Asks the issuer in the background to revoke the tokens of a removed grant. Best effort:
    * failures are only logged.
    */
-  forget(removed: RemovedTokens): void {
-    this.#revoke(removed).catch((error: unknown) => {
+  async forget(removed: RemovedTokens): Promise<void> {
+    try {
+      await this.#revoke(removed);
+    } catch (error) {
       const words = error instanceof Error ? error.message : String(error);
       this.#log.warn(
         `tokens of removed account ${removed.grantId} were not revoked and stay valid until they expire: ${words}`,
       );
-    });
+    }
   }
 
   async #revoke(removed: RemovedTokens): Promise<void> {

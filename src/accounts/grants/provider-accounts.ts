@@ -14,13 +14,47 @@ export interface ConnectedAccount extends ProviderAccount {
   grantStatus: GrantStatus;
   /** The encrypted form of `settings`. It is different after each authentication. */
   settingsSealed: string;
+  /** Why the account sends nothing at present; `null` if it may send. */
+  pause: AccountPause | null;
 }
+
+/**
+ * A pause that an operator has set. `by`: of the account's sending, of the sending of its whole
+ * application, or by suspending the application. Only the last one also stops syncing. `text` says
+ * so for users, with the operator's reason.
+ */
+export interface AccountPause {
+  by: 'account' | 'application' | 'suspension';
+  text: string;
+}
+
+const pauseOf = (by: AccountPause['by'], text: string, reason: string) =>
+  `jsonb_build_object('by', '${by}', 'text', '${text}' || coalesce(': ' || ${reason}, ''))`;
+
+/** SQL expression for the `AccountPause` of a row of "grant" g. */
+const ACCOUNT_PAUSE = `(
+  select case
+    when a.suspended_at is not null then ${pauseOf('suspension', 'the application is suspended', 'a.suspension_reason')}
+    when a.sending_paused_at is not null then ${pauseOf('application', 'sending of the application is paused', 'a.sending_pause_reason')}
+    when g.sending_paused_at is not null then ${pauseOf('account', 'sending of the account is paused', 'g.sending_pause_reason')}
+    end
+  from application a where a.id = g.application_id)`;
+
+/** SQL condition on a row of "grant" g: its account may send. */
+export const MAY_SEND = `(
+  g.sending_paused_at is null and not exists (
+    select from application a
+    where a.id = g.application_id and (a.sending_paused_at is not null or a.suspended_at is not null)))`;
+
+/** SQL condition on a row of "grant" g: its application is not suspended. */
+export const NOT_SUSPENDED = `
+  not exists (select from application a where a.id = g.application_id and a.suspended_at is not null)`;
 
 /** The columns that `open` needs from a row of "grant" g, for queries that join it. */
 export const ACCOUNT_COLUMNS = `
   g.id as "accountId", g.application_id as "applicationId", g.provider, g.email, g.name,
   g.organization_unit as "organizationUnit", g.status as "grantStatus", g.settings_sealed as "settingsSealed",
-  g.tokens_sealed as "tokensSealed", g.token_version as "tokenVersion"`;
+  g.tokens_sealed as "tokensSealed", g.token_version as "tokenVersion", ${ACCOUNT_PAUSE} as pause`;
 
 export interface AccountRow {
   accountId: string;
@@ -34,6 +68,7 @@ export interface AccountRow {
   /** `null` if the account has not signed in by OAuth. */
   tokensSealed: string | null;
   tokenVersion: number;
+  pause: AccountPause | null;
 }
 
 const LOAD = `select ${ACCOUNT_COLUMNS} from "grant" g where g.id = any($1::uuid[])`;
@@ -95,10 +130,10 @@ export class ProviderAccounts {
    */
   open(row: AccountRow): ConnectedAccount {
     const { accountId, applicationId, provider, email, name } = row;
-    const { organizationUnit, grantStatus, settingsSealed, tokenVersion } = row;
+    const { organizationUnit, grantStatus, settingsSealed, tokenVersion, pause } = row;
     const { settings, tokens } = this.#secrets(row);
     const account = {
-      accountId, applicationId, provider, email, name, organizationUnit, grantStatus, settingsSealed, settings,
+      accountId, applicationId, provider, email, name, organizationUnit, grantStatus, settingsSealed, settings, pause,
     }; // prettier-ignore
     return tokens ? withToken(account, { version: tokenVersion, tokens }) : account;
   }

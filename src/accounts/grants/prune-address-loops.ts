@@ -16,3 +16,19 @@ export async function pruneAddressLoops(sql: Sql, now: Date): Promise<number> {
   const rows = await sql.query(PRUNE, [new Date(now.getTime() - RETENTION_MS)]);
   return rows.length;
 }
+
+const DELETE = `
+  delete from address_loop where id = any(array(
+    select id from address_loop where application_id = $1 limit $2)) returning 1`;
+
+/**
+ * Deletes records of the mails that were to prove addresses for an application, at most `most`.
+ * @returns how many it deleted
+ */
+export async function deleteAddressLoopsOf(
+  sql: Sql,
+  applicationId: string,
+  most: number,
+): Promise<number> {
+  return (await sql.query(DELETE, [applicationId, most])).length;
+}

@@ -5,13 +5,14 @@ import { Database } from '../../platform/database/sql.ts';
 import { Credentials } from '../../platform/auth/credentials.ts';
 import type { AccountPrincipal, ApplicationPrincipal } from '../../platform/auth/principal.ts';
 import { restrict, type Scope } from '../../platform/auth/scopes.ts';
+import { ApplicationSuspendedError } from '../../platform/auth/application-suspended-error.ts';
 import { TokenUses } from './token-uses.ts';
 
 const ACCOUNTS_BY_TOKEN = `
   select t.hash, t.id as "tokenId", t.scope as own, g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
          g.name, g.organization_unit as "organizationUnit", g.status as "grantStatus",
          g.billing_state as "billingState", coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed,
-         a.features, coalesce(i.require_proven_address, false) and g.proof is null as unproven
+         a.features, a.suspended_at is not null as suspended, coalesce(i.require_proven_address, false) and g.proof is null as unproven
   from access_token t
   join "grant" g on g.id = t.grant_id
   join application a on a.id = g.application_id
@@ -19,16 +20,25 @@ const ACCOUNTS_BY_TOKEN = `
   where t.hash = any($1::bytea[]) and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())`;
 
 const APPLICATION_BY_CLIENT_ID = `
-  select id as "applicationId", client_id as "clientId", plan, region, features, secret_hash as "secretHash"
+  select id as "applicationId", client_id as "clientId", plan, region, features, secret_hash as "secretHash",
+    suspended_at is not null as suspended
   from application where client_id = $1`;
 
 type AccountRow = Omit<AccountPrincipal, 'kind' | 'scopes'> & {
   hash: Buffer;
   tokenId: string;
+  suspended: boolean;
   own: Scope[] | null;
   asked: Scope[] | null;
   agreed: Scope[] | null;
 };
+
+interface FoundAccount {
+  account: AccountPrincipal;
+  tokenId: string;
+  /** Whether its application is suspended. */
+  suspended: boolean;
+}
 
 /** Encoding of a token's hash as a map key. */
 const KEY = 'base64';
@@ -38,7 +48,7 @@ const KEY = 'base64';
  */
 @Injectable()
 export class StoredCredentials extends Credentials {
-  readonly #accounts: JointLookUp<{ account: AccountPrincipal; tokenId: string }>;
+  readonly #accounts: JointLookUp<FoundAccount>;
 
   constructor(
     private readonly database: Database,
@@ -51,22 +61,25 @@ export class StoredCredentials extends Credentials {
   override async accountByToken(token: string): Promise<AccountPrincipal | undefined> {
     if (token.length > 200) return undefined;
     const found = await this.#accounts.get(hashToken(token).toString(KEY));
+    if (found?.suspended) throw new ApplicationSuspendedError();
     if (found) this.uses.note(found.tokenId);
     return found?.account;
   }
 
-  async #findAccounts(
-    keys: readonly string[],
-  ): Promise<ReadonlyMap<string, { account: AccountPrincipal; tokenId: string }>> {
+  async #findAccounts(keys: readonly string[]): Promise<ReadonlyMap<string, FoundAccount>> {
     const rows = await this.database.query<AccountRow>(ACCOUNTS_BY_TOKEN, [
       keys.map((key) => Buffer.from(key, KEY)),
     ]);
     return new Map(
-      rows.map(({ hash, tokenId, own, asked, agreed, ...account }) => {
+      rows.map(({ hash, tokenId, suspended, own, asked, agreed, ...account }) => {
         const scopes = restrict(restrict(asked, agreed), own);
         return [
           hash.toString(KEY),
-          { tokenId, account: Object.freeze({ kind: 'account', ...account, scopes } as const) },
+          {
+            tokenId,
+            suspended,
+            account: Object.freeze({ kind: 'account', ...account, scopes } as const),
+          },
         ];
       }),
     );
@@ -78,10 +91,11 @@ export class StoredCredentials extends Credentials {
   ): Promise<ApplicationPrincipal | undefined> {
     if (clientId.includes('\0')) return undefined;
     const [row] = await this.database.query<
-      Omit<ApplicationPrincipal, 'kind'> & { secretHash: Buffer }
+      Omit<ApplicationPrincipal, 'kind'> & { secretHash: Buffer; suspended: boolean }
     >(APPLICATION_BY_CLIENT_ID, [clientId]);
     if (!row || !equalHashes(row.secretHash, hashToken(secret))) return undefined;
-    const { secretHash: _, ...application } = row;
+    const { secretHash: _, suspended, ...application } = row;
+    if (suspended) throw new ApplicationSuspendedError();
     return { kind: 'application', ...application };
   }
 }

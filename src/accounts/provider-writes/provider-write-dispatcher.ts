@@ -75,6 +75,8 @@ type SettledWrite = Settled<ProviderWriteJob, WriteResult>;
  * anyway.
  */
 const WAIT_MS = 500;
+/** How long a write of a suspended application waits before it is looked at again. */
+const SUSPENDED_WAIT_MS = 15 * 60_000;
 
 /*
  * Finds writes of the same object that must end first: earlier open ones, and later ones that are
@@ -170,6 +172,8 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     annotateSpan({ 'carillon.action': job.action });
     const account = await this.accounts.find(job.gateId);
     if (!account) return { next: { kind: 'done' }, result: { kind: 'gone' } };
+    if (account.pause?.by === 'suspension')
+      return this.#waits(new Date(startedAt.getTime() + SUSPENDED_WAIT_MS));
     if (!(await lease.handOff())) return null;
     try {
       const [order] = await this.database.query<WriteOrder>(ORDER, [job.id]);

@@ -50,9 +50,18 @@ const LIST = `
         when u.due_at < $1::timestamptz - interval '1 minute' then 'expired' else 'live' end,
       'pull', i.provider, null, i.name, '*', null, u.pulled_at, u.failures, u.error
     from push_pull u join integration i on i.id = u.integration_id) w
+  where $4::uuid is null or w."accountId" = $4
   order by array_position($3::text[], w.state), w."expiresAt" nulls last, w.name, w.resource limit $2`;
 
-/** Subscriptions and pulls: those that fail first, then those that end next. */
-export function listSubscriptions(sql: Sql, now: Date, limit: number): Promise<ListedWatch[]> {
-  return sql.query<ListedWatch>(LIST, [now, limit, WATCH_STATES]);
+/**
+ * Subscriptions and pulls: those that fail first, then those that end next.
+ * @param accountId only subscriptions of this account
+ */
+export function listSubscriptions(
+  sql: Sql,
+  now: Date,
+  limit: number,
+  accountId?: string,
+): Promise<ListedWatch[]> {
+  return sql.query<ListedWatch>(LIST, [now, limit, WATCH_STATES, accountId ?? null]);
 }

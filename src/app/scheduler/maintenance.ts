@@ -12,6 +12,8 @@ import { pruneIdempotencyKeys } from '../../platform/idempotency/idempotency-key
 import { pruneJobAttempts } from '../../platform/job-statuses/jobs.ts';
 import { pruneProviderBuckets } from '../../platform/budgets/provider-budget.ts';
 import { pruneQuotaUse } from '../../platform/quotas/quotas.ts';
+import { pruneDeletions } from '../../operator/applications/prune-deletions.ts';
+import { pruneTableSamples } from '../../operator/capacity/prune-table-samples.ts';
 import { pruneTrackedMessages } from '../../mail/tracking/prune-tracked-messages.ts';
 import { pruneWebhookEvidence } from '../../platform/webhooks/prune-webhook-evidence.ts';
 
@@ -33,6 +35,8 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'counts of quotas': pruneQuotaUse,
   'full budgets of providers': pruneProviderBuckets,
   'mails that prove addresses': pruneAddressLoops,
+  'records of deleted applications': pruneDeletions,
+  'sizes of tables': pruneTableSamples,
 };
 
 /** Advisory lock, so that one process at a time runs maintenance. */

@@ -17,8 +17,11 @@ import { TokenUses } from '../../accounts/grants/token-uses.ts';
 import { PushPulls } from '../../accounts/push/push-pulls.ts';
 import { PushUpkeep } from '../../accounts/push/push-upkeep.ts';
 import { MeetingUpkeep } from '../../calendar/conferencing/meeting-upkeep.ts';
+import { PausedSends } from '../../mail/outbox/paused-sends.service.ts';
 import { RelayEnrolment } from '../../mail/relay/relay-enrolment.ts';
 import { TextBacklogRunner } from '../../mail/search/text-backlog.ts';
+import { ApplicationDeletions } from '../../operator/applications/application-deletions.service.ts';
+import { TableSamples } from '../../operator/capacity/table-samples.service.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Engine } from '../../platform/work/engine.ts';
 import { KeyGuard } from '../keys/key-guard.ts';
@@ -61,6 +64,9 @@ const RECURRING_WORK: readonly RecurringTask[] = [
   { name: 'relay enrolment', everySeconds: 10, role: 'worker', run: calls(RelayEnrolment, (relays) => relays.run()) },
   { name: 'meetings', everySeconds: 10, role: 'worker', run: calls(MeetingUpkeep, (meetings) => meetings.run()) },
   { name: 'meetings without events', everySeconds: 300, role: 'worker', run: calls(MeetingUpkeep, (meetings) => meetings.reconcile()) },
+  { name: 'resumed messages', everySeconds: 60, role: 'worker', run: calls(PausedSends, (paused, stop) => paused.run(stop)) },
+  { name: 'deletions of applications', everySeconds: 5, role: 'worker', run: calls(ApplicationDeletions, (deletions, stop) => deletions.run(stop)) },
+  { name: 'sizes of tables', everySeconds: 3_600, firstAfterSeconds: 30, role: 'worker', run: calls(TableSamples, (samples) => samples.run()) },
   { name: 'text backlog', everySeconds: 60, role: 'worker', run: calls(TextBacklogRunner, (backlog, stop) => backlog.runBriefly(stop)) },
   // Runs after a minute too, for processes that restart more often than every ten minutes.
   { name: 'maintenance', everySeconds: 600, firstAfterSeconds: 60, role: 'worker', run: calls(Maintenance, (maintenance, stop) => maintenance.runAll(stop)) },

@@ -7,7 +7,7 @@ import type {
 import { afterCommit, type Sql } from '../../platform/database/sql.ts';
 import { reminderAttempts } from '../../platform/metrics/metrics.ts';
 import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
-import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import type { AccountPause, ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { refusalOf } from '../../platform/quotas/quota.ts';
 import { LeaseLostError } from '../../mail/outbox/hand-over.ts';
@@ -17,6 +17,7 @@ import {
   lockReminders,
   transitionReminders,
   noteFailedAttempts,
+  noteWaits,
   requeueDropped,
 } from './reminder-transitions.ts';
 import { decideReminder, type ReminderDecision, type ReminderDelivery } from './reminder-policy.ts';
@@ -25,12 +26,16 @@ import { type FoundReminder, ReminderRepository } from './reminder.repository.ts
 import { SmsReminderSender } from './sms-sender.ts';
 import { WebhookReminderSender } from './webhook-sender.ts';
 
-/** Result of a run. `dropped` means that the reminder is no longer wanted. */
+/**
+ * Result of a run. `dropped` means that the reminder is no longer wanted, `paused` that an operator
+ * paused sending.
+ */
 export type ReminderResult =
   | Exclude<ReminderDecision, { kind: 'failed' }>
   /** `refused`: the credentials that the provider permanently refused, or `null`. */
   | { kind: 'failed'; reason: string; refused: string | null }
   | { kind: 'skipped'; reason: string }
+  | { kind: 'paused'; reason: string }
   | { kind: 'dropped' };
 
 type ReminderOutcome = Outcome<ReminderResult>;
@@ -55,6 +60,8 @@ const PACE_MS = 10;
  */
 const INTERNAL_ERROR_PAUSE_MS = 30_000;
 const MOST_INTERNAL_ERRORS = 20;
+/** How long a reminder waits before it is looked at again while sending is paused. */
+const PAUSED_WAIT_MS = 60_000;
 /** Reminders of a recurring event are about its first occurrence (ADR 0072). */
 const WITHOUT_FIRST =
   'the first occurrence of the recurring event was excluded, or changed or deleted on its own';
@@ -108,6 +115,8 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
     if (earlier) return end(earlier);
     if (reminder.withoutFirst) return done({ kind: 'skipped', reason: WITHOUT_FIRST });
     if (this.clock.now() >= reminder.expiresAt) return done(expired(reminder));
+    if (account.pause && isPaused(reminder, account.pause))
+      return this.#waits(reminder, account.pause);
     if (!(await lease.handOff())) return null;
     // Checked as late as possible: a change of the event that was committed before this check wins.
     const admission = await this.reminders.admit(job.id, job.gateId);
@@ -178,6 +187,11 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
       })),
       now,
     );
+    await noteWaits(
+      sql,
+      of('paused').map(({ job, result: { reason } }) => ({ id: job.id, reason })),
+      now,
+    );
     await requeueDropped(
       sql,
       of('dropped').map(({ job }) => job.id),
@@ -204,6 +218,16 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
     return earlier ? this.#decide(job, reminder.expiresAt, earlier, account) : DROPPED;
   }
 
+  /** Looks again after a minute, and when the reminder expires. */
+  #waits({ expiresAt }: DueReminder, { text }: AccountPause): ReminderOutcome {
+    const soon = this.clock.now().getTime() + PAUSED_WAIT_MS;
+    const at = new Date(Math.min(soon, expiresAt.getTime()));
+    return {
+      next: { kind: 'again', at, ambiguous: false },
+      result: { kind: 'paused', reason: text },
+    };
+  }
+
   #decide(
     job: ClaimedRow,
     expiresAt: Date,
@@ -224,6 +248,11 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
     const { at, ambiguous } = decision;
     return { next: { kind: 'again', at, ambiguous }, result: decision };
   }
+}
+
+/** A pause of sending holds reminders by email, and a suspended application sends none at all. */
+function isPaused({ type }: DueReminder, { by }: AccountPause): boolean {
+  return type === 'email' || by === 'suspension';
 }
 
 /**

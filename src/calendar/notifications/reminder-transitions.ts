@@ -112,6 +112,24 @@ export async function noteFailedAttempts(sql: Sql, failed: readonly FailedAttemp
   ]);
 }
 
+const UNCOUNT = `
+  update reminder_job set attempt = greatest(attempt - 1, 0) where id = any($1::uuid[])`;
+
+/** Stores on scheduled reminders why they wait. Their runs do not count as attempts. */
+export async function noteWaits(
+  sql: Sql,
+  waiting: readonly Omit<FailedAttempt, 'attempts'>[],
+  at: Date,
+): Promise<void> {
+  if (waiting.length === 0) return;
+  await sql.query(UNCOUNT, [idsOf(waiting)]);
+  await noteFailedAttempts(
+    sql,
+    waiting.map(({ id, reason }) => ({ id, reason, attempts: 0 })),
+    at,
+  );
+}
+
 const REQUEUE = `
   insert into reminder_job (id, account_id, run_at, due_at, ambiguous)
   select id, account_id, greatest(due_at, now()), due_at, attempts > 0 from reminder

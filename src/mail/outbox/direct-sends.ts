@@ -23,6 +23,7 @@ import type { SendJobRow, SendResult, StoredMessage } from './send-attempt.ts';
 import { MessageSender } from './send-message.ts';
 import { recordSends } from './send-recording.ts';
 import { SendRoutes } from './send-routes.ts';
+import { SendingPausedError } from './sending-pause.ts';
 
 /** A message to be sent now, with a single attempt. */
 export interface DirectMessage extends ComposedMessage {
@@ -126,6 +127,7 @@ export class DirectSends implements OnModuleDestroy {
    * stops waiting.
    * @throws {NotFoundError} if the account or the draft does not exist
    * @throws {ConflictError} if the draft has another version or is being sent
+   * @throws {SendingPausedError} if an operator paused sending
    */
   async send(message: DirectMessage, hooks: DirectSendCallbacks = {}): Promise<DirectResult> {
     const { accountId, threadId } = message;
@@ -134,6 +136,7 @@ export class DirectSends implements OnModuleDestroy {
       providerThreadOf(this.database, accountId, threadId),
     ]);
     if (!account) throw new NotFoundError('account', accountId);
+    if (account.pause) throw new SendingPausedError(account.pause);
     const storedMs = monotonicMs();
     await this.database.transaction((sql) => this.#accept(sql, message, hooks));
     const lease = new DirectLease(this.database, message, storedMs, () => this.#stopping);
@@ -209,7 +212,7 @@ export class DirectSends implements OnModuleDestroy {
   ): Promise<DirectResult> {
     const job: SendJobRow = {
       id, fence: 0, attempt: 1, ambiguous: false, gateId: accountId, dueAt: at, gateFailures: 0, retryLimitAt: at,
-      route: 'account', failures: 0, lookUps: 0, resendAttempt: null, putOff: null, held: false,
+      route: 'account', failures: 0, lookUps: 0, resendAttempt: null, putOff: null, held: false, paused: false,
     }; // prettier-ignore
     const outcomes = [await this.#attempt(job, message, lease)];
     if (outcomes[0]?.next.kind === 'again' && (await this.#wasSent(message))) {

@@ -16,6 +16,7 @@ import { OutboxController } from './outbox.controller.ts';
 import { OutboxRepository } from './outbox.repository.ts';
 import { OutboxRequests } from './outbox-requests.ts';
 import { OutboxService } from './outbox.service.ts';
+import { PausedSends } from './paused-sends.service.ts';
 import { SendDispatcher } from './send-dispatcher.ts';
 import { UnknownOutcomes } from './unknown-outcomes.ts';
 import { MessageSender } from './send-message.ts';
@@ -44,6 +45,7 @@ import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
     OutboxRequests,
     OutboxService,
     MessageSender,
+    PausedSends,
     SendDispatcher,
     UnknownOutcomes,
     SendRoutes,

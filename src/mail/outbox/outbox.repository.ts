@@ -82,8 +82,8 @@ const LOCK_WAITING = `
 // account's pace once more. No message waits beyond its deadline.
 const UPDATE = `
   with schedule as (
-    update send_job set due_at = $3, retry_limit_at = $4, held = held and due_at = $3,
-      run_at = case when due_at = $3 then least(run_at, greatest($4, now())) else greatest($3, now()) end
+    update send_job set due_at = $3, retry_limit_at = $4, held = held and due_at = $3, paused = false,
+      run_at = case when due_at = $3 and not paused then least(run_at, greatest($4, now())) else greatest($3, now()) end
     where id = $1),
   content as (
     update outbox_message set content = $5, envelope = $6, mime = $7, on_missed = $10, max_lateness_seconds = $11,

@@ -76,6 +76,8 @@ export interface SendJobRow extends ClaimedRow, RouteProgress {
    * message was accepted (ADR 0056).
    */
   held: boolean;
+  /** Whether the message waited because sending was paused (ADR 0090). */
+  paused: boolean;
 }
 
 /** Result of an attempt, for `recordSends` to write. */
@@ -103,6 +105,11 @@ export interface SendResult {
   retryAfterSeconds?: number | null;
   /** The provider's id of the sender's copy, if the provider named it. */
   storedProviderId?: string;
+  /**
+   * True if sending is paused, so that nothing was attempted: the attempt does not count, and the
+   * message is due again when sending is resumed. Default: false.
+   */
+  paused?: boolean;
 }
 
 /** One attempt while it runs. */

@@ -8,6 +8,7 @@ import type { Sql } from '../../platform/database/sql.ts';
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
+  MAY_SEND,
   ProviderAccounts,
 } from '../../accounts/grants/provider-accounts.ts';
 import {
@@ -40,7 +41,7 @@ const LOADING: RowLoading = {
     join job_status s on s.id = j.id
     join "grant" g on g.id = j.account_id`,
   ready: `${SHORT_MIME} and s.status in ('pending', 'delayed') and g.status <> 'invalid' and m.on_missed = 'send'
-    and not j.held and not j.ambiguous and j.route = 'account'
+    and ${MAY_SEND} and not j.held and not j.ambiguous and j.route = 'account'
     and (j.retry_limit_at <= j.due_at or now() <= j.retry_limit_at + interval '${OVERDUE_SECONDS} s')`,
 };
 
@@ -60,6 +61,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
       putOff: 'put_off',
       held: 'held',
       traceparent: 'traceparent',
+      paused: 'paused',
     },
     breaker: true,
     inertUntilHandOff: true,

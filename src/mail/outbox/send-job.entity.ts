@@ -9,6 +9,7 @@ const SendJobSchema = defineEntity({
     { name: 'send_job_busy', properties: ['accountId'], where: 'state = 1' },
     // The few rows that operators have to know of.
     { name: 'send_job_apart', properties: ['accountId'], where: 'held or crashes > 0' },
+    { name: 'send_job_paused', properties: ['accountId', 'id'], where: 'paused' },
   ],
   properties: {
     /** `id` is the job_status_id. */
@@ -22,6 +23,11 @@ const SendJobSchema = defineEntity({
      * sent until it gets a new `send_at` (ADR 0056).
      */
     held: p.boolean().default(false),
+    /**
+     * Whether the message waits because an operator paused its account or application. It is due
+     * again when sending is resumed (ADR 0090).
+     */
+    paused: p.boolean().default(false),
     /** Failed attempts over this route. */
     failures: p.smallint().default(0),
     /**

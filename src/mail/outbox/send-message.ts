@@ -32,6 +32,7 @@ import {
   receiptText,
 } from './send-verdict.ts';
 import { SendRoutes, type OpenRoute } from './send-routes.ts';
+import { whilePaused } from './sending-pause.ts';
 
 const ON_HOLD_TOO_LONG =
   'the account was moved to another mailbox after this message was accepted, and its send_at was not changed before the retry limit';
@@ -53,7 +54,7 @@ const LONG_MIME = 'select mime from outbox_message where id = $1 and account_id 
  * records the result.
  *
  * 1. If an earlier attempt has an unknown outcome, the message is looked up.
- * 2. If the message must not be sent any more, it ends.
+ * 2. If the message must not be sent any more, it ends. If sending is paused, it waits.
  * 3. The message is prepared, and the hand-off marker is committed.
  * 4. The server gets the message, for the recipients that have neither accepted nor refused it.
  * 5. The retry policy turns the result into the next state.
@@ -89,6 +90,7 @@ export class MessageSender {
       (await this.#lookUp(attempt)) ??
       this.#outdated(attempt) ??
       this.#overdue(attempt) ??
+      whilePaused(attempt) ??
       (await this.#deliver(attempt, lease));
     if (!outcome) return outcome;
     const filesCopy = this.#filesCopy(attempt, outcome);

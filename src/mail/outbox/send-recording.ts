@@ -12,6 +12,7 @@ import type { RefusedRecipient } from '../../platform/base/errors/provider-error
 import { openSentCopies } from './sent-copies.ts';
 import type { SendJobRow, SendResult } from './send-attempt.ts';
 import { countAttempts, countEnds } from './send-metrics.ts';
+import { recordPauses } from './sending-pause.ts';
 import { remaining, withRefused } from './send-verdict.ts';
 
 const PROGRESS = `
@@ -73,6 +74,7 @@ export async function recordSends(
   const refusals = results.flatMap(({ refusal }) => refusal ?? []);
   await markGrantsInvalid(sql, refusals, now);
   await recordProgress(sql, settled);
+  await recordPauses(sql, settled);
   await recordRecipients(sql, settled);
   await recordStoredCopies(sql, settled);
   const moves = settled.flatMap(({ result: { move }, traceparent }) =>

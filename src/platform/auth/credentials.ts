@@ -6,10 +6,16 @@ import type { AccountPrincipal, ApplicationPrincipal } from './principal.ts';
  * by the accounts module.
  */
 export abstract class Credentials {
-  /** @returns `undefined` if the token is unknown, revoked or expired */
+  /**
+   * @returns `undefined` if the token is unknown, revoked or expired
+   * @throws {ApplicationSuspendedError}
+   */
   abstract accountByToken(token: string): Promise<AccountPrincipal | undefined>;
 
-  /** @returns `undefined` if the client id is unknown or the secret is wrong */
+  /**
+   * @returns `undefined` if the client id is unknown or the secret is wrong
+   * @throws {ApplicationSuspendedError}
+   */
   abstract applicationBySecret(
     clientId: string,
     secret: string,

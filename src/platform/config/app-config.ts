@@ -84,6 +84,7 @@ export const environmentSchema = z.object({
     .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
     .optional(),
   DATABASE_POOL: integer(10, 1, 200),
+  DATABASE_DISK_GB: integer(0, 0, 10_000_000),
   DATA_DIR: text('.carillon'),
   INSTANCE_NAME: text('carillon').pipe(z.string().max(100, 'must be at most 100 characters long')),
   ENCRYPTION_KEYS: z.string().optional(),
@@ -238,6 +239,11 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
        * Maximum number of connections in each of the three pools (requests, the ORM, the engine).
        */
       poolSize: env.DATABASE_POOL,
+      /**
+       * Space that the database may take on its disk, in gigabytes (1024³ bytes); `null` = not
+       * known. Only to forecast when the disk is full.
+       */
+      diskGigabytes: env.DATABASE_DISK_GB === 0 ? null : env.DATABASE_DISK_GB,
       /** True if Carillon itself started the database server, from npm binaries. */
       embedded,
     },

@@ -82,6 +82,13 @@ export async function forgetRateGate(sql: Sql, gateId: string): Promise<void> {
   await sql.query(FORGET, [gateId]);
 }
 
+const FORGET_ALL = 'delete from account_gate where account_id = any($1::uuid[])';
+
+/** Removes rate gates that a late result has made again after their accounts were deleted. */
+export async function forgetRateGates(sql: Sql, gateIds: readonly string[]): Promise<void> {
+  await sql.query(FORGET_ALL, [gateIds]);
+}
+
 /** What currently delays the work of an account. */
 export interface RateGateDelay {
   /** When the circuit breaker lets rows through again; `null` if it is not closed now. */

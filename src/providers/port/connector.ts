@@ -1,5 +1,6 @@
 import type { ZodType } from 'zod';
 import type { Scope } from '../../platform/auth/scopes.ts';
+import type { Sql } from '../../platform/database/sql.ts';
 import type { AddressProof } from './address-proof.ts';
 import type { ProviderAccount } from './provider-account.ts';
 import type { IntegrationDescriptor } from './integration-descriptor.ts';
@@ -130,6 +131,13 @@ export interface Connector extends Provider {
    * mailbox.
    */
   mailboxKey?(account: MailboxSettings): string;
+  /**
+   * Deletes what the connector itself stores for an application whose accounts are gone. Absent if
+   * it stores nothing.
+   * @param most maximum number of rows
+   * @returns how many it deleted; 0 if none is left
+   */
+  forgetApplication?(sql: Sql, applicationId: string, most: number): Promise<number>;
   /**
    * Searches for a proof that the mailbox of these complete settings belongs to the address. May
    * query DNS and the servers of the domain for some seconds. Never sends a secret and never

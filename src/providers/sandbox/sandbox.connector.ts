@@ -1,6 +1,6 @@
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
-import type { Database } from '../../platform/database/sql.ts';
+import type { Database, Sql } from '../../platform/database/sql.ts';
 import type { AddressProof } from '../port/address-proof.ts';
 import type { Connector, MailboxSettings, ProviderAccount } from '../port/connector.ts';
 import { PLAIN_INTEGRATION } from '../port/integration-descriptor.ts';
@@ -11,6 +11,7 @@ import { SandboxFaults } from './sandbox.faults.ts';
 import { SandboxFolders } from './sandbox.folders.ts';
 import { SandboxMailStore } from './sandbox.mail-store.ts';
 import { SandboxMail } from './sandbox.mail.ts';
+import { deleteSandboxOf } from './sandbox.removal.ts';
 import { SandboxMailbox } from './sandbox.mailbox.ts';
 import { login, sandboxSettings } from './sandbox.settings.ts';
 
@@ -55,6 +56,10 @@ export class SandboxConnector implements Connector {
     this.mailbox = new SandboxMailbox(store, folders, faults, clock, changed);
     this.calendar = new SandboxCalendars(database, faults);
     this.contacts = new SandboxContacts(database, faults);
+  }
+
+  forgetApplication(sql: Sql, applicationId: string, most: number): Promise<number> {
+    return deleteSandboxOf(sql, applicationId, most);
   }
 
   /** Accepts every address. Refuses the passwords `wrong` and `invalid`. */

@@ -77,6 +77,7 @@ export const TEXTS = {
     elsewhere: { title: 'Continue in the browser you started in', text: 'This sign-in was started in another browser. Open the link again to start here.' },
     redirect: { title: 'This application is not set up to sign in here', text: 'The application’s return address is not registered, so we do not send you there.' },
     client: { title: 'Unknown application', text: 'This application is not known here. The link you followed is wrong or outdated.' },
+    suspended: { title: 'Application suspended', text: 'This application is suspended at the moment, so no account can be connected. Ask the people who run it.' },
     request: { title: 'The application sent an invalid request' },
     refused: { title: 'The account could not be connected' },
     tooMany: { title: 'Too many attempts', text: 'The credentials were wrong too many times. Wait a while, then start again from the application.' },

@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/audit/actor.ts';
+import { recordAudit } from '../../platform/audit/record-audit.ts';
+import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
+import { Database } from '../../platform/database/sql.ts';
+import { LoginStarts } from '../../accounts/connect/login-starts.service.ts';
+
+/** A link with which the user of an account authenticates again. */
+export interface SignInLink {
+  accountId: string;
+  email: string;
+  /** Send it to the user only. */
+  url: string;
+  expiresAt: Date;
+}
+
+/** Default and longest lifetime of a link, in seconds. */
+export const SIGN_IN_LINK_SECONDS = 1_800;
+export const LONGEST_SIGN_IN_LINK_SECONDS = 86_400;
+
+const ACCOUNT = `
+  select g.email, g.provider, g.application_id as "applicationId", a.suspended_at is not null as suspended,
+    a.redirect_uris || coalesce(i.redirect_uris, '{}') as "redirectUris"
+  from "grant" g join application a on a.id = g.application_id left join integration i on i.id = g.integration_id
+  where g.id = $1`;
+
+interface Account {
+  email: string;
+  provider: string;
+  applicationId: string;
+  suspended: boolean;
+  redirectUris: string[];
+}
+
+/** Makes links to the hosted sign-in, with which users repair their accounts. */
+@Injectable()
+export class SignInLinks {
+  constructor(
+    private readonly database: Database,
+    private readonly starts: LoginStarts,
+  ) {}
+
+  /**
+   * Makes a link for one account. The sign-in must result in this account; its address is filled
+   * in. At the end the browser goes to the application's first redirect address.
+   * @param seconds lifetime; default: 30 minutes
+   * @throws {NotFoundError}
+   * @throws {ConflictError} if the application has no redirect address, or is suspended
+   * @throws errors of `LoginStarts.connect`
+   */
+  async create(
+    actor: Actor,
+    accountId: string,
+    seconds = SIGN_IN_LINK_SECONDS,
+  ): Promise<SignInLink> {
+    const [account] = isId(accountId)
+      ? await this.database.query<Account>(ACCOUNT, [accountId])
+      : [];
+    if (!account) throw new NotFoundError('account', accountId);
+    const { email, applicationId, suspended, redirectUris } = account;
+    const [redirectUri] = redirectUris;
+    if (suspended)
+      throw new ConflictError(
+        'application.suspended',
+        'The application of this account is suspended: resume it first.',
+      );
+    if (redirectUri === undefined)
+      throw new ConflictError(
+        'application.redirect-uri',
+        'The application has no redirect address to which the sign-in could return: its owner sets redirect_uris with PUT /a/{client_id}.',
+      );
+    const { request, url } = await this.starts.connect(applicationId, {
+      provider: null, redirectUri, grantId: accountId, grantField: 'account_id', loginHint: email,
+      clientState: null, expiresIn: seconds, settings: null, metadata: null, scope: null,
+    }); // prettier-ignore
+    await recordAudit(this.database, {
+      actor,
+      action: 'account.sign-in-link',
+      target: { type: 'account', id: accountId },
+      applicationId,
+      accountId,
+      details: { email, seconds },
+    });
+    return { accountId, email, url, expiresAt: request.expiresAt };
+  }
+}

@@ -1,0 +1,23 @@
+import { Module } from '@nestjs/common';
+import { GrantsModule } from '../../accounts/grants/grants.module.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Database } from '../../platform/database/sql.ts';
+import { ProvidersModule } from '../../providers/providers.module.ts';
+import { ApplicationDeletions } from './application-deletions.service.ts';
+import { OperatorApplications } from './operator-applications.ts';
+
+/** All applications, for operators, and the deletion of applications. */
+@Module({
+  imports: [GrantsModule, ProvidersModule],
+  providers: [
+    {
+      provide: OperatorApplications,
+      // Commands use the class without a container.
+      useFactory: (database: Database, clock: Clock) => new OperatorApplications(database, clock),
+      inject: [Database, Clock],
+    },
+    ApplicationDeletions,
+  ],
+  exports: [OperatorApplications, ApplicationDeletions],
+})
+export class OperatorApplicationsModule {}

@@ -1,0 +1,22 @@
+import { Module } from '@nestjs/common';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { Database } from '../../platform/database/sql.ts';
+import { OperatorCapacity } from './operator-capacity.ts';
+import { TableSamples } from './table-samples.service.ts';
+
+/** Sizes of tables, their growth, and how long the disk lasts. */
+@Module({
+  providers: [
+    {
+      provide: OperatorCapacity,
+      // Commands use the class without a container.
+      useFactory: (database: Database, config: AppConfig, clock: Clock) =>
+        new OperatorCapacity(database, config, clock),
+      inject: [Database, APP_CONFIG, Clock],
+    },
+    TableSamples,
+  ],
+  exports: [OperatorCapacity, TableSamples],
+})
+export class OperatorCapacityModule {}

@@ -1,0 +1,17 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { Database } from '../../platform/database/sql.ts';
+import { takeSample } from './capacity.repository.ts';
+
+/** Stores the sizes of all tables once a day (UTC). */
+@Injectable()
+export class TableSamples {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  async run(): Promise<void> {
+    await takeSample(this.database, this.clock.now());
+  }
+}
