@@ -126,26 +126,12 @@ describe('carillon-api', () => {
     expect(JSON.parse(byFilter.stdout)).toEqual([]);
   });
 
-  it.each([
-    [['messages', 'get', '--unred=true'], 'Unknown query parameter unred; did you mean unread?'],
-    [['messages', 'get', '--query=unraed=true'], 'Unknown query parameter unraed; did you mean unread?'],
-    [['account', 'get', '--limit=1'], 'Unknown query parameter limit; there are none here'],
-    [['events', 'get', 'an-id', '--view=ids'], 'Unknown query parameter view'],
-    [
-      ['outbox', 'post', '--body={"subjct":"x"}'],
-      'Unknown field of the body: subjct; did you mean subject?',
-    ],
-    [
-      ['outbox', 'post', '--body={"to":[{"emial":"a@b.test"}]}'],
-      'Unknown field of the body: to.emial; did you mean to.email?',
-    ],
-    [['calendars', 'post', '--body={"name":"x","colour":"red"}'], 'Unknown field of the body: colour; known: description, location, metadata, name, timezone'],
-  ])('refuses %j before it sends a request', async (args, text) => {
+  it('refuses a filter that does not exist before it sends a request', async () => {
     const env = { CARILLON_API_URL: 'http://127.0.0.1:9' };
-    const { code, stdout, stderr } = await api(args, { env });
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(`Error: ${text}`);
-  }); // prettier-ignore
+    const refused = await api(['messages', 'get', '--unred=true'], { env });
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(/^Error: Unknown query parameter unred; did you mean unread\?/);
+  });
 
   it('accepts any name in metadata and settings', async () => {
     const made = await api(['calendars', 'post', '--body={"name":"M","metadata":{"any":"thing"}}']);
@@ -233,6 +219,58 @@ describe('carillon-api', () => {
     expect(one.stdout).toMatch(new RegExp(`│ id +│ ${ada.id} +│`));
   });
 
+  it('prints a whole list page by page, as JSON lines and as CSV', async () => {
+    const created = await Promise.all(
+      ['One', 'Two', 'Three'].map((subject) =>
+        request(server.url)
+          .post('/v2/outbox')
+          .set(ada.bearer)
+          .send(JSON.parse(message(subject))),
+      ),
+    );
+    expect(created.map(({ status }) => status)).toEqual([202, 202, 202]);
+    const lines = await api(['outbox', 'get', '--all', '--limit=2', '--output=jsonl']);
+    const subjects = lines.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { original_data: { subject: string } })
+      .map((one) => one.original_data.subject);
+    expect(subjects).toEqual(expect.arrayContaining(['One', 'Two', 'Three']));
+    const columns = '--display_columns=original_data.subject';
+    const csv = await api(['outbox', 'get', '--all', '--limit=2', '-o', 'csv', columns]);
+    expect(csv.stdout).toBe(`original_data.subject\n${subjects.join('\n')}\n`);
+  });
+
+  it('signs in with a profile, whose token no command prints', async () => {
+    const env = { CARILLON_API_URL: '', CARILLON_ACCESS_TOKEN: '', XDG_CONFIG_HOME: home };
+    const login = ['login', '--profile=work', `--api_url=${server.url}`];
+    expect(await api([...login, '--access_token=wrong'], { env })).toMatchObject({ code: 4 });
+    expect(await api(['profiles'], { env })).toMatchObject({ stdout: '[]\n' });
+    const made = await api([...login, `--access_token=${ada.token}`], { env });
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(made.stdout).toContain(`Stored the profile work: account ${ada.email}`);
+    const read = await api(['account', 'get', '--profile=work'], { env });
+    expect(JSON.parse(read.stdout)).toMatchObject({ id: ada.id });
+    const listed = await api(['profiles'], { env });
+    expect(made.stdout + listed.stdout).not.toContain(ada.token);
+    expect(await api(['logout', '--profile=work'], { env })).toMatchObject({ code: 0 });
+    const gone = await api(['account', 'get', '--profile=work', '--json'], { env });
+    expect(gone.code).toBe(3);
+    expect(JSON.parse(gone.stderr)).toMatchObject({ error: { kind: 'not-found' } });
+  });
+
+  it('explains a method with its filters, fields and an example that the server accepts', async () => {
+    const { stdout } = await api(['outbox', 'post', '--help']);
+    expect(stdout).toMatch(/Filters:\n +--dry_run=… +true \| false/);
+    expect(stdout).toMatch(/Fields of the body:[^]*\n +to +list of \{ email, name \}/);
+    const [, body = ''] = /carillon-api outbox post --body='(.*)'/.exec(stdout) ?? [];
+    await request(server.url)
+      .post('/v2/outbox?dry_run=true')
+      .set(ada.bearer)
+      .send(JSON.parse(body) as object)
+      .expect(200);
+  });
+
   it("uses the application's own credentials for endpoints that require them", async () => {
     const { stdout } = await api(['applications', 'get'], { env: { CARILLON_ACCESS_TOKEN: '' } });
     expect(JSON.parse(stdout)).toMatchObject({ application_name: 'Command line' });
@@ -274,20 +312,6 @@ describe('carillon-api', () => {
       ['job-statuses', 'get', 'nope'],
       "Couldn't find job status nope (invalid_request_error, HTTP 404)",
     ],
-    ['a body that is not JSON', 2, ['outbox', 'post', '--body={'], 'The body is not valid JSON'],
-    ['a method without its id', 2, ['calendars', 'put'], 'This method needs an id'],
-    [
-      'a method without its second id',
-      2,
-      ['grants', 'tokens:revoke', 'a'],
-      'This method also needs the id of a token',
-    ],
-    [
-      'one id too many',
-      2,
-      ['events', 'get', 'a', 'b'],
-      'Only one id is allowed; separate several ids with commas: a,b',
-    ],
     [
       'a server that cannot be reached',
       5,
@@ -305,12 +329,6 @@ describe('carillon-api', () => {
       2,
       ['account', 'get', '--config_file=/nope.json'],
       'Cannot read /nope.json: ENOENT',
-    ],
-    [
-      'a filter without a value',
-      2,
-      ['messages', 'get', '--unread'],
-      'Unknown option --unread; filters are written --name=value',
     ],
   ])(
     'writes what is wrong with %s to standard error and exits with %i',

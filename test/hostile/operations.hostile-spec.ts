@@ -86,6 +86,8 @@ describe('carillon-api, given text that attacks terminals', () => {
     [['messages', 'get', 'm1']],
     [['messages', 'get', '--output=table']],
     [['messages', 'get', 'm1', '--output=table']],
+    [['messages', 'get', '--output=csv']],
+    [['messages', 'get', '--output=jsonl']],
     [['messages', 'get', '--output=table', '--display_columns=from,subject']],
     [['delta', 'streaming', '--cursor=0']],
     [['messages', 'get', '--unchecked', '--fail=1']],

@@ -147,13 +147,19 @@ export function formatStreamLine(line: string): string {
 /** A spreadsheet would run these as a formula. Numbers such as -1 or +49123 are none. */
 const FORMULA = /^(?![+-][\d .()/-]+$)[=+\-@]/;
 
+/** The address of an address object; any other value as it is. */
+const plainOf = (value: unknown): unknown =>
+  isRow(value) && typeof value['email'] === 'string' ? value['email'] : value;
+
+function csvText(value: unknown): string {
+  const plain = Array.isArray(value) ? value.map(plainOf) : plainOf(value);
+  if (Array.isArray(plain) && !plain.some((item) => typeof item === 'object'))
+    return plain.map(String).join('; ');
+  return typeof plain === 'object' && plain !== null ? JSON.stringify(plain) : String(plain ?? '');
+}
+
 function csvCell(value: unknown): string {
-  const isList = Array.isArray(value) && value.every((item) => !isRow(item));
-  const plain = isList
-    ? value.map(String).join('; ')
-    : typeof value === 'object' && value !== null
-      ? JSON.stringify(value)
-      : String(value ?? '');
+  const plain = csvText(value);
   const safe = FORMULA.test(plain) ? `'${plain}` : plain;
   const text = forTerminal(safe);
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
