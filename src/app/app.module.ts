@@ -27,6 +27,8 @@ import { IntegrationsModule } from '../accounts/integrations/integrations.module
 import { InvitationsModule } from '../calendar/invitations/invitations.module.ts';
 import { JobStatusesModule } from '../platform/job-statuses/job-statuses.module.ts';
 import { KeysModule } from './keys/keys.module.ts';
+import { LogLevelModule } from '../operator/log-level/log-level.module.ts';
+import { LogLevelsModule } from '../platform/log-level/log-level.module.ts';
 import { MessagesModule } from '../mail/messages/messages.module.ts';
 import { MetricsModule } from '../platform/metrics/metrics.module.ts';
 import { NeuralModule } from '../mail/neural/neural.module.ts';
@@ -120,6 +122,8 @@ export class AppModule {
         OperatorAccessModule,
         OperatorJobsModule,
         OperatorWebhooksModule,
+        LogLevelsModule,
+        LogLevelModule,
         HealthModule,
         SchedulerModule,
         OperatorAccountsModule,

@@ -32,6 +32,7 @@ import { ProviderJob } from '../accounts/provider-writes/provider-job.entity.ts'
 import { RunningProcess } from './keys/running-process.entity.ts';
 import { SealingKey } from './keys/sealing-key.entity.ts';
 import { MessageFolder } from '../mail/messages/message-folder.entity.ts';
+import { LogLevel } from '../platform/log-level/log-level.entity.ts';
 import { Message, MessageBody } from '../mail/messages/message.entity.ts';
 import { NeuralFeedback } from '../mail/neural/neural-feedback.entity.ts';
 import { ReminderContent } from '../calendar/notifications/reminder-content.entity.ts';
@@ -91,7 +92,7 @@ export const entities = [
   MessageSearch, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket,
-  Worker, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
+  Worker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
   Change, PrunedChanges, TrackedMessage,
   AuditEntry, Operator, OperatorSession, OperatorLink, OperatorToken,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,

@@ -11,6 +11,7 @@ import type {
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { syncPasses } from '../platform/metrics/metrics.ts';
+import { reportIncident } from '../platform/logs/incidents.ts';
 import { moveGrants } from '../accounts/grants/grant-moves.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
@@ -204,7 +205,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
   async record(sql: Sql, settled: readonly Settled<ClaimedRow, SyncResult>[]): Promise<void> {
     for (const { job, result } of settled)
       if (result.kind === 'failed')
-        this.#log.warn(`account ${job.gateId}: sync failed and will be retried: ${result.reason}`);
+        reportIncident('sync.failed', { account: job.gateId }, result.reason);
     await recordResults(sql, settled, this.clock.now());
   }
 

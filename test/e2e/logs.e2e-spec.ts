@@ -30,6 +30,7 @@ interface Line {
   res?: { status: number };
   err?: { type: string; code?: string; stack: string };
   trace_id?: string;
+  incident?: string;
   span?: {
     name: string;
     traceId: string;
@@ -48,6 +49,8 @@ describe('logs', () => {
   let lines: Line[];
   /** A message that this process accepted and the server sent. */
   let handedOver: string;
+  let accountId: string;
+  let jobs: { failed: string; delayed: string };
 
   beforeAll(async () => {
     const ENCRYPTION_KEYS = `k:${randomBytes(32).toString('base64')}`;
@@ -115,6 +118,25 @@ describe('logs', () => {
       .type('json')
       .send(`{"subject":"${WORDS.subject}`)
       .expect(400);
+    const troubled = await Promise.all(
+      ['rejected@sandbox.test', 'temporary+1@sandbox.test'].map(async (email) => {
+        const { body } = await client
+          .post('/v2/outbox')
+          .set(bearer)
+          .send({ ...message, to: [{ email }] });
+        return body.job_status_id as string;
+      }),
+    );
+    const [failed, delayed] = troubled;
+    jobs = { failed: failed ?? '', delayed: delayed ?? '' };
+    await until('both messages to be tried', async () => {
+      const states = await Promise.all(
+        troubled.map((job) => client.get(`/job-statuses/${job}`).set(bearer)),
+      );
+      return states.every(({ body }) => body.status !== 'pending');
+    });
+    await client.get('/account').set({ authorization: 'Bearer a-token-of-nobody' }).expect(401);
+    accountId = id;
     handedOver = await acceptElsewhere({ ...bearer, traceparent: TRACEPARENT });
     const webhook = {
       callback_url: `https://app.example.test/${WORDS.path}`,
@@ -240,6 +262,40 @@ describe('logs', () => {
       parentId: attempt?.spanId,
       attributes: { 'carillon.reply': expect.stringContaining('250') },
     });
+  });
+
+  it("have one line for each failed and delayed message, with its account, its job and the server's words", () => {
+    const of = (kind: string) => lines.filter(({ incident }) => incident === kind);
+    expect(of('send.failed')).toMatchObject([
+      {
+        level: 40,
+        account: accountId,
+        job: jobs.failed,
+        trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        msg: expect.stringMatching(/^a message was not sent: .*550 5\.1\.1 <…@…>/),
+      },
+    ]);
+    expect(of('send.delayed')).toMatchObject([
+      {
+        account: accountId,
+        job: jobs.delayed,
+        msg: expect.stringMatching(/^a message is delayed: .*4\d\d/),
+      },
+    ]);
+  });
+
+  it('name the address of a client whose token or password is refused, and what it presented', () => {
+    const refused = lines.filter(({ incident }) => incident === 'login.refused');
+    expect(refused).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ client: '127.0.0.1', of: 'access token' }),
+        expect.objectContaining({
+          client: '127.0.0.1',
+          of: 'sign-in',
+          application: application.id,
+        }),
+      ]),
+    );
   });
 
   it('contain internal failures under the request id that the client received', () => {

@@ -6,8 +6,11 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
+import { LogLevels } from '../../src/platform/log-level/log-levels.ts';
+import { isLogged } from '../../src/platform/logs/levels.ts';
 import { FilingConnector } from '../support/filing-connector.ts';
 import { loggedLines } from '../support/log-watch.ts';
+import { createOperator } from '../support/operators.ts';
 import { PassingClock } from '../support/passing-clock.ts';
 import { agreeable, Receiver } from '../support/receiver.ts';
 import { pathsOf, SpanRecorder } from '../support/span-recorder.ts';
@@ -18,7 +21,12 @@ import { createWebhook } from '../support/webhook-fixture.ts';
 const TRACE = 'a1b2c3d4e5f60718293a4b5c6d7e8f90';
 const CALLER = '00f067aa0ba902b7';
 
-describe('traces', () => {
+interface LoggedLine {
+  incident?: string;
+  msg: string;
+}
+
+describe('what operators can observe', () => {
   const spans = new SpanRecorder();
   let clock: PassingClock;
   let server: TestApp;
@@ -75,7 +83,7 @@ describe('traces', () => {
     };
   };
 
-  it('cost nothing while nobody listens: rows, headers and log lines have no trace', async () => {
+  it('traces cost nothing while nobody listens: rows, headers and log lines have none', async () => {
     const id = await send('bo@elsewhere.test', { traceparent: `00-${TRACE}-${CALLER}-01` });
     const rows = await server.app
       .get(Database)
@@ -87,7 +95,7 @@ describe('traces', () => {
     expect(loggedLines().filter((line) => line.includes('trace_id'))).toEqual([]);
   });
 
-  it('follow a message from the request over its attempts to its copy and its webhooks, in the trace of the caller', async () => {
+  it('traces follow a message from the request over its attempts to its copy and its webhooks, in the trace of the caller', async () => {
     spans.start();
     const before = receiver.posted.length;
     refuseFirst('new_outbox');
@@ -116,7 +124,7 @@ describe('traces', () => {
     ]);
   });
 
-  it('show the reply of the server, the account and the job, and no word or address of the message', () => {
+  it('spans show the reply of the server, the account and the job, and no word or address of the message', () => {
     const [request] = spans.named('POST /v2/outbox');
     expect(request?.parentSpanContext?.spanId).toBe(CALLER);
     expect(request?.attributes).toMatchObject({
@@ -142,7 +150,7 @@ describe('traces', () => {
     expect(all).not.toMatch(/secret subject|@sandbox\.test|@elsewhere/);
   });
 
-  it('are continued at the receiver of a webhook and named in the log', () => {
+  it('traces are continued at the receiver of a webhook and named in the log', () => {
     const last = receiver.posted.at(-1)?.headers['traceparent'] as string;
     const exchange = spans.of(TRACE).map((span) => span.spanContext().spanId);
     expect(last.split('-').slice(0, 2)).toEqual(['00', TRACE]);
@@ -151,12 +159,74 @@ describe('traces', () => {
     expect(JSON.parse(line)).toMatchObject({ trace_id: TRACE, req: { path: '/v2/outbox' } });
   });
 
-  it('have a span for each sync pass', async () => {
+  it('each sync pass has a span', async () => {
     const { id } = await createAccount(server.app, application, { mirrored: true });
     const pass = await until('a sync pass', async () =>
       spans.named('sync pass').find(({ attributes }) => attributes['carillon.account_id'] === id),
     );
     expect(pass.attributes).toMatchObject({ 'carillon.queue': 'sync', 'carillon.attempt': 1 });
     expect(pass.parentSpanContext).toBeUndefined();
+  });
+
+  const incidents = (kind: string) =>
+    loggedLines()
+      .map((line) => JSON.parse(line) as LoggedLine)
+      .filter(({ incident }) => incident === kind);
+
+  it('a webhook that its receiver ends has one line with its id, and so has the lost event', async () => {
+    const webhook = await createWebhook(server.app, application, `${receiver.origin}/gone`, {
+      triggers: ['job.successful'],
+    });
+    receiver.behave = (response, delivery, socket) =>
+      delivery.url === '/gone'
+        ? response.writeHead(410).end()
+        : agreeable(response, delivery, socket);
+    await send('bo@elsewhere.test');
+    const [failed] = await until('the line', async () => {
+      const found = incidents('webhook.failed');
+      return found.length > 0 && found;
+    });
+    expect(failed).toMatchObject({ webhook, application: application.id });
+    expect(failed?.msg).toContain('a webhook was disabled: the receiver answered 410');
+    expect(incidents('delivery.dropped')[0]).toMatchObject({ webhook, event: expect.any(String) });
+  });
+
+  it('an account whose credentials are refused has one line', async () => {
+    const bo = await createAccount(server.app, application);
+    const response = await request(server.url)
+      .post('/v2/outbox')
+      .set(bo.bearer)
+      .send({ to: [{ email: 'auth-invalid@sandbox.test' }], subject: 'Hello' });
+    const [line] = await until('the line', async () => {
+      const found = incidents('account.invalid');
+      return found.length > 0 && found;
+    });
+    expect(line).toMatchObject({ account: bo.id, application: application.id });
+    expect(incidents('send.failed')).toMatchObject([
+      { account: bo.id, job: response.body.job_status_id },
+    ]);
+  });
+
+  it('the level of the log follows operators while the server runs', async () => {
+    const { bearer } = await createOperator(server);
+    const admin = () => request(server.url);
+    const set = (body: object) => admin().put('/admin/log-level').set(bearer).send(body);
+    const levels = server.app.get(LogLevels);
+    const { body } = await set({ level: 'error', for_seconds: 60 }).expect(200);
+    expect(body).toMatchObject({ level: 'error', until: expect.any(Number) });
+    await levels.tick();
+    expect([isLogged('info'), isLogged('error')]).toEqual([false, true]);
+    await clock.pass(61_000);
+    await levels.tick();
+    expect(isLogged('info')).toBe(true);
+    await set({ level: 'error' }).expect(200);
+    await levels.tick();
+    await admin().delete('/admin/log-level').set(bearer).expect(200);
+    await levels.tick();
+    expect(isLogged('info')).toBe(true);
+    const { body: none } = await admin().get('/admin/log-level').set(bearer).expect(200);
+    expect(none).toEqual({ level: null, until: null });
+    await set({ level: 'loud' }).expect(400);
+    await set({ level: 'debug', for_seconds: 86_401 }).expect(400);
   });
 });

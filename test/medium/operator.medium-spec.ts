@@ -67,6 +67,25 @@ describe('carillon', () => {
     await database.drop();
   });
 
+  it('log-level sets the level of all processes for a while, shows it and ends it', async () => {
+    expect(await carillon('log-level')).toBe('Each process has the level of its LOG_LEVEL.');
+    expect(await carillon('log-level', 'debug', '--for', '90s')).toMatch(
+      /^All processes log at debug until 20\S+Z\.$/,
+    );
+    expect(await json('log-level')).toMatchObject({ level: 'debug' });
+    expect(await json('log-level', 'default')).toEqual({ level: null, until: null });
+    await expect(carillon('log-level', 'loud')).rejects.toThrow(
+      'There is no level "loud". Levels: silent, fatal, error, warn, info, debug, trace; or default.',
+    );
+    await expect(carillon('log-level', 'debug', '--for', '25h')).rejects.toThrow('at most 24h');
+    const [{ actions } = { actions: [] }] = await context
+      .get(Database)
+      .query<{ actions: string[] }>(
+        `select array_agg(action order by id) as actions from audit_entry where target_id = 'log_level'`,
+      );
+    expect(actions).toEqual(['log-level.set', 'log-level.reset']);
+  });
+
   it('creates an application whose secret authenticates, and lists it without the secret', async () => {
     const made = await json<Application>(
       ...'application create --plan quickstart --feature sms --region eu --name'.split(' '),

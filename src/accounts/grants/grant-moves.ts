@@ -1,5 +1,6 @@
 import { storable } from '../../platform/base/text/storable.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { afterCommit, type Sql } from '../../platform/database/sql.ts';
+import { reportIncident } from '../../platform/logs/incidents.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
 import type { Trigger } from '../../platform/webhooks/webhook-state.ts';
 import type { Grant } from './grant.entity.ts';
@@ -93,6 +94,18 @@ export async function moveGrants(
   }
   await store(sql, [...moved.values()], at);
   await recordChanges(sql, changes);
+  afterCommit(sql, () => {
+    for (const [id, grant] of moved) reportTrouble(locked.get(id), grant);
+  });
+}
+
+/** Writes a log line if an account has become invalid, or is no longer synced. */
+function reportTrouble(before: LockedGrant | undefined, after: LockedGrant): void {
+  const { accountId: account, applicationId: application } = after;
+  if (after.status === 'invalid' && before?.status !== 'invalid')
+    reportIncident('account.invalid', { account, application }, after.statusReason);
+  else if (after.syncState === 'sync-error' && before?.syncState !== 'sync-error')
+    reportIncident('account.sync-error', { account, application }, after.syncReason);
 }
 
 const SET_BILLING = `update "grant" set billing_state = $2, updated_at = $3 where id = $1`;

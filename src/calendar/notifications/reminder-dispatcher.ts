@@ -22,6 +22,7 @@ import {
 } from './reminder-transitions.ts';
 import { decideReminder, type ReminderDecision, type ReminderDelivery } from './reminder-policy.ts';
 import type { ReminderType } from './reminder-status.ts';
+import { reportReminders } from './reminder-reports.ts';
 import { type FoundReminder, ReminderRepository } from './reminder.repository.ts';
 import { SmsReminderSender } from './sms-sender.ts';
 import { WebhookReminderSender } from './webhook-sender.ts';
@@ -199,6 +200,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
     afterCommit(sql, () => {
       for (const { result } of settled)
         if (result.kind !== 'dropped') reminderAttempts.inc({ result: result.kind });
+      reportReminders(settled, now);
     });
   }
 

@@ -56,6 +56,11 @@ export const GROUPS: readonly CommandGroup[] = [
     load: () => import('./commands/instance.ts'),
   },
   {
+    name: 'log-level',
+    description: 'Change the level of the logs of all processes for a while, or show it',
+    load: () => import('./commands/log-level.ts'),
+  },
+  {
     name: 'migrate',
     description: 'Bring the database schema up to date',
     load: () => import('./commands/migrate.ts'),

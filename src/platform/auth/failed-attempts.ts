@@ -4,6 +4,7 @@ import { DomainError } from '../base/errors/domain-error.ts';
 import { clientKey } from '../base/client-address.ts';
 import { Clock } from '../base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { reportIncident } from '../logs/incidents.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { ProviderError } from '../base/errors/provider-error.ts';
 
@@ -110,7 +111,7 @@ export class FailedAttempts {
    */
   async run<T>(attempt: SignInAttempt, work: () => Promise<T>): Promise<T> {
     const counted = this.#countedBy(attempt);
-    await this.#begin(counted);
+    await this.#begin(counted, attempt.client);
     let released = counted;
     try {
       return await work();
@@ -118,8 +119,10 @@ export class FailedAttempts {
       // Too many checks were running: the attempt revealed nothing, and the client is not at
       // fault.
       const isTurnedAway = error instanceof DomainError && error.kind === 'rate-limited';
-      if (isRefusal(error)) released = [];
-      else if (!isTurnedAway) released = counted.filter(({ kind }) => kind !== 'client');
+      if (isRefusal(error)) {
+        released = [];
+        reportRefusal(attempt, error);
+      } else if (!isTurnedAway) released = counted.filter(({ kind }) => kind !== 'client');
       throw error;
     } finally {
       await this.#release(released);
@@ -133,7 +136,8 @@ export class FailedAttempts {
    * @throws {TooManyFailuresError} to return to the client instead of the usual refusal
    */
   async countWrongSecret(client: string): Promise<void> {
-    await this.#begin(this.#clientOf(client));
+    reportIncident('login.refused', { client, of: 'secret or token' });
+    await this.#begin(this.#clientOf(client), client);
   }
 
   #clientOf(client: string | null): Counted[] {
@@ -160,12 +164,12 @@ export class FailedAttempts {
     ];
   }
 
-  async #begin(counted: readonly Counted[]): Promise<void> {
+  async #begin(counted: readonly Counted[], client: string | null): Promise<void> {
     if (counted.length === 0) return;
     const now = this.clock.now();
     for (const one of counted) {
       const until = this.#reached.get(one.key);
-      if (until !== undefined && until > now.getTime()) throw tooMany(one, until, now);
+      if (until !== undefined && until > now.getTime()) throw tooMany(one, client, until, now);
     }
     const rows = await this.database.query<{ key: string; failures: number; endsAt: Date }>(COUNT, [
       buffersOf(counted),
@@ -179,7 +183,7 @@ export class FailedAttempts {
     // The attempt will not run, so it does not count.
     await this.#release(counted);
     for (const { key } of exceeded) this.#remember(key, byKey.get(key)?.endsAt.getTime() ?? 0);
-    throw tooMany(first, byKey.get(first.key)?.endsAt.getTime() ?? 0, now);
+    throw tooMany(first, client, byKey.get(first.key)?.endsAt.getTime() ?? 0, now);
   }
 
   async #release(counted: readonly Counted[]): Promise<void> {
@@ -199,6 +203,12 @@ export class FailedAttempts {
   }
 }
 
+/** Names no account: the name may be one that the user has mistyped, or a password. */
+function reportRefusal({ applicationId, client }: SignInAttempt, error: unknown): void {
+  const of = { application: applicationId, ...(client ? { client } : {}), of: 'sign-in' };
+  reportIncident('login.refused', of, error instanceof Error ? error.message : null);
+}
+
 /** Whether the provider, or Carillon itself, refused the credentials of an attempt. */
 export function isRefusal(error: unknown): boolean {
   if (error instanceof WrongPasswordError) return true;
@@ -206,7 +216,13 @@ export function isRefusal(error: unknown): boolean {
   return cause instanceof ProviderError && cause.code === 'auth-invalid';
 }
 
-function tooMany({ kind, most }: Counted, until: number, now: Date): TooManyFailuresError {
+function tooMany(
+  { kind, most }: Counted,
+  client: string | null,
+  until: number,
+  now: Date,
+): TooManyFailuresError {
+  reportIncident('login.limited', { ...(client ? { client } : {}), of: WHAT[kind] });
   return new TooManyFailuresError(
     WHAT[kind],
     most,

@@ -11,6 +11,7 @@ import type { Request } from 'express';
 import { ForbiddenError } from '../base/errors/domain-error.ts';
 import { clientAddress } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { reportIncident } from '../logs/incidents.ts';
 import { addressedRegion } from '../http/surface.ts';
 import { ACCESS_RULE, type AccessRule } from './access-rule.ts';
 import { FailedAttempts } from './failed-attempts.ts';
@@ -39,12 +40,28 @@ async function countingFailures(
     return (await verdict) === true;
   } catch (error) {
     const request = context.switchToHttp().getRequest<Request>();
-    const isWrong =
-      error instanceof UnauthorizedException && request.headers.authorization !== undefined;
-    if (isWrong) await failures.countWrongSecret(clientAddress(request));
+    if (isWrong(error, request)) await failures.countWrongSecret(clientAddress(request));
     throw error;
   }
 }
+
+/** Waits for the verdict of a passport guard, and reports a wrong token in the log. */
+async function reportingRefusal(
+  verdict: ReturnType<CanActivate['canActivate']>,
+  context: ExecutionContext,
+): Promise<boolean> {
+  try {
+    return (await verdict) === true;
+  } catch (error) {
+    const request = context.switchToHttp().getRequest<Request>();
+    if (isWrong(error, request))
+      reportIncident('login.refused', { client: clientAddress(request), of: 'access token' });
+    throw error;
+  }
+}
+
+const isWrong = (error: unknown, request: Request): boolean =>
+  error instanceof UnauthorizedException && request.headers.authorization !== undefined;
 
 /**
  * Requires Basic `client_id:client_secret`, at the integrations address of the application's own
@@ -110,7 +127,7 @@ export class AccountGuard extends AuthGuard([STRATEGY.bearer, STRATEGY.tokenAsUs
     const verdict = super.canActivate(context);
     const isAuthenticated = rule?.revokes
       ? await countingFailures(verdict, context, this.failures)
-      : await verdict;
+      : await reportingRefusal(verdict, context);
     if (!isAuthenticated) return false;
     const account = principalOf(context.switchToHttp().getRequest<Request>());
     if (account?.kind !== 'account') return false;

@@ -3,6 +3,7 @@ import { address, companyAddresses, companyVariables } from './company-addresses
 import { OperatorError } from '../base/errors/operator-error.ts';
 import { isEgressAllowEntry } from '../egress/egress-policy.ts';
 import { operatorConfig, operatorVariables } from './operator-config.ts';
+import { LOG_LEVELS } from '../base/log-level.ts';
 import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
 import { budgetConfig, budgetVariables } from './budget-config.ts';
 import { quotaConfig, quotaVariables } from './quota-config.ts';
@@ -141,7 +142,7 @@ export const environmentSchema = z.object({
     .string()
     .regex(/^[a-z0-9.-]+$/i, 'must be a domain name')
     .default('carillon.invalid'),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   SHUTDOWN_SECONDS: integer(25, 1, 600),
   METRICS_TOKEN: z
     .string()
@@ -155,9 +156,7 @@ export const APP_CONFIG = Symbol('AppConfig');
 /** Environment variables by name, from a process or a file. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Values that local mode (`npm start`) supplies for variables that the environment does not set.
- */
+/** Values of local mode (`npm start`) for variables that the environment does not set. */
 export interface LocalDefaults {
   /** URL of the embedded database; absent if `DATABASE_URL` is set. */
   databaseUrl?: string;

@@ -1,6 +1,8 @@
-import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { BlockList } from 'node:net';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { monotonicMs } from '../base/time/clock.ts';
+import { isLogged } from '../logs/levels.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
 import { EgressPolicy, type UrlOptions } from './egress-policy.ts';
 import {
@@ -82,6 +84,8 @@ export interface EgressRequest {
 /** Created once: an abort without a reason creates an exception with a stack each time. */
 const ENDED = new Error('the exchange has ended');
 
+const log = new Logger('Egress');
+
 const USER_AGENT = 'Carillon/0.1';
 
 /**
@@ -160,7 +164,9 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
       () => exchangeSpan(method, url),
       async (span) => {
         if (span && options.traced) Object.assign(sent.headers, traceHeaders());
+        const begunMs = monotonicMs();
         const response = await this.#exchange(url, sent, options);
+        noteExchange(method, url, response.status, begunMs);
         if (span) noteStatus(span, response.status);
         return response;
       },
@@ -305,6 +311,12 @@ function exchangeSpan(method: string, url: string): SpanDescription {
     kind: SpanKind.CLIENT,
     attributes: { 'http.request.method': method, 'server.address': host },
   };
+}
+
+function noteExchange(method: string, url: string, status: number, begunMs: number): void {
+  if (!isLogged('debug')) return;
+  const { hostname: host } = new URL(url);
+  log.debug({ method, host, status, ms: Math.round(monotonicMs() - begunMs) }, 'outgoing request');
 }
 
 function noteStatus(span: Span, status: number): void {

@@ -1,4 +1,5 @@
-import { columnsOf, type Sql } from '../database/sql.ts';
+import { afterCommit, columnsOf, type Sql } from '../database/sql.ts';
+import { reportIncident } from '../logs/incidents.ts';
 import { recordChanges } from '../changes/change-log.ts';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import { firstIdAt } from '../base/ids/ids.ts';
@@ -157,6 +158,7 @@ export async function transitionJobs(
   );
   const made = new Map(moves.map((move) => [move.id, move]));
   await notify(sql, notified, made, at);
+  afterCommit(sql, () => reportTroubles(rows, made));
   return rows.map(({ id }) => id);
 }
 
@@ -209,6 +211,20 @@ async function notify(
       },
     })),
   );
+}
+
+const SENDS: readonly string[] = ['new_outbox', 'send_message', 'send_invitation'];
+
+/** Writes a log line for each job that has failed or is delayed. */
+function reportTroubles(
+  rows: readonly ChangedRow[],
+  made: ReadonlyMap<string, Pick<JobTransition, 'traceparent'>>,
+): void {
+  for (const { id, accountId, action, status, reason } of rows) {
+    if (status !== 'failed' && status !== 'delayed') continue;
+    const kind = `${SENDS.includes(action) ? 'send' : 'write'}.${status}` as const;
+    reportIncident(kind, { account: accountId, job: id }, reason, made.get(id)?.traceparent);
+  }
 }
 
 /** One attempt in the timeline of a job status. */

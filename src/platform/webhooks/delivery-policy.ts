@@ -93,6 +93,8 @@ export interface AttemptTally {
   delivered: number;
   failed: number;
   gone: boolean;
+  /** What the last failed attempt got, for the log. */
+  detail?: string | null;
 }
 
 /**

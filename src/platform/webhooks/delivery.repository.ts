@@ -1,5 +1,6 @@
 import { storable } from '../base/text/storable.ts';
-import { columnsOf, type Sql } from '../database/sql.ts';
+import { afterCommit, columnsOf, type Sql } from '../database/sql.ts';
+import { reportIncident } from '../logs/incidents.ts';
 import { setPace } from '../work/rate-gates.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
 
@@ -54,7 +55,7 @@ export async function insertAttempts(
 // transactions insert rows that refer to the webhook. A healthy webhook whose deliveries succeeded
 // is not locked at all.
 const LOCK_HEALTH = `
-  select id, state, failing_since as "failingSince", failures from webhook
+  select id, application_id as "applicationId", state, failing_since as "failingSince", failures from webhook
   where id = any($1::uuid[]) or (id = any($2::uuid[]) and (failing_since is not null or state = 'failing'))
   order by id for no key update`;
 
@@ -62,6 +63,11 @@ const WRITE_HEALTH = `
   update webhook w set state = h.state, failing_since = h.failing_since, failures = h.failures, updated_at = $5
   from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::int[]) h(id, state, failing_since, failures)
   where w.id = h.id`;
+
+interface LockedHealth extends WebhookHealth {
+  id: string;
+  applicationId: string;
+}
 
 /** Updates the health and state of each webhook, in the caller's transaction. */
 export async function recordHealth(
@@ -73,19 +79,23 @@ export async function recordHealth(
   const unwell = (tally: AttemptTally) => tally.gone || tally.delivered === 0;
   const ids = (wanted: boolean) =>
     [...tallies].filter(([, tally]) => unwell(tally) === wanted).map(([id]) => id);
-  const rows = await sql.query<WebhookHealth & { id: string }>(LOCK_HEALTH, [
-    ids(true),
-    ids(false),
-  ]);
-  const after = rows.flatMap(({ id, ...health }) => {
-    const tally = tallies.get(id);
-    return tally ? [{ id, ...healthAfter(health, tally, now) }] : [];
+  const rows = await sql.query<LockedHealth>(LOCK_HEALTH, [ids(true), ids(false)]);
+  const after = rows.flatMap((row) => {
+    const tally = tallies.get(row.id);
+    return tally ? [{ ...healthAfter(row, tally, now), id: row.id, row, tally }] : [];
   });
   if (after.length === 0) return;
   await sql.query(WRITE_HEALTH, [
     ...columnsOf(after, 'id', 'state', 'failingSince', 'failures'),
     now,
   ]);
+  afterCommit(sql, () => {
+    for (const { row, state, tally } of after) {
+      if (state === row.state || (state !== 'failing' && state !== 'failed')) continue;
+      const { id: webhook, applicationId: application } = row;
+      reportIncident(`webhook.${state}`, { webhook, application }, tally.detail);
+    }
+  });
 }
 
 export interface StoredAttempt extends Omit<AttemptEvidence, 'response'> {

@@ -9,6 +9,7 @@ import type {
 } from '../work/dispatcher.ts'; // prettier-ignore
 import { afterCommit, type Sql } from '../database/sql.ts';
 import { webhookAttempts, webhookSeconds } from '../metrics/metrics.ts';
+import { reportIncident } from '../logs/incidents.ts';
 import { annotateSpan } from '../tracing/spans.ts';
 import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
 import { type AttemptEvidence, insertAttempts, recordHealth } from './delivery.repository.ts';
@@ -162,7 +163,10 @@ export class WebhookDispatcher implements Dispatcher<
       settled.flatMap(({ result }) => result.evidence ?? []),
     );
     await recordHealth(sql, tally(settled), this.clock.now());
-    afterCommit(sql, () => countDeliveries(settled));
+    afterCommit(sql, () => {
+      countDeliveries(settled);
+      reportDropped(settled);
+    });
   }
 
   /** @returns `null` if the process stops before there is a result */
@@ -274,6 +278,15 @@ function answerOf(
   return { httpStatus: answer.status, response };
 }
 
+/** Writes a log line for each event that a webhook does not get. */
+function reportDropped(settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[]): void {
+  for (const { job, result, traceparent } of settled) {
+    if (result.evidence?.outcome !== 'dropped') continue;
+    const of = { webhook: job.gateId, event: job.eventId };
+    reportIncident('delivery.dropped', of, result.evidence.detail, traceparent);
+  }
+}
+
 /** Counts for each webhook the attempts that affect its health. */
 function tally(
   settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
@@ -281,10 +294,15 @@ function tally(
   const tallies = new Map<string, AttemptTally>();
   for (const { job, result } of settled) {
     if (!result.effect) continue;
-    const counts = tallies.get(job.gateId) ?? { delivered: 0, failed: 0, gone: false };
+    const counts: AttemptTally = tallies.get(job.gateId) ?? {
+      delivered: 0,
+      failed: 0,
+      gone: false,
+    };
     if (result.effect === 'delivered') counts.delivered++;
     else counts.failed++;
     if (result.effect === 'gone') counts.gone = true;
+    if (result.effect !== 'delivered') counts.detail = result.evidence?.detail ?? null;
     tallies.set(job.gateId, counts);
   }
   return tallies;

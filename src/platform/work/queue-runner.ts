@@ -12,7 +12,7 @@ import {
 } from './claim-statement.ts'; // prettier-ignore
 import { type HandedRun, HandOffs } from './hand-offs.ts';
 import { queueStatements } from './queue-statements.ts';
-import { beginRun, endRun, withinRun } from './run-spans.ts';
+import { beginRun, endRun, quarantined, withinRun } from './run-records.ts';
 import { type Ending, SETTLE_BATCH, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 import { queueErrors } from '../metrics/metrics.ts';
@@ -339,20 +339,20 @@ export class QueueRunner {
       this.#ended += 1;
       const traceparent = span && traceparentOf(span);
       this.#endings.add({ run, job, waitMs, gateMarked, outcome, traceparent });
-      endRun(span, outcome);
+      endRun(span, this.dispatcher, job, outcome);
       this.wake();
     } catch (error) {
       // Not even the dispatcher could name an outcome. The next comparison gives the row back.
       this.#log.error(error);
       this.#runs.delete(run);
       this.#claimsUncertain = true;
-      endRun(span, null, error);
+      endRun(span, this.dispatcher, job, null, error);
     }
   }
 
   async #outcomeOf(run: Run): Promise<Pick<Ending, 'outcome' | 'waitMs'>> {
     const { job, crashes } = run;
-    if (crashes >= MOST_CRASHES) return { outcome: this.dispatcher.onPoison(job), waitMs: 0 };
+    if (crashes >= MOST_CRASHES) return { outcome: quarantined(this.dispatcher, job), waitMs: 0 };
     try {
       const loaded = this.#statements.load === null ? undefined : await this.#handOffs.load(run);
       return { outcome: await this.dispatcher.run(job, this.#lease(run), loaded), waitMs: 0 };

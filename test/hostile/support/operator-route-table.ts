@@ -32,4 +32,7 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'POST /console/sign-in': 'anybody',
   'GET /console': 'read',
   'POST /console/sign-out': 'read',
+  'GET /admin/log-level': 'read',
+  'PUT /admin/log-level': 'operate',
+  'DELETE /admin/log-level': 'operate',
 };

@@ -1,6 +1,11 @@
+import { Logger } from '@nestjs/common';
+import { isLogged } from '../logs/levels.ts';
 import { beginSpan, failSpan, inSpan, type Span, SpanKind } from '../tracing/spans.ts';
-import type { ClaimedRow, Outcome } from './dispatcher.ts';
+import { reportIncident } from '../logs/incidents.ts';
+import type { AnyDispatcher, ClaimedRow, Outcome } from './dispatcher.ts';
 import type { QueueName } from './signals.ts';
+
+const log = new Logger('Work');
 
 const NAMES: Readonly<Record<QueueName, string>> = {
   send: 'send message',
@@ -35,14 +40,34 @@ export const withinRun = <T>(span: Span | null, run: () => T): T =>
   span ? inSpan(span, run) : run();
 
 /**
- * Ends the span of a run.
+ * Ends the span of a run, and writes a line about it at the level `debug`.
  * @param outcome `null` if nothing was done and the row went back
  */
-export function endRun(span: Span | null, outcome: Outcome<unknown> | null, error?: unknown): void {
+export function endRun(
+  span: Span | null,
+  { table: { queue } }: AnyDispatcher,
+  job: ClaimedRow,
+  outcome: Outcome<unknown> | null,
+  error?: unknown,
+): void {
+  if (isLogged('debug')) {
+    const { id, gateId, attempt } = job;
+    const next = outcome ? outcome.next : { kind: 'released' };
+    const ids = queue === 'hook' ? { webhook: gateId } : { account: gateId };
+    log.debug({ queue, job: id, ...ids, attempt, next }, 'a run has ended');
+  }
   if (!span) return;
   if (error !== undefined) failSpan(span, error);
   if (outcome?.next.kind === 'again')
     span.setAttribute('carillon.next_at', outcome.next.at.toISOString());
   span.setAttribute('carillon.outcome', outcome ? outcome.next.kind : 'released');
   span.end();
+}
+
+/** The outcome of a row during whose runs workers have crashed. It does not run again. */
+export function quarantined(dispatcher: AnyDispatcher, job: ClaimedRow): Outcome<unknown> {
+  const { queue } = dispatcher.table;
+  const of = queue === 'hook' ? { webhook: job.gateId } : { account: job.gateId };
+  reportIncident('row.quarantined', { queue, job: job.id, ...of }, null, job.traceparent);
+  return dispatcher.onPoison(job);
 }
