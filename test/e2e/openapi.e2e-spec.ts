@@ -122,14 +122,47 @@ describe('OpenAPI document', () => {
     expect(page.text).toContain('Carillon admin API');
   });
 
-  it('is shown at /docs by a page that stores no tokens in the browser', async () => {
-    const script = await request(server.url).get('/docs/swagger-ui-init.js').expect(200);
-    expect(script.text).toMatch(/"persistAuthorization": false/);
+  it('is shown at /docs by a page that loads files of this server only', async () => {
+    const page = await request(server.url).get('/docs').expect(200);
+    expect(page.text).toContain('<h1>Carillon API');
+    expect(page.headers['content-security-policy']).toMatch(
+      /default-src 'none';.*script-src 'self';/,
+    );
+    const loaded = [...page.text.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(
+      ([, path]) => path,
+    );
+    expect(loaded).toHaveLength(4);
+    for (const path of loaded) {
+      expect(path).toMatch(/^\/docs\/assets\//);
+      const { headers } = await request(server.url)
+        .get(path ?? '')
+        .expect(200);
+      expect(headers['content-type']).toMatch(/^text\/(javascript|css)/);
+      expect(headers['cache-control']).toContain('immutable');
+    }
+    await request(server.url).get('/docs/assets/package.json').expect(404);
+    const scripts = await Promise.all(
+      loaded.map((path) =>
+        request(server.url)
+          .get(path ?? '')
+          .then(({ text }) => text),
+      ),
+    );
+    expect(scripts.join('')).toContain('persistAuthorization: false');
   });
 
-  it('is shown at /docs', async () => {
-    const page = await request(server.url).get('/docs').expect(200);
-    expect(page.text).toContain('Carillon API');
+  it('leads browsers from / to the documentation, and programs to all addresses', async () => {
+    const get = () => request(server.url).get('/');
+    const browser = await get()
+      .set('Accept', 'text/html,application/xhtml+xml,*/*;q=0.8')
+      .expect(302);
+    expect(browser.headers['location']).toBe('/docs');
+    const { body } = await get().set('Accept', '*/*').expect(200);
+    expect(body).toMatchObject({
+      name: 'Carillon',
+      documentation: '/docs',
+      openapi: '/openapi.json',
+    });
   });
 
   it('gives every operation either a credential check or the mark that it is public', () => {

@@ -398,4 +398,27 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
       expect(await grants()).toEqual([]);
     });
   });
+
+  it('share the server with the documentation, whose search finds fields and which loads nothing from elsewhere', async () => {
+    const requested: string[] = [];
+    page.on('request', (one) => requested.push(one.url()));
+    await page.goto(`${server.url}/`);
+    expect(page.url()).toBe(`${server.url}/docs`);
+    const operation = (text: string) => page.locator(`.opblock-summary [data-path="${text}"]`);
+    await operation('/connect/detect-provider').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('max_lateness_seconds dry_run');
+    await operation('/connect/detect-provider').waitFor({ state: 'detached' });
+    await operation('/v2/outbox').first().waitFor();
+    expect(await page.getByRole('status').textContent()).toMatch(/^\d of \d{3} operations$/);
+    await operation('/v2/outbox').first().click();
+    await page.getByRole('button', { name: 'Try it out' }).click();
+    await page.getByRole('button', { name: 'Execute' }).waitFor();
+    // An example must not become a value that is sent.
+    expect(await page.locator('[data-param-name="Idempotency-Key"] input').inputValue()).toBe('');
+    expect(
+      requested.filter((url) => !/^(data:|blob:)/.test(url) && !url.startsWith(server.url)),
+    ).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
 });

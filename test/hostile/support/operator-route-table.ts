@@ -14,12 +14,7 @@ export type OperatorCaller =
 export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'GET /admin/openapi.json': 'anybody',
   'GET /admin/docs': 'anybody',
-  'GET /admin/docs/': 'anybody',
-  'GET /admin/docs-yaml': 'anybody',
-  'GET /admin/docs/LICENSE': 'anybody',
-  'GET /admin/docs/index.html': 'anybody',
-  'GET /admin/docs/swagger-ui-init.js': 'anybody',
-  'GET /admin/docs/docs/swagger-ui-init.js': 'anybody',
+  'GET /admin/docs/assets/{file}': 'anybody',
 
   'GET /metrics': 'anybody',
 
