@@ -5,7 +5,7 @@ import { ConsoleFilter } from './console.filter.ts';
 
 /**
  * A controller of pages for operators who have signed in. Handlers that change something need
- * `OperatorRoleNeeded('operate')`.
+ * `OperatorAccess('operate')`.
  */
 export function ConsolePages(path = ''): ClassDecorator {
   return applyDecorators(

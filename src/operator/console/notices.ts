@@ -11,17 +11,21 @@ const TEXTS = {
   'sending-resumed': () => 'Sending is resumed. Waiting messages are due now.',
   'token-revoked': () => 'The access token is revoked.',
   'events-replayed': (n: number) => `${counted(n, 'event')} queued for delivery.`,
+  'webhook-stopped': () => 'Deliveries have stopped. Events stay stored.',
+  'webhook-activated': () => 'The webhook is active. It gets what it missed.',
   suspended: () => 'The application is suspended. Its requests are refused.',
   activated: () => 'The suspension has ended.',
   deleting: () => 'The deletion has begun. This page shows its progress.',
-  'level-changed': () => 'The log level is changed in all processes.',
+  'level-changed': () => 'All processes follow within five seconds.',
 } as const satisfies Readonly<Record<string, (n: number) => string>>;
 
 export type NoticeCode = keyof typeof TEXTS;
 
 /** The address of a page that says what was done. @param n how many objects were changed */
-export const noticePath = (path: string, code: NoticeCode, n?: number): string =>
-  address(path, { done: code, n: n === undefined ? undefined : String(n) });
+export function noticePath(path: string, code: NoticeCode, n?: number): string {
+  const query = address('', { done: code, n: n === undefined ? undefined : String(n) });
+  return path.includes('?') ? `${path}&${query.slice(1)}` : path + query;
+}
 
 const LONGEST_NUMBER = 9;
 

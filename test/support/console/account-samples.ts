@@ -4,6 +4,7 @@ import type {
   AccountItem,
 } from '../../../src/operator/accounts/account-health.ts';
 import type { ApplicationDetail } from '../../../src/operator/applications/application-item.ts';
+import type { AuditItem } from '../../../src/operator/console/pages/audit.page.ts';
 import type { Capacity } from '../../../src/operator/capacity/capacity.ts';
 import type { Text } from './job-samples.ts';
 
@@ -78,6 +79,28 @@ export function accountSample(now: Date, text: Text): AccountDetail {
       { at: ago(now, 90), what: 'send', text: text('535 5.7.8 Authentication failed') },
     ],
   }; // prettier-ignore
+}
+
+/** What operators, applications and tokens did. */
+export function auditSamples(now: Date, text: Text): AuditItem[] {
+  const actor = {
+    kind: 'operator' as const,
+    id: `${ID}90`,
+    name: text('ada'),
+    address: '192.0.2.4',
+  };
+  const at = (minutes: number) => ({
+    id: `${ID}91`,
+    at: ago(now, minutes),
+    applicationId: `${ID}02`,
+    accountId: null,
+  });
+  return [
+    { ...at(2), actor, action: 'account.pause', target: { type: 'account', id: `${ID}44` }, details: { email: text('news@example.com'), reason: text('Looks like spam') } },
+    { ...at(9), actor, action: 'job.retry', target: { type: 'job', id: `${ID}10` }, details: { kind: 'message' } },
+    { ...at(61), actor: { kind: 'application', id: `${ID}02`, name: text('front-desk'), address: '198.51.100.7' }, action: 'webhook.create', target: { type: 'webhook', id: text('w1') }, details: { url: text('https://hooks.example.com/carillon') } },
+    { ...at(80), actor: { kind: 'system', id: null, name: 'carillon', address: null }, action: 'webhook.fail', target: { type: 'webhook', id: `${ID}30` }, details: {} },
+  ]; // prettier-ignore
 }
 
 export function applicationSample(now: Date, text: Text): ApplicationDetail {

@@ -84,7 +84,12 @@ export function webhookPage(
     lead: webhook.lastFailure,
     crumbs: [{ path: WEBHOOKS_PATH, label: 'Webhooks' }],
     notice,
-    body: html`${actionBar(viewer, [{ path: `${path}/replay`, label: 'Replay…' }])}
+    body: html`${actionBar(viewer, [
+      { path: `${path}/replay`, label: 'Replay…' },
+      webhook.state === 'active' || webhook.state === 'failing'
+        ? { path: `${path}/pause`, label: 'Stop deliveries…', danger: true }
+        : { path: `${path}/activate`, label: 'Activate…' },
+    ])}
       <div class="columns"><section class="panel"><div class="panel-head"><h2>Attempts</h2><p>${outcome ? html`<a href="${path}">Show all attempts</a>` : html`<a href="${path}?outcome=dropped">Given up only</a>`}</p></div>${
         attempts.items.length === 0
           ? html`<p class="aside">No attempts are stored. They appear here when an event is delivered.</p>`

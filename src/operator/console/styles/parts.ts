@@ -40,14 +40,14 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 .notice-bad { background: var(--bad-tint); color: var(--bad); }
 
 .facts { display: grid; gap: 0; margin: 0; }
-.facts > div { display: grid; grid-template-columns: minmax(112px, 32%) minmax(0, 1fr); gap: 12px; padding: 7px 0; border-bottom: 1px solid var(--soft); }
+.facts > div { display: grid; grid-template-columns: minmax(112px, min(32%, 190px)) minmax(0, 1fr); gap: 12px; padding: 7px 0; border-bottom: 1px solid var(--soft); }
 .facts > div:last-child { border-bottom: 0; padding-bottom: 0; }
 .facts > div:first-child { padding-top: 0; }
 .facts .reasons { margin: 0; }
 .facts dt { color: var(--muted); }
 .facts dd { margin: 0; overflow-wrap: anywhere; }
 
-.table-frame { background: var(--card); border: 1px solid var(--line); border-radius: 12px; overflow: hidden; }
+.table-frame { background: var(--card); border: 1px solid var(--line); border-radius: 12px; overflow-x: auto; }
 .table-frame table { width: 100%; border-collapse: collapse; }
 .table-frame th { padding: 9px 14px; background: var(--side); border-bottom: 1px solid var(--line); color: var(--muted); font-size: 12.5px; font-weight: 600; text-align: left; white-space: nowrap; }
 .table-frame td { padding: 9px 14px; border-bottom: 1px solid var(--soft); vertical-align: top; overflow-wrap: anywhere; }
@@ -56,6 +56,7 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 .table-frame .number, .figures .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .table-frame .main { min-width: 220px; font-weight: 550; }
 .table-frame .wide { min-width: 180px; }
+.columns .main, .columns .wide { min-width: 0 !important; }
 .table-frame a:not(.button), .facts a:not(.button) { text-decoration-color: color-mix(in srgb, currentcolor 30%, transparent); text-decoration-thickness: 1px; }
 .table-frame a:hover, .facts a:hover { text-decoration-color: currentcolor; }
 .table-frame time { white-space: nowrap; }

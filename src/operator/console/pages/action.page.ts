@@ -1,0 +1,55 @@
+import { html, type Html } from '../../../platform/pages/html.ts';
+import { type Confirmation, confirmBody, type Viewer } from '../kit/actions.ts';
+import { copyButton } from '../kit/id.ts';
+import type { ConsolePage, Crumb, Section } from '../kit/layout.ts';
+import { facts } from '../kit/table.ts';
+
+/** An action on one object, as its page asks for it. */
+export interface AskedAction extends Omit<Confirmation, 'consequences'> {
+  section: Section;
+  title: string;
+  /** What happens, and what cannot be undone. */
+  consequences: string;
+  crumbs: readonly Crumb[];
+}
+
+/** Asks before an action on one object is done. */
+export function actionPage(viewer: Viewer, asked: AskedAction): ConsolePage {
+  const { section, title, crumbs, consequences, ...rest } = asked;
+  const body = confirmBody(viewer, { ...rest, consequences: html`<p>${consequences}</p>` });
+  return { section, title, crumbs, body };
+}
+
+/** A field for the operator's reason. @param hint who sees it */
+export const reasonField = (hint: string): Html =>
+  html`<div><label for="reason">Reason (optional)</label><input id="reason" name="reason" type="text" maxlength="300" autocomplete="off"/><p class="hint">${hint}</p></div>`; // prettier-ignore
+
+/** A field in which the operator types a text, to show that this is meant. */
+export const typedField = (text: string): Html =>
+  html`<div><label for="confirm">To confirm, type ${text}</label><input id="confirm" name="confirm" type="text" required autocomplete="off" autocapitalize="none" spellcheck="false"/></div>`; // prettier-ignore
+
+/** A secret that is shown once, such as an access token. */
+export interface ShownSecret {
+  section: Section;
+  title: string;
+  /** What it is for, and who may have it. */
+  text: string;
+  what: string;
+  value: string;
+  crumbs: readonly Crumb[];
+  /** Further lines. */
+  more: readonly (readonly [name: string, value: string | Html])[];
+}
+
+/** Shows a secret once: it is not stored in a form that could be shown again. */
+export function secretPage(shown: ShownSecret): ConsolePage {
+  const { section, title, text, what, value, crumbs, more } = shown;
+  return {
+    section,
+    title,
+    crumbs,
+    body: html`<section class="panel"><p>${text}</p>
+      <p class="secret"><span class="id"><code>${value}</code>${copyButton(value, what)}</span></p>${facts(more)}
+      <p class="aside">Copy it now. It is not shown again.</p></section>`,
+  }; // prettier-ignore
+}
