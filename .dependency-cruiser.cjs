@@ -139,7 +139,7 @@ module.exports = {
         path: '^src/',
         pathNot: [
           '^src/cli/',
-          '^src/platform/(base/|auth/(plan|scopes)\\.ts$|config/regions\\.ts$)',
+          '^src/platform/(base/|auth/(plan|scopes)\\.ts$|config/(regions|operator-roles)\\.ts$)',
           '^src/accounts/applications/token-lifetime\\.ts$',
         ],
         dynamic: false,

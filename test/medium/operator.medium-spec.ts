@@ -39,6 +39,8 @@ describe('carillon', () => {
   let database: TestDatabase;
   let context: INestApplicationContext;
   let errors: string;
+  /** What is typed when a command asks for a secret. */
+  let typed = '';
 
   const environmentWith = (keys: string) => ({
     NODE_ENV: 'test',
@@ -52,6 +54,7 @@ describe('carillon', () => {
       environment: environmentWith(oldKey),
       print: (text) => (output += text),
       write: (text) => (errors += text),
+      askSecret: async () => typed,
     });
     return output;
   };
@@ -295,6 +298,42 @@ describe('carillon', () => {
     expect(watches[0]).toMatchObject({ kind: 'subscription', error: 'status 503' });
     expect(await json('watches', '--limit', '1')).toMatchObject({ watches: [watches[0]] });
     expect(await carillon('watches')).toContain('set PUSH_URL or BASE_URL');
+  });
+
+  it('creates operators with passwords, sign-in links and tokens, and removes them', async () => {
+    typed = 'correct horse battery';
+    expect(
+      await carillon('operator', 'create', 'Ada', '--role', 'operate', '--password'),
+    ).toContain('carillon operator link Ada');
+    const listed = { name: 'ada', role: 'operate', has_password: true, sessions: 0, tokens: 0 };
+    expect(await json('operator', 'list')).toEqual([expect.objectContaining(listed)]);
+    const link = /^http:\/\/localhost:3000\/console\/sign-in\/link\?secret=\w{40}$/;
+    expect(await carillon('operator', 'link')).toMatch(link);
+    const made = await json<{ id: string; token: string }>(
+      ...'operator token create ada --note backups --role read --expires 90d'.split(' '),
+    );
+    expect(made.token).toMatch(/^\w{40}$/);
+    const tokens = await json<object[]>('operator', 'token', 'list');
+    expect(tokens).toEqual([
+      expect.objectContaining({ id: made.id, operator: 'ada', note: 'backups', role: 'read' }),
+    ]);
+    expect(JSON.stringify(tokens)).not.toContain(made.token);
+    await carillon('operator', 'token', 'revoke', made.id);
+    expect(await json('operator', 'token', 'list')).toEqual([]);
+    typed = 'short';
+    await expect(carillon('operator', 'set-password', 'ada')).rejects.toThrow('12 to 200');
+    await carillon('operator', 'set-password', 'ada', '--none');
+    await carillon('operator', 'set-role', 'ada', '--role', 'read');
+    const changed = { role: 'read', has_password: false };
+    expect(await json('operator', 'list')).toEqual([expect.objectContaining(changed)]);
+    await carillon('operator', 'create', 'bo');
+    await expect(carillon('operator', 'link')).rejects.toThrow('name: one of ada, bo');
+    await carillon('operator', 'remove', 'ada');
+    await carillon('operator', 'remove', 'bo');
+    await expect(carillon('operator', 'link')).rejects.toThrow('carillon operator create');
+    await expect(carillon('operator', 'token', 'create', 'ada')).rejects.toThrow(
+      "Couldn't find operator ada",
+    );
   });
 
   it('lists results of audits, accounts with differences first, and only one account if asked', async () => {

@@ -22,6 +22,8 @@ export class OauthServer {
   url = '';
   /** Issuer of the discovery document; default `url`. */
   issuer = '';
+  /** Replaces the nonce of id tokens; `null` = each has that of its request. */
+  nonce: string | null = null;
   /** The user who answers. */
   user: Claims = {};
   /** Scopes that the user allows, of those that were asked for. */
@@ -134,7 +136,7 @@ export class OauthServer {
       ...this.user,
     };
     const isUser = ['authorization_code', 'refresh_token'].includes(form.get('grant_type') ?? '');
-    const id = { ...claims, ...(nonce ? { nonce } : {}) };
+    const id = { ...claims, ...(nonce ? { nonce: this.nonce ?? nonce } : {}) };
     return {
       access_token: randomUUID(),
       token_type: 'Bearer',

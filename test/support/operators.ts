@@ -1,5 +1,6 @@
 import request from 'supertest';
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
+import { OperatorLinks } from '../../src/operator/access/operator-links.service.ts';
 import { OperatorSessions } from '../../src/operator/access/operator-sessions.service.ts';
 import { OperatorTokens } from '../../src/operator/access/operator-tokens.service.ts';
 import { Operators } from '../../src/operator/access/operators.service.ts';
@@ -32,13 +33,14 @@ export async function createOperator(
   const { token } = await app
     .get(OperatorTokens)
     .create(SYSTEM, { operatorName: name, note: 'test', role, lifetimeSeconds: null });
-  const sessions = app.get(OperatorSessions);
-  const link = await sessions.createLink(SYSTEM, name);
-  const session = await sessions.signInByLink(link.secret, { address: '127.0.0.1', presented: '' });
+  const { url } = await app.get(OperatorLinks).create(SYSTEM, name);
+  const link = new URL(url).searchParams.get('secret') ?? '';
+  const browser = { address: '127.0.0.1', presented: '' };
+  const session = await app.get(OperatorSessions).signInByLink(link, browser);
   for (const [what, value] of [
     ['token of an operator', token],
     ['session of an operator', session.secret],
-    ['link of an operator', link.secret],
+    ['link of an operator', link],
   ] as const)
     secret(what, value);
   return {

@@ -1,3 +1,4 @@
+import type { INestApplicationContext } from '@nestjs/common';
 import type { AppConfig } from '../../platform/config/app-config.ts';
 import { EmbeddedPostgresError } from '../../platform/database/embedded-postgres.ts';
 import { localConfig, openLocalEnvironment } from './environment.ts';
@@ -13,9 +14,21 @@ export interface RunningCarillon {
   stop(): Promise<void>;
 }
 
-function welcomeOf(config: AppConfig): string {
+/**
+ * Creates what a newcomer needs: at the first start a demo application, at each start a link to the
+ * console. With DATABASE_URL or in production it creates nothing.
+ * @returns the text for the terminal
+ */
+async function welcomeOf(app: INestApplicationContext, config: AppConfig): Promise<string> {
   if (!config.database.embedded) return serverWelcome(config);
-  return config.environment === 'production' ? productionWelcome(config) : laterWelcome(config);
+  if (config.environment === 'production') return productionWelcome(config);
+  const [{ createDemoData }, { createConsoleLink }] = await Promise.all([
+    import('./demo-data.ts'),
+    import('./console-link.ts'),
+  ]);
+  const demo = await createDemoData(app);
+  const console = await createConsoleLink(app);
+  return demo ? firstWelcome(config, demo, console) : laterWelcome(config, console);
 }
 
 /**
@@ -28,25 +41,26 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
   await requireFreePort(config);
   const opening = openLocalEnvironment({ config, share: false });
   // Load the program and start the database in parallel, because both take about as long.
-  const [environment, { closeApp, createApp }, { migrate }, { createDemoData }] = await Promise.all(
-    [opening, import('../app.ts'), import('../migrate.ts'), import('./demo-data.ts')],
-  );
+  const [environment, { closeApp, createApp }, { migrate }] = await Promise.all([
+    opening,
+    import('../app.ts'),
+    import('../migrate.ts'),
+  ]);
   const { embedded } = environment.config.database;
-  const production = environment.config.environment === 'production';
   try {
     if (embedded) await migrate(environment.config.database.url);
     else await requireCurrentSchema(environment.config.database.url);
     const app = await createApp(environment.config);
     try {
       await app.init();
-      const demo = embedded && !production ? await createDemoData(app) : undefined;
+      const welcome = await welcomeOf(app, environment.config);
       await listen(app, environment.config);
       environment.onDatabaseExit((reason) =>
         fail(new EmbeddedPostgresError(`The database ended: ${reason}`)),
       );
       return {
         config: environment.config,
-        welcome: demo ? firstWelcome(environment.config, demo) : welcomeOf(environment.config),
+        welcome,
         async stop() {
           await closeApp(app);
           await environment.close();

@@ -4,20 +4,28 @@ import type { DemoAccess } from './demo-data.ts';
 
 const lines = (...text: readonly string[]): string => `${text.join('\n')}\n`;
 
-function listening(config: AppConfig): string[] {
+/** @param console link that opens the console signed in; `null` = operators sign in themselves */
+function listening(config: AppConfig, console: string | null = null): string[] {
+  const link = [
+    '',
+    '  Console, signed in (this link works once, within an hour; another: npm run carillon -- operator link):',
+    '',
+    `    ${console}`,
+  ];
   return [
     '',
     `  Carillon is listening on ${config.baseUrl}   docs: ${config.baseUrl}/docs`,
     `  Roles: ${config.roles.join(' and ')}. Ctrl-C stops everything. Requests in the log: LOG_LEVEL=info npm start`,
+    ...(console === null ? [] : link),
   ];
 }
 
 /** Text of the first start, with everything to paste. Secrets are shown only here. */
-export function firstWelcome(config: AppConfig, demo: DemoAccess): string {
+export function firstWelcome(config: AppConfig, demo: DemoAccess, console: string | null): string {
   const [ada, bo] = demo.accounts;
   if (!ada || !bo) throw new Error('the demo application has two accounts');
   return lines(
-    ...listening(config),
+    ...listening(config, console),
     '',
     '  A demo application with two sandbox accounts was created. Its secrets are shown only this once:',
     '',
@@ -47,9 +55,9 @@ export function firstWelcome(config: AppConfig, demo: DemoAccess): string {
 }
 
 /** Text of every later start with the embedded database. */
-export function laterWelcome(config: AppConfig): string {
+export function laterWelcome(config: AppConfig, console: string | null): string {
   return lines(
-    ...listening(config),
+    ...listening(config, console),
     '',
     `  Data folder: ${config.dataDir}. The demo application's secrets and tokens were shown at the first start`,
     '  and are stored as hashes only. To list what exists and create new ones (docs/quickstart.md shows more):',

@@ -11,6 +11,7 @@ import { pruneAddressLoops } from '../../accounts/grants/prune-address-loops.ts'
 import { pruneIdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
 import { pruneJobAttempts } from '../../platform/job-statuses/jobs.ts';
 import { pruneProviderBuckets } from '../../platform/budgets/provider-budget.ts';
+import { pruneOperatorSessions } from '../../operator/access/prune-operator-sessions.ts';
 import { pruneQuotaUse } from '../../platform/quotas/quotas.ts';
 import { pruneDeletions } from '../../operator/applications/prune-deletions.ts';
 import { pruneTableSamples } from '../../operator/capacity/prune-table-samples.ts';
@@ -26,6 +27,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'login requests': pruneLoginRequests,
   'failed attempts': pruneFailedAttempts,
   'access tokens': pruneAccessTokens,
+  'sessions of operators': pruneOperatorSessions,
   'webhook events and attempts': pruneWebhookEvidence,
   changes: pruneChanges,
   'attempts of jobs': pruneJobAttempts,

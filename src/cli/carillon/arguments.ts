@@ -14,6 +14,15 @@ export function accountIdOf(value: string): string {
   return value;
 }
 
+const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
+
+/** Parses a time such as `90d`, `12h`, `30m` or `45s`. @returns seconds */
+export function secondsOf(value: string): number {
+  const [, count = '', unit = ''] = /^([1-9]\d{0,6})([smhd])$/.exec(value) ?? [];
+  if (!count) throw new InvalidArgumentError('It must be a time such as 90d, 12h, 30m or 45s.');
+  return Number(count) * SECONDS[unit as keyof typeof SECONDS];
+}
+
 /** `--limit <n>`, 50 by default. */
 export const limitOption = (): Option =>
   new Option('--limit <n>', 'maximum number of entries').argParser(countOf).default(50);

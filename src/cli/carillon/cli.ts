@@ -12,6 +12,8 @@ export interface OperatorIo {
   print(text: string): void;
   /** Writes help and errors of the command line, as commander formats them. */
   write(text: string): void;
+  /** Asks for a secret on the terminal, or reads a line from a pipe. */
+  askSecret?(question: string): Promise<string>;
 }
 
 /** A row in the names of the API, with times in ISO 8601. */
@@ -49,6 +51,13 @@ export class OperatorCli {
   /** Who is recorded in the audit log for what this command changes. */
   get actor(): Actor {
     return { kind: 'operator', id: null, name: `${userName()}@${os.hostname()}`, address: null };
+  }
+
+  /** Asks for a secret on the terminal, or reads a line from a pipe. */
+  async askSecret(question: string): Promise<string> {
+    if (this.#io.askSecret) return this.#io.askSecret(question);
+    const { askSecret } = await import('./ask-secret.ts');
+    return askSecret(question);
   }
 
   /**

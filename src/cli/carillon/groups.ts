@@ -45,6 +45,12 @@ export const GROUPS: readonly CommandGroup[] = [
     load: () => import('./commands/sms.ts'),
   },
   {
+    name: 'operator',
+    alias: 'operators',
+    description: 'Operators of this server: who may open the console and use the admin API',
+    load: () => import('./commands/operator.ts'),
+  },
+  {
     name: 'keys',
     description: 'Keys that encrypt secrets (ENCRYPTION_KEYS)',
     load: () => import('./commands/keys.ts'),

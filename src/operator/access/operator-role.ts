@@ -1,6 +1,6 @@
-/** `read` may look at everything; `operate` may also change things. */
-export const OPERATOR_ROLES = ['read', 'operate'] as const;
-export type OperatorRole = (typeof OPERATOR_ROLES)[number];
+import type { OperatorRole } from '../../platform/config/operator-roles.ts';
+
+export { OPERATOR_ROLES, type OperatorRole } from '../../platform/config/operator-roles.ts';
 
 /** Whether a role includes another one. */
 export function includesRole(has: OperatorRole, needed: OperatorRole): boolean {

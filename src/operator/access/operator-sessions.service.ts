@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../platform/audit/actor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { FailedAttempts, WrongPasswordError } from '../../platform/auth/failed-attempts.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
-import { DomainError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
@@ -28,16 +27,11 @@ export interface SigningIn {
 
 /** Password checks of one process at the same time; each takes 32 MB and a thread. */
 const MOST_CHECKS = 2;
-/** A link works for an hour: it waits in a terminal until somebody opens it. */
-const LINK_MS = 3_600_000;
 
 const BY_NAME = 'select id, name, password_hash as "passwordHash" from operator where name = $1';
 const USE_LINK = `
   with used as (delete from operator_link where hash = $1 returning operator_id, ends_at)
   select o.id, o.name from used join operator o on o.id = used.operator_id where used.ends_at > $2`;
-const INSERT_LINK = `
-  insert into operator_link (hash, operator_id, ends_at)
-  select $1, id, $3 from operator where name = $2 returning operator_id as "operatorId"`;
 const INSERT_SESSION = `
   insert into operator_session (id, operator_id, hash, created_at, last_used_at, ends_at)
   values ($1, $2, $3, $4, $4, $5)`;
@@ -67,7 +61,7 @@ export class LinkEndedError extends DomainError {
   }
 }
 
-/** Sign-ins of operators to the console, by password or by a link that works once. */
+/** Sessions of operators in the console, and sign-ins by password or by a link that works once. */
 @Injectable()
 export class OperatorSessions {
   #checks = 0;
@@ -93,7 +87,7 @@ export class OperatorSessions {
   }
 
   /**
-   * Signs in by a link of `createLink`. The link works once.
+   * Signs in by a link of `OperatorLinks`. The link works once.
    * @throws {LinkEndedError}
    */
   async signInByLink(secret: string, browser: SigningIn): Promise<NewSession> {
@@ -103,25 +97,6 @@ export class OperatorSessions {
       if (!operator) throw new LinkEndedError();
       return this.begin(sql, operator, 'link', browser);
     });
-  }
-
-  /**
-   * Creates the secret of a link that signs an operator in once, within an hour.
-   * @throws {NotFoundError} if there is no such operator
-   */
-  async createLink(actor: Actor, name: string): Promise<{ secret: string; endsAt: Date }> {
-    const secret = randomBase36(SECRET_LENGTH);
-    const endsAt = new Date(this.clock.now().getTime() + LINK_MS);
-    await this.database.transaction(async (sql) => {
-      const values = [hashToken(secret), name.toLowerCase(), endsAt];
-      const [row] = name.includes('\0')
-        ? []
-        : await sql.query<{ operatorId: string }>(INSERT_LINK, values);
-      if (!row) throw new NotFoundError('operator', name);
-      const target = { type: 'operator', id: row.operatorId };
-      await recordAudit(sql, { actor, action: 'operator.link', target, details: { name } });
-    });
-    return { secret, endsAt };
   }
 
   /** Ends a session of an operator. Does nothing if it has already ended. */

@@ -1,11 +1,10 @@
-import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../platform/audit/actor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId, newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
-import { Clock } from '../../platform/base/time/clock.ts';
-import { Database } from '../../platform/database/sql.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import type { Database } from '../../platform/database/sql.ts';
 import type { OperatorRole } from './operator-role.ts';
 
 /** A token of an operator, without the token itself. */
@@ -46,7 +45,6 @@ const REVOKE = `
   where t.id = $1 and o.id = t.operator_id returning o.name, t.note`;
 
 /** Tokens for the admin API. They are shown once and stored as hashes. */
-@Injectable()
 export class OperatorTokens {
   constructor(
     private readonly database: Database,

@@ -32,3 +32,24 @@ export class ForeignFormError extends ForbiddenError {
     );
   }
 }
+
+/** The provider sent a browser back that did not begin this sign-in, or began it too long ago. */
+export class OidcVisitError extends DomainError {
+  constructor() {
+    super(
+      'operator.oidc-visit',
+      'unauthorized',
+      'This sign-in was begun in another browser or more than ten minutes ago. Sign in again.',
+    );
+  }
+}
+
+/** The provider knows the user, but no value of the claim gives a role here. */
+export class OidcRefusedError extends ForbiddenError {
+  constructor(name: string) {
+    super(
+      'operator.oidc-refused',
+      `${name} is no operator of this server: OPERATOR_OIDC_ROLES lists none of the user's values.`,
+    );
+  }
+}

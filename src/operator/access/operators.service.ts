@@ -1,5 +1,4 @@
-import { Injectable } from '@nestjs/common';
-import { type Actor } from '../../platform/audit/actor.ts';
+import type { Actor } from '../../platform/audit/actor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
 import {
   ConflictError,
@@ -7,8 +6,8 @@ import {
   NotFoundError,
 } from '../../platform/base/errors/domain-error.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
-import { Clock } from '../../platform/base/time/clock.ts';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
+import type { Database, Sql } from '../../platform/database/sql.ts';
 import { hashPassword } from './password-hash.ts';
 import type { OperatorRole } from './operator-role.ts';
 
@@ -61,7 +60,6 @@ const END_SESSIONS = 'delete from operator_session where operator_id = $1';
 const END_LINKS = 'delete from operator_link where operator_id = $1';
 
 /** The people who run the server. */
-@Injectable()
 export class Operators {
   constructor(
     private readonly database: Database,

@@ -20,9 +20,26 @@ export function sessionCookie(request: Pick<Request, 'secure'>): SessionCookie {
   };
 }
 
+/**
+ * Name and attributes of the cookie that carries a sign-in to the OpenID provider and back. `Lax`,
+ * because the provider's redirect comes from another site.
+ */
+export function oidcCookie(request: Pick<Request, 'secure'>): SessionCookie {
+  const { name, options } = sessionCookie(request);
+  return { name: `${name}_oidc`, options: { ...options, sameSite: 'lax' } };
+}
+
 /** Value of the session's cookie in a request; the empty string if it has none. */
 export function presentedSession(request: Pick<Request, 'secure' | 'headers'>): string {
-  const { name } = sessionCookie(request);
+  return cookieIn(request, sessionCookie(request).name);
+}
+
+/** Value of the cookie of `oidcCookie` in a request; the empty string if it has none. */
+export function presentedOidcVisit(request: Pick<Request, 'secure' | 'headers'>): string {
+  return cookieIn(request, oidcCookie(request).name);
+}
+
+function cookieIn(request: Pick<Request, 'headers'>, name: string): string {
   for (const pair of (request.headers.cookie ?? '').split(';')) {
     const at = pair.indexOf('=');
     if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();

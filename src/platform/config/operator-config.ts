@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { address } from './company-addresses.ts';
+import type { OperatorRole } from './operator-roles.ts';
 import type { TlsFiles } from './tls-config.ts';
-
-/** The roles of operators; the operators' module says what they allow. */
-const ROLES = ['read', 'operate'] as const;
 
 /** `operate:admins` as its two parts. */
 const role = z.string().transform((value, context) => {
   const [, name = '', wanted = ''] = /^(read|operate):(.+)$/.exec(value) ?? [];
-  if (name && wanted) return { role: name as (typeof ROLES)[number], value: wanted };
+  if (name && wanted) return { role: name as OperatorRole, value: wanted };
   context.addIssue({
     code: 'custom',
     message:
@@ -27,6 +25,14 @@ const roles = z
   )
   .pipe(z.array(role).min(1));
 
+// Providers compare issuers exactly, so a trailing slash stays.
+const issuer = z
+  .string()
+  .refine(
+    (value) => /^https?:\/\//.test(value) && URL.canParse(value),
+    'must be an address that starts with http:// or https://',
+  );
+
 /** Variables of the operators' listener and sign-in. */
 export const operatorVariables = {
   OPERATOR_PORT: z
@@ -37,7 +43,7 @@ export const operatorVariables = {
     .optional(),
   OPERATOR_HOST: z.string().trim().min(1).default('127.0.0.1'),
   OPERATOR_URL: address.optional(),
-  OPERATOR_OIDC_ISSUER: address.optional(),
+  OPERATOR_OIDC_ISSUER: issuer.optional(),
   OPERATOR_OIDC_CLIENT_ID: z.string().trim().min(1).optional(),
   OPERATOR_OIDC_CLIENT_SECRET: z.string().trim().min(1).optional(),
   OPERATOR_OIDC_SCOPES: z.string().trim().min(1).default('openid profile email'),
@@ -47,7 +53,7 @@ export const operatorVariables = {
 
 /** How operators sign in by OpenID Connect. */
 export interface OperatorOidc {
-  /** Address of the issuer, without a trailing slash. */
+  /** Address of the issuer, exactly as the provider writes it. */
   issuer: string;
   clientId: string;
   clientSecret: string;
@@ -55,7 +61,7 @@ export interface OperatorOidc {
   /** Claim of the id token whose values give the role. */
   claim: string;
   /** Values of the claim, each with its role. A user without any of them is refused. */
-  roles: readonly { role: (typeof ROLES)[number]; value: string }[];
+  roles: readonly { role: OperatorRole; value: string }[];
 }
 
 /** Where operators reach this process, and how they sign in. */

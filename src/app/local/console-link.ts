@@ -1,0 +1,21 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { OperatorLinks } from '../../operator/access/operator-links.service.ts';
+import { Operators } from '../../operator/access/operators.service.ts';
+import { SYSTEM } from '../../platform/audit/actor.ts';
+
+/** The operator of a local server, who signs in by the link in the terminal. */
+const NAME = 'local';
+
+/**
+ * Creates a link that opens the console signed in, once and within an hour. On a server without
+ * operators it creates the operator `local` first.
+ * @returns `null` if the server has operators, but none named `local`: they sign in themselves
+ */
+export async function createConsoleLink(app: INestApplicationContext): Promise<string | null> {
+  const operators = app.get(Operators);
+  const all = await operators.list();
+  if (all.length === 0)
+    await operators.create(SYSTEM, { name: NAME, role: 'operate', password: null });
+  else if (!all.some(({ name }) => name === NAME)) return null;
+  return (await app.get(OperatorLinks).create(SYSTEM, NAME)).url;
+}

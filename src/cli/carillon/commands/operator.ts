@@ -1,0 +1,153 @@
+import { type Command, Option } from 'commander';
+import { ConflictError } from '../../../platform/base/errors/domain-error.ts';
+import type { AppConfig } from '../../../platform/config/app-config.ts';
+import type { ListedOperator, Operators } from '../../../operator/access/operators.service.ts';
+import type {
+  ListedOperatorToken,
+  OperatorTokens,
+} from '../../../operator/access/operator-tokens.service.ts';
+import { OPERATOR_ROLES, type OperatorRole } from '../../../platform/config/operator-roles.ts';
+import { secondsOf } from '../arguments.ts';
+import type { AddCommands, OperatorCli } from '../cli.ts';
+
+const COLUMNS = ['name', 'role', 'has_password', 'tokens', 'sessions', 'last_sign_in_at'] as const;
+const TOKEN_COLUMNS = ['id', 'operator', 'note', 'role', 'expires_at', 'last_used_at'] as const;
+
+const roleOption = (description: string): Option =>
+  new Option('--role <role>', description).choices(OPERATOR_ROLES);
+
+async function withOperators<T>(
+  cli: OperatorCli,
+  work: (operators: Operators) => Promise<T>,
+): Promise<T> {
+  const { Operators: Service } = await import('../../../operator/access/operators.service.ts');
+  return cli.withServices(({ database, clock }) => work(new Service(database, clock)));
+}
+
+function addOperators(group: Command, cli: OperatorCli): void {
+  group
+    .command('create <name>')
+    .description('create an operator; without --password it signs in by link or uses tokens')
+    .addOption(roleOption('read: sees everything; operate: also changes things').default('read'))
+    .option('--password', 'ask for a password of 12 to 200 characters, or read it from a pipe')
+    .action(async (name: string, flags: { role: OperatorRole; password?: boolean }) => {
+      const password = flags.password ? await cli.askSecret(`Password for ${name}: `) : null;
+      const id = await withOperators(cli, (operators) =>
+        operators.create(cli.actor, { name, role: flags.role, password }),
+      );
+      const next = `To sign in to the console: carillon operator link ${name}`;
+      cli.printObject({ id, name: name.toLowerCase(), role: flags.role }, next);
+    });
+  group
+    .command('list')
+    .description('list the operators')
+    .action(async () => {
+      const all: ListedOperator[] = await withOperators(cli, (operators) => operators.list());
+      cli.printRows(all, COLUMNS);
+    });
+  group
+    .command('set-password <name>')
+    .description('set a password, asked for or read from a pipe; ends all sessions of the operator')
+    .option('--none', 'remove the password instead')
+    .action(async (name: string, { none }: { none?: boolean }) => {
+      const password = none ? null : await cli.askSecret(`New password for ${name}: `);
+      await withOperators(cli, (operators) => operators.setPassword(cli.actor, name, password));
+      cli.print({ name, has_password: !none }, `${name} has ${none ? 'no' : 'a new'} password.`);
+    });
+  group
+    .command('set-role <name>')
+    .description('change what an operator may do; ends all sessions of the operator')
+    .addOption(roleOption('the new role').makeOptionMandatory())
+    .action(async (name: string, { role }: { role: OperatorRole }) => {
+      await withOperators(cli, (operators) => operators.setRole(cli.actor, name, role));
+      cli.print({ name, role }, `${name} has the role ${role}.`);
+    });
+  group
+    .command('remove <name>')
+    .description('remove an operator with all sessions and tokens')
+    .action(async (name: string) => {
+      await withOperators(cli, (operators) => operators.remove(cli.actor, name));
+      cli.print({ removed: name }, `${name} is no operator any more.`);
+    });
+}
+
+/** @throws {ConflictError} if no process of this installation serves the console */
+function requireConsole({ environment, operator }: AppConfig): void {
+  if (environment !== 'production' || operator.port !== null) return;
+  throw new ConflictError(
+    'operator.no-console',
+    'No process serves the console: set OPERATOR_PORT (docs/operators.md)',
+  );
+}
+
+function addLink(group: Command, cli: OperatorCli): void {
+  group
+    .command('link [name]')
+    .description(
+      'print an address that signs an operator in to the console, once and within an hour; without a name: the only operator',
+    )
+    .action(async (given: string | undefined) => {
+      const [{ OperatorLinks }, { Operators: Service }, { onlyOperator }] = await Promise.all([
+        import('../../../operator/access/operator-links.service.ts'),
+        import('../../../operator/access/operators.service.ts'),
+        import('../../../operator/access/only-operator.ts'),
+      ]);
+      const { url, endsAt } = await cli.withServices(async ({ config, database, clock }) => {
+        requireConsole(config);
+        const name = given ?? onlyOperator(await new Service(database, clock).list());
+        return new OperatorLinks(database, clock, config.operator.url).create(cli.actor, name);
+      });
+      cli.print({ url, ends_at: endsAt }, url);
+    });
+}
+
+function addTokens(group: Command, cli: OperatorCli): void {
+  const withTokens = async <T>(work: (tokens: OperatorTokens) => Promise<T>): Promise<T> => {
+    const service = await import('../../../operator/access/operator-tokens.service.ts');
+    return cli.withServices(({ database, clock }) =>
+      work(new service.OperatorTokens(database, clock)),
+    );
+  };
+  const tokens = group.command('token').description('Tokens for the admin API');
+  tokens
+    .command('create <operator>')
+    .description('create a token; it is shown only this once')
+    .option('--note <text>', 'what the token is for', '')
+    .addOption(roleOption('the most that the token may do').default('operate'))
+    .option('--expires <time>', 'lifetime, such as 12h or 90d; default: none', secondsOf)
+    .action(
+      async (
+        operatorName: string,
+        flags: { note: string; role: OperatorRole; expires?: number },
+      ) => {
+        const { note, role, expires } = flags;
+        const wanted = { operatorName, note, role, lifetimeSeconds: expires ?? null };
+        const made = await withTokens((service) => service.create(cli.actor, wanted));
+        cli.printObject({ ...made, role }, 'The token is shown only this once.');
+      },
+    );
+  tokens
+    .command('list')
+    .description('list the tokens, without the tokens themselves')
+    .action(async () => {
+      const all: ListedOperatorToken[] = await withTokens((service) => service.list());
+      cli.printRows(
+        all.map(({ operatorName: operator, ...token }) => ({ ...token, operator })),
+        TOKEN_COLUMNS,
+      );
+    });
+  tokens
+    .command('revoke <id>')
+    .description('revoke a token from the next request on')
+    .action(async (id: string) => {
+      await withTokens((service) => service.revoke(cli.actor, id));
+      cli.print({ revoked: id }, 'The token is revoked.');
+    });
+}
+
+/** Adds `carillon operator`. */
+export const add: AddCommands = (group, cli) => {
+  addOperators(group, cli);
+  addLink(group, cli);
+  addTokens(group, cli);
+};

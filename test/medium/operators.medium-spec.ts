@@ -1,0 +1,196 @@
+import { SYSTEM } from '../../src/platform/audit/actor.ts';
+import { hashPassword, isPassword } from '../../src/operator/access/password-hash.ts';
+import { OperatorCredentials } from '../../src/operator/access/operator-credentials.ts';
+import { OperatorLinks } from '../../src/operator/access/operator-links.service.ts';
+import { OperatorSessions } from '../../src/operator/access/operator-sessions.service.ts';
+import { OperatorTokens } from '../../src/operator/access/operator-tokens.service.ts';
+import { Operators } from '../../src/operator/access/operators.service.ts';
+import { pruneOperatorSessions } from '../../src/operator/access/prune-operator-sessions.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { rowsOf } from '../support/connect.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const PASSWORD = 'correct horse battery';
+const MINUTE = 60_000;
+
+describe('operators', () => {
+  let server: TestApp;
+  let clock: TestClock;
+  let operators: Operators;
+  let sessions: OperatorSessions;
+  let credentials: OperatorCredentials;
+  let made = 0;
+
+  beforeAll(async () => {
+    clock = new TestClock();
+    server = await startTestApp({ ROLES: 'api', RATE_LIMIT_FAILURES: '200' }, { clock });
+    operators = server.app.get(Operators);
+    sessions = server.app.get(OperatorSessions);
+    credentials = server.app.get(OperatorCredentials);
+  });
+  afterAll(() => server.close());
+
+  const browser = (presented = '') => ({ address: `198.51.100.${(made += 1)}`, presented });
+  const create = async (password: string | null = null) => {
+    const name = `person-${(made += 1)}`;
+    const id = await operators.create(SYSTEM, { name, role: 'operate', password });
+    return { id, name };
+  };
+  const signedIn = async (name: string, presented = '') => {
+    const { url } = await server.app.get(OperatorLinks).create(SYSTEM, name);
+    const secret = new URL(url).searchParams.get('secret') ?? '';
+    return { link: secret, ...(await sessions.signInByLink(secret, browser(presented))) };
+  };
+  const isAlive = async (secret: string) => (await credentials.bySession(secret)) !== undefined;
+
+  it('stores a password as scrypt with a salt of its own, and accepts only that password', async () => {
+    const stored = await hashPassword('Müller und Söhne');
+    expect(stored).toMatch(/^scrypt\$32768\$8\$3\$[\w-]{22}\$[\w-]{43}$/);
+    expect(await isPassword('Mu\u0308ller und So\u0308hne', stored)).toBe(true);
+    expect(await isPassword('Muller und Sohne', stored)).toBe(false);
+  });
+
+  it('sign in by name and password, and nobody learns which of them was wrong', async () => {
+    const { name } = await create(PASSWORD);
+    const session = await sessions.signInByPassword(` ${name.toUpperCase()} `, PASSWORD, browser());
+    expect(await credentials.bySession(session.secret)).toMatchObject({ name, role: 'operate' });
+    const without = await create();
+    const refusal = 'The name or the password is wrong.';
+    for (const [who, password] of [
+      [name, 'wrong'],
+      ['nobody', PASSWORD],
+      [without.name, ''],
+    ] as const)
+      await expect(sessions.signInByPassword(who, password, browser())).rejects.toThrow(refusal);
+    const stored = await rowsOf(server, 'select hash from operator_session');
+    expect(JSON.stringify(stored)).not.toContain(session.secret);
+  });
+
+  it('are refused with 429 after ten wrong passwords for one name from one address', async () => {
+    const { name } = await create();
+    const attacker = browser();
+    await expect(sessions.signInByPassword(name, 'guess', attacker)).rejects.toThrow('wrong');
+    // Nine more attempts, without their scrypt.
+    await rowsOf(server, 'update failed_attempt set failures = failures + 9 where ends_at > $1', [
+      clock.now(),
+    ]);
+    await expect(sessions.signInByPassword(name, 'guess', attacker)).rejects.toMatchObject({
+      kind: 'rate-limited',
+      message: 'Too many failed attempts for this account: try again in 15 minutes',
+    });
+    // Another client is not locked out.
+    await expect(sessions.signInByPassword(name, 'guess', browser())).rejects.toThrow('wrong');
+  });
+
+  it('sign in by a link once, within an hour', async () => {
+    const { name } = await create();
+    const { link, secret } = await signedIn(name);
+    expect(await isAlive(secret)).toBe(true);
+    const ended = 'This sign-in link was used before or has expired';
+    await expect(sessions.signInByLink(link, browser())).rejects.toThrow(ended);
+    const { url } = await server.app.get(OperatorLinks).create(SYSTEM, name);
+    expect(url).toMatch(/^http:\/\/localhost:\d+\/console\/sign-in\/link\?secret=[0-9a-z]{40}$/);
+    clock.advance(60 * MINUTE);
+    const late = new URL(url).searchParams.get('secret') ?? '';
+    await expect(sessions.signInByLink(late, browser())).rejects.toThrow(ended);
+  });
+
+  it('get a new session at each sign-in, which ends the one that the browser presented', async () => {
+    const { name } = await create();
+    const first = await signedIn(name);
+    const second = await signedIn(name, first.secret);
+    expect(second.secret).not.toBe(first.secret);
+    expect([await isAlive(first.secret), await isAlive(second.secret)]).toEqual([false, true]);
+    // A value that somebody else chose does not become a session.
+    await signedIn(name, 'chosen-by-an-attacker');
+    expect(await isAlive('chosen-by-an-attacker')).toBe(false);
+  });
+
+  it('lose a session that was not used for an hour, and every session after twelve hours', async () => {
+    const { name } = await create();
+    const idle = await signedIn(name);
+    const used = await signedIn(name);
+    for (let minutes = 0; minutes < 11 * 60; minutes += 55) {
+      clock.advance(55 * MINUTE);
+      expect(await isAlive(used.secret)).toBe(true);
+    }
+    expect(await isAlive(idle.secret)).toBe(false);
+    clock.advance(55 * MINUTE);
+    expect(await isAlive(used.secret)).toBe(true);
+    clock.advance(5 * MINUTE);
+    expect(await isAlive(used.secret)).toBe(false);
+    await server.app.get(OperatorLinks).create(SYSTEM, name);
+    const fresh = await signedIn(name);
+    await pruneOperatorSessions(server.app.get(Database), clock.now());
+    const left = await rowsOf(server, 'select 1 from operator_session union all select 1 from operator_link'); // prettier-ignore
+    expect(left).toHaveLength(2);
+    expect(await isAlive(fresh.secret)).toBe(true);
+  });
+
+  it('lose all sessions and links when the password or the role changes, and when they are removed', async () => {
+    const { name } = await create();
+    const changes = [
+      () => operators.setPassword(SYSTEM, name, PASSWORD),
+      () => operators.setRole(SYSTEM, name, 'read'),
+      () => operators.remove(SYSTEM, name),
+    ];
+    for (const change of changes) {
+      const { secret } = await signedIn(name);
+      const { url } = await server.app.get(OperatorLinks).create(SYSTEM, name);
+      expect(await isAlive(secret)).toBe(true);
+      await change();
+      expect(await isAlive(secret)).toBe(false);
+      const link = new URL(url).searchParams.get('secret') ?? '';
+      await expect(sessions.signInByLink(link, browser())).rejects.toThrow('used before');
+    }
+    await expect(operators.remove(SYSTEM, name)).rejects.toThrow(`Couldn't find operator ${name}`);
+  });
+
+  it('end their own session only', async () => {
+    const [one, other] = [await create(), await create()];
+    const mine = await signedIn(one.name);
+    const principal = await credentials.bySession(mine.secret);
+    await sessions.signOut(other.id, principal?.sessionId ?? '');
+    expect(await isAlive(mine.secret)).toBe(true);
+    await sessions.signOut(one.id, principal?.sessionId ?? '');
+    expect(await isAlive(mine.secret)).toBe(false);
+  });
+
+  it('have tokens that can do no more than the token and its operator, until they expire or are revoked', async () => {
+    const { name } = await create();
+    const tokens = server.app.get(OperatorTokens);
+    const token = (role: 'read' | 'operate', lifetimeSeconds: number | null = null) =>
+      tokens.create(SYSTEM, { operatorName: name, note: 'script', role, lifetimeSeconds });
+    const roleOf = async (secret: string) => (await credentials.byToken(secret))?.role;
+    const [full, weak, short] = [await token('operate'), await token('read'), await token('operate', 60)]; // prettier-ignore
+    expect(await roleOf(full.token)).toBe('operate');
+    expect(await roleOf(weak.token)).toBe('read');
+    expect(await roleOf(short.token)).toBe('operate');
+    clock.advance(MINUTE);
+    expect(await roleOf(short.token)).toBeUndefined();
+    await operators.setRole(SYSTEM, name, 'read');
+    expect(await roleOf(full.token)).toBe('read');
+    await tokens.revoke(SYSTEM, full.id);
+    expect(await roleOf(full.token)).toBeUndefined();
+    const listed = (await tokens.list()).filter(({ operatorName }) => operatorName === name);
+    expect(listed.map(({ id }) => id)).toEqual([weak.id, short.id]);
+    expect(JSON.stringify(listed)).not.toContain(weak.token);
+    await expect(tokens.revoke(SYSTEM, full.id)).rejects.toThrow("Couldn't find operator token");
+    await expect(tokens.revoke(SYSTEM, 'x')).rejects.toThrow("Couldn't find operator token x");
+  });
+
+  it('need a name and a password that are allowed, and a name of their own', async () => {
+    const wanted = { name: 'grace', role: 'read', password: null } as const;
+    await operators.create(SYSTEM, wanted);
+    await expect(operators.create(SYSTEM, { ...wanted, name: 'Grace' })).rejects.toMatchObject({
+      kind: 'conflict',
+    });
+    for (const name of ['', 'two words', 'a\0b', 'x'.repeat(101)])
+      await expect(operators.create(SYSTEM, { ...wanted, name })).rejects.toThrow(/^name: must/);
+    for (const password of ['short', 'x'.repeat(201)])
+      await expect(operators.setPassword(SYSTEM, 'grace', password)).rejects.toThrow(
+        'password: must be 12 to 200 characters long',
+      );
+  });
+});
