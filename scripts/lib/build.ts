@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { withProgress } from '../../src/platform/base/progress.ts';
 import { compiled, ROOT, runCommand } from './project.ts';
 
 const DIST = path.join(ROOT, 'dist');
@@ -76,9 +77,11 @@ export async function ensureBuilt({ force = false } = {}): Promise<void> {
   const wanted = fingerprint();
   copyDocument();
   if (!force && builtFingerprint() === wanted) return;
-  process.stderr.write('Building…\n');
   fs.rmSync(STAMP, { force: true });
-  const { code } = await runCommand('tsc -p tsconfig.build.json --noCheck', 'inherit');
+  const { code, output } = await withProgress('Building', () =>
+    runCommand('tsc -p tsconfig.build.json --noCheck', 'pipe'),
+  );
+  process.stderr.write(output);
   if (code !== 0) throw new BuildError('The build failed.');
   prune();
   for (const name of COMMANDS) {

@@ -38,14 +38,16 @@ export async function prepareReseal(sql: Sql, box: SecretBox, force = false): Pr
  * value that another process changes in the meantime is left alone. Every running process must
  * already have the newest key, so call `prepareReseal` first.
  * @param batch rows per statement
+ * @param onBatch called after each batch, with the table and the values encrypted so far
  */
 export async function reseal(
   sql: Sql,
   box: SecretBox,
   batch = DEFAULT_BATCH,
+  onBatch: (table: string, resealed: number) => void = () => undefined,
 ): Promise<ResealReport> {
   const report: ResealReport = { resealed: 0, unopened: [] };
-  for (const column of SEALED_COLUMNS) await resealColumn(sql, box, column, batch, report);
+  for (const column of SEALED_COLUMNS) await resealColumn(sql, box, column, batch, report, onBatch);
   if (report.unopened.length === 0) await forgetUnusedKeys(sql, box);
   return report;
 }
@@ -56,6 +58,7 @@ async function resealColumn(
   { table, column, key = 'id', context }: SealedColumn,
   batch: number,
   report: ResealReport,
+  onBatch: (table: string, resealed: number) => void,
 ): Promise<void> {
   const current = `v1.${box.currentKeyId}.`;
   for (let last = FIRST_ID; ;) {
@@ -88,6 +91,7 @@ async function resealColumn(
       ],
     );
     report.resealed += written.length;
+    onBatch(table, report.resealed);
     const end = rows.at(-1);
     if (!end || rows.length < batch) return;
     last = end.id;

@@ -1,5 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import type { AppConfig } from '../../platform/config/app-config.ts';
+import { withProgress } from '../../platform/base/progress.ts';
 import { EmbeddedPostgresError } from '../../platform/database/embedded-postgres.ts';
 import { localConfig, openLocalEnvironment } from './environment.ts';
 import { firstWelcome, laterWelcome, productionWelcome, serverWelcome } from './welcome.ts';
@@ -48,7 +49,8 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
   ]);
   const { embedded } = environment.config.database;
   try {
-    if (embedded) await migrate(environment.config.database.url);
+    if (embedded)
+      await withProgress('Preparing the database', () => migrate(environment.config.database.url));
     else await requireCurrentSchema(environment.config.database.url);
     const app = await createApp(environment.config);
     try {

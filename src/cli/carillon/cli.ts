@@ -1,6 +1,7 @@
 import os from 'node:os';
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import type { Command } from 'commander';
+import { withProgress } from '../../platform/base/progress.ts';
 import type { Actor } from '../../platform/audit/actor.ts';
 import { formatJson, formatTable } from '../terminal/output.ts';
 import type { OperatorServices } from './services.ts';
@@ -14,6 +15,8 @@ export interface OperatorIo {
   write(text: string): void;
   /** Asks for a secret on the terminal, or reads a line from a pipe. */
   askSecret?(question: string): Promise<string>;
+  /** Whether `write` writes to a terminal. Default: no. */
+  isTTY?: boolean;
 }
 
 /** A row in the names of the API, with times in ISO 8601. */
@@ -81,6 +84,15 @@ export class OperatorCli {
   ): Promise<T> {
     const { withContainer } = await import('./container.ts');
     return withContainer(this.environment, work, more);
+  }
+
+  /**
+   * Shows progress on standard error while `work` runs; with `--json` none.
+   * @param text the first step
+   */
+  withProgress<T>(text: string, work: (update: (text: string) => void) => Promise<T>): Promise<T> {
+    const { write, isTTY } = this.#io;
+    return withProgress(text, work, this.json ? null : { write, isTTY });
   }
 
   /**

@@ -14,7 +14,8 @@ export async function main(args: readonly string[]): Promise<void> {
     await run(args, {
       environment: process.env,
       print: (text) => void process.stdout.write(`${forTerminal(text)}\n`),
-      write: (text) => void process.stderr.write(forTerminal(text)),
+      write: (text) => void process.stderr.write(text),
+      isTTY: process.stderr.isTTY,
     });
   } catch (error) {
     process.exit(reportFailure(error, args.includes('--json'), failureOf));

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { forTerminal } from '../../platform/base/text/plain-text.ts';
 import {
   addCompletion,
   candidatesFor,
@@ -28,7 +29,7 @@ async function createProgram(args: readonly string[], io: OperatorIo): Promise<C
     .showHelpAfterError(isJson ? false : '(more: carillon --help)')
     .exitOverride()
     // With --json the caller prints the error.
-    .configureOutput({ writeErr: (text) => (isJson ? undefined : io.write(text)) })
+    .configureOutput({ writeErr: (text) => (isJson ? undefined : io.write(forTerminal(text))) })
     .hook('preAction', (_, action) => {
       cli.json = action.optsWithGlobals<{ json?: boolean }>().json ?? false;
     });

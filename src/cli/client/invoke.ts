@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { withProgress } from '../../platform/base/progress.ts';
 import { forTerminal } from '../../platform/base/text/plain-text.ts';
 import {
   contentOf,
@@ -89,21 +90,27 @@ function hasPages(document: ApiDocument, { action, id }: ApiRequest): boolean {
   return isList && names.includes('limit') && names.includes('offset');
 }
 
+/** The page that `--all` begins with. */
+function firstPage({ limit, offset }: Flags): { size: number; position: number } {
+  const size = limit === undefined ? PAGE_SIZE : Number(limit);
+  const position = Number(offset ?? 0);
+  if (Number.isInteger(size) && size > 0 && Number.isInteger(position) && position >= 0)
+    return { size, position };
+  throw new ApiCommandError('With --all, --limit must be a positive number and --offset a number');
+}
+
 /** Reads a list page by page and writes each page as it arrives. */
 async function writeAll(
   request: ApiRequest,
   settings: ApiSettings,
-  { output, limit, offset }: Flags,
+  flags: Flags,
   columns: readonly string[],
+  update: (text: string) => void,
 ): Promise<void> {
-  const size = limit === undefined ? PAGE_SIZE : Number(limit);
-  let position = Number(offset ?? 0);
-  if (!(Number.isInteger(size) && size > 0 && Number.isInteger(position) && position >= 0))
-    throw new ApiCommandError(
-      'With --all, --limit must be a positive number and --offset a number',
-    );
+  const { size, position: begin } = firstPage(flags);
+  let position = begin;
   const filters = request.query.filter(([name]) => name !== 'limit' && name !== 'offset');
-  const writer = new PageWriter(output, columns);
+  const writer = new PageWriter(flags.output, columns);
   for (;;) {
     const page: [string, string][] = [
       ['limit', String(size)],
@@ -112,12 +119,12 @@ async function writeAll(
     const answer = await callApi({ ...request, query: [...filters, ...page] }, settings);
     const items = 'json' in answer ? contentOf(answer.json) : [];
     // With `view=count` the response is no list.
-    if (!Array.isArray(items)) return write(formatAnswer(items, output, columns));
+    if (!Array.isArray(items)) return write(formatAnswer(items, flags.output, columns));
     await write(writer.page(items));
-    if (items.length < size) break;
     position += items.length;
+    update(`Read to entry ${position}`);
+    if (items.length < size) return write(writer.end());
   }
-  await write(writer.end());
 }
 
 async function requestOf(
@@ -160,7 +167,13 @@ export async function invoke(invocation: Invocation): Promise<void> {
   if (flags.all) {
     if (!hasPages(document, request))
       throw new ApiCommandError('--all is only for lists with --limit and --offset');
-    return writeAll(request, settings, flags, columns);
+    // Only into a file or a pipe: on a terminal the entries themselves show the progress.
+    const shown = process.stderr.isTTY && !process.stdout.isTTY ? process.stderr : null;
+    return withProgress(
+      'Reading',
+      (update) => writeAll(request, settings, flags, columns, update),
+      shown,
+    );
   }
   if (action.transfer === 'download') return downloadFile(request, settings, given.paths[0] ?? '-');
   const answer =

@@ -47,7 +47,11 @@ export const add: AddCommands = (group, cli) => {
       const { prepareReseal, reseal } = await import('../../../app/keys/reseal.ts');
       const { resealed, unopened } = await cli.withServices(async ({ database, secretBox }) => {
         await prepareReseal(database, secretBox, force);
-        return reseal(database, secretBox);
+        return cli.withProgress('Reading secrets', (update) =>
+          reseal(database, secretBox, undefined, (table, count) =>
+            update(`Encrypted ${count} values, now in the table ${table}`),
+          ),
+        );
       });
       cli.print({ resealed, unopened }, `Values encrypted with the newest key: ${resealed}.`);
       if (unopened.length > 0) throw new UnopenedSecretsError(unopened);

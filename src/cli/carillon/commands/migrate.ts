@@ -1,13 +1,17 @@
 import type { AddCommands, OperatorCli } from '../cli.ts';
 
 /** The database of DATABASE_URL, for which no other setting is needed, else the embedded one. */
-async function runMigrations({ environment }: OperatorCli): Promise<string[]> {
+async function runMigrations(cli: OperatorCli): Promise<string[]> {
   const { withDatabaseAccess } = await import('../../../app/startup.ts');
   const { migrate } = await import('../../../app/migrate.ts');
-  const url = environment['DATABASE_URL'];
-  if (url) return withDatabaseAccess(() => migrate(url));
+  const run = (url: string) =>
+    cli.withProgress('Reading the schema', (update) =>
+      migrate(url, (name, place, count) => update(`Running ${name}, ${place} of ${count}`)),
+    );
+  const url = cli.environment['DATABASE_URL'];
+  if (url) return withDatabaseAccess(() => run(url));
   const { withConfig } = await import('../services.ts');
-  return withConfig(environment, ({ database }) => migrate(database.url));
+  return withConfig(cli.environment, ({ database }) => run(database.url));
 }
 
 /** Adds `carillon migrate`. */
