@@ -10,6 +10,7 @@ import type {
 } from '../platform/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
+import { countResult } from '../platform/metrics/count-result.ts';
 import { syncPasses } from '../platform/metrics/metrics.ts';
 import { reportIncident } from '../platform/logs/incidents.ts';
 import { moveGrants } from '../accounts/grants/grant-moves.ts';
@@ -104,7 +105,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     if (account.pause?.by === 'suspension')
       return this.#wait(suspendedWait(Math.random()), { kind: 'idle' });
     const outcome = await this.#pass(account, claim, state, lease);
-    if (outcome) syncPasses.inc({ provider: account.provider, result: outcome.result.kind });
+    if (outcome) countResult(syncPasses, ['provider', account.provider], outcome.result.kind);
     return outcome;
   }
 

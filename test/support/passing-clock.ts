@@ -41,8 +41,9 @@ export class PassingClock extends Clock {
    * next tick, within a second.
    */
   async pass(milliseconds: number): Promise<void> {
-    await this.#query(`update test_time.passed set by = by + interval '${milliseconds} ms'`);
+    // First, so that the program has the new time when the database lets it claim due rows.
     this.#aheadMs += milliseconds;
+    await this.#query(`update test_time.passed set by = by + interval '${milliseconds} ms'`);
   }
 
   async #query(text: string): Promise<void> {

@@ -16,6 +16,7 @@ import type { ProviderAccount } from '../../providers/port/connector.ts';
 import type { TokenSource } from '../../providers/port/fresh-tokens.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { countResult } from '../../platform/metrics/count-result.ts';
 import { tokenRefreshes } from '../../platform/metrics/metrics.ts';
 import { replacedAt, type VersionedTokens, withToken } from './account-token.ts';
 import { type TokenLease, TokenStore } from './token-store.ts';
@@ -205,12 +206,12 @@ export class TokenRefresh implements TokenSource, OnModuleInit {
     const { provider } = lease;
     try {
       const tokens = await this.#ask(lease);
-      tokenRefreshes.inc({ provider, result: 'refreshed' });
+      countResult(tokenRefreshes, ['provider', provider], 'refreshed');
       return await this.store.store(lease, tokens);
     } catch (error) {
       if (error instanceof OauthError) {
         const result = error.failure === 'refused' ? 'refused' : 'failed';
-        tokenRefreshes.inc({ provider, result });
+        countResult(tokenRefreshes, ['provider', provider], result);
         return this.#refused(lease, error);
       }
       if (!databaseTrouble(error)) await this.store.giveBack(lease);

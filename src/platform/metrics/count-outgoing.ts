@@ -1,4 +1,5 @@
 import { monotonicMs } from '../base/time/clock.ts';
+import { countResult } from './count-result.ts';
 import { providerRequests, providerSeconds } from './metrics.ts';
 
 /**
@@ -16,7 +17,7 @@ export async function countOutgoing<R extends { status: number }>(
     status = String(response.status);
     return response;
   } finally {
-    providerRequests.inc({ service, status });
+    countResult(providerRequests, ['service', service], status);
     providerSeconds.observe({ service }, (monotonicMs() - begunMs) / 1000);
   }
 }

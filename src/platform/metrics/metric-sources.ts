@@ -67,6 +67,11 @@ export class MetricSources {
     });
   }
 
+  /** Makes the next page read all values again. */
+  expire(): void {
+    for (const known of this.#known) known.readMs = -Infinity;
+  }
+
   async #read(known: Known): Promise<void> {
     try {
       known.show = await known.source.read(this.database);

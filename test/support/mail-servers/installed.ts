@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { describe, it } from '@jest/globals';
 
-/** Servers that the operating system provides, with their Debian packages. */
+/** Servers and tools that the operating system provides, with their Debian packages. */
 const PACKAGES = {
   dovecot: 'dovecot-imapd dovecot-lmtpd dovecot-submissiond',
   exim4: 'exim4-daemon-light',
   radicale: 'radicale',
   xandikos: 'xandikos',
   chromium: 'chromium',
+  promtool: 'prometheus',
 } as const;
 
 /** Name of a server in `PACKAGES`. */
