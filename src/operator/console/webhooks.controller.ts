@@ -1,0 +1,175 @@
+import { Body, Get, Param, Post, Query, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import type { Actor } from '../../platform/audit/actor.ts';
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { WEBHOOK_STATES } from '../../platform/webhooks/webhook-state.ts';
+import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
+import { OperatorWebhooks } from '../webhooks/operator-webhooks.ts';
+import type { ReplayRequest, WebhookDetails } from '../webhooks/webhook-types.ts';
+import { ConsolePages } from './console-page.decorator.ts';
+import { sendPage, viewerOf } from './console-response.ts';
+import { noticeIn, noticePath } from './notices.ts';
+import { actionPage, reasonField } from './pages/action.page.ts';
+import { replayPage, webhookPage, webhookPath } from './pages/webhook.page.ts';
+import { WEBHOOK_FILTERS, WEBHOOKS_PATH, webhooksPage } from './pages/webhooks.page.ts';
+import { choiceIn, type Fields, filterIn, pageTokenIn, textIn } from './queries.ts';
+
+const OUTCOMES = ['delivered', 'retry', 'dropped'] as const;
+const DEFAULT_SINCE_MS = 24 * 3_600_000;
+/** What a `datetime-local` field sends: a time without a zone, which is UTC here. */
+const LOCAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/;
+
+/** @throws {InvalidInputError} */
+function timeIn(value: string): Date {
+  const at = new Date(LOCAL_TIME.test(value) ? `${value}Z` : Number.NaN);
+  if (Number.isNaN(at.getTime()))
+    throw new InvalidInputError('Events since: enter a time in UTC, such as 2026-11-24T03:00');
+  return at;
+}
+
+/** The request of a form: one event, or all since a time. */
+function replayIn(fields: Fields): ReplayRequest | null {
+  const eventId = textIn(fields, 'event_id');
+  if (eventId !== undefined) return { eventId };
+  const since = textIn(fields, 'since');
+  if (since === undefined) return null;
+  return { since: timeIn(since), undeliveredOnly: fields['undelivered_only'] === 'true' };
+}
+
+const crumbsOf = ({ id, callbackUrl }: WebhookDetails) => [
+  { path: WEBHOOKS_PATH, label: 'Webhooks' },
+  { path: webhookPath(id), label: callbackUrl },
+];
+
+/** Webhooks of all applications, their attempts, and actions on them. */
+@ConsolePages('webhooks')
+export class ConsoleWebhooksController {
+  constructor(
+    private readonly webhooks: OperatorWebhooks,
+    private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  async list(@Query() query: Fields, @Res() response: Response): Promise<void> {
+    const values = filterIn(query, WEBHOOK_FILTERS);
+    const pageToken = pageTokenIn(query);
+    const filter = {
+      url: values['url'],
+      application: values['application'],
+      state: choiceIn(values, 'state', [...WEBHOOK_STATES, 'unwell'] as const),
+    };
+    const list = await this.webhooks.list(filter, { pageToken });
+    const view = { now: this.clock.now(), pageToken, notice: noticeIn(query) };
+    sendPage(response, webhooksPage(list, values, view));
+  }
+
+  @Get(':id')
+  async show(
+    @Param('id') id: string,
+    @Query() query: Fields,
+    @Res() response: Response,
+  ): Promise<void> {
+    const pageToken = pageTokenIn(query);
+    const outcome = choiceIn(query, 'outcome', OUTCOMES);
+    const [webhook, attempts] = await Promise.all([
+      this.webhooks.get(id),
+      this.webhooks.attempts(id, { outcome }, { pageToken }),
+    ]);
+    const view = { now: this.clock.now(), pageToken, notice: noticeIn(query), outcome };
+    sendPage(response, webhookPage(viewerOf(response.req), webhook, attempts, view));
+  }
+
+  @Get(':id/replay')
+  @OperatorAccess('operate')
+  async askReplay(
+    @CurrentActor() actor: Actor,
+    @Param('id') id: string,
+    @Query() query: Fields,
+    @Res() response: Response,
+  ): Promise<void> {
+    const which = replayIn(query);
+    const webhook = await this.webhooks.get(id);
+    const result = which && (await this.webhooks.replay(actor, id, { which, dryRun: true }));
+    const since = webhook.failingSince ?? new Date(this.clock.now().getTime() - DEFAULT_SINCE_MS);
+    const form = {
+      since: textIn(query, 'since') ?? since.toISOString().slice(0, 16),
+      undeliveredOnly: which === null || query['undelivered_only'] === 'true',
+      eventId: textIn(query, 'event_id') ?? '',
+    };
+    sendPage(response, replayPage(viewerOf(response.req), webhook, form, result, null));
+  }
+
+  @Post(':id/replay')
+  @OperatorAccess('operate')
+  async replay(
+    @CurrentActor() actor: Actor,
+    @Param('id') id: string,
+    @Body() body: Fields,
+    @Res() response: Response,
+  ): Promise<void> {
+    const which = replayIn(body);
+    if (!which) throw new InvalidInputError('Name the event, or a time since when to replay');
+    const { queued } = await this.webhooks.replay(actor, id, { which, dryRun: false });
+    response.redirect(303, noticePath(webhookPath(id), 'events-replayed', queued));
+  }
+
+  @Get(':id/pause')
+  @OperatorAccess('operate')
+  async askPause(@Param('id') id: string, @Res() response: Response): Promise<void> {
+    const webhook = await this.webhooks.get(id);
+    const page = actionPage(viewerOf(response.req), {
+      section: 'webhooks',
+      title: 'Stop the deliveries?',
+      consequences:
+        'Nothing is delivered to this webhook until you or its owner activates it. Its events stay stored; those of the last 72 hours are delivered then.',
+      crumbs: crumbsOf(webhook),
+      path: `${webhookPath(id)}/pause`,
+      fields: reasonField('For the audit log.'),
+      button: 'Stop the deliveries',
+      danger: true,
+      back: webhookPath(id),
+    });
+    sendPage(response, page);
+  }
+
+  @Post(':id/pause')
+  @OperatorAccess('operate')
+  async pause(
+    @CurrentActor() actor: Actor,
+    @Param('id') id: string,
+    @Body() body: Fields,
+    @Res() response: Response,
+  ): Promise<void> {
+    await this.webhooks.pause(actor, id, textIn(body, 'reason') ?? null);
+    response.redirect(303, noticePath(webhookPath(id), 'webhook-stopped'));
+  }
+
+  @Get(':id/activate')
+  @OperatorAccess('operate')
+  async askActivate(@Param('id') id: string, @Res() response: Response): Promise<void> {
+    const webhook = await this.webhooks.get(id);
+    const page = actionPage(viewerOf(response.req), {
+      section: 'webhooks',
+      title: 'Activate this webhook?',
+      consequences:
+        'The receiver has to answer the challenge first. Then it gets the events of the last 72 hours that it missed.',
+      crumbs: crumbsOf(webhook),
+      path: `${webhookPath(id)}/activate`,
+      button: 'Activate',
+      back: webhookPath(id),
+    });
+    sendPage(response, page);
+  }
+
+  @Post(':id/activate')
+  @OperatorAccess('operate')
+  async activate(
+    @CurrentActor() actor: Actor,
+    @Param('id') id: string,
+    @Res() response: Response,
+  ): Promise<void> {
+    await this.webhooks.activate(actor, id);
+    response.redirect(303, noticePath(webhookPath(id), 'webhook-activated'));
+  }
+}
