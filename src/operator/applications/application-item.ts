@@ -46,9 +46,12 @@ export interface ApplicationDeletionState {
   lastError: string | null;
 }
 
+/** States by which applications are listed. */
+export const APPLICATION_STATES = ['active', 'sending-paused', 'suspended', 'deleting'] as const;
+
 /** Which applications to list. */
 export interface ApplicationFilter {
-  state?: 'active' | 'sending-paused' | 'suspended' | 'deleting' | undefined;
+  state?: (typeof APPLICATION_STATES)[number] | undefined;
   /** A part of the name or the client id, in upper or lower case. */
   search?: string | undefined;
 }

@@ -3,12 +3,14 @@ import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
+import { AdminApplicationsController } from './admin-applications.controller.ts';
 import { ApplicationDeletions } from './application-deletions.service.ts';
 import { OperatorApplications } from './operator-applications.ts';
 
 /** All applications, for operators, and the deletion of applications. */
 @Module({
   imports: [GrantsModule, ProvidersModule],
+  controllers: [AdminApplicationsController],
   providers: [
     {
       provide: OperatorApplications,

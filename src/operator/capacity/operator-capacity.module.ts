@@ -2,11 +2,13 @@ import { Module } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database } from '../../platform/database/sql.ts';
+import { AdminCapacityController } from './admin-capacity.controller.ts';
 import { OperatorCapacity } from './operator-capacity.ts';
 import { TableSamples } from './table-samples.service.ts';
 
 /** Sizes of tables, their growth, and how long the disk lasts. */
 @Module({
+  controllers: [AdminCapacityController],
   providers: [
     {
       provide: OperatorCapacity,

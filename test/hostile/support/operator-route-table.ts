@@ -20,6 +20,21 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
 
   'GET /admin/me': 'read',
 
+  'GET /admin/accounts': 'read',
+  'GET /admin/accounts/:id': 'read',
+  'POST /admin/accounts/:id/pause': 'operate',
+  'POST /admin/accounts/:id/resume': 'operate',
+  'POST /admin/accounts/:id/sign-in-link': 'operate',
+  'GET /admin/applications': 'read',
+  'GET /admin/applications/deletions': 'read',
+  'GET /admin/applications/:id': 'read',
+  'POST /admin/applications/:id/pause': 'operate',
+  'POST /admin/applications/:id/resume': 'operate',
+  'POST /admin/applications/:id/suspend': 'operate',
+  'POST /admin/applications/:id/unsuspend': 'operate',
+  'DELETE /admin/applications/:id': 'operate',
+  'GET /admin/capacity': 'read',
+
   'GET /console/assets/console': 'anybody',
   'GET /console/assets/icon': 'anybody',
   'GET /console/sign-in': 'anybody',
