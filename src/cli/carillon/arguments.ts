@@ -26,3 +26,11 @@ export function secondsOf(value: string): number {
 /** `--limit <n>`, 50 by default. */
 export const limitOption = (): Option =>
   new Option('--limit <n>', 'maximum number of entries').argParser(countOf).default(50);
+
+/** `--page-token <token>`, from the page before. */
+export const pageTokenOption = (): Option =>
+  new Option('--page-token <token>', 'next_page_token of the page before, with the same filters');
+
+/** `--reason <words>`, shown to users. */
+export const reasonOption = (): Option =>
+  new Option('--reason <words>', 'your words; users see them in the state of their messages');

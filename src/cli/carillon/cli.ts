@@ -28,6 +28,14 @@ export const readable = (row: object): Record<string, unknown> =>
     ]),
   );
 
+/** Same as `readable`, nested objects and lists included. */
+export function readableWhole(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(readableWhole);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  const whole = Object.entries(value).map(([name, one]) => [name, readableWhole(one)] as const);
+  return readable(Object.fromEntries(whole));
+}
+
 function userName(): string {
   try {
     return os.userInfo().username;

@@ -40,6 +40,11 @@ export const GROUPS: readonly CommandGroup[] = [
     load: () => import('./commands/quotas.ts'),
   },
   {
+    name: 'capacity',
+    description: 'Sizes of tables, growth a day, what is deleted when, and how long the disk lasts',
+    load: () => import('./commands/capacity.ts'),
+  },
+  {
     name: 'sms',
     description: 'Text messages that SMS_GATEWAY=recording stored instead of sending them',
     load: () => import('./commands/sms.ts'),

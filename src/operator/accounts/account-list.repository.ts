@@ -77,7 +77,7 @@ const hold = (at: string, reason: string) =>
 export const ITEM_COLUMNS = `
   g.id, g.email, g.provider, g.application_id as "applicationId", a.name as "applicationName",
   a.client_id as "clientId", g.sync_state as "syncState", s.current_since as "currentSince",
-  case when s.state = 0 and s.run_at < now() then extract(epoch from now() - s.run_at)::float8 else 0 end as "syncLagSeconds",
+  case when s.state = 0 and s.run_at < now() then floor(extract(epoch from now() - s.run_at))::float8 else 0 end as "syncLagSeconds",
   ${hold('g.sending_paused_at', 'g.sending_pause_reason')} as "sendingPaused", g.created_at as "connectedAt"`;
 export const ITEM_JOINS = `
   join application a on a.id = g.application_id

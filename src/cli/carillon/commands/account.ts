@@ -1,8 +1,160 @@
-import type { AddCommands } from '../cli.ts';
-import { accountIdOf } from '../arguments.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import {
+  ACCOUNT_HEALTHS,
+  type AccountDetail,
+  type AccountHealth,
+} from '../../../operator/accounts/account-health.ts';
+import type { OperatorAccounts } from '../../../operator/accounts/operator-accounts.ts';
+import { formatTable } from '../../terminal/output.ts';
+import { accountIdOf, limitOption, pageTokenOption, reasonOption } from '../arguments.ts';
+import { type AddCommands, type OperatorCli, readable, readableWhole } from '../cli.ts';
 
-/** Adds `carillon account`. */
-export const add: AddCommands = (group, cli) => {
+const COLUMNS = ['id', 'email', 'provider', 'client_id', 'health', 'sync_state', 'sync_lag_seconds', 'reason'] as const; // prettier-ignore
+const WATCH_COLUMNS = ['state', 'kind', 'resource', 'expires_at', 'notified_at', 'failures', 'error'] as const; // prettier-ignore
+
+interface ListFlags {
+  application?: string;
+  provider?: string;
+  health?: AccountHealth;
+  address?: string;
+  limit: number;
+  pageToken?: string;
+}
+
+async function withAccounts<T>(
+  cli: OperatorCli,
+  work: (accounts: OperatorAccounts) => Promise<T>,
+): Promise<T> {
+  const { OperatorAccounts } = await import('../../../operator/accounts/operator-accounts.ts');
+  return cli.withServices(({ database, clock }) => work(new OperatorAccounts(database, clock)));
+}
+
+/** Text for one account: what is wrong, then the facts, then its watches. */
+function describe(account: AccountDetail): string {
+  const { sync, messages, gate, watches, errors, problems, audit, quotas } = account;
+  const facts = {
+    id: account.id,
+    email: account.email,
+    provider: account.provider,
+    application: `${account.applicationName} (${account.clientId})`,
+    health: account.health,
+    problems: problems
+      .map(({ health, reason }) => (reason === null ? health : `${health}: ${reason}`))
+      .join('; '),
+    sync: `${sync.state}${sync.reason ? `: ${sync.reason}` : ''}`,
+    history: `${sync.currentSince ? `listed since ${sync.currentSince.toISOString()}` : 'being listed'}; ${sync.contentsLeft} messages to read`,
+    nextPassAt: sync.nextPassAt,
+    lagSeconds: sync.lagSeconds,
+    failures: sync.failures,
+    unreadableMessages: sync.unreadableMessages,
+    circuitOpenUntil: gate.openUntil,
+    openMessages: messages.open,
+    pausedMessages: messages.paused,
+    firstDeadline: messages.firstDeadline,
+    auditedAt: audit?.checkedAt ?? null,
+    quotas: quotas.map(({ quota, used }) => `${quota}: ${used} today`).join('; '),
+    lastErrors: errors
+      .map(({ what, at, text }) => `${what}${at ? ` at ${at.toISOString()}` : ''}: ${text}`)
+      .join('; '),
+  };
+  const shown = formatTable(readable(facts), []);
+  if (watches.length === 0) return shown;
+  return `${shown}\n${formatTable(watches.map(readable), WATCH_COLUMNS)}`;
+}
+
+const print = (cli: OperatorCli, account: AccountDetail) =>
+  cli.print(readableWhole(account), () => describe(account));
+
+function addList(group: Command, cli: OperatorCli): void {
+  group
+    .command('list')
+    .description('list accounts of all applications, those in trouble first')
+    .option('--application <id>', 'only accounts of this application: its client id or id')
+    .option('--provider <name>', 'only accounts of this provider')
+    .addOption(
+      new Option('--health <health>', 'only accounts whose worst problem this is').choices(
+        ACCOUNT_HEALTHS,
+      ),
+    )
+    .option('--address <text>', 'only accounts with this text in their address')
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action(async ({ limit, pageToken, ...filter }: ListFlags) => {
+      const page = await withAccounts(cli, (accounts) =>
+        accounts.list(filter, { limit, pageToken }),
+      );
+      cli.print(readableWhole(page), () => {
+        const table = formatTable(page.items.map(readable), COLUMNS);
+        const { nextPageToken } = page;
+        return nextPageToken === null ? table : `${table}\nMore: --page-token ${nextPageToken}`;
+      });
+    });
+  group
+    .command('show')
+    .description('show one account: everything that is wrong, sync, watches, messages, last errors')
+    .argument('<id>', 'id of the account', accountIdOf)
+    .action(async (id: string) =>
+      print(cli, await withAccounts(cli, (accounts) => accounts.get(id))),
+    );
+}
+
+function addPause(group: Command, cli: OperatorCli): void {
+  group
+    .command('pause')
+    .description(
+      'pause sending: messages and reminders by email wait, direct sends are refused; a message still fails at its deadline',
+    )
+    .argument('<id>', 'id of the account', accountIdOf)
+    .addOption(reasonOption())
+    .action(async (id: string, { reason }: { reason?: string }) =>
+      print(
+        cli,
+        await withAccounts(cli, (accounts) => accounts.pauseSending(cli.actor, id, reason ?? null)),
+      ),
+    );
+  group
+    .command('resume')
+    .description('resume sending: what became due meanwhile is sent now')
+    .argument('<id>', 'id of the account', accountIdOf)
+    .action(async (id: string) =>
+      print(cli, await withAccounts(cli, (accounts) => accounts.resumeSending(cli.actor, id))),
+    );
+}
+
+function secondsOf(value: string): number {
+  const seconds = /^\d{1,6}$/.test(value) ? Number(value) : NaN;
+  if (!(seconds >= 60 && seconds <= 86_400))
+    throw new InvalidArgumentError('It must be a number of seconds from 60 to 86400.');
+  return seconds;
+}
+
+function addSignInLink(group: Command, cli: OperatorCli): void {
+  group
+    .command('sign-in-link')
+    .description(
+      'make a link with which the user authenticates the account again; send it to the user only',
+    )
+    .argument('<id>', 'id of the account', accountIdOf)
+    .option('--expires-in <seconds>', 'lifetime of the link', secondsOf, 1_800)
+    .action(async (id: string, { expiresIn }: { expiresIn: number }) => {
+      const [{ OperatorAccountsModule }, { SignInLinks }, { WorkThreadsModule }] =
+        await Promise.all([
+          import('../../../operator/accounts/operator-accounts.module.ts'),
+          import('../../../operator/accounts/sign-in-links.service.ts'),
+          import('../../../platform/threads/work-threads.module.ts'),
+        ]);
+      const link = await cli.withContainer(
+        (context) => context.get(SignInLinks, { strict: false }).create(cli.actor, id, expiresIn),
+        [WorkThreadsModule, OperatorAccountsModule],
+      );
+      cli.print(
+        readableWhole(link),
+        `Send this link to ${link.email}; it works once, until ${link.expiresAt.toISOString()}:\n${link.url}`,
+      );
+    });
+}
+
+function addRefreshToken(group: Command, cli: OperatorCli): void {
   group
     .command('refresh-token')
     .description(
@@ -25,4 +177,12 @@ export const add: AddCommands = (group, cli) => {
         `The provider has given a new access token${until ? `, valid until ${until}` : ''}.`,
       );
     });
+}
+
+/** Adds `carillon account`. */
+export const add: AddCommands = (group, cli) => {
+  addList(group, cli);
+  addPause(group, cli);
+  addSignInLink(group, cli);
+  addRefreshToken(group, cli);
 };

@@ -17,8 +17,7 @@ import {
 import { isScope, type Scope, SCOPES } from '../../../platform/auth/scopes.ts';
 import { type Region, REGIONS } from '../../../platform/config/regions.ts';
 import type { AddCommands, OperatorCli } from '../cli.ts';
-
-const COLUMNS = ['client_id', 'name', 'plan', 'features', 'region', 'created_at'] as const;
+import { addLists, addSteering } from './application-steering.ts';
 
 interface ApplicationFlags {
   name?: string;
@@ -188,16 +187,6 @@ export const add: AddCommands = (group, cli) => {
       );
       cli.printObject(rowOf(application, clientSecret), SHOWN_ONCE);
     });
-  group
-    .command('list')
-    .description('list all applications, oldest first')
-    .action(async () => {
-      const { listApplications } =
-        await import('../../../accounts/applications/list-applications.ts');
-      const all = await cli.withServices(({ database }) => listApplications(database));
-      cli.printRows(
-        all.map((application) => rowOf(application)),
-        COLUMNS,
-      );
-    });
+  addLists(group, cli);
+  addSteering(group, cli);
 };
