@@ -2,12 +2,18 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import request from 'supertest';
+import { Operators } from '../../src/operator/access/operators.service.ts';
+import { SYSTEM } from '../../src/platform/audit/actor.ts';
+import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startBrowser } from '../support/mail-servers/browser.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import { secret } from '../support/log-watch.ts';
-import { Operators } from '../../src/operator/access/operators.service.ts';
-import { SYSTEM } from '../../src/platform/audit/actor.ts';
+import { Receiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { rowsOf } from '../support/connect.ts';
+import { until } from '../support/until.ts';
+import { createWebhook } from '../support/webhook-fixture.ts';
 
 const axeSource = readFileSync(
   createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
@@ -16,17 +22,27 @@ const axeSource = readFileSync(
 interface AxeResult {
   violations: { id: string; nodes: { html: string }[] }[];
 }
-const PASSWORD = secret('password of an operator', 'correct horse battery');
+const PASSWORD = 'correct horse battery';
+/** A subject that would be markup if a page did not escape it. */
+const SUBJECT = '<img src=x onerror="document.title=1"> & "quoted"';
+const IN_A_WEEK = 7 * 86_400;
 
 describeWith(['chromium'], 'the console in Chromium', () => {
   let server: TestApp;
   let chromium: Browser;
   let context: BrowserContext;
   let page: Page;
+  let tracker: Receiver;
+  let ada: TestAccount;
+  let jobId: string;
+  let webhookId: string;
+  let applicationId: string;
   const complaints: string[] = [];
 
   beforeAll(async () => {
+    secret('password of an operator', PASSWORD);
     server = await startTestApp({ ROLES: 'api' });
+    tracker = await Receiver.start();
     chromium = await startBrowser();
     context = await chromium.newContext({ reducedMotion: 'reduce' });
     context.setDefaultTimeout(60_000);
@@ -39,11 +55,36 @@ describeWith(['chromium'], 'the console in Chromium', () => {
     await server.app
       .get(Operators)
       .create(SYSTEM, { name: 'ada', role: 'operate', password: PASSWORD });
+    await createData();
   });
   afterAll(async () => {
     await chromium.close();
+    await tracker.stop();
     await server.close();
   });
+
+  /** An application with an account, a message that is hostile to its readers, and a webhook. */
+  async function createData(): Promise<void> {
+    const application = await createApplication(server.app, { name: 'Front <b>desk</b>' });
+    applicationId = application.id;
+    ada = await createAccount(server.app, application, { email: 'ada@sandbox.test' });
+    const trap = `${tracker.origin}/opened`;
+    const { body } = await request(server.url)
+      .post('/v2/outbox')
+      .set(ada.bearer)
+      .send({
+        to: [{ email: 'grace@sandbox.test' }],
+        subject: SUBJECT,
+        body: `<p>Dear Grace</p><img src="${trap}.png"><script>fetch("${trap}?script")</script>
+          <style>p { background: url(${trap}?style) }</style><iframe src="${trap}?frame"></iframe>
+          <img src=x onerror='fetch("${trap}?handler")'><svg onload='fetch("${trap}?svg")'></svg>`,
+        send_at: Math.floor(Date.now() / 1000) + IN_A_WEEK,
+      })
+      .expect(202);
+    jobId = body.job_status_id as string;
+    const failing = { state: 'failing', failures: 3, failingSince: new Date() } as const;
+    webhookId = await createWebhook(server.app, application, `${tracker.origin}/hook`, failing);
+  }
 
   const open = (path: string) => page.goto(server.url + path);
 
@@ -77,12 +118,73 @@ describeWith(['chromium'], 'the console in Chromium', () => {
 
   it('shows every page without a violation of accessibility rules, in light and dark', async () => {
     const found: string[] = [];
-    for (const path of ['/console']) {
+    for (const path of [
+      '/console',
+      '/console/jobs?recipient=grace@sandbox.test',
+      `/console/jobs/${jobId}`,
+      `/console/jobs/${jobId}/message`,
+      `/console/jobs/actions/cancel?id=${jobId}`,
+      '/console/webhooks',
+      `/console/webhooks/${webhookId}`,
+      `/console/webhooks/${webhookId}/replay?since=2026-01-01T00:00`,
+      '/console/log-level',
+    ]) {
       const response = await open(path);
       expect([path, response?.status()]).toEqual([path, 200]);
       found.push(...(await violations()).map((one) => `${path}: ${one}`));
     }
     expect(found).toEqual([]);
+  });
+
+  it('fits a phone, and its menu opens without a script', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    for (const path of ['/console', '/console/jobs', `/console/jobs/${jobId}`]) {
+      await open(path);
+      const beyond = 'document.documentElement.scrollWidth - innerWidth';
+      expect([path, await page.evaluate(beyond)]).toEqual([path, 0]);
+    }
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+
+  it('shows a message without running its scripts or loading its pictures', async () => {
+    await open(`/console/jobs/${jobId}/message`);
+    const frame = page.frameLocator('iframe');
+    await frame.getByText('Dear Grace').waitFor();
+    expect(await frame.locator('#carillon-head').textContent()).toContain(SUBJECT);
+    expect(await frame.locator('script, iframe, svg, [onerror]').count()).toBe(0);
+    // The content alone, without our frame around it, is as harmless.
+    await open(`/console/jobs/${jobId}/message/content`);
+    await page.getByText('Dear Grace').waitFor();
+    expect(await page.evaluate('document.title')).toBe('Message');
+    expect(tracker.received.filter(({ url }) => url.startsWith('/opened'))).toEqual([]);
+    const [{ looks } = { looks: 0 }] = await rowsOf<{ looks: number }>(
+      server,
+      `select count(*)::int as looks from audit_entry where action = 'job.preview' and actor_name = 'ada'`,
+    );
+    expect(looks).toBeGreaterThan(0);
+    // The policy has refused the style's picture, which shows that it works.
+    expect(complaints.splice(0).every((text) => text.includes('img-src data:'))).toBe(true);
+  });
+
+  it('cancels a job after it has shown what that would do', async () => {
+    await open('/console/jobs');
+    await page.keyboard.press('/');
+    await page.keyboard.type('grace@sandbox.test');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: SUBJECT }).click();
+    await page.getByRole('link', { name: 'Cancel…' }).click();
+    await page.getByText('Nothing has been changed yet').waitFor();
+    const status = async () =>
+      (await request(server.url).get(`/job-statuses/${jobId}`).set(ada.bearer)).body.status;
+    expect(await status()).toBe('pending');
+    await page.getByRole('button', { name: 'Cancel 1 job' }).click();
+    await page.getByRole('status').getByText('1 job cancelled').waitFor();
+    await until('the job to be cancelled', async () => (await status()) === 'cancelled');
+    await page.reload();
+    expect(await page.getByRole('link', { name: 'Cancel…' }).count()).toBe(0);
   });
 
   it('can be used with the keyboard, from the first link to the content', async () => {

@@ -6,11 +6,18 @@ import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { clientAddress } from '../../platform/base/client-address.ts';
 import { STATUS } from '../../platform/http/problem.filter.ts';
 import { isFromOwnOrigin } from '../access/csrf.ts';
-import { ForeignFormError } from '../access/operator.errors.ts';
+import { OperatorOidcSignIn } from '../access/operator-oidc.service.ts';
 import { type NewSession, OperatorSessions } from '../access/operator-sessions.service.ts';
-import { presentedSession, sessionCookie } from '../access/session-cookie.ts';
+import { ForeignFormError } from '../access/operator.errors.ts';
+import {
+  oidcCookie,
+  presentedOidcVisit,
+  presentedSession,
+  sessionCookie,
+} from '../access/session-cookie.ts';
 import { ConsoleFilter } from './console.filter.ts';
 import { sendDocument } from './console-response.ts';
+import { bouncePage } from './pages/problem.page.ts';
 import { signInPage } from './pages/sign-in.page.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -28,11 +35,10 @@ const browserOf = (request: Request) => ({
   presented: presentedSession(request),
 });
 
-/** Gives the browser the cookie of its new session, and opens the page. */
-export function enter(response: Response, { secret, endsAt }: NewSession, to: unknown): void {
+/** The browser keeps the cookie of its new session. */
+function keepSession(response: Response, { secret, endsAt }: NewSession): void {
   const { name, options } = sessionCookie(response.req);
   response.cookie(name, secret, { ...options, expires: endsAt });
-  response.redirect(303, pageIn(to));
 }
 
 /** The operators' sign-in (docs/console.md). */
@@ -41,34 +47,34 @@ export function enter(response: Response, { secret, endsAt }: NewSession, to: un
 @UseFilters(ConsoleFilter)
 @Controller('console/sign-in')
 export class ConsoleSignInController {
-  constructor(private readonly sessions: OperatorSessions) {}
+  constructor(
+    private readonly sessions: OperatorSessions,
+    private readonly oidc: OperatorOidcSignIn,
+  ) {}
 
   @Get()
   show(@Query() query: Fields, @Res() response: Response): void {
-    sendDocument(
-      response,
-      signInPage({ name: '', to: pageIn(query['to']), error: null, oidc: false }),
-    );
+    const form = { name: '', to: pageIn(query['to']), error: null, oidc: this.oidc.isOffered };
+    sendDocument(response, signInPage(form));
   }
 
   @Post()
   async signIn(@Body() body: Fields, @Res() response: Response): Promise<void> {
     if (!isFromOwnOrigin(response.req)) throw new ForeignFormError();
-    const { name, password, to } = body;
+    const { name, password } = body;
+    const to = pageIn(body['to']);
     try {
       const browser = browserOf(response.req);
-      enter(
-        response,
-        await this.sessions.signInByPassword(text(name), text(password), browser),
-        to,
-      );
+      const session = await this.sessions.signInByPassword(text(name), text(password), browser);
+      keepSession(response, session);
+      response.redirect(303, to);
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       const { message, kind, details } = error;
       if (details.retryAfterSeconds !== undefined)
         response.set('Retry-After', String(details.retryAfterSeconds));
-      const page = signInPage({ name: text(name), to: pageIn(to), error: message, oidc: false });
-      sendDocument(response, page, STATUS[kind]);
+      const form = { name: text(name), to, error: message, oidc: this.oidc.isOffered };
+      sendDocument(response, signInPage(form), STATUS[kind]);
     }
   }
 
@@ -76,6 +82,30 @@ export class ConsoleSignInController {
   @Get('link')
   async byLink(@Query() query: Fields, @Res() response: Response): Promise<void> {
     const browser = browserOf(response.req);
-    enter(response, await this.sessions.signInByLink(text(query['secret']), browser), query['to']);
+    keepSession(response, await this.sessions.signInByLink(text(query['secret']), browser));
+    // A link in a chat comes from another site: the next page has to come from ours.
+    sendDocument(response, bouncePage(pageIn(query['to'])));
+  }
+
+  /** Leads to the OpenID Connect provider. */
+  @Get('oidc')
+  async leave(@Query() query: Fields, @Res() response: Response): Promise<void> {
+    const { url, cookie } = await this.oidc.begin(pageIn(query['to']));
+    const { name, options } = oidcCookie(response.req);
+    response.cookie(name, cookie, options);
+    response.redirect(302, url);
+  }
+
+  /** The provider sends the browser back here. */
+  @Get('callback')
+  async comeBack(@Res() response: Response): Promise<void> {
+    const { req } = response;
+    const { searchParams } = new URL(req.originalUrl, 'http://localhost');
+    const visit = presentedOidcVisit(req);
+    const { to, ...session } = await this.oidc.finish(searchParams, visit, browserOf(req));
+    const { name, options } = oidcCookie(req);
+    response.clearCookie(name, options);
+    keepSession(response, session);
+    sendDocument(response, bouncePage(pageIn(to)));
   }
 }

@@ -3,5 +3,9 @@ import { AdminLogLevelController } from './admin-log-level.controller.ts';
 import { LogLevelService } from './log-level.service.ts';
 
 /** Operators change the level of the logs while the processes run. */
-@Module({ controllers: [AdminLogLevelController], providers: [LogLevelService] })
+@Module({
+  controllers: [AdminLogLevelController],
+  providers: [LogLevelService],
+  exports: [LogLevelService],
+})
 export class LogLevelModule {}
