@@ -8,7 +8,8 @@ const CHECKS = [
   { title: 'words of comments, test names and docs', script: 'check:words' },
   { title: 'dependency rules', script: 'check:dependencies' },
   { title: 'migrations match entities', script: 'db:check' },
-  { title: 'openapi.json is what is served', script: 'openapi:check' },
+  { title: 'the OpenAPI documents are what is served', script: 'openapi:check' },
+  { title: 'the TypeScript client is that of openapi.json', script: 'client:check' },
   { title: 'licenses of dependencies', script: 'check:licenses' },
   { title: 'no advisories about dependencies', script: 'check:advisories' },
 ] as const;
