@@ -67,7 +67,7 @@ export class OperatorCli {
   /** Asks for a secret on the terminal, or reads a line from a pipe. */
   async askSecret(question: string): Promise<string> {
     if (this.#io.askSecret) return this.#io.askSecret(question);
-    const { askSecret } = await import('./ask-secret.ts');
+    const { askSecret } = await import('../terminal/ask.ts');
     return askSecret(question);
   }
 

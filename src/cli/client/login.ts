@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
+import { ask, askSecret } from '../terminal/ask.ts';
 import { formatAnswer, type OutputFormat } from '../terminal/output.ts';
 import { ApiCommandError } from './error.ts';
 import { call } from './group.ts';
@@ -17,23 +16,6 @@ import { type ApiSettings, DEFAULT_API_URL } from './settings.ts';
 
 interface LoginFlags extends Settings {
   profile?: string;
-}
-
-/** Asks on the terminal. The answer to a secret question is not shown. */
-async function ask(question: string, isSecret = false): Promise<string> {
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const terminal = createInterface({
-    input: process.stdin,
-    output: isSecret ? silent : process.stderr,
-    terminal: true,
-  });
-  try {
-    if (isSecret) process.stderr.write(question);
-    return (await terminal.question(isSecret ? '' : question)).trim();
-  } finally {
-    terminal.close();
-    if (isSecret) process.stderr.write('\n');
-  }
 }
 
 /** Completes the flags by questions, if there is a terminal. */
@@ -54,10 +36,10 @@ async function askForMissing(flags: LoginFlags): Promise<Settings> {
     );
   settings.api_url ??= (await ask(`Address [${DEFAULT_API_URL}]: `)) || undefined;
   settings.access_token =
-    (await ask('Access token of an account (empty: none): ', true)) || undefined;
+    (await askSecret('Access token of an account (empty: none): ')) || undefined;
   settings.client_id = (await ask('Client id of the application (empty: none): ')) || undefined;
   if (settings.client_id !== undefined)
-    settings.client_secret = (await ask('Client secret: ', true)) || undefined;
+    settings.client_secret = (await askSecret('Client secret: ')) || undefined;
   if (settings.access_token === undefined && settings.client_secret === undefined)
     throw new ApiCommandError(
       'Without an access token or a client secret there is nothing to store.',
