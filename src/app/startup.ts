@@ -11,12 +11,18 @@ import { databaseTrouble } from '../platform/database/database-trouble.ts';
 import { type Sql, SqlPool } from '../platform/database/sql.ts';
 import { pendingMigrations } from './pending-migrations.ts';
 
+/** A few names, or the number of migrations with the first and the last. */
+function listed(names: readonly string[]): string {
+  const [first, last] = [names.at(0), names.at(-1)];
+  return names.length <= 3 ? names.join(', ') : `${names.length} from ${first} to ${last}`;
+}
+
 /** The database schema is older than the program. */
 export class SchemaBehindError extends OperatorError {
   constructor(pending: readonly string[]) {
     super(
       'unavailable',
-      `The database schema is behind (to run: ${pending.join(', ')}).\n` +
+      `The database schema is behind (to run: ${listed(pending)}).\n` +
         'Run: npm run db:migrate   (in the container: node dist/src/cli/migrate.js)',
     );
   }

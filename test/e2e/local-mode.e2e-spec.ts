@@ -181,10 +181,17 @@ describe('npm start', () => {
         expect(behind.output).toContain('The database schema is behind');
         expect(behind.output).toContain('npm run db:migrate');
 
+        const early = await runScript('carillon', ['application', 'list', '--json'], own);
+        expect(early.code).toBe(5);
+        expect(JSON.parse(early.output)).toMatchObject({ error: { kind: 'unavailable' } });
+
         const migrated = await runScript('db-migrate', [], own);
         expect(migrated).toMatchObject({ code: 0 });
         expect(migrated.output).toContain('Migrated: ');
         expect((await runScript('db-migrate', [], own)).output).toBe('The schema is up to date.\n');
+
+        const unknown = await runScript('carillon', ['application', 'rotate-secret', 'x'], own);
+        expect(unknown).toEqual({ code: 3, output: "Error: Couldn't find application x\n" });
 
         running = startScript('start', [], own);
         expect(await running.printed('No demo data')).not.toContain('access token');

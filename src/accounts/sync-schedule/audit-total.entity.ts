@@ -1,8 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-
-/** What audits compare. */
-export const AUDITED_KINDS = ['messages', 'events', 'contacts'] as const;
-export type AuditedKind = (typeof AUDITED_KINDS)[number];
+import type { AuditedKind } from './mirror-audits.ts';
 
 const AuditTotalSchema = defineEntity({
   name: 'AuditTotal',

@@ -1,6 +1,9 @@
 import type { Sql } from '../../platform/database/sql.ts';
-import { AUDITED_KINDS, type AuditedKind } from './audit-total.entity.ts';
 import type { AuditRound, CollectionCounts, CollectionRound } from './mirror-audit.entity.ts';
+
+/** What audits compare. */
+export const AUDITED_KINDS = ['messages', 'events', 'contacts'] as const;
+export type AuditedKind = (typeof AUDITED_KINDS)[number];
 
 /** The audits of an account. */
 export interface AuditState {

@@ -29,7 +29,10 @@ async function createProgram(args: readonly string[], io: OperatorIo): Promise<C
     .showHelpAfterError(isJson ? false : '(more: carillon --help)')
     .exitOverride()
     // With --json the caller prints the error.
-    .configureOutput({ writeErr: (text) => (isJson ? undefined : io.write(forTerminal(text))) })
+    .configureOutput({
+      writeOut: (text) => io.print(text.trimEnd()),
+      writeErr: (text) => (isJson ? undefined : io.write(forTerminal(text))),
+    })
     .hook('preAction', (_, action) => {
       cli.json = action.optsWithGlobals<{ json?: boolean }>().json ?? false;
     });
