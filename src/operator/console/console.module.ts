@@ -1,9 +1,15 @@
 import { Module } from '@nestjs/common';
+import { OperatorAccountsModule } from '../accounts/operator-accounts.module.ts';
+import { OperatorApplicationsModule } from '../applications/operator-applications.module.ts';
+import { OperatorCapacityModule } from '../capacity/operator-capacity.module.ts';
 import { OperatorJobsModule } from '../jobs/operator-jobs.module.ts';
 import { LogLevelModule } from '../log-level/log-level.module.ts';
 import { OverviewModule } from '../overview/overview.module.ts';
 import { OperatorWebhooksModule } from '../webhooks/operator-webhooks.module.ts';
+import { ConsoleAccountsController } from './accounts.controller.ts';
+import { ConsoleApplicationsController } from './applications.controller.ts';
 import { ConsoleAssetsController } from './assets.controller.ts';
+import { ConsoleCapacityController } from './capacity.controller.ts';
 import { ConsoleJobsController } from './jobs.controller.ts';
 import { ConsoleLogLevelController } from './log-level.controller.ts';
 import { ConsoleOverviewController } from './overview.controller.ts';
@@ -13,13 +19,24 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
 
 /** The web pages of operators, below `/console` (docs/console.md). */
 @Module({
-  imports: [OverviewModule, OperatorJobsModule, OperatorWebhooksModule, LogLevelModule],
+  imports: [
+    OverviewModule,
+    OperatorJobsModule,
+    OperatorAccountsModule,
+    OperatorWebhooksModule,
+    OperatorApplicationsModule,
+    OperatorCapacityModule,
+    LogLevelModule,
+  ],
   controllers: [
     ConsoleAssetsController,
     ConsoleSignInController,
     ConsoleOverviewController,
     ConsoleJobsController,
+    ConsoleAccountsController,
     ConsoleWebhooksController,
+    ConsoleApplicationsController,
+    ConsoleCapacityController,
     ConsoleLogLevelController,
   ],
   providers: [MessageContent],
