@@ -329,7 +329,16 @@ describeWith(['promtool'], 'alerts', () => {
       await users.remind();
       await scheduleSync(world.server.app.get(Database), users.ada.id);
       await world.clock.pass(20 * MINUTE_MS);
-      pages = [before, await world.page()];
+      pages = [
+        before,
+        await shows(
+          before,
+          (page) =>
+            total(page, 'carillon_workers', { state: 'silent' }) === 1 &&
+            total(page, 'carillon_queue_overdue_rows', { queue: 'reminder' }) === 1 &&
+            total(page, 'carillon_sync_lag_seconds') > 0,
+        ),
+      ];
       await world.startWorker();
       taken = [
         pages[1],
@@ -337,6 +346,7 @@ describeWith(['promtool'], 'alerts', () => {
           pages[1],
           (page, earlier) =>
             grown('carillon_worker_deaths_total', {})(page, earlier) &&
+            grown('carillon_messages_quarantined', {})(page, earlier) &&
             grown('carillon_queue_lateness_seconds_count', { queue: 'send' })(page, earlier),
         ),
       ];
