@@ -11,7 +11,7 @@ import { rowsOf } from '../support/connect.ts';
 import { createAccount } from '../support/factories.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import { type MetricsPage, total } from '../support/metrics-page.ts';
-import { checkRules, judge } from '../support/promtool.ts';
+import { checkQueries, checkRules, judge } from '../support/promtool.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 import { createWebhook, recordEvent } from '../support/webhook-fixture.ts';
@@ -63,8 +63,16 @@ describeWith(['promtool'], 'alerts', () => {
   const withoutWebhooks = () =>
     rowsOf(world.server, 'delete from webhook where application_id = $1', [users.application.id]);
 
-  it('load in Prometheus', async () => {
+  it('load in Prometheus, and so do the queries of the dashboards', async () => {
     expect(await checkRules()).toMatchObject({ ok: true });
+    const queries = fs.readdirSync('deploy/grafana').flatMap((file) => {
+      const text = fs.readFileSync(`deploy/grafana/${file}`, 'utf8');
+      const { panels } = JSON.parse(text) as { panels: { targets: { expr: string }[] }[] };
+      return panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    });
+    expect(queries.length).toBeGreaterThan(50);
+    const inGrafana = queries.map((query) => query.replaceAll('$__rate_interval', '5m'));
+    expect(await checkQueries(inGrafana)).toMatchObject({ ok: true });
   });
 
   it('are silent while messages are sent, webhooks are delivered and mailboxes are synced', async () => {

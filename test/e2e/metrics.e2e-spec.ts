@@ -5,11 +5,13 @@ import { type MetricsPage, readMetrics, total } from '../support/metrics-page.ts
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
+const TOKEN = 'token-of-these-metrics';
+
 describe('metrics', () => {
   let server: TestApp;
   let ada: TestAccount;
   beforeAll(async () => {
-    server = await startTestApp();
+    server = await startTestApp({ METRICS_TOKEN: TOKEN });
     ada = await createAccount(server.app, await createApplication(server.app));
   });
   afterAll(() => server.close());
@@ -28,12 +30,12 @@ describe('metrics', () => {
     to: number,
   ) =>
     until(`${name} to grow by ${to}`, async () => {
-      const page = await readMetrics(server);
+      const page = await readMetrics(server, TOKEN);
       return total(page, name, labels) - total(before, name, labels) === to && page;
     });
 
   it('counts accepted messages, attempts by outcome and route, and the lateness of first attempts', async () => {
-    const before = await readMetrics(server);
+    const before = await readMetrics(server, TOKEN);
     await send('bo@example.test');
     await send('temporary@sandbox.test');
     await send('unknown@sandbox.test');
@@ -48,7 +50,7 @@ describe('metrics', () => {
   });
 
   it('counts a message that is sent within its request', async () => {
-    const before = await readMetrics(server);
+    const before = await readMetrics(server, TOKEN);
     await request(server.url)
       .post('/v2/send')
       .set(ada.bearer)
@@ -58,7 +60,7 @@ describe('metrics', () => {
   });
 
   it('names requests by route template and never by their path', async () => {
-    const before = await readMetrics(server);
+    const before = await readMetrics(server, TOKEN);
     const id = newId();
     await request(server.url).get(`/v2/outbox/${id}`).set(ada.bearer).expect(404);
     await request(server.url).get(`/nothing/${id}`).expect(404);
@@ -69,7 +71,7 @@ describe('metrics', () => {
   });
 
   it('shows the queues, workers, checks and connections of the installation', async () => {
-    const page = await readMetrics(server);
+    const page = await readMetrics(server, TOKEN);
     expect(total(page, 'carillon_workers', { state: 'alive' })).toBe(1);
     expect(total(page, 'carillon_check_ok', { check: 'keys' })).toBe(1);
     expect(total(page, 'carillon_queue_due_rows', { queue: 'send' })).toBe(0);
@@ -78,5 +80,16 @@ describe('metrics', () => {
     expect(total(page, 'carillon_database_size_bytes')).toBeGreaterThan(1_000_000);
     const sources = [...page].filter(([series]) => series.startsWith('carillon_metrics_source_up'));
     expect(sources.filter(([, up]) => up === 1).length).toBe(sources.length);
+  });
+
+  it('are shown only with the token of METRICS_TOKEN, in the format of Prometheus', async () => {
+    const page = () => request(server.url).get('/metrics');
+    expect((await page()).status).toBe(401);
+    const wrong = await page().set('authorization', 'Bearer token-of-other-metrics');
+    expect(wrong.status).toBe(401);
+    expect(wrong.text).not.toContain('carillon_');
+    expect((await page().set('authorization', TOKEN)).status).toBe(401);
+    const right = await page().set('authorization', `Bearer ${TOKEN}`).expect(200);
+    expect(right.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 });

@@ -14,9 +14,15 @@ export function parseMetrics(text: string): MetricsPage {
   );
 }
 
-/** Requests the metrics of a server. */
-export async function readMetrics({ url }: { url: string }): Promise<MetricsPage> {
-  const { text } = await request(url).get('/metrics').expect(200);
+/**
+ * Requests the metrics of a server.
+ * @param token its `METRICS_TOKEN`
+ */
+export async function readMetrics({ url }: { url: string }, token = ''): Promise<MetricsPage> {
+  const { text } = await request(url)
+    .get('/metrics')
+    .set('authorization', `Bearer ${token}`)
+    .expect(200);
   return parseMetrics(text);
 }
 

@@ -22,6 +22,17 @@ export function promtool(...args: string[]): Promise<{ ok: boolean; output: stri
 /** Checks the alert rules of `deploy/alerts.yml`. */
 export const checkRules = () => promtool('check', 'rules', RULES);
 
+/** Checks that each of these queries is valid. */
+export async function checkQueries(queries: readonly string[]) {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'carillon-queries-'));
+  const file = path.join(folder, 'rules.yml');
+  const rules = queries.map((expr, index) => ({ record: `query:${index}`, expr }));
+  await writeFile(file, JSON.stringify({ groups: [{ name: 'queries', rules }] }));
+  const checked = await promtool('check', 'rules', file);
+  await rm(folder, { recursive: true });
+  return checked;
+}
+
 /**
  * Lets Prometheus evaluate the alert rules over two pages of metrics, as if it had scraped the
  * first one for an hour and then the second one for 20 minutes.
@@ -98,6 +109,6 @@ function seriesOf(rules: string, before: MetricsPage, after: MetricsPage): objec
 
 /** Adds the labels that Prometheus gives to what it scrapes. */
 function scraped(series: string): string {
-  const labels = 'job="carillon",instance="carillon:9464"';
+  const labels = 'job="carillon",instance="carillon:9400"';
   return series.includes('{') ? series.replace('{', `{${labels},`) : `${series}{${labels}}`;
 }
