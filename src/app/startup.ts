@@ -7,7 +7,8 @@ import { OperatorError } from '../platform/base/errors/operator-error.ts';
 import { forTerminal } from '../platform/base/text/plain-text.ts';
 import type { AppConfig } from '../platform/config/app-config.ts';
 import type { TwoListeners } from '../platform/http/operator-listener.ts';
-import { databaseTrouble } from '../platform/database/database-trouble.ts';
+import { databaseTrouble, describeDatabaseTrouble } from '../platform/database/database-trouble.ts';
+import { addressOfUrl } from '../platform/work/database-identity.ts';
 import { type Sql, SqlPool } from '../platform/database/sql.ts';
 import { pendingMigrations } from './pending-migrations.ts';
 
@@ -41,10 +42,13 @@ export class PortTakenError extends OperatorError {
 
 /** The database cannot be reached, or refuses access. */
 export class DatabaseAccessError extends OperatorError {
-  constructor(cause: Error & { code?: string }) {
+  /** @param url address of the database, whose host and name the message has */
+  constructor(cause: Error & { code?: string }, url?: string) {
+    const where =
+      url === undefined ? '' : `; ${addressOfUrl(url)} ${describeDatabaseTrouble(cause)}`;
     super(
       'unavailable',
-      `Cannot use the database of DATABASE_URL: ${cause.message || cause.code}`,
+      `Cannot use the database of DATABASE_URL: ${cause.message || cause.code}${where}`,
       { cause },
     );
   }
@@ -59,14 +63,14 @@ const NO_ACCESS = /^(08|28|3D|57P03|42501|E[A-Z]+$)/;
 /**
  * @throws {DatabaseAccessError} instead of the driver's error if `work` cannot reach the database
  */
-export async function withDatabaseAccess<T>(work: () => Promise<T>): Promise<T> {
+export async function withDatabaseAccess<T>(work: () => Promise<T>, url?: string): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const { code } = error as { code?: unknown };
     const denied = typeof code === 'string' && NO_ACCESS.test(code);
     if (error instanceof Error && (denied || databaseTrouble(error) === 'away'))
-      throw new DatabaseAccessError(error);
+      throw new DatabaseAccessError(error, url);
     throw error;
   }
 }
@@ -91,7 +95,7 @@ export async function requireCurrentSchema(databaseUrl: string): Promise<void> {
     applicationName: 'carillon-start',
   });
   try {
-    await withDatabaseAccess(() => assertCurrentSchema(sql));
+    await withDatabaseAccess(() => assertCurrentSchema(sql), databaseUrl);
   } finally {
     await sql.close();
   }
@@ -174,9 +178,12 @@ export async function listen(app: NestExpressApplication, config: AppConfig): Pr
   const { Logger } = await import('@nestjs/common');
   const forOperators =
     operatorPort === null ? '' : `, for operators on port ${operatorPort} of ${operator.host}`;
-  new Logger('Carillon').log(
-    `listening on ${await app.getUrl()}${forOperators} (roles: ${config.roles.join(', ')})`,
-  );
+  const log = new Logger('Carillon');
+  const { startReport } = await import('./start-report.ts');
+  const { lines, warnings } = await startReport(app, config);
+  for (const line of lines) log.log(line);
+  for (const warning of warnings) log.warn(warning);
+  log.log(`listening on ${await app.getUrl()}${forOperators} (roles: ${config.roles.join(', ')})`);
 }
 
 /** The listeners of an application from `createApp`. */

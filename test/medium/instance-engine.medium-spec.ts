@@ -92,7 +92,7 @@ describe('Engine on a restored database', () => {
       await engine.tick();
     }
     expect(engine.instanceProblem).toContain('carillon instance confirm');
-    expect(engine.healthy).toBe(true);
+    expect(engine.stallProblem).toBeNull();
     expect(dispatcher.begun).toEqual([]);
     expect(await rows(copy)).toEqual(before);
     expect(await on(copy, (sql) => sql.query('select from worker'))).toEqual([]);

@@ -54,8 +54,6 @@ export class SchedulerModule implements OnModuleInit {
 
   onModuleInit(): void {
     this.readiness.register('instance', () => this.engine.instanceProblem);
-    this.readiness.register('engine', () =>
-      this.engine.healthy ? null : 'has not ticked for ten seconds',
-    );
+    this.readiness.register('engine', () => this.engine.stallProblem);
   }
 }

@@ -35,3 +35,25 @@ export function databaseTrouble(error: unknown): DatabaseTrouble | null {
   }
   return typeof message === 'string' && MESSAGES.test(message) ? 'away' : null;
 }
+
+/** What an error of the driver means, by SQLSTATE or code of the network. */
+const MEANINGS: readonly (readonly [RegExp, string])[] = [
+  [/^28/, 'refuses the user or the password of DATABASE_URL'],
+  [/^3D000$/, 'does not exist on its server'],
+  [/^42501$/, 'refuses access to a table: the user of DATABASE_URL lacks a privilege'],
+  [/^53300$/, 'has no free connection'],
+  [/^(57P|08P01)/, 'is starting or stopping'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'cannot be reached: the name of its host is not known'],
+  [/^(57014|55P03)$/, 'did not answer in time'],
+];
+
+/**
+ * Says in a few words why the database cannot be used, with the code of the error. The words have
+ * no address, user or password, so everybody may read them.
+ */
+export function describeDatabaseTrouble(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (typeof code !== 'string') return 'cannot be reached: no answer in time';
+  const meaning = MEANINGS.find(([pattern]) => pattern.test(code))?.[1] ?? 'cannot be reached';
+  return `${meaning} (${code})`;
+}

@@ -1,6 +1,9 @@
 import { MikroORM } from '@mikro-orm/postgresql';
-import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { type CheckResult, Readiness } from '../work/readiness.ts';
+import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { databaseAddress } from '../work/database-identity.ts';
+import { describeDatabaseTrouble } from '../database/database-trouble.ts';
+import { type CheckResult, type Problem, Readiness } from '../work/readiness.ts';
 import { Database } from '../database/sql.ts';
 import { Draining } from '../http/http.module.ts';
 import { MetricSources } from '../metrics/metric-sources.ts';
@@ -13,9 +16,12 @@ import type { ReadyView } from './health.schema.ts';
  */
 @Injectable()
 export class HealthChecks implements OnModuleInit {
+  readonly #log = new Logger('Health');
+  readonly #problems = new Map<string, string | null>();
   #schemaSeen = false;
 
   constructor(
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly readiness: Readiness,
     private readonly database: Database,
     private readonly orm: MikroORM,
@@ -41,15 +47,36 @@ export class HealthChecks implements OnModuleInit {
     });
   }
 
-  async report(): Promise<ReadyView> {
-    return toReadyView(await this.readiness.results());
+  /** @param forOperators whether the reader may see hosts of the installation */
+  async report(forOperators: boolean): Promise<ReadyView> {
+    const results = await this.readiness.results();
+    this.#logChanges(results);
+    return toReadyView(results, forOperators);
   }
 
-  async #databaseProblem(): Promise<string | null> {
-    const [row] = await this.database.query<{ readOnly: boolean }>(
-      `select pg_is_in_recovery() as "readOnly"`,
-    );
-    return row?.readOnly === false ? null : 'is a standby and accepts no writes';
+  /** Writes a line when a check begins to fail, fails for another reason, or succeeds again. */
+  #logChanges(results: readonly CheckResult[]): void {
+    for (const { name, problem, detail } of results) {
+      const before = this.#problems.get(name) ?? null;
+      if (problem === before) continue;
+      this.#problems.set(name, problem);
+      if (problem === null) this.#log.log(`ready again: ${name}`);
+      else
+        this.#log.warn(`not ready: ${name} ${problem}${detail === undefined ? '' : `: ${detail}`}`);
+    }
+  }
+
+  async #databaseProblem(): Promise<Problem | string | null> {
+    try {
+      const [row] = await this.database.query<{ readOnly: boolean }>(
+        `select pg_is_in_recovery() as "readOnly"`,
+      );
+      return row?.readOnly === false ? null : 'is a standby and accepts no writes';
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      const detail = `${databaseAddress(this.config)}: ${cause}`;
+      return { text: describeDatabaseTrouble(error), detail };
+    }
   }
 
   /** Checked until the schema was up to date once: a schema does not go back. */
@@ -57,18 +84,21 @@ export class HealthChecks implements OnModuleInit {
     if (this.#schemaSeen) return null;
     const pending = await this.orm.migrator.getPending();
     this.#schemaSeen = pending.length === 0;
-    return this.#schemaSeen ? null : `is behind by ${pending.length} migrations`;
+    if (this.#schemaSeen) return null;
+    const count = `${pending.length} ${pending.length === 1 ? 'migration' : 'migrations'}`;
+    return `is behind by ${count}, from ${pending[0]?.name} on; run: carillon migrate`;
   }
 }
 
 /** Converts the results of the checks to the response. */
-function toReadyView(results: readonly CheckResult[]): ReadyView {
+function toReadyView(results: readonly CheckResult[], forOperators: boolean): ReadyView {
   return {
     status: results.every(({ problem }) => problem === null) ? 'ready' : 'not_ready',
-    checks: results.map(({ name, problem }) => ({
+    checks: results.map(({ name, problem, detail }) => ({
       name,
       ok: problem === null,
       ...(problem === null ? {} : { problem }),
+      ...(forOperators && detail !== undefined ? { detail } : {}),
     })),
   };
 }

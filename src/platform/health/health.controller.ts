@@ -1,7 +1,8 @@
-import { Controller, Get, HttpStatus, Res } from '@nestjs/common';
+import { Controller, Get, HttpStatus, Req, Res } from '@nestjs/common';
 import { ApiResponse, ApiTags } from '@nestjs/swagger';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { Public } from '../auth/access.decorators.ts';
+import { arrivedAtOperators } from '../http/operator-listener.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { HealthChecks } from './health-checks.ts';
 import { aliveView, readyView } from './health.schema.ts';
@@ -28,7 +29,7 @@ export class HealthController {
   @Endpoint({
     summary: 'Whether the process should get traffic',
     description:
-      'Ready means: the database is reachable, its schema is up to date, the process is not stopping, and its encryption keys decrypt the stored secrets. With the worker role, the engine must also run, on a database that belongs to this installation.',
+      'Ready means: the database is reachable, its schema is up to date, the process is not stopping, and its encryption keys decrypt the stored secrets. With the worker role, the engine must also run, on a database that belongs to this installation. The port of operators also says which host is concerned.',
     response: readyView,
   })
   @ApiResponse({
@@ -36,8 +37,8 @@ export class HealthController {
     description: 'Not ready; `checks` says why',
     standardSchema: readyView,
   })
-  async ready(@Res({ passthrough: true }) response: Response) {
-    const view = await this.checks.report();
+  async ready(@Req() request: Request, @Res({ passthrough: true }) response: Response) {
+    const view = await this.checks.report(arrivedAtOperators(request));
     response.status(view.status === 'ready' ? HttpStatus.OK : HttpStatus.SERVICE_UNAVAILABLE);
     return view;
   }

@@ -14,6 +14,10 @@ export const readyView = z
         name: z.string(),
         ok: z.boolean(),
         problem: z.string().optional().describe('What is wrong; absent if the check is ok'),
+        detail: z
+          .string()
+          .optional()
+          .describe('Host and error; only at the port of operators, and only for some problems'),
       }),
     ),
   })

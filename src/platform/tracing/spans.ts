@@ -32,6 +32,9 @@ function tracer(): Tracer | null {
   return provider.getTracer(NAME);
 }
 
+/** Whether an SDK is loaded that records spans. */
+export const isTraced = (): boolean => tracer() !== null;
+
 /** What a span describes. */
 export interface SpanDescription {
   name: string;

@@ -94,9 +94,14 @@ export function databaseAddress({
     const folder = fs.realpathSync(path.join(dataDir, 'postgres'));
     return `${folder} (inode ${fs.statSync(folder).ino})`;
   }
+  return addressOfUrl(database.url);
+}
+
+/** Host, port and name of the database that a URL names; never the user or the password. */
+export function addressOfUrl(url: string): string {
   // Parsed by the driver, so that PGHOST, PGPORT and PGDATABASE apply as they do for connections.
   // This client never connects.
-  const { host, port, database: name } = new pg.Client({ connectionString: database.url });
+  const { host, port, database: name } = new pg.Client({ connectionString: url });
   return `${host}:${port}/${name ?? ''}`;
 }
 

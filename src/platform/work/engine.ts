@@ -16,6 +16,8 @@ import { workerDeaths } from '../metrics/metrics.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
 import { InstanceGuard, type HeartbeatResult } from './instance-guard.ts';
+import { databaseTrouble, describeDatabaseTrouble } from '../database/database-trouble.ts';
+import type { Problem } from './readiness.ts';
 import { LOOK_AHEAD_MS } from './claim-pace.ts';
 import { QueueRunner } from './queue-runner.ts';
 import { beatStatement, rescueStatement, sweepStatement } from './queue-statements.ts';
@@ -36,6 +38,8 @@ type Beat = HeartbeatResult & { alive: number; stale: boolean; adrift: boolean }
   >;
 
 const STATEMENT_MS = 5_000;
+/** A tick is due each second. */
+const LONGEST_SILENCE_MS = 10_000;
 
 /**
  * The engine of due work. It claims due rows of every queue and lets the queue's dispatcher run
@@ -66,6 +70,7 @@ export class Engine
   readonly #enabled: boolean;
   readonly #shutdownMs: number;
   #lastTick = -Infinity;
+  #tickError: unknown = null;
   #stale = false;
   #adrift = false;
   /**
@@ -116,11 +121,21 @@ export class Engine
   }
 
   /**
-   * Whether the engine ticked within the last 10 s. Always true in processes without the role
-   * `worker`.
+   * Why the engine claims nothing: it has not ticked for 10 s. Always `null` in processes without
+   * the role `worker`.
    */
-  get healthy(): boolean {
-    return !this.#enabled || monotonicMs() - this.#lastTick < 10_000;
+  get stallProblem(): Problem | string | null {
+    const silentMs = monotonicMs() - this.#lastTick;
+    if (!this.#enabled || silentMs < LONGEST_SILENCE_MS) return null;
+    const text = Number.isFinite(silentMs)
+      ? `has not ticked for ${Math.round(silentMs / 1000)} s`
+      : 'has not ticked since the start';
+    if (this.#tickError === null) return text;
+    const cause = databaseTrouble(this.#tickError);
+    return {
+      text: cause ? `${text}: the database ${describeDatabaseTrouble(this.#tickError)}` : text,
+      detail: String(this.#tickError),
+    };
   }
 
   /** Why this process must not work on the database, for readiness checks; `null` if it may. */
@@ -156,7 +171,10 @@ export class Engine
   tick(): Promise<void> {
     if (!this.#started) return Promise.resolve();
     this.#ticking ??= this.#tick()
-      .catch((error: unknown) => this.#log.warn(`tick failed: ${String(error)}`))
+      .catch((error: unknown) => {
+        this.#tickError = error;
+        this.#log.warn(`tick failed: ${String(error)}`);
+      })
       .finally(() => (this.#ticking = null));
     return this.#ticking;
   }
@@ -166,6 +184,7 @@ export class Engine
     if (this.#identity.id === 0) await this.#enter();
     if (this.#identity.id > 0) await this.#sendHeartbeat();
     this.#lastTick = monotonicMs();
+    this.#tickError = null;
     const stale = this.#stale && this.#identity.mayDeclareDead();
     if (this.#identity.id === 0 || (!stale && !this.#adrift)) return;
     this.#tidying ??= this.#tidy(stale)

@@ -1,13 +1,22 @@
-/**
- * Returns `null` if all is well, else a few words about the problem. Every client can read them, so
- * they must not contain secrets.
- */
-export type ReadinessCheck = () => Promise<string | null> | string | null;
+import { databaseTrouble, describeDatabaseTrouble } from '../database/database-trouble.ts';
+
+/** Why a process is not ready. */
+export interface Problem {
+  /** A few words. Every client can read them: no addresses, no secrets. */
+  text: string;
+  /** What only operators may read, such as hosts. No secrets. */
+  detail: string;
+}
+
+/** Returns `null` if all is well, else the problem, or its `text` if there is no more to say. */
+export type ReadinessCheck = () => Promise<Problem | string | null> | Problem | string | null;
 
 export interface CheckResult {
   name: string;
   /** `null` if the check succeeded. */
   problem: string | null;
+  /** For operators only; absent if there is no more to say. */
+  detail?: string;
 }
 
 /** Milliseconds after which a check counts as failed. */
@@ -21,7 +30,7 @@ export class Readiness {
   readonly #checks = new Map<string, ReadinessCheck>();
 
   /**
-   * Registers a check.
+   * Registers a check. If it fails because the database cannot be used, the result says why.
    * @param name unique for each check; a second registration replaces the first
    */
   register(name: string, check: ReadinessCheck): void {
@@ -34,19 +43,25 @@ export class Readiness {
    */
   results(): Promise<CheckResult[]> {
     return Promise.all(
-      [...this.#checks].map(async ([name, check]) => ({ name, problem: await problemOf(check) })),
+      [...this.#checks].map(async ([name, check]): Promise<CheckResult> => {
+        const problem = await problemOf(check);
+        if (problem === null || typeof problem === 'string') return { name, problem };
+        return { name, problem: problem.text, detail: problem.detail };
+      }),
     );
   }
 }
 
-async function problemOf(check: ReadinessCheck): Promise<string | null> {
+async function problemOf(check: ReadinessCheck): Promise<Problem | string | null> {
   const { promise: late, resolve } = Promise.withResolvers<string>();
   const timer = setTimeout(() => resolve('no answer within two seconds'), CHECK_LIMIT_MS);
   try {
     return await Promise.race([check(), late]);
-  } catch {
-    // The error may name hosts and users. The module that failed logs it.
-    return 'the check failed';
+  } catch (error) {
+    // The error may name hosts and users.
+    return databaseTrouble(error)
+      ? `the database ${describeDatabaseTrouble(error)}`
+      : 'the check failed';
   } finally {
     clearTimeout(timer);
   }
