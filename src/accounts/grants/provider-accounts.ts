@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable } from '../../platform/nest/light.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';

@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger } from '../nest/light.ts';
 import { forLog } from '../base/text/for-log.ts';
 import { traceIdOf } from '../tracing/spans.ts';
 import { LineLimit } from './line-limit.ts';

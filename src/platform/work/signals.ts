@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger } from '../nest/light.ts';
 import { afterCommit, type Sql } from '../database/sql.ts';
 
 /** Names of the queues. Each queue is a table of due work. */
