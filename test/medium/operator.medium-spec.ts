@@ -257,6 +257,48 @@ describe('carillon', () => {
     expect(await carillon('mailbox', 'failures')).toContain('deeper still');
   });
 
+  it('pauses and shows accounts, suspends and deletes applications, and shows the capacity', async () => {
+    const application = await createApplication(context, { name: 'Front desk' });
+    const ada = await createAccount(context, application);
+    const words = ['--reason', 'asked to stop'];
+    expect(await json('account', 'pause', ada.id, ...words)).toMatchObject({
+      health: 'sending-paused',
+      sending_paused: { reason: 'asked to stop' },
+    });
+    expect(await json('accounts', 'list', '--health', 'sending-paused')).toMatchObject({
+      items: [{ id: ada.id, reason: 'asked to stop' }],
+      next_page_token: null,
+    });
+    expect(await carillon('account', 'show', ada.id)).toContain('sending-paused: asked to stop');
+    expect(await json('account', 'resume', ada.id)).toMatchObject({ sending_paused: null });
+    const { clientId } = application;
+    expect(await carillon('application', 'suspend', clientId)).toMatch(/suspended.*since 20/);
+    expect(await json('application', 'list', '--state', 'suspended')).toMatchObject([
+      { client_id: clientId, accounts: 1 },
+    ]);
+    expect(await json('application', 'unsuspend', clientId)).toMatchObject({ suspended: null });
+    await expect(carillon('application', 'delete', clientId)).rejects.toThrow('--confirm');
+    await expect(carillon('application', 'delete', clientId, '--confirm', 'x')).rejects.toThrow(
+      'confirm: must be the client id',
+    );
+    expect(await json('application', 'delete', clientId, '--confirm', clientId)).toMatchObject({
+      deletion: { step: 'accounts', accounts: 1, accounts_deleted: 0 },
+    });
+    expect(await carillon('application', 'deletions')).toContain(clientId);
+    const audited = await context
+      .get(Database)
+      .query<{ action: string }>('select action from audit_entry order by id');
+    expect(audited.map(({ action }) => action)).toEqual([
+      'account.pause',
+      'account.resume',
+      'application.suspend',
+      'application.unsuspend',
+      'application.delete',
+    ]);
+    expect(await carillon('capacity')).toContain('set DATABASE_DISK_GB for a forecast');
+    await expect(carillon('account', 'show', newId())).rejects.toThrow("Couldn't find account");
+  });
+
   it('lists watches and subscriptions, those first that fail or end soon', async () => {
     const application = await createApplication(context);
     const sql = context.get(Database);

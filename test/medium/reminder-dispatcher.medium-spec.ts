@@ -5,6 +5,7 @@ import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
 import { signals } from '../../src/platform/work/signals.ts';
 import type { ClaimedRow } from '../../src/platform/work/dispatcher.ts';
+import { type Hold, setSendingPause } from '../../src/accounts/grants/sending-pauses.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { EmailReminderSender } from '../../src/calendar/notifications/email-sender.ts';
 import { reminderSignature } from '../../src/calendar/notifications/reminder-signature.ts';
@@ -181,6 +182,34 @@ describe('a reminder that is due', () => {
       expect(waiting.reason).toMatch(/^not sent yet: 451 4\.3\.2/);
       await fire(id);
       expect(await reminder(event)).toMatchObject({ status: 'sent', reason: null, attempts: 2 });
+    });
+
+    it('waits without attempts while sending of its account is paused, at most until its event', async () => {
+      const pause = (hold: Hold | null) =>
+        setSendingPause(fixture.database, fixture.accountId, hold);
+      await pause({ at: clock.now(), reason: 'asked to stop' });
+      const { event, id } = await due(notificationOf.email(30), freshAddress());
+      const { event: over, id: lost } = await due(notificationOf.email(30), freshAddress());
+      const text = await due(notificationOf.sms(30));
+      const first = await fire(id);
+      expect(first.next).toMatchObject({ at: new Date(start.getTime() + MINUTE) });
+      await fire(id);
+      await fire(lost);
+      const reason = 'sending of the account is paused: asked to stop';
+      expect(await reminder(event)).toMatchObject({ status: 'scheduled', attempts: 0, reason });
+      await fire(text.id);
+      expect((await reminder(text.event)).status).toBe('sent');
+      await pause(null);
+      await fire(id);
+      expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 1 });
+      await pause({ at: clock.now(), reason: 'asked to stop' });
+      clock.advance(30 * MINUTE);
+      await fire(lost);
+      await pause(null);
+      expect(await reminder(over)).toMatchObject({
+        status: 'failed',
+        reason: `the event began before it could be sent (${reason})`,
+      });
     });
 
     it('fails when the event begins before it could be sent', async () => {

@@ -119,7 +119,7 @@ export class EveryTable {
     return found;
   }
 
-  /** Number of rows with one of these ids in any column, by table; tables without rows are absent. */
+  /** Number of rows with one of these ids in any column; tables without such rows are absent. */
   async count(ids: ReadonlySet<string>): Promise<Record<string, number>> {
     const counts: Record<string, number> = {};
     for (const table of this.withIds) {
