@@ -127,6 +127,7 @@ describeWith(['chromium'], 'the console in Chromium', () => {
       '/console/accounts',
       `/console/accounts/${ada.id}`,
       `/console/accounts/${ada.id}/pause`,
+      `/console/accounts/${ada.id}/tokens/new`,
       '/console/applications',
       `/console/applications/${applicationId}`,
       `/console/applications/${applicationId}/delete`,
@@ -192,6 +193,24 @@ describeWith(['chromium'], 'the console in Chromium', () => {
     await until('the job to be cancelled', async () => (await status()) === 'cancelled');
     await page.reload();
     expect(await page.getByRole('link', { name: 'Cancel…' }).count()).toBe(0);
+  });
+
+  it('makes an access token that works, and revokes it', async () => {
+    await open(`/console/accounts/${ada.id}`);
+    await page.getByRole('link', { name: 'Make an access token…' }).click();
+    await page.getByRole('button', { name: 'Make the token' }).click();
+    const token = (await page.locator('.secret code').textContent()) ?? '';
+    secret('access token that an operator made', token);
+    const me = () =>
+      request(server.url)
+        .get('/account')
+        .set({ authorization: `Bearer ${token}` });
+    expect((await me()).status).toBe(200);
+    const id = await page.locator('dd').first().textContent();
+    await open(`/console/accounts/${ada.id}/tokens/${id}/revoke`);
+    await page.getByRole('button', { name: 'Revoke the token' }).click();
+    await page.getByText('The access token is revoked').waitFor();
+    expect((await me()).status).toBe(401);
   });
 
   it('can be used with the keyboard, from the first link to the content', async () => {

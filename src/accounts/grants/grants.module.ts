@@ -48,6 +48,7 @@ import { TokenStore } from './token-store.ts';
     CredentialCheck,
     GrantConnections,
     GrantsService,
+    GrantTokens,
     ProviderAccounts,
     TokenRefresh,
   ],

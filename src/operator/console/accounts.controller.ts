@@ -1,6 +1,7 @@
 import { Body, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Actor } from '../../platform/audit/actor.ts';
+import { GrantTokens } from '../../accounts/grants/grant-tokens.service.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
@@ -12,8 +13,8 @@ import { sendPage, viewerOf } from './console-response.ts';
 import { counted } from './kit/figures.ts';
 import { exactly } from './kit/time.ts';
 import { type NoticeCode, noticeIn, noticePath } from './notices.ts';
-import { accountPage, accountPath } from './pages/account.page.ts';
-import { ACCOUNT_FILTERS, ACCOUNTS_PATH, accountsPage } from './pages/accounts.page.ts';
+import { accountCrumbs, accountPage, accountPath } from './pages/account.page.ts';
+import { ACCOUNT_FILTERS, accountsPage } from './pages/accounts.page.ts';
 import { actionPage, type AskedAction, reasonField, secretPage } from './pages/action.page.ts';
 import { choiceIn, type Fields, filterIn, pageTokenIn, textIn } from './queries.ts';
 
@@ -49,16 +50,14 @@ const ACTIONS: Readonly<Record<string, AccountAction>> = {
   },
 }; // prettier-ignore
 
+/** Tokens that the page of an account shows, the oldest first. */
+const MOST_TOKENS = 200;
+
 function actionOf(name: string): AccountAction {
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
   if (!action) throw new NotFoundError('action', name);
   return action;
 }
-
-const crumbsOf = ({ id, email }: Pick<AccountDetail, 'id' | 'email'>) => [
-  { path: ACCOUNTS_PATH, label: 'Accounts' },
-  { path: accountPath(id), label: email },
-];
 
 /** Accounts of all applications by health, and actions on them. */
 @ConsolePages('accounts')
@@ -66,6 +65,7 @@ export class ConsoleAccountsController {
   constructor(
     private readonly accounts: OperatorAccounts,
     private readonly links: SignInLinks,
+    private readonly tokens: GrantTokens,
     private readonly clock: Clock,
   ) {}
 
@@ -90,7 +90,9 @@ export class ConsoleAccountsController {
     @Res() response: Response,
   ): Promise<void> {
     const account = await this.accounts.get(id);
-    const view = { now: this.clock.now(), notice: noticeIn(query), tokens: [] };
+    const page = { limit: MOST_TOKENS, offset: 0 };
+    const tokens = await this.tokens.list(account.applicationId, id, page);
+    const view = { now: this.clock.now(), notice: noticeIn(query), tokens };
     sendPage(response, accountPage(viewerOf(response.req), account, view));
   }
 
@@ -103,7 +105,7 @@ export class ConsoleAccountsController {
       title: `Make a sign-in link for ${account.email}?`,
       consequences:
         'The link opens the sign-in pages for this account for 30 minutes. Send it to the user of the account only: with it, the user signs in again, and nothing else changes.',
-      crumbs: crumbsOf(account),
+      crumbs: accountCrumbs(account),
       path: `${accountPath(id)}/sign-in-link`,
       button: 'Make the link',
       back: accountPath(id),
@@ -126,7 +128,7 @@ export class ConsoleAccountsController {
       text: `Send this link to the user of ${email}, and to nobody else.`,
       what: 'link',
       value: url,
-      crumbs: crumbsOf({ id, email }),
+      crumbs: accountCrumbs({ id, email }),
       more: [['Works until', exactly(expiresAt, this.clock.now())]],
     });
     sendPage(response, page);
@@ -144,7 +146,7 @@ export class ConsoleAccountsController {
     const page = actionPage(viewerOf(response.req), {
       ...action.ask(account),
       section: 'accounts',
-      crumbs: crumbsOf(account),
+      crumbs: accountCrumbs(account),
       path: `${accountPath(id)}/${name}`,
       back: accountPath(id),
     });

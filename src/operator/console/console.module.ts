@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { OperatorAccountsModule } from '../accounts/operator-accounts.module.ts';
 import { OperatorApplicationsModule } from '../applications/operator-applications.module.ts';
 import { OperatorCapacityModule } from '../capacity/operator-capacity.module.ts';
@@ -15,11 +16,13 @@ import { ConsoleLogLevelController } from './log-level.controller.ts';
 import { ConsoleOverviewController } from './overview.controller.ts';
 import { MessageContent } from './preview/message-content.ts';
 import { ConsoleSignInController } from './sign-in.controller.ts';
+import { ConsoleTokensController } from './tokens.controller.ts';
 import { ConsoleWebhooksController } from './webhooks.controller.ts';
 
 /** The web pages of operators, below `/console` (docs/console.md). */
 @Module({
   imports: [
+    GrantsModule,
     OverviewModule,
     OperatorJobsModule,
     OperatorAccountsModule,
@@ -33,6 +36,7 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
     ConsoleSignInController,
     ConsoleOverviewController,
     ConsoleJobsController,
+    ConsoleTokensController,
     ConsoleAccountsController,
     ConsoleWebhooksController,
     ConsoleApplicationsController,

@@ -4,6 +4,7 @@ import type {
   AccountItem,
 } from '../../../src/operator/accounts/account-health.ts';
 import type { ApplicationDetail } from '../../../src/operator/applications/application-item.ts';
+import type { ManagedToken } from '../../../src/accounts/grants/grant-tokens.service.ts';
 import type { AuditItem } from '../../../src/operator/console/pages/audit.page.ts';
 import type { Capacity } from '../../../src/operator/capacity/capacity.ts';
 import type { Text } from './job-samples.ts';
@@ -80,6 +81,17 @@ export function accountSample(now: Date, text: Text): AccountDetail {
     ],
   }; // prettier-ignore
 }
+
+/** A token that the application uses. */
+export const tokenSample = (now: Date): ManagedToken => ({
+  id: `${ID}95`,
+  createdAt: ago(now, DAY * 3),
+  lastUsedAt: ago(now, 2),
+  expiresAt: null,
+  revokedAt: null,
+  scopes: ['email', 'calendar'],
+  state: 'valid',
+});
 
 /** What operators, applications and tokens did. */
 export function auditSamples(now: Date, text: Text): AuditItem[] {

@@ -1,10 +1,11 @@
 import { html, type Html } from '../../../platform/pages/html.ts';
+import type { ManagedToken } from '../../../accounts/grants/grant-tokens.service.ts';
 import type { AccountDetail, AccountItem, SendingPause } from '../../accounts/account-health.ts';
 import { type ActionLink, actionBar, type Viewer } from '../kit/actions.ts';
 import { chip } from '../kit/chip.ts';
 import { count, counted } from '../kit/figures.ts';
 import { wholeId } from '../kit/id.ts';
-import type { ConsolePage, Notice } from '../kit/layout.ts';
+import type { ConsolePage, Crumb, Notice } from '../kit/layout.ts';
 import { HEALTH_ADVICE, healthChip } from '../kit/states.ts';
 import { address, facts, table } from '../kit/table.ts';
 import { duration, exactly, relative, when } from '../kit/time.ts';
@@ -14,15 +15,11 @@ import { JOBS_PATH } from './jobs.page.ts';
 
 export const accountPath = (id: string): string => `${ACCOUNTS_PATH}/${id}`;
 
-/** An access token in the list of an account. The token itself is never shown again. */
-export interface TokenItem {
-  id: string;
-  createdAt: Date;
-  expiresAt: Date | null;
-  lastUsedAt: Date | null;
-  /** Its scopes; `null` = all. */
-  scopes: readonly string[] | null;
-}
+/** The way from the list of accounts to one of them. */
+export const accountCrumbs = ({ id, email }: Pick<AccountItem, 'id' | 'email'>): Crumb[] => [
+  { path: ACCOUNTS_PATH, label: 'Accounts' },
+  { path: accountPath(id), label: email },
+];
 
 const actionsFor = ({ id, sendingPaused, byOauth }: AccountDetail): ActionLink[] => [
   sendingPaused
@@ -111,16 +108,17 @@ const watchTable = ({ watches }: AccountDetail, now: Date): Html =>
     { title: 'No watches', text: 'Changes are read by scheduled passes.' },
   )}</section>`; // prettier-ignore
 
-const tokenTable = (viewer: Viewer, account: AccountItem, tokens: readonly TokenItem[], now: Date) =>
-  html`<section class="panel"><h2>Access tokens</h2>${table<TokenItem>(
+const tokenTable = (viewer: Viewer, account: AccountItem, tokens: readonly ManagedToken[], now: Date) =>
+  html`<section class="panel"><h2>Access tokens</h2>${table<ManagedToken>(
     'Access tokens',
     [
       { title: 'Token', kind: 'main', cell: ({ id }) => wholeId(id, 'token id') },
-      { title: 'Scopes', cell: ({ scopes }) => (scopes === null ? 'all' : scopes.join(', ')) },
+      { title: 'State', cell: ({ state }) => chip(state === 'valid' ? 'good' : 'idle', state) },
+      { title: 'Scopes', cell: ({ scopes }) => scopes.join(', ') || 'none' },
       { title: 'Made', cell: ({ createdAt }) => when(createdAt, now) },
       { title: 'Last used', cell: ({ lastUsedAt }) => when(lastUsedAt, now) },
       { title: 'Expires', cell: ({ expiresAt }) => when(expiresAt, now) },
-      ...(viewer.role === 'operate' ? [{ title: '', cell: ({ id }: TokenItem) => html`<a class="button small danger" href="${accountPath(account.id)}/tokens/${id}/revoke">Revoke…</a>` }] : []),
+      ...(viewer.role === 'operate' ? [{ title: '', cell: ({ id, state }: ManagedToken) => state === 'valid' ? html`<a class="button small danger" href="${accountPath(account.id)}/tokens/${id}/revoke">Revoke…</a>` : null }] : []),
     ],
     tokens,
     { title: 'No access tokens', text: 'An application gets one when a user signs in. You can make one above.' },
@@ -130,7 +128,7 @@ const tokenTable = (viewer: Viewer, account: AccountItem, tokens: readonly Token
 export function accountPage(
   viewer: Viewer,
   account: AccountDetail,
-  { now, notice, tokens }: { now: Date; notice: Notice | null; tokens: readonly TokenItem[] },
+  { now, notice, tokens }: { now: Date; notice: Notice | null; tokens: readonly ManagedToken[] },
 ): ConsolePage {
   return {
     section: 'accounts',

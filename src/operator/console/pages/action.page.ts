@@ -53,3 +53,16 @@ export function secretPage(shown: ShownSecret): ConsolePage {
       <p class="aside">Copy it now. It is not shown again.</p></section>`,
   }; // prettier-ignore
 }
+
+/** How long a new access token works, in seconds. Empty: as the application has set. */
+export const TOKEN_LIFETIMES = {
+  '': 'As the application has set',
+  '3600': 'An hour',
+  '86400': 'A day',
+  '2592000': '30 days',
+} as const;
+
+/** The fields of a new access token. */
+export const tokenFields = (): Html =>
+  html`<div><label for="lifetime">It works for</label><select id="lifetime" name="lifetime">${Object.entries(TOKEN_LIFETIMES).map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></div>
+    <label class="check"><input type="checkbox" name="revoke_others" value="true"/> Revoke all other tokens of the account, for example if one was lost</label>`; // prettier-ignore

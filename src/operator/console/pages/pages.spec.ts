@@ -34,9 +34,7 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
   const view = { now, notice: null };
   const filter = { recipient: text('ada'), state: 'failed' };
   const webhook = jobs.webhookSample(now, text);
-  const tokens = [
-    { id: 't1', createdAt: now, expiresAt: null, lastUsedAt: null, scopes: [text('email')] },
-  ];
+  const tokens = [accounts.tokenSample(now)];
   const form = { since: text(''), undeliveredOnly: true, eventId: text('') };
   const replay = { matched: 20, queued: 18, running: 1, reachesBackTo: now, dryRun: true };
   const result = jobs.bulkSample(now, text);
