@@ -1,6 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 
+/** Exit code after Ctrl-C, as shells have it: 128 and the number of the signal. */
+const INTERRUPTED = 130;
+
 const silent = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
 
 /** Asks a question on the terminal, or reads the first line of a pipe. */
@@ -20,6 +23,11 @@ async function answerTo(question: string, echo: Writable): Promise<string> {
   const { stdin, stderr } = process;
   if (stdin.isTTY) stderr.write(question);
   const reader = createInterface({ input: stdin, output: echo, terminal: stdin.isTTY, prompt: '' });
+  // Without this, Ctrl-C would be an empty answer.
+  reader.once('SIGINT', () => {
+    stderr.write('\n');
+    process.exit(INTERRUPTED);
+  });
   try {
     for await (const line of reader) return line;
     return '';
