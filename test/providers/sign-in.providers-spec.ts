@@ -9,6 +9,7 @@ import { describeWith } from '../support/mail-servers/installed.ts';
 import { MailServers } from '../support/mail-servers/mail-servers.ts';
 import { freePorts } from '../support/mail-servers/processes.ts';
 import { Receiver } from '../support/receiver.ts';
+import { startProgram } from '../support/npm-script.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
@@ -164,6 +165,36 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     expect(await returned()).toMatchObject({ success: 'true' });
+  });
+
+  it('connect a mailbox in the Express application of the examples', async () => {
+    const [port = 0] = await freePorts(1);
+    const origin = `http://localhost:${port}`;
+    await request(server.url)
+      .put(`/a/${application.clientId}`)
+      .set(application.secretBasic)
+      .send({ redirect_uris: [`${origin}/callback`] })
+      .expect(200);
+    const example = startProgram(process.execPath, ['examples/sign-in-express/app.mjs'], {
+      CARILLON_API_URL: server.url,
+      CARILLON_CLIENT_ID: application.clientId,
+      CARILLON_CLIENT_SECRET: application.clientSecret,
+      PROVIDER: 'sandbox',
+      PORT: String(port),
+    });
+    try {
+      await example.printed(`Open ${origin}`);
+      expect((await request(origin).get('/callback?success=true&code=x&state=y')).status).toBe(403);
+      await page.goto(origin);
+      await page.getByRole('link', { name: 'Connect your mailbox' }).click();
+      await fill('ada@sandbox.test', 'anything');
+      await page.getByRole('button', { name: 'Allow', exact: true }).click();
+      await page.getByRole('heading', { name: 'ada@sandbox.test' }).waitFor();
+      expect(page.url()).toBe(`${origin}/`);
+    } finally {
+      example.child.kill();
+      await example.ended;
+    }
   });
 
   it('let the user return to the application', async () => {

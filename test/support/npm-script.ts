@@ -24,8 +24,17 @@ export function startScript(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): RunningScript {
+  return startProgram(process.execPath, [RUNNER, name, ...args], environment);
+}
+
+/** Starts a program as a user would, with only PATH, HOME and `environment` set. */
+export function startProgram(
+  command: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): RunningScript {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [RUNNER, name, ...args], {
+  const child = spawn(command, args, {
     env: { PATH, HOME, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -8,6 +8,7 @@ const PACKAGES = {
   radicale: 'radicale',
   xandikos: 'xandikos',
   chromium: 'chromium',
+  python3: 'python3',
   promtool: 'prometheus',
 } as const;
 
