@@ -120,7 +120,8 @@ describe('health', () => {
   it('names host, database and error of a lost database at the port of operators only', async () => {
     const own = await startTestApp({ OPERATOR_PORT: '0' });
     const { operators } = own.app.getHttpAdapter() as unknown as TwoListeners;
-    const { port } = operators?.address() as { port: number };
+    if (!operators) throw new Error('the server has no listener for operators');
+    const { port } = operators.address() as { port: number };
     await own.database.drop();
     const open = await request(own.url).get('/health/ready');
     const inside = await request(`http://127.0.0.1:${port}`).get('/health/ready');

@@ -1258,7 +1258,7 @@ export interface paths {
         };
         /**
          * Whether the process should get traffic
-         * @description Ready means: the database is reachable, its schema is up to date, the process is not stopping, and its encryption keys decrypt the stored secrets. With the worker role, the engine must also run, on a database that belongs to this installation.
+         * @description Ready means: the database is reachable, its schema is up to date, the process is not stopping, and its encryption keys decrypt the stored secrets. With the worker role, the engine must also run, on a database that belongs to this installation. The port of operators also says which host is concerned.
          */
         get: operations["Health_ready"];
         put?: never;
@@ -6818,6 +6818,8 @@ export interface components {
         Readiness: {
             /** @description Each check with its result */
             checks: {
+                /** @description Host and error; only at the port of operators, and only for some problems */
+                detail?: string;
                 /** @description Name */
                 name: string;
                 /** @description Whether the check passed */
