@@ -162,6 +162,7 @@ describe('accounts', () => {
         trial: false,
         authentication_type: 'password',
         metadata: {},
+        sending_paused: null,
       });
       expect((await manage('get', '?limit=1&offset=1')).body).toMatchObject([{ id: second.id }]);
       expect((await manage('get', '?limit=0')).body).toEqual([]);

@@ -72,6 +72,10 @@ describe('what operators stop and resume', () => {
       reason: 'sending of the account is paused: the server asked',
       attempts: [],
     });
+    const { body: seen } = await request(server.url)
+      .get(`/a/${application.clientId}/accounts/${ada.id}`)
+      .set(application.secretBasic);
+    expect(seen.sending_paused).toBe('sending of the account is paused: the server asked');
     const refused = await sendNow().expect(403);
     expect(refused.body.message).toContain('Nothing was sent: sending of the account is paused');
     const list = await admin<{ items: { id: string; health: string; reason: string }[] }>('get', `accounts?application=${application.clientId}`); // prettier-ignore

@@ -74,6 +74,7 @@ export function toApplicationAccountView(
     metadata: Object.fromEntries(
       Object.entries(metadata).map(([key, value]) => [key, String(value)]),
     ),
+    sending_paused: account.pause?.text ?? null,
     mirror: toMirrorView(mirror),
   };
 }

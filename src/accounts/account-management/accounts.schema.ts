@@ -122,6 +122,12 @@ export const applicationAccountView = z
     metadata: z
       .record(z.string(), z.string())
       .describe('Booleans and numbers of the grant are shown as text'),
+    sending_paused: z
+      .string()
+      .nullable()
+      .describe(
+        'Why messages wait, if the operator of the server has paused sending (docs/outbox.md); null otherwise',
+      ),
     mirror,
   })
   .meta({
@@ -138,6 +144,7 @@ export const applicationAccountView = z
       trial: false,
       authentication_type: 'password',
       metadata: { team: 'sales' },
+      sending_paused: null,
       mirror: mirrorExample,
     },
   });

@@ -14,6 +14,7 @@ import { AccessTokens, type TokenInfo } from '../grants/access-tokens.service.ts
 import { lockApplication } from '../grants/application-lock.ts';
 import { Grant } from '../grants/grant.entity.ts';
 import { type GrantStateChange, moveGrants, setBilling } from '../grants/grant-moves.ts';
+import { ACCOUNT_PAUSE, type AccountPause } from '../grants/provider-accounts.ts';
 import { GrantsService } from '../grants/grants.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { endSubscriptions } from '../push/end-subscriptions.ts';
@@ -28,10 +29,13 @@ export type ApplicationAccount = Pick<
   byOauth: boolean;
   /** `null` before the first audit of the whole mailbox is complete. */
   mirror: AuditResult | null;
+  /** Set while an operator has paused sending. */
+  pause: AccountPause | null;
 };
 
 const COLUMNS = `g.id, g.email, g.provider, g.proof, g.sync_state as "syncState", g.billing_state as "billingState", g.metadata,
-  g.tokens_sealed is not null as "byOauth", ${auditResultOf('g.id')} as mirror`;
+  g.tokens_sealed is not null as "byOauth", ${auditResultOf('g.id')} as mirror,
+  ${ACCOUNT_PAUSE} as pause`;
 
 /** Reason of a cancelled account for being `stopped`. */
 const CANCELLED = 'The account has been cancelled';

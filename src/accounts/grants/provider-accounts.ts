@@ -32,7 +32,7 @@ const pauseOf = (by: AccountPause['by'], text: string, reason: string) =>
   `jsonb_build_object('by', '${by}', 'text', '${text}' || coalesce(': ' || ${reason}, ''))`;
 
 /** SQL expression for the `AccountPause` of a row of "grant" g. */
-const ACCOUNT_PAUSE = `(
+export const ACCOUNT_PAUSE = `(
   select case
     when a.suspended_at is not null then ${pauseOf('suspension', 'the application is suspended', 'a.suspension_reason')}
     when a.sending_paused_at is not null then ${pauseOf('application', 'sending of the application is paused', 'a.sending_pause_reason')}
