@@ -31,7 +31,8 @@ const GROUPS = new URL('test/.groups', import.meta.url).pathname;
  * Tiers of tests. unit: beside the code and beside test/support, and test/structure for rules about
  * all code. medium: a service with PostgreSQL. e2e: over HTTP. sdk: the official client. providers:
  * real mail and calendar servers, a real browser. hostile: attacks. faults: processes that die.
- * long: storms and attacks at their full size (npm run test:long).
+ * long: storms and attacks at their full size (npm run test:long). upgrade: the release before beside
+ * this one (npm run test:upgrade).
  */
 export default {
   // Stops tests that hang; it is no measure of speed. Longer than `until` waits, because its error
@@ -54,16 +55,24 @@ export default {
       roots: ['<rootDir>/src', '<rootDir>/test/structure', '<rootDir>/test/support'],
       testMatch: ['**/*.spec.ts'],
     },
-    ...['medium', 'e2e', 'sdk', 'providers', 'hostile', 'faults', 'faults/patient', 'long'].map(
-      (tier) => ({
-        ...base,
-        displayName: tier.split('/').at(-1),
-        roots: ['<rootDir>/test'],
-        // Fault tests that mostly wait are a project of their own, so that they can run beside
-        // others.
-        testMatch: [`<rootDir>/test/${tier}/${tier.startsWith('faults') ? '' : '**/'}*-spec.ts`],
-        ...servers,
-      }),
-    ),
+    ...[
+      'medium',
+      'e2e',
+      'sdk',
+      'providers',
+      'hostile',
+      'faults',
+      'faults/patient',
+      'long',
+      'upgrade',
+    ].map((tier) => ({
+      ...base,
+      displayName: tier.split('/').at(-1),
+      roots: ['<rootDir>/test'],
+      // Fault tests that mostly wait are a project of their own, so that they can run beside
+      // others.
+      testMatch: [`<rootDir>/test/${tier}/${tier.startsWith('faults') ? '' : '**/'}*-spec.ts`],
+      ...servers,
+    })),
   ],
 };

@@ -50,6 +50,13 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return named(name);
 }
 
+/** Creates a database without tables, in which no migration has run. */
+export async function createEmptyTestDatabase(): Promise<TestDatabase> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await onServer((client) => client.query(`create database ${name}`));
+  return named(name);
+}
+
 /** Copies a database within the same server. The original must have no connections. */
 export async function copyTestDatabase(original: TestDatabase): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
