@@ -21,6 +21,9 @@ interface Period {
  * their number is reported once when the period ends.
  */
 export class LineLimit<K extends string> {
+  readonly #limits: LineLimits;
+  readonly #report: (leftOut: LeftOut<K>) => void;
+  readonly #later: (work: () => void, ms: number) => unknown;
   readonly #periods = new Map<K, Period>();
 
   /**
@@ -28,16 +31,19 @@ export class LineLimit<K extends string> {
    * @param later calls a function once after so many milliseconds
    */
   constructor(
-    private readonly limits: LineLimits,
-    private readonly report: (leftOut: LeftOut<K>) => void,
-    private readonly later: (work: () => void, ms: number) => unknown = (work, ms) =>
-      setTimeout(work, ms).unref(),
-  ) {}
+    limits: LineLimits,
+    report: (leftOut: LeftOut<K>) => void,
+    later: (work: () => void, ms: number) => unknown = (work, ms) => setTimeout(work, ms).unref(),
+  ) {
+    this.#limits = limits;
+    this.#report = report;
+    this.#later = later;
+  }
 
   /** Whether a line of this kind may be written now. If not, it is counted as left out. */
   allows(kind: K): boolean {
     const period = this.#periods.get(kind) ?? this.#begin(kind);
-    if (period.written < this.limits.most) {
+    if (period.written < this.#limits.most) {
       period.written += 1;
       return true;
     }
@@ -53,7 +59,7 @@ export class LineLimit<K extends string> {
   #begin(kind: K): Period {
     const period = { written: 0, leftOut: 0 };
     this.#periods.set(kind, period);
-    this.later(() => this.#end(kind, period), this.limits.periodMs);
+    this.#later(() => this.#end(kind, period), this.#limits.periodMs);
     return period;
   }
 
@@ -61,6 +67,6 @@ export class LineLimit<K extends string> {
     if (this.#periods.get(kind) !== period) return;
     this.#periods.delete(kind);
     if (period.leftOut > 0)
-      this.report({ kind, count: period.leftOut, seconds: this.limits.periodMs / 1000 });
+      this.#report({ kind, count: period.leftOut, seconds: this.#limits.periodMs / 1000 });
   }
 }
