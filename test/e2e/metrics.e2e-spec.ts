@@ -1,5 +1,17 @@
 import request from 'supertest';
 import { newId } from '../../src/platform/base/ids/ids.ts';
+import {
+  databaseNow,
+  deliveryFigures,
+  messagesApart,
+  queueStates,
+  sendingFigures,
+  syncStates,
+} from '../../src/operator/overview/overview.repository.ts';
+import { OverviewService } from '../../src/operator/overview/overview.service.ts';
+import type { Sql } from '../../src/platform/database/sql.ts';
+import { MetricsDatabase } from '../../src/platform/metrics/metrics-database.ts';
+import { QUEUES } from '../../src/platform/work/signals.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { type MetricsPage, readMetrics, total } from '../support/metrics-page.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -10,8 +22,11 @@ const TOKEN = 'token-of-these-metrics';
 describe('metrics', () => {
   let server: TestApp;
   let ada: TestAccount;
+  /** Other tests of this process may have counted before. */
+  let first: MetricsPage;
   beforeAll(async () => {
     server = await startTestApp({ METRICS_TOKEN: TOKEN });
+    first = await readMetrics(server, TOKEN);
     ada = await createAccount(server.app, await createApplication(server.app));
   });
   afterAll(() => server.close());
@@ -91,5 +106,47 @@ describe('metrics', () => {
     expect((await page().set('authorization', TOKEN)).status).toBe(401);
     const right = await page().set('authorization', `Bearer ${TOKEN}`).expect(200);
     expect(right.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  it('agree with the overview of the last hour, which is read from the database', async () => {
+    const service = server.app.get(OverviewService);
+    const { sending, queues, workers, at } = await until('both to agree', async () => {
+      const [overview, page] = [await service.read(), await readMetrics(server, TOKEN)];
+      const agrees = (['sent', 'retried', 'failed', 'unknown'] as const).every((outcome) => {
+        const attempts = (of: MetricsPage) =>
+          total(of, 'carillon_send_attempts_total', { outcome });
+        return overview.sending.figures[outcome] === attempts(page) - attempts(first);
+      });
+      return agrees && overview;
+    });
+    const { sent, lateP99Seconds } = sending.figures;
+    expect(sent).toBeGreaterThanOrEqual(2);
+    expect(lateP99Seconds).toBeGreaterThanOrEqual(0);
+    expect(sending.minutes).toHaveLength(60);
+    const inMinutes = sending.minutes.reduce((sum, { figures }) => sum + figures.sent, 0);
+    expect(inMinutes).toBe(sent);
+    expect(at.getTime() - (sending.minutes.at(-1)?.at.getTime() ?? 0)).toBeLessThan(60_000);
+    expect(queues.map(({ queue }) => queue)).toEqual([...QUEUES]);
+    expect(workers).toMatchObject([{ pid: process.pid }]);
+  });
+
+  it('are read from large tables by index only', async () => {
+    const database = server.app.get(MetricsDatabase);
+    const asked: [text: string, values: readonly unknown[]][] = [];
+    const noting = {
+      query: (text: string, values: readonly unknown[] = []) => {
+        asked.push([text, values]);
+        return database.query(text, values);
+      },
+    } as Sql;
+    const now = await databaseNow(noting);
+    for (const read of [queueStates, messagesApart, syncStates, sendingFigures, deliveryFigures])
+      await read(noting, now);
+    for (const [text, values] of asked) {
+      const plan = await database.query<{ 'QUERY PLAN': string }>(`explain ${text}`, values);
+      const lines = plan.map((row) => row['QUERY PLAN']);
+      expect(lines.filter((line) => line.includes('Seq Scan'))).toEqual([]);
+    }
+    expect(asked).toHaveLength(6);
   });
 });

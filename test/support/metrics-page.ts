@@ -34,3 +34,15 @@ export function total(page: MetricsPage, name: string, labels: Record<string, st
     .filter(([series]) => wanted.every((pair) => series.includes(pair)))
     .reduce((sum, [, value]) => sum + value, 0);
 }
+
+/** Whether the process had no long delays. */
+export const isFree = (page: MetricsPage) => total(page, 'nodejs_eventloop_lag_p99_seconds') < 0.5;
+
+/** Whether this machine had time for the process and for all statements of the page. */
+export const isHealthy = (page: MetricsPage) =>
+  isFree(page) &&
+  [...page].every(([series, up]) => !series.startsWith('carillon_metrics_source_up') || up === 1);
+
+/** The page without budgets of providers, which earlier tests of this process may have used up. */
+export const withoutBudgets = (page: MetricsPage): MetricsPage =>
+  new Map([...page].filter(([series]) => !series.startsWith('carillon_provider_budget_left')));
