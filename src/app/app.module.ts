@@ -33,6 +33,7 @@ import { MessagesModule } from '../mail/messages/messages.module.ts';
 import { MetricsModule } from '../platform/metrics/metrics.module.ts';
 import { NeuralModule } from '../mail/neural/neural.module.ts';
 import { NotificationsModule } from '../calendar/notifications/notifications.module.ts';
+import { OperatorAuditModule } from '../operator/audit/operator-audit.module.ts';
 import { OperatorAccessModule } from '../operator/access/operator-access.module.ts';
 import { OperatorAccountsModule } from '../operator/accounts/operator-accounts.module.ts';
 import { OperatorApplicationsModule } from '../operator/applications/operator-applications.module.ts';
@@ -120,6 +121,7 @@ export class AppModule {
         SyncModule,
         TrackingModule,
         OperatorAccessModule,
+        OperatorAuditModule,
         OperatorJobsModule,
         OperatorWebhooksModule,
         LogLevelsModule,

@@ -205,7 +205,8 @@ describe('OpenAPI document', () => {
     const resolve = (schema: object | undefined): Record<string, unknown> => {
       const reference = (schema as { $ref?: string } | undefined)?.$ref;
       const name = reference?.split('/').at(-1);
-      return (name ? document.components?.schemas?.[name] : schema) as Record<string, unknown>;
+      const schemas = { ...adminDocument.components?.schemas, ...document.components?.schemas };
+      return (name ? schemas[name] : schema) as Record<string, unknown>;
     };
     expect(
       breaking(({ requestBody }) =>

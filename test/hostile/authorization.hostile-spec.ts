@@ -253,7 +253,15 @@ describe('the authorization matrix', () => {
     expect(new Set(rightly).size).toBeGreaterThan(12);
   });
 
-  it('lets the right caller use every route', async () => {
+  it('knows of every route of an application whether it leaves an entry in the audit log', () => {
+    const unknown = guarded().filter((operation) => {
+      const { caller, audit } = rowOf(operation);
+      return caller !== 'account' && operation.method !== 'GET' && audit === undefined;
+    });
+    expect(unknown.map(({ name }) => name)).toEqual([]);
+  });
+
+  it('lets the right caller use every route, and records changes of the configuration', async () => {
     const owner = await createBelongings(world.server, world.service.origin);
     // An object must exist before it is read or deleted, and an inner object is deleted before the
     // one that contains it.
@@ -264,10 +272,15 @@ describe('the authorization matrix', () => {
         (a, b) => order.indexOf(a.method) - order.indexOf(b.method) || (a.path < b.path ? 1 : -1),
       );
     const wrong: string[] = [];
+    const recorded = async () => {
+      const entries = await rowsOf(world.server, 'select action from audit_entry order by id');
+      return entries.map(({ action }) => String(action));
+    };
     for (const operation of operations) {
       // Some routes end an account or its tokens.
       owner.spare = await createAccount(world.server.app, owner.application);
-      const { right } = rowOf(operation);
+      const { right, audit = null } = rowOf(operation);
+      const before = await recorded();
       const { status, text } = await world.adversary.send(
         operation.method,
         addressOf(operation, owner, idIn(operation, owner)).replace(
@@ -279,6 +292,9 @@ describe('the authorization matrix', () => {
       );
       if (right === undefined ? status >= 300 : status !== right)
         wrong.push(`${operation.name}: ${status} ${text.slice(0, 150)}`);
+      const actions = (await recorded()).slice(before.length);
+      if (audit === null ? actions.length > 0 : !actions.includes(audit))
+        wrong.push(`${operation.name}: recorded ${actions.join(', ') || 'nothing'}`);
     }
     expect(wrong).toEqual([]);
   });

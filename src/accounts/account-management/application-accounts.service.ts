@@ -15,6 +15,7 @@ import { lockApplication } from '../grants/application-lock.ts';
 import { Grant } from '../grants/grant.entity.ts';
 import { type GrantStateChange, moveGrants, setBilling } from '../grants/grant-moves.ts';
 import { ACCOUNT_PAUSE, type AccountPause } from '../grants/provider-accounts.ts';
+import { recordAccountAudit } from '../grants/record-account-audit.ts';
 import { GrantsService } from '../grants/grants.service.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { endSubscriptions } from '../push/end-subscriptions.ts';
@@ -150,6 +151,8 @@ export class ApplicationAccountsService {
       const now = this.clock.now();
       await setBilling(sql, accountId, billingState, now);
       await moveGrants(sql, [{ accountId, ...move }], now);
+      const action = billingState === 'cancelled' ? 'account.cancel' : 'account.reactivate';
+      await recordAccountAudit(sql, { action, applicationId, accountId });
       return find(sql, applicationId, accountId);
     });
   }

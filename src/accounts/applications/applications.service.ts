@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
 import type { Scope } from '../../platform/auth/scopes.ts';
+import { changedFields, recordAudit } from '../../platform/audit/record-audit.ts';
+import { sqlOf } from '../../platform/database/sql.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
@@ -81,6 +83,8 @@ export class ApplicationsService {
         updatedAt: now,
       });
       await em.flush();
+      const { name, plan, features, region } = application;
+      await record(em, application, 'application.create', { name, plan, features, region });
       return { application, clientSecret };
     });
   }
@@ -102,6 +106,7 @@ export class ApplicationsService {
       );
       application.updatedAt = this.clock.now();
       await em.flush();
+      await record(em, application, 'application.rotate-secret');
       return { application, clientSecret };
     });
   }
@@ -139,6 +144,7 @@ export class ApplicationsService {
         { ignoreUndefined: true },
       );
       await em.flush();
+      await record(em, application, 'application.update', { changed: changedFields(change) });
       return application;
     });
   }
@@ -156,4 +162,19 @@ export class ApplicationsService {
     if (!application) throw new NotFoundError('application', clientId);
     return application;
   }
+}
+
+function record(
+  em: EntityManager,
+  { id, clientId }: Application,
+  action: string,
+  details: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  const target = { type: 'application', id };
+  return recordAudit(sqlOf(em), {
+    action,
+    target,
+    applicationId: id,
+    details: { clientId, ...details },
+  });
 }

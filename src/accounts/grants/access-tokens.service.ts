@@ -12,6 +12,7 @@ import { isId, newId, randomBase36, SECRET_LENGTH } from '../../platform/base/id
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
 import { AccessToken } from './access-token.entity.ts';
+import { recordAccountAudit } from './record-account-audit.ts';
 import { Grant } from './grant.entity.ts';
 
 /** A token of an account as its application sees it: everything except the token itself. */
@@ -79,12 +80,21 @@ const REVOKE_OLDER =
   'update access_token set revoked_at = $2 where grant_id = $1 and revoked_at is null';
 
 const REVOKE = `
-  update access_token set revoked_at = $2 where hash = $1 and revoked_at is null`;
+  update access_token t set revoked_at = $2 from "grant" g
+  where t.hash = $1 and t.revoked_at is null and g.id = t.grant_id
+  returning t.id as "tokenId", g.id as "accountId", g.application_id as "applicationId"`;
 
 const REVOKE_ALL = `
   update access_token t set revoked_at = $4 from "grant" g
   where g.id = t.grant_id and g.id = $1 and g.application_id = $2 and t.hash is distinct from $3
-    and t.revoked_at is null`;
+    and t.revoked_at is null
+  returning t.id`;
+
+interface RevokedToken {
+  tokenId: string;
+  accountId: string;
+  applicationId: string;
+}
 
 /**
  * The three lists of scopes that together limit a token: `asked` by the grant or its integration,
@@ -148,6 +158,13 @@ export class AccessTokens {
       if (revokeOthers) await this.revokeOlder(sql, grant.id);
       const issued = this.issue(em, em.getReference(Grant, grant.id), options);
       await em.flush();
+      await recordAccountAudit(sql, {
+        action: 'token.create',
+        applicationId: grant.application.id,
+        accountId: grant.id,
+        tokenId: issued.id,
+        details: { scope: options.scope ?? null, expiresAt: issued.expiresAt, revokeOthers },
+      });
       return issued;
     });
   }
@@ -191,8 +208,12 @@ export class AccessTokens {
    */
   async revokeById(applicationId: string, accountId: string, tokenId: string): Promise<void> {
     const values = [tokenId, accountId, applicationId, this.clock.now()];
-    const rows = isId(tokenId) ? await this.database.query(REVOKE_ONE, values) : [];
-    if (rows.length === 0) throw new NotFoundError('access token', tokenId);
+    await this.database.transaction(async (sql) => {
+      const rows = isId(tokenId) ? await sql.query(REVOKE_ONE, values) : [];
+      if (rows.length === 0) throw new NotFoundError('access token', tokenId);
+      const action = 'token.revoke';
+      await recordAccountAudit(sql, { action, applicationId, accountId, tokenId });
+    });
   }
 
   /**
@@ -200,7 +221,11 @@ export class AccessTokens {
    * revoked.
    */
   async revoke(token: string): Promise<void> {
-    await this.database.query(REVOKE, [hashToken(token), this.clock.now()]);
+    await this.database.transaction(async (sql) => {
+      const values = [hashToken(token), this.clock.now()];
+      const [row] = await sql.query<RevokedToken>(REVOKE, values);
+      if (row) await recordAccountAudit(sql, { action: 'token.revoke', ...row });
+    });
   }
 
   /**
@@ -216,7 +241,13 @@ export class AccessTokens {
       );
     }
     const kept = keep === undefined ? null : hashToken(keep);
-    await this.database.query(REVOKE_ALL, [accountId, applicationId, kept, this.clock.now()]);
+    await this.database.transaction(async (sql) => {
+      const values = [accountId, applicationId, kept, this.clock.now()];
+      const { length } = await sql.query(REVOKE_ALL, values);
+      const details = { revoked: length, keptOne: kept !== null };
+      const action = 'token.revoke-all';
+      await recordAccountAudit(sql, { action, applicationId, accountId, details });
+    });
   }
 
   /** @returns `undefined` if the token never belonged to this account */

@@ -5,6 +5,7 @@ import { ApplicationSuspendedError } from '../../platform/auth/application-suspe
 import { Application } from '../applications/application.entity.ts';
 import { FailedAttempts } from '../../platform/auth/failed-attempts.ts';
 import { restrict, type Scope } from '../../platform/auth/scopes.ts';
+import { recordAccountAudit } from './record-account-audit.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
@@ -187,8 +188,14 @@ export class GrantConnections {
     const { revokeOtherTokens = application.revokesOlderTokens } = options;
     if (known && revokeOtherTokens) await this.tokens.revokeOlder(sql, known.id);
     const lifetimeSeconds = application.tokenLifetime;
-    const { token: accessToken, expiresAt } = this.tokens.issue(em, grant, { lifetimeSeconds });
+    const { id: tokenId, token: accessToken, expiresAt } = this.tokens.issue(em, grant, { lifetimeSeconds }); // prettier-ignore
     await em.flush();
+    await recordAccountAudit(sql, {
+      action: known ? 'account.reconnect' : 'account.connect',
+      applicationId,
+      accountId: grant.id,
+      details: { email: grant.email, provider, accessToken: tokenId },
+    });
     if (!known && hasMail) await scheduleSync(sql, grant.id);
     if (!known)
       await this.listeners.connected(sql, {

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { LockMode } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { isWithin, restrict, type Scope } from '../../platform/auth/scopes.ts';
+import { changedFields } from '../../platform/audit/record-audit.ts';
+import { recordAccountAudit } from './record-account-audit.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import {
   ForbiddenError,
@@ -66,7 +68,7 @@ const SCOPES_WIDENED = 'The scopes were widened: the user has to authenticate ag
 const CREDENTIALS = ['password', 'imap_password'] as const;
 
 const LOCK_GRANT = `
-  select provider, subject, tokens_sealed as "tokensSealed" from "grant" where id = $1 for update`;
+  select email, provider, subject, tokens_sealed as "tokensSealed" from "grant" where id = $1 for update`;
 
 /** Grants of an application: its connected accounts. `GrantConnections` creates new ones. */
 @Injectable()
@@ -144,6 +146,12 @@ export class GrantsService {
       }
       grant.updatedAt = this.clock.now();
       await em.flush();
+      await recordAccountAudit(sql, {
+        action: 'account.update',
+        applicationId,
+        accountId: grantId,
+        details: { changed: changedFields(change), settings: changedFields(change.settings ?? {}) },
+      });
       await this.#settleStatus(sql, grant, asked, {
         verified: renewal !== undefined,
         scopesChanged,
@@ -183,6 +191,7 @@ export class GrantsService {
       // Lock in the order of the dispatchers: queue rows first, then the grant, then the rate gate.
       await this.#deleteWork(sql, grantId);
       const [row] = await sql.query<{
+        email: string;
         provider: string;
         subject: string | null;
         tokensSealed: string | null;
@@ -200,6 +209,12 @@ export class GrantsService {
         this.clock.now(),
       );
       await recordChanges(sql, [stopped]);
+      await recordAccountAudit(sql, {
+        action: 'account.delete',
+        applicationId,
+        accountId: grantId,
+        details: { email: row.email, provider: row.provider },
+      });
       return row;
     });
     return async () => {

@@ -26,7 +26,6 @@ const APPLICATION_BY_CLIENT_ID = `
 
 type AccountRow = Omit<AccountPrincipal, 'kind' | 'scopes'> & {
   hash: Buffer;
-  tokenId: string;
   suspended: boolean;
   own: Scope[] | null;
   asked: Scope[] | null;
@@ -35,7 +34,6 @@ type AccountRow = Omit<AccountPrincipal, 'kind' | 'scopes'> & {
 
 interface FoundAccount {
   account: AccountPrincipal;
-  tokenId: string;
   /** Whether its application is suspended. */
   suspended: boolean;
 }
@@ -62,7 +60,7 @@ export class StoredCredentials extends Credentials {
     if (token.length > 200) return undefined;
     const found = await this.#accounts.get(hashToken(token).toString(KEY));
     if (found?.suspended) throw new ApplicationSuspendedError();
-    if (found) this.uses.note(found.tokenId);
+    if (found) this.uses.note(found.account.tokenId);
     return found?.account;
   }
 
@@ -71,12 +69,11 @@ export class StoredCredentials extends Credentials {
       keys.map((key) => Buffer.from(key, KEY)),
     ]);
     return new Map(
-      rows.map(({ hash, tokenId, suspended, own, asked, agreed, ...account }) => {
+      rows.map(({ hash, suspended, own, asked, agreed, ...account }) => {
         const scopes = restrict(restrict(asked, agreed), own);
         return [
           hash.toString(KEY),
           {
-            tokenId,
             suspended,
             account: Object.freeze({ kind: 'account', ...account, scopes } as const),
           },

@@ -3,6 +3,8 @@ import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { Application } from '../applications/application.entity.ts';
 import type { Scope } from '../../platform/auth/scopes.ts';
+import { changedFields, recordAudit } from '../../platform/audit/record-audit.ts';
+import { sqlOf } from '../../platform/database/sql.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
@@ -108,6 +110,7 @@ export class IntegrationsService {
         });
         this.#applySettings(integration, settings);
         await em.flush();
+        await record(em, applicationId, integration, 'create');
         return integration;
       });
     } catch (error) {
@@ -136,6 +139,7 @@ export class IntegrationsService {
       if (settings) this.#applySettings(integration, settings);
       integration.updatedAt = this.clock.now();
       await em.flush();
+      await record(em, applicationId, integration, 'update', changedFields(change));
       return integration;
     });
   }
@@ -148,7 +152,9 @@ export class IntegrationsService {
    */
   remove(applicationId: string, key: string): Promise<void> {
     return this.em.transactional(async (em) => {
-      await em.remove(await this.#find(em, applicationId, key)).flush();
+      const integration = await this.#find(em, applicationId, key);
+      await em.remove(integration).flush();
+      await record(em, applicationId, integration, 'remove');
     });
   }
 
@@ -212,3 +218,18 @@ function assertComplete(problem: IntegrationProblem | null): void {
 
 const isEqual = (a: IntegrationSecrets, b: IntegrationSecrets): boolean =>
   Object.keys({ ...a, ...b }).every((name) => a[name] === b[name]);
+
+function record(
+  em: EntityManager,
+  applicationId: string,
+  { id, provider }: Integration,
+  what: 'create' | 'update' | 'remove',
+  changed?: readonly string[],
+): Promise<void> {
+  return recordAudit(sqlOf(em), {
+    action: `integration.${what}`,
+    target: { type: 'integration', id },
+    applicationId,
+    details: { provider, ...(changed ? { changed } : {}) },
+  });
+}

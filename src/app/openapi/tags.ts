@@ -44,5 +44,6 @@ export const ADMIN_TAGS: readonly Tag[] = [
   ['applications', 'Applications: suspend, delete.'],
   ['capacity', 'Sizes of the large tables, their growth, and what is deleted when.'],
   ['audit', 'Who changed what, and when.'],
+  ['log level', 'How much all processes log, for a while.'],
   ['operators', 'Those who run the server, and their tokens.'],
 ];

@@ -1,8 +1,10 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { pruneFailedAttempts } from '../../platform/auth/failed-attempts.ts';
 import { pruneAuthorizationCodes } from '../../accounts/connect/authorization-codes.ts';
 import { pruneLoginRequests } from '../../accounts/connect/prune-login-requests.ts';
+import { pruneAudit } from '../../platform/audit/prune-audit.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { pruneChanges } from '../../platform/changes/prune-changes.ts';
 import { pruneFiles } from '../../mail/files/prune-files.ts';
@@ -19,7 +21,11 @@ import { pruneTrackedMessages } from '../../mail/tracking/prune-tracked-messages
 import { pruneWebhookEvidence } from '../../platform/webhooks/prune-webhook-evidence.ts';
 
 /** Deletes expired rows, a limited number per call. Returns how many it deleted. */
-export type MaintenanceTask = (sql: Sql, now: Date) => Promise<number>;
+export type MaintenanceTask = (
+  sql: Sql,
+  now: Date,
+  config: Pick<AppConfig, 'auditLogDays'>,
+) => Promise<number>;
 
 /** The maintenance tasks, by the name of the rows that they delete. */
 export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
@@ -39,6 +45,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'mails that prove addresses': pruneAddressLoops,
   'records of deleted applications': pruneDeletions,
   'sizes of tables': pruneTableSamples,
+  'entries of the audit log': (sql, now, { auditLogDays }) => pruneAudit(sql, now, auditLogDays),
 };
 
 /** Advisory lock, so that one process at a time runs maintenance. */
@@ -56,6 +63,7 @@ export class Maintenance {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
   ) {}
 
   /** Runs every task, one after the other. A task that fails does not stop the others. */
@@ -85,7 +93,7 @@ export class Maintenance {
           'select pg_try_advisory_xact_lock($1) as ours',
           [LOCK],
         );
-        return lock?.ours ? task(sql, this.clock.now()) : 0;
+        return lock?.ours ? task(sql, this.clock.now(), this.config) : 0;
       });
       removed += count;
       if (count === 0 || stop?.aborted) break;

@@ -1,3 +1,4 @@
+import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { Injectable } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { storable } from '../../platform/base/text/storable.ts';
@@ -65,17 +66,28 @@ export class ConferencingRepository {
     now: Date,
   ): Promise<string> {
     const id = (await this.find(applicationId, provider))?.id ?? newId();
-    await this.database.query(PUT, [id, applicationId, provider, kind, seal(id), now]);
+    await this.database.transaction(async (sql) => {
+      await sql.query(PUT, [id, applicationId, provider, kind, seal(id), now]);
+      const target = { type: 'conferencing', id };
+      const action = 'conferencing.set';
+      await recordAudit(sql, { action, target, applicationId, details: { provider, kind } });
+    });
     return id;
   }
 
   /** @returns `true` if the service existed */
   async remove(applicationId: string, id: string): Promise<boolean> {
-    const removed = await this.database.query(
-      'delete from conferencing_service where application_id = $1 and id = $2 returning 1',
-      [applicationId, id],
-    );
-    return removed.length > 0;
+    return this.database.transaction(async (sql) => {
+      const [removed] = await sql.query<{ provider: string }>(
+        'delete from conferencing_service where application_id = $1 and id = $2 returning provider',
+        [applicationId, id],
+      );
+      if (!removed) return false;
+      const target = { type: 'conferencing', id };
+      const action = 'conferencing.remove';
+      await recordAudit(sql, { action, target, applicationId, details: { ...removed } });
+      return true;
+    });
   }
 
   /** Stores the error of the last use; `null` if the service works again. */

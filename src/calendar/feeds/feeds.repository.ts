@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { recordAudit } from '../../platform/audit/record-audit.ts';
+import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
-import { Database } from '../../platform/database/sql.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
 import {
   findIcsInstances,
   ICS_COLUMNS,
@@ -40,7 +42,7 @@ const REPLACE = `
   on conflict (calendar_id) do update set hash = excluded.hash, created_at = excluded.created_at`;
 const FIND =
   'select created_at as "createdAt" from calendar_feed where account_id = $1 and calendar_id = $2';
-const REMOVE = 'delete from calendar_feed where account_id = $1 and calendar_id = $2';
+const REMOVE = 'delete from calendar_feed where account_id = $1 and calendar_id = $2 returning 1';
 
 const OPEN = `
   select c.id as "calendarId", c.account_id as "accountId", c.name, c.description, c.timezone,
@@ -60,21 +62,40 @@ const EVENTS = `
     and ($4::timestamptz is null or (e.starts_at, e.id) > ($4, $5::uuid))
   order by e.starts_at, e.id limit ${PAGE}`;
 
+/** The account that owns a calendar. */
+export type FeedOwner = Pick<AccountPrincipal, 'accountId' | 'applicationId'>;
+
+function record(
+  sql: Sql,
+  { accountId, applicationId }: FeedOwner,
+  calendarId: string,
+  action: string,
+): Promise<void> {
+  const target = { type: 'calendar', id: calendarId };
+  return recordAudit(sql, { action, target, applicationId, accountId });
+}
+
 @Injectable()
 export class FeedsRepository {
   constructor(private readonly database: Database) {}
 
   /** Gives a calendar a new secret, which replaces the old one. */
-  async replace(accountId: string, calendarId: string, hash: Buffer, at: Date): Promise<void> {
-    await this.database.query(REPLACE, [newId(), accountId, calendarId, hash, at]);
+  async replace(owner: FeedOwner, calendarId: string, hash: Buffer, at: Date): Promise<void> {
+    await this.database.transaction(async (sql) => {
+      await sql.query(REPLACE, [newId(), owner.accountId, calendarId, hash, at]);
+      await record(sql, owner, calendarId, 'calendar-feed.create');
+    });
   }
 
   async find(accountId: string, calendarId: string): Promise<{ createdAt: Date } | undefined> {
     return (await this.database.query<{ createdAt: Date }>(FIND, [accountId, calendarId]))[0];
   }
 
-  async remove(accountId: string, calendarId: string): Promise<void> {
-    await this.database.query(REMOVE, [accountId, calendarId]);
+  async remove(owner: FeedOwner, calendarId: string): Promise<void> {
+    await this.database.transaction(async (sql) => {
+      const removed = await sql.query(REMOVE, [owner.accountId, calendarId]);
+      if (removed.length > 0) await record(sql, owner, calendarId, 'calendar-feed.remove');
+    });
   }
 
   /** The calendar with this hash of the secret; `undefined` if there is none. */

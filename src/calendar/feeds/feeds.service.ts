@@ -70,7 +70,7 @@ export class Feeds {
     const { id } = await this.calendars.get(account, calendarId);
     const secret = randomBase36(SECRET_LENGTH);
     const createdAt = this.clock.now();
-    await this.repository.replace(account.accountId, id, hashToken(secret), createdAt);
+    await this.repository.replace(account, id, hashToken(secret), createdAt);
     return { url: new URL(`feeds/${secret}.ics`, `${this.config.baseUrl}/`).href, createdAt };
   }
 
@@ -88,7 +88,7 @@ export class Feeds {
    */
   async revoke(account: AccountPrincipal, calendarId: string): Promise<void> {
     const { id } = await this.calendars.get(account, calendarId);
-    await this.repository.remove(account.accountId, id);
+    await this.repository.remove(account, id);
   }
 
   /**

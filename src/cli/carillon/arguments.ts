@@ -23,6 +23,17 @@ export function secondsOf(value: string): number {
   return Number(count) * SECONDS[unit as keyof typeof SECONDS];
 }
 
+/** Parses an instant: ISO 8601, or a time ago such as `2h`. */
+export function instantOf(value: string): Date {
+  if (/^[1-9]\d{0,6}[smhd]$/.test(value)) return new Date(Date.now() - secondsOf(value) * 1000);
+  const instant = new Date(/^\d{4}-\d\d-\d\d/.test(value) ? value : NaN);
+  if (Number.isNaN(instant.getTime()))
+    throw new InvalidArgumentError(
+      'It must be a time such as 2026-12-01, 2026-12-01T08:00:00Z or 2h.',
+    );
+  return instant;
+}
+
 /** `--limit <n>`, 50 by default. */
 export const limitOption = (): Option =>
   new Option('--limit <n>', 'maximum number of entries').argParser(countOf).default(50);

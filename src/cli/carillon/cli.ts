@@ -76,8 +76,11 @@ export class OperatorCli {
    * @throws {SchemaBehindError}, {DatabaseAccessError}
    */
   async withServices<T>(work: (services: OperatorServices) => Promise<T>): Promise<T> {
-    const { withServices } = await import('./services.ts');
-    return withServices(this.environment, work);
+    const [{ withServices }, { actingAs }] = await Promise.all([
+      import('./services.ts'),
+      import('../../platform/audit/current-actor.ts'),
+    ]);
+    return actingAs(this.actor, () => withServices(this.environment, work));
   }
 
   /**
@@ -90,8 +93,11 @@ export class OperatorCli {
     work: (context: INestApplicationContext) => Promise<T>,
     more: readonly Type[] = [],
   ): Promise<T> {
-    const { withContainer } = await import('./container.ts');
-    return withContainer(this.environment, work, more);
+    const [{ withContainer }, { actingAs }] = await Promise.all([
+      import('./container.ts'),
+      import('../../platform/audit/current-actor.ts'),
+    ]);
+    return actingAs(this.actor, () => withContainer(this.environment, work, more));
   }
 
   /**

@@ -56,6 +56,11 @@ export const GROUPS: readonly CommandGroup[] = [
     load: () => import('./commands/operator.ts'),
   },
   {
+    name: 'audit',
+    description: 'The audit log: who did what to accounts, applications, jobs and settings',
+    load: () => import('./commands/audit.ts'),
+  },
+  {
     name: 'keys',
     description: 'Keys that encrypt secrets (ENCRYPTION_KEYS)',
     load: () => import('./commands/keys.ts'),

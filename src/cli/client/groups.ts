@@ -90,6 +90,12 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       delete: remove(INTEGRATIONS, 'an integration'),
     },
   },
+  'audit-log': {
+    summary: 'Who changed the application and its accounts',
+    credentials: 'client secret',
+    columns: ['at', 'action', 'target', 'actor', 'details'],
+    actions: { get: call('GET /a/{client_id}/audit-log', 'List the entries, newest first') },
+  },
   'ip-addresses': {
     summary: 'IP addresses that requests of this server come from',
     credentials: 'client secret',

@@ -1,3 +1,4 @@
+import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
@@ -139,6 +140,9 @@ export class RelayRepository {
     await this.database.transaction(async (sql) => {
       await sql.query(PUT, [applicationId, kind, settingsSealed, now]);
       await sql.query(FORGET_SENDERS, [applicationId]);
+      const target = { type: 'relay', id: applicationId };
+      const action = 'relay.set';
+      await recordAudit(sql, { action, target, applicationId, details: { kind } });
     });
   }
 
@@ -149,6 +153,9 @@ export class RelayRepository {
         applicationId,
       ]);
       await sql.query(FORGET_SENDERS, [applicationId]);
+      const target = { type: 'relay', id: applicationId };
+      if (gone.length > 0)
+        await recordAudit(sql, { action: 'relay.remove', target, applicationId });
       return gone.length > 0;
     });
   }
@@ -215,7 +222,12 @@ export class RelayRepository {
 
   /** Records that the account was removed from the service. */
   async markRemoved({ applicationId, accountId }: AccountKey, settingsSealed: string, now: Date) {
-    await this.database.query(REMOVE, [applicationId, accountId, settingsSealed, now]);
+    await this.database.transaction(async (sql) => {
+      await sql.query(REMOVE, [applicationId, accountId, settingsSealed, now]);
+      const target = { type: 'account', id: accountId };
+      const action = 'relay.remove-sender';
+      await recordAudit(sql, { action, target, applicationId, accountId });
+    });
   }
 
   /**

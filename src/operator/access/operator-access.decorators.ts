@@ -8,9 +8,10 @@ import {
 import { ApiBearerAuth } from '@nestjs/swagger';
 import type { Request } from 'express';
 import type { Actor } from '../../platform/audit/actor.ts';
+import { currentActor } from '../../platform/audit/current-actor.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { OPERATOR_ROLE, OperatorGuard } from './operator.guard.ts';
-import { actorOf, operatorOf, type OperatorPrincipal } from './operator-principal.ts';
+import { operatorOf, type OperatorPrincipal } from './operator-principal.ts';
 import type { OperatorRole } from './operator-role.ts';
 
 /**
@@ -34,9 +35,9 @@ export function OperatorAccess(role: OperatorRole): ClassDecorator & MethodDecor
 
 /** The operator of this request, for the audit log. For handlers behind `OperatorAccess`. */
 export const CurrentActor = createParamDecorator((_: unknown, context: ExecutionContext): Actor => {
-  const actor = actorOf(context.switchToHttp().getRequest<Request>());
-  if (!actor) throw new Error('CurrentActor is used on a route without OperatorAccess');
-  return actor;
+  if (!operatorOf(context.switchToHttp().getRequest<Request>()))
+    throw new Error('CurrentActor is used on a route without OperatorAccess');
+  return currentActor();
 });
 
 /** The operator of this request. For handlers behind `OperatorAccess`. */

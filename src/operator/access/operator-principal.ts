@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { Actor } from '../../platform/audit/actor.ts';
+import { setRequestActor } from '../../platform/audit/current-actor.ts';
 import type { OperatorRole } from './operator-role.ts';
 
 /** The operator that sent a request. */
@@ -14,30 +14,19 @@ export interface OperatorPrincipal {
   tokenId: string | null;
 }
 
-const principals = new WeakMap<Request, OperatorPrincipal & { address: string }>();
+const principals = new WeakMap<Request, OperatorPrincipal>();
 
 /**
  * Remembers the operator of a request. The guard calls it.
  * @param address network address of the client
  */
 export function setOperator(request: Request, operator: OperatorPrincipal, address: string): void {
-  principals.set(request, { ...operator, address });
+  principals.set(request, operator);
+  const { operatorId: id, name } = operator;
+  setRequestActor(request, { kind: 'operator', id, name, address: address || null });
 }
 
 /** The operator that sent this request; `undefined` before the guard, and for other callers. */
 export function operatorOf(request: Request): OperatorPrincipal | undefined {
   return principals.get(request);
-}
-
-/** The operator of a request, as the audit log names it. */
-export function actorOf(request: Request): Actor | undefined {
-  const operator = principals.get(request);
-  return (
-    operator && {
-      kind: 'operator',
-      id: operator.operatorId,
-      name: operator.name,
-      address: operator.address || null,
-    }
-  );
 }

@@ -11,7 +11,7 @@ const GB = 1024 ** 3;
 /** Later times say no more than "not soon". */
 const LONGEST_DAYS = 36_500;
 
-type Settings = Pick<AppConfig, 'sync' | 'uploads' | 'database' | 'dataDir'>;
+type Settings = Pick<AppConfig, 'auditLogDays' | 'sync' | 'uploads' | 'database' | 'dataDir'>;
 
 /** How much the database stores, how fast it grows, and how long its disk lasts. */
 export class OperatorCapacity {

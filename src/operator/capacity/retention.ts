@@ -9,7 +9,9 @@ const fixed = (what: string, tables: string[], kept: string): Retention => ({
 });
 
 /** What grows and how long it is kept, largest tables first. */
-export function retentionOf(config: Pick<AppConfig, 'sync' | 'uploads'>): Retention[] {
+export function retentionOf(
+  config: Pick<AppConfig, 'auditLogDays' | 'sync' | 'uploads'>,
+): Retention[] {
   const { horizonDays } = config.sync;
   return [
     {
@@ -38,6 +40,12 @@ export function retentionOf(config: Pick<AppConfig, 'sync' | 'uploads'>): Retent
     fixed('Use of quotas', ['quota_use'], '31 days'),
     fixed('Idempotency keys', ['idempotency_key'], '24 hours'),
     fixed('Mails that prove addresses', ['address_loop'], '7 days'),
+    {
+      what: 'Audit log',
+      tables: ['audit_entry'],
+      kept: `${config.auditLogDays} days`,
+      setting: 'AUDIT_LOG_DAYS',
+    },
     fixed('Sizes of tables', ['table_sample'], '90 days'),
     fixed('Records of deleted applications', ['application_deletion'], '90 days'),
   ]; // prettier-ignore

@@ -2,10 +2,12 @@ import { storable } from '../base/text/storable.ts';
 import { newId } from '../base/ids/ids.ts';
 import type { Sql } from '../database/sql.ts';
 import type { Actor } from './actor.ts';
+import { currentActor } from './current-actor.ts';
 
 /** One action, as the audit log records it. */
 export interface AuditRecord {
-  actor: Actor;
+  /** Default: `currentActor()`. */
+  actor?: Actor;
   /** Dotted name, such as `job.retry`, `account.pause` or `token.revoke`. */
   action: string;
   /** What the action changed. The id is what operators search for: an id, a name, a client id. */
@@ -33,7 +35,7 @@ const INSERT = `
  * committed together or not at all.
  */
 export async function recordAudit(sql: Sql, record: AuditRecord): Promise<void> {
-  const { actor, action, target, applicationId, accountId, details } = record;
+  const { actor = currentActor(), action, target, applicationId, accountId, details } = record;
   await sql.query(INSERT, [
     newId(),
     actor.kind,
@@ -47,4 +49,12 @@ export async function recordAudit(sql: Sql, record: AuditRecord): Promise<void> 
     accountId ?? null,
     JSON.stringify(details ?? {}),
   ]);
+}
+
+/** The names of the fields that a change has, for the details of an entry. Never their values. */
+export function changedFields(change: object): string[] {
+  return Object.entries(change)
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name)
+    .toSorted();
 }

@@ -21,6 +21,8 @@ export interface ApplicationPrincipal {
  */
 export interface AccountPrincipal {
   kind: 'account';
+  /** Id of the access token; it cannot be used as a token. */
+  tokenId: string;
   accountId: string;
   applicationId: string;
   clientId: string;

@@ -136,6 +136,7 @@ export const environmentSchema = z.object({
   ...budgetVariables,
   ...operatorMailVariables,
   ...operatorVariables,
+  AUDIT_LOG_DAYS: integer(400, 30, 36_500),
   NEURAL: flag(false),
   SANDBOX: z.enum(['true', 'false'], 'must be true or false').optional(),
   MAIL_DOMAIN: z
@@ -375,6 +376,8 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     },
     /** The gateway that delivers SMS reminders. */
     sms,
+    /** Days after which entries of the audit log are deleted. */
+    auditLogDays: env.AUDIT_LOG_DAYS,
     /** Where operators reach this process, and how they sign in. */
     operator,
     /** Mail server for the server's own mails; `null` = Carillon sends none. */

@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { EgressClient } from '../egress/egress-client.ts';
 import { InvalidInputError, NotFoundError } from '../base/errors/domain-error.ts';
 import { isId, newId } from '../base/ids/ids.ts';
+import { recordAudit } from '../audit/record-audit.ts';
 import { Clock } from '../base/time/clock.ts';
 import { forgetRateGate } from '../work/rate-gates.ts';
 import type { Page } from '../database/listing.ts';
@@ -97,6 +98,8 @@ export class WebhooksService {
         });
         await em.flush();
         await createDeliveryRateGate(sqlOf(em), webhook.id);
+        const { state, triggers } = wanted;
+        await record(em, applicationId, webhook, 'create', { state, triggers });
         return webhook;
       });
     } catch (error) {
@@ -123,6 +126,7 @@ export class WebhooksService {
       const where = { id, application: applicationId };
       const webhook = changed && (await em.findOne(Webhook, where, { refresh: true }));
       if (!webhook) throw new NotFoundError('webhook', id); // deleted during the challenge
+      await record(em, applicationId, webhook, 'update', { state: change.state });
       return webhook;
     });
   }
@@ -132,12 +136,13 @@ export class WebhooksService {
    * @throws {NotFoundError}
    */
   async delete(applicationId: string, id: string): Promise<void> {
-    await this.get(applicationId, id);
+    const webhook = await this.get(applicationId, id);
     await this.em.transactional(async (em) => {
       await lockDeliveries(sqlOf(em), id);
       await deleteDeliveries(sqlOf(em), id);
       await em.nativeDelete(Webhook, { id, application: applicationId });
       await forgetRateGate(sqlOf(em), id);
+      await record(em, applicationId, webhook, 'delete');
     });
   }
 
@@ -160,4 +165,20 @@ export class WebhooksService {
       asked.size === webhook.triggers.length && webhook.triggers.every((name) => asked.has(name));
     if (triggers !== undefined && !same) throw fixed('triggers');
   }
+}
+
+function record(
+  em: EntityManager,
+  applicationId: string,
+  { id, callbackUrl }: Webhook,
+  what: 'create' | 'update' | 'delete',
+  details: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  return recordAudit(sqlOf(em), {
+    action: `webhook.${what}`,
+    target: { type: 'webhook', id },
+    applicationId,
+    // The query of an address is often a secret.
+    details: { address: callbackUrl.split('?', 1)[0], ...details },
+  });
 }

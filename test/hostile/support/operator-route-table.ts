@@ -19,6 +19,7 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'GET /metrics': 'anybody',
 
   'GET /admin/me': 'read',
+  'GET /admin/audit-log': 'read',
 
   'GET /admin/accounts': 'read',
   'GET /admin/accounts/{id}': 'read',

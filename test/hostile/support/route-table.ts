@@ -22,6 +22,11 @@ export interface RouteRow {
   right?: number;
   /** What protects a route that needs no credentials. */
   why?: string;
+  /**
+   * Action that a valid request leaves in the audit log; `null` for a route of an application that
+   * changes no configuration. Every route of applications that is no GET names one of the two.
+   */
+  audit?: string | null;
 }
 
 const account = (scopes: readonly Scope[] | null, more: Partial<RouteRow> = {}): RouteRow => ({
@@ -82,7 +87,7 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'GET /oauth/authorize': anybody('begins a sign-in, for registered redirect addresses'),
   'GET /oauth/token': anybody('the client secret and a code, in the request'),
   'POST /oauth/token': anybody('the client secret and a code, in the request'),
-  'POST /oauth/revoke': account(null),
+  'POST /oauth/revoke': account(null, { audit: 'token.revoke' }),
   'POST /connect/authorize': anybody('gives a code, which is useless without the client secret'),
   'POST /connect/token': anybody('the client secret and a code, in the body'),
   'POST /connect/detect-provider': anybody('the client secret, in the body'),
@@ -108,47 +113,48 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'POST /push/{provider}': anybody(PUSH),
   'POST /push/{provider}/{integration}': anybody(PUSH),
 
-  'POST /connect/auth': application({ right: 400 }), // its redirect address is not registered
+  'POST /connect/auth': application({ right: 400, audit: null }), // its redirect address is not registered
   'GET /connect/integrations': application(),
-  'POST /connect/integrations': application(),
+  'POST /connect/integrations': application({ audit: 'integration.create' }),
   'GET /connect/integrations/{provider}': application(),
-  'PATCH /connect/integrations/{provider}': application(),
-  'DELETE /connect/integrations/{provider}': application(),
+  'PATCH /connect/integrations/{provider}': application({ audit: 'integration.update' }),
+  'DELETE /connect/integrations/{provider}': application({ audit: 'integration.remove' }),
   'GET /connect/grants': application(),
-  'POST /connect/grants': application(),
+  'POST /connect/grants': application({ audit: 'account.connect' }),
   'GET /connect/grants/{id}': application(),
-  'PATCH /connect/grants/{id}': application(),
-  'DELETE /connect/grants/{id}': application(),
+  'PATCH /connect/grants/{id}': application({ audit: 'account.update' }),
+  'DELETE /connect/grants/{id}': application({ audit: 'account.delete' }),
   'GET /connect/grants/{id}/sync': application(),
-  'POST /connect/grants/{id}/sync': application(),
+  'POST /connect/grants/{id}/sync': application({ audit: null }),
   'GET /connect/grants/{id}/tokens': application(),
-  'POST /connect/grants/{id}/tokens': application(),
-  'DELETE /connect/grants/{id}/tokens/{token_id}': application({ right: 404 }), // there is no token with that id
+  'POST /connect/grants/{id}/tokens': application({ audit: 'token.create' }),
+  'DELETE /connect/grants/{id}/tokens/{token_id}': application({ right: 404, audit: null }), // there is no token with that id
 
   'GET /a/{client_id}': secret(),
-  'POST /a/{client_id}': secret(),
-  'PUT /a/{client_id}': secret(),
+  'POST /a/{client_id}': secret({ audit: 'application.update' }),
+  'PUT /a/{client_id}': secret({ audit: 'application.update' }),
   'GET /a/{client_id}/accounts': secret(),
   'GET /a/{client_id}/accounts/{id}': secret(),
-  'PUT /a/{client_id}/accounts/{id}': secret(),
-  'DELETE /a/{client_id}/accounts/{id}': secret(),
-  'POST /a/{client_id}/accounts/{id}/downgrade': secret(),
-  'POST /a/{client_id}/accounts/{id}/upgrade': secret(),
-  'POST /a/{client_id}/accounts/{id}/revoke-all': secret(),
-  'POST /a/{client_id}/accounts/{id}/token-info': secret(),
+  'PUT /a/{client_id}/accounts/{id}': secret({ audit: 'account.update' }),
+  'DELETE /a/{client_id}/accounts/{id}': secret({ audit: 'account.delete' }),
+  'POST /a/{client_id}/accounts/{id}/downgrade': secret({ audit: 'account.cancel' }),
+  'POST /a/{client_id}/accounts/{id}/upgrade': secret({ audit: null }), // the account is not cancelled
+  'POST /a/{client_id}/accounts/{id}/revoke-all': secret({ audit: 'token.revoke-all' }),
+  'POST /a/{client_id}/accounts/{id}/token-info': secret({ audit: null }),
   'GET /a/{client_id}/conferencing': secret(),
-  'PUT /a/{client_id}/conferencing': secret(),
+  'PUT /a/{client_id}/conferencing': secret({ audit: 'conferencing.set' }),
   'GET /a/{client_id}/conferencing/{id}': secret(),
-  'DELETE /a/{client_id}/conferencing/{id}': secret(),
+  'DELETE /a/{client_id}/conferencing/{id}': secret({ audit: 'conferencing.remove' }),
+  'GET /a/{client_id}/audit-log': secret(),
   'GET /a/{client_id}/ip_addresses': secret(),
   'GET /a/{client_id}/relay': secret(),
-  'PUT /a/{client_id}/relay': secret(),
-  'DELETE /a/{client_id}/relay': secret(),
+  'PUT /a/{client_id}/relay': secret({ audit: 'relay.set' }),
+  'DELETE /a/{client_id}/relay': secret({ audit: 'relay.remove' }),
   'GET /a/{client_id}/webhooks': secret(),
-  'POST /a/{client_id}/webhooks': secret(),
+  'POST /a/{client_id}/webhooks': secret({ audit: 'webhook.create' }),
   'GET /a/{client_id}/webhooks/{id}': secret(),
-  'PUT /a/{client_id}/webhooks/{id}': secret(),
-  'DELETE /a/{client_id}/webhooks/{id}': secret(),
+  'PUT /a/{client_id}/webhooks/{id}': secret({ audit: 'webhook.update' }),
+  'DELETE /a/{client_id}/webhooks/{id}': secret({ audit: 'webhook.delete' }),
   'GET /a/{client_id}/webhooks/{id}/deliveries': secret(),
 
   'GET /account': account(null),
@@ -195,7 +201,7 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'PATCH /v2/outbox/{job_status_id}': write(SEND),
   'DELETE /v2/outbox/{job_status_id}': account(SEND),
   'GET /v2/outbox/onboard/verified_status': account(SEND),
-  'DELETE /v2/outbox/onboard/subuser': account(SEND),
+  'DELETE /v2/outbox/onboard/subuser': account(SEND, { audit: 'relay.remove-sender' }),
 
   'GET /delta': account(ANY_OBJECT),
   'GET /delta/longpoll': account(ANY_OBJECT),
@@ -210,8 +216,8 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'PATCH /calendars/{id}': write(CALENDAR),
   'DELETE /calendars/{id}': write(CALENDAR),
   'GET /calendars/{id}/feed': account(READ_CALENDAR),
-  'POST /calendars/{id}/feed': account(CALENDAR),
-  'DELETE /calendars/{id}/feed': account(CALENDAR),
+  'POST /calendars/{id}/feed': account(CALENDAR, { audit: 'calendar-feed.create' }),
+  'DELETE /calendars/{id}/feed': account(CALENDAR, { audit: 'calendar-feed.remove' }),
   'POST /calendars/availability': account(FREE_BUSY),
   'POST /calendars/availability/consecutive': account(FREE_BUSY),
   'POST /calendars/free-busy': account(FREE_BUSY),

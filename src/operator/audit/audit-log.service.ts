@@ -1,0 +1,16 @@
+import { type AuditFilter, type AuditItem, listAudit } from '../../platform/audit/list-audit.ts';
+import type { PageOf, TokenPage } from '../../platform/database/page-token.ts';
+import type { Database } from '../../platform/database/sql.ts';
+
+/** The audit log over all applications, for operators. */
+export class AuditLog {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Entries that match the filter, newest first.
+   * @throws {InvalidInputError} if the page token belongs to another list
+   */
+  list(filter: AuditFilter, page: TokenPage): Promise<PageOf<AuditItem>> {
+    return listAudit(this.database, filter, page);
+  }
+}
