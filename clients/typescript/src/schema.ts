@@ -2326,6 +2326,7 @@ export interface components {
          *       },
          *       "proof": "sandbox",
          *       "provider": "sandbox",
+         *       "sending_paused": null,
          *       "sync_state": "running",
          *       "trial": false
          *     }
@@ -2411,6 +2412,8 @@ export interface components {
             proof: "preset" | "discovery" | "oauth" | "integration" | "loop" | "sandbox" | null;
             /** @description Provider of the account */
             provider: string;
+            /** @description Why messages wait, if the operator of the server has paused sending (docs/outbox.md); null otherwise */
+            sending_paused: string | null;
             /**
              * @description `running` is healthy
              * @enum {string}
@@ -2936,6 +2939,8 @@ export interface components {
             proof: "preset" | "discovery" | "oauth" | "integration" | "loop" | "sandbox" | null;
             /** @description Provider of the account */
             provider: string;
+            /** @description Why messages wait, if the operator of the server has paused sending (docs/outbox.md); null otherwise */
+            sending_paused: string | null;
             /**
              * @description Whether it worked
              * @enum {string}

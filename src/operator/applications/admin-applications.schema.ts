@@ -93,6 +93,12 @@ export const operatorApplication = z
     redirect_uris: z.array(z.string()),
     allowed_scopes: z.array(z.string()).nullable(),
     token_lifetime: z.number().int().nullable().describe('Seconds; null: until they are revoked'),
+    allows_token_response: z
+      .boolean()
+      .describe('Whether /oauth/authorize accepts `response_type=token`'),
+    revokes_older_tokens: z
+      .boolean()
+      .describe('Whether a sign-in revokes the earlier access tokens of its account'),
     integrations: z.array(z.object({ provider: z.string(), name: z.string() })),
     webhooks: z.object({
       active: z.number().int(),
@@ -111,6 +117,8 @@ export const operatorApplication = z
       redirect_uris: ['https://app.example.test/callback'],
       allowed_scopes: null,
       token_lifetime: null,
+      allows_token_response: false,
+      revokes_older_tokens: false,
       integrations: [{ provider: 'imap', name: 'Mail' }],
       webhooks: { active: 1, failing: 0, failed: 0 },
       paused_messages: 0,

@@ -61,6 +61,8 @@ export interface ApplicationDetail extends ApplicationItem {
   redirectUris: string[];
   allowedScopes: string[] | null;
   tokenLifetime: number | null;
+  allowsTokenResponse: boolean;
+  revokesOlderTokens: boolean;
   integrations: { provider: string; name: string }[];
   webhooks: { active: number; failing: number; failed: number };
   /** Messages that wait because sending is paused. Up to 10,000. */

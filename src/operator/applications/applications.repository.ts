@@ -94,7 +94,8 @@ async function readDeletions(
 
 const DETAIL = `
   select ${COLUMNS}, a.redirect_uris as "redirectUris", a.allowed_scopes as "allowedScopes",
-    a.token_lifetime as "tokenLifetime",
+    a.token_lifetime as "tokenLifetime", a.allows_token_response as "allowsTokenResponse",
+    a.revokes_older_tokens as "revokesOlderTokens",
     coalesce((select jsonb_agg(jsonb_build_object('provider', i.provider, 'name', i.name) order by i.provider)
       from integration i where i.application_id = a.id), '[]') as integrations,
     (select jsonb_build_object(
@@ -113,7 +114,7 @@ export async function readApplication(
   idOrClientId: string,
 ): Promise<ApplicationDetail | undefined> {
   if (idOrClientId.includes('\0')) return undefined;
-  type DetailRow = Row & Pick<ApplicationDetail, 'redirectUris' | 'allowedScopes' | 'tokenLifetime' | 'integrations' | 'webhooks' | 'pausedMessages'>; // prettier-ignore
+  type DetailRow = Row & Pick<ApplicationDetail, 'redirectUris' | 'allowedScopes' | 'tokenLifetime' | 'allowsTokenResponse' | 'revokesOlderTokens' | 'integrations' | 'webhooks' | 'pausedMessages'>; // prettier-ignore
   const [row] = await sql.query<DetailRow>(DETAIL, [idOrClientId]);
   if (!row) return undefined;
   const deletions = await readDeletions(sql, [row.id]);

@@ -132,6 +132,8 @@ export function applicationSample(now: Date, text: Text): ApplicationDetail {
     redirectUris: [text('https://desk.example.com/callback')],
     allowedScopes: null,
     tokenLifetime: null,
+    allowsTokenResponse: false,
+    revokesOlderTokens: false,
     integrations: [{ provider: 'imap', name: text('Company mail') }],
     webhooks: { active: 2, failing: 1, failed: 0 },
     pausedMessages: 14,
