@@ -197,7 +197,7 @@ describeWith(['chromium'], 'the console in Chromium', () => {
 
   it('makes an access token that works, and revokes it', async () => {
     await open(`/console/accounts/${ada.id}`);
-    await page.getByRole('link', { name: 'Make an access token…' }).click();
+    await page.getByRole('link', { name: 'Access token…' }).click();
     await page.getByRole('button', { name: 'Make the token' }).click();
     const token = (await page.locator('.secret code').textContent()) ?? '';
     secret('access token that an operator made', token);

@@ -13,6 +13,7 @@ import { ConsoleAssetsController } from './assets.controller.ts';
 import { ConsoleCapacityController } from './capacity.controller.ts';
 import { ConsoleJobsController } from './jobs.controller.ts';
 import { ConsoleLogLevelController } from './log-level.controller.ts';
+import { ConsoleMissingController } from './missing.controller.ts';
 import { ConsoleOverviewController } from './overview.controller.ts';
 import { MessageContent } from './preview/message-content.ts';
 import { ConsoleSignInController } from './sign-in.controller.ts';
@@ -42,6 +43,7 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
     ConsoleApplicationsController,
     ConsoleCapacityController,
     ConsoleLogLevelController,
+    ConsoleMissingController,
   ],
   providers: [MessageContent],
 })

@@ -59,7 +59,7 @@ export function jobSamples(now: Date, text: Text): JobSummary[] {
   return changes.map((change, index) => ({ ...summary(now, text, index), ...change }));
 } // prettier-ignore
 
-/** A message that failed after two attempts. */
+/** A message that waits for its third attempt. */
 export function jobDetailsSample(now: Date, text: Text): JobDetails {
   const attempt = (number: number, outcome: 'not-sent' | 'unknown', minutes: number) => ({
     number,
@@ -67,26 +67,27 @@ export function jobDetailsSample(now: Date, text: Text): JobDetails {
     endedAt: new Date(ago(now, minutes).getTime() + 1_240),
     outcome,
     route: 'account' as const,
-    phase: outcome === 'unknown' ? 'confirmation' : 'envelope',
-    code: text('550'),
-    rule: 'recipient-refused',
-    nextAt: null,
+    phase: outcome === 'unknown' ? 'confirmation' : 'connect',
+    code: text(outcome === 'unknown' ? 'outcome-unknown' : 'unavailable'),
+    rule: outcome === 'unknown' ? 'look-up' : 'backoff',
+    nextAt: outcome === 'unknown' ? null : ago(now, -12),
   });
   return {
-    ...(jobSamples(now, text)[0] as JobSummary),
+    ...(jobSamples(now, text)[2] as JobSummary),
     retryLimitAt: ago(now, -60 * 24),
-    accepted: [],
+    accepted: [text('office@example.org')],
     refused: [{ email: text('grace@example.org'), reason: text('550 5.1.1 No such user') }],
     worker: null,
-    accountClosed: null,
-    allowed: ['retry'],
+    accountClosed: { until: ago(now, -4), reason: text('421 4.7.0 Try again later') },
+    allowed: ['retry', 'cancel'],
     timeline: [
-      { kind: 'accepted', at: ago(now, 14), text: 'Accepted from Front desk', said: null },
-      { kind: 'attempt', at: ago(now, 10), text: 'Attempt 1 ended without an answer', said: null, attempt: attempt(1, 'unknown', 10) },
-      { kind: 'look-up', at: ago(now, 9), text: 'Looked up in the mailbox: it is not there', said: null },
-      { kind: 'attempt', at: ago(now, 8), text: 'Attempt 2 was refused', said: text('550 5.1.1 <grace@example.org>: Recipient address rejected: User unknown in virtual mailbox table'), attempt: attempt(2, 'not-sent', 8) },
-      { kind: 'webhook', at: ago(now, 8), text: 'Webhook job.failed was delivered', said: null },
-      { kind: 'ended', at: ago(now, 8), text: 'Failed: no recipient accepted the message', said: null },
+      { kind: 'accepted', at: ago(now, 14), text: 'Accepted, due at 2026-11-24T03:30:00.000Z.', said: null },
+      { kind: 'attempt', at: ago(now, 10), text: 'Attempt 1 ended.', said: text('The connection closed before the server confirmed'), attempt: attempt(1, 'unknown', 10) },
+      { kind: 'look-up', at: ago(now, 9), text: 'Looked up in the mailbox: the message is not there.', said: null },
+      { kind: 'attempt', at: ago(now, 8), text: 'Attempt 2 ended.', said: text('421 4.7.0 mx1.example.org: too many connections, try again later'), attempt: attempt(2, 'not-sent', 8) },
+      { kind: 'webhook', at: ago(now, 8), text: 'The webhook job.delayed was delivered.', said: null },
+      { kind: 'operator', at: ago(now, 2), text: text('ada retried it.'), said: null },
+      { kind: 'waiting', at: null, text: 'Waiting until 2026-11-24T03:52:00.000Z.', said: null },
     ],
   }; // prettier-ignore
 }
@@ -100,7 +101,7 @@ export function bulkSample(now: Date, text: Text): BulkResult<JobSummary> {
       { reason: text('already sent'), count: 42 },
       { reason: 'a worker is running it', count: 18 },
     ],
-    sample: jobSamples(now, text).slice(0, 3),
+    sample: jobSamples(now, text).slice(2, 5),
     dryRun: true,
     nextPageToken: null,
   };

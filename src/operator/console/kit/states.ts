@@ -58,7 +58,7 @@ export const HEALTH_WORDS: Readonly<Record<AccountHealth, string>> = {
 /** What an operator can do about an account. `null` if nothing has to be done. */
 export const HEALTH_ADVICE: Readonly<Record<AccountHealth, string | null>> = {
   'invalid-credentials':
-    'The user has to sign in again. Make a link below and send it to the user, or let the application do it.',
+    'The user has to sign in again. Make a sign-in link and send it to the user, or let the application do it.',
   'circuit-open':
     'Its messages wait until the server answers again. Check whether other accounts of the same server wait too.',
   quarantined:

@@ -47,10 +47,10 @@ export function table<T>(
   </table></div>`; // prettier-ignore
 }
 
-/** Names with values, as a description list. Values of `null` are left out. */
+/** Names with values, as a description list. Values that render as nothing are left out. */
 export const facts = (entries: readonly (readonly [name: string, value: HtmlValue])[]): Html =>
   html`<dl class="facts">${entries.map(([name, value]) =>
-    value === null || value === undefined || value === ''
+    value === null || value === undefined || value === false || value === ''
       ? null
       : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
   )}</dl>`; // prettier-ignore

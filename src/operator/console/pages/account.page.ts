@@ -21,12 +21,12 @@ export const accountCrumbs = ({ id, email }: Pick<AccountItem, 'id' | 'email'>):
   { path: accountPath(id), label: email },
 ];
 
-const actionsFor = ({ id, sendingPaused, byOauth }: AccountDetail): ActionLink[] => [
+const actionsFor = ({ id, sendingPaused }: AccountDetail): ActionLink[] => [
   sendingPaused
     ? { path: `${accountPath(id)}/resume`, label: 'Resume sending…' }
     : { path: `${accountPath(id)}/pause`, label: 'Pause sending…' },
-  { path: `${accountPath(id)}/sign-in-link`, label: byOauth ? 'Link to sign in again…' : 'Link to renew the password…' },
-  { path: `${accountPath(id)}/tokens/new`, label: 'Make an access token…' },
+  { path: `${accountPath(id)}/sign-in-link`, label: 'Sign-in link…' },
+  { path: `${accountPath(id)}/tokens/new`, label: 'Access token…' },
 ]; // prettier-ignore
 
 function problemList({ problems }: AccountDetail): Html | null {

@@ -90,7 +90,7 @@ function messageConcerns(overview: Overview): Concern[] {
     failed > 0 && {
       tone: 'warning',
       title: `${bounded(failed, 'message')} failed in the last hour`,
-      text: 'The timeline of each says what the mail server answered. Retry them when the cause is gone.',
+      text: 'The timeline of each says what the mail server answered. Failed messages have ended: their application decides whether to send again.',
       link: jobs({ kind: 'message', state: 'failed' }, 'Failed messages'),
     },
     unknown > 0 && {
@@ -140,7 +140,7 @@ function accountConcerns({ sync, webhooks }: Overview): Concern[] {
         ? `${counted(webhooks.failed, 'webhook')} switched off`
         : `${counted(webhooks.failing, 'webhook')} failing`,
       text: off
-        ? 'Their receivers failed for 72 hours, or answered 410. When a receiver works again, its application activates the webhook; then replay what it missed.'
+        ? 'Their receivers failed for 72 hours, or answered 410. When a receiver works again, activate its webhook: the events of the last 72 hours follow.'
         : 'Deliveries are repeated for 72 hours. The answers of the receiver say why they fail.',
       link: {
         path: address('/console/webhooks', { state: off ? 'failed' : 'failing' }),

@@ -1,7 +1,7 @@
 import { html, type Html } from '../../../platform/pages/html.ts';
 import type { Capacity, Retention, TableSize } from '../../capacity/capacity.ts';
 import { chart, meter } from '../kit/chart.ts';
-import { count, size } from '../kit/figures.ts';
+import { count, counted, size } from '../kit/figures.ts';
 import type { ConsolePage } from '../kit/layout.ts';
 import { table } from '../kit/table.ts';
 import { exactly } from '../kit/time.ts';
@@ -38,6 +38,11 @@ const historyChart = ({ history, databaseBytes }: Capacity): Html | null =>
         about: `${history.length} days`,
       });
 
+/** Tables that are shown at once. All others are folded away. */
+const SHOWN_TABLES = 12;
+
+const shareOf = (bytes: number, total: number): number => (total > 0 ? bytes / total : 0);
+
 const tableTable = (tables: readonly TableSize[], total: number): Html =>
   table<TableSize>(
     'The largest tables',
@@ -46,7 +51,7 @@ const tableTable = (tables: readonly TableSize[], total: number): Html =>
         title: 'Table',
         kind: 'main',
         cell: ({ table: name, bytes }) =>
-          html`<code>${name}</code>${meter(total > 0 ? bytes / total : 0, `${Math.round((bytes / Math.max(1, total)) * 100)} %`)}`,
+          html`<code>${name}</code>${meter(shareOf(bytes, total), `${Math.round(shareOf(bytes, total) * 100)} %`)}`,
       },
       { title: 'Size', kind: 'number', cell: ({ bytes }) => size(bytes) },
       { title: 'Indexes', kind: 'number', cell: ({ indexBytes }) => size(indexBytes) },
@@ -76,11 +81,13 @@ const retentionTable = (retention: readonly Retention[]): Html =>
 
 /** How much space the tables take, how they grow, and what is deleted. */
 export function capacityPage(capacity: Capacity): ConsolePage {
+  const { tables, databaseBytes } = capacity;
   return {
     section: 'capacity',
     title: 'Capacity',
     body: html`<div class="columns">${diskPanel(capacity)}${historyChart(capacity)}</div>
-      <section class="panel"><h2>Largest tables</h2>${tableTable(capacity.tables, capacity.databaseBytes)}</section>
+      <section class="panel"><h2>Largest tables</h2>${tableTable(tables.slice(0, SHOWN_TABLES), databaseBytes)}</section>
+      ${tables.length > SHOWN_TABLES ? html`<details class="panel folded"><summary>${counted(tables.length - SHOWN_TABLES, 'smaller table')}</summary>${tableTable(tables.slice(SHOWN_TABLES), databaseBytes)}</details>` : null}
       <section class="panel"><h2>What is deleted</h2>${retentionTable(capacity.retention)}</section>`,
   }; // prettier-ignore
 }

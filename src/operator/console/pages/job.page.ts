@@ -7,7 +7,7 @@ import { copyButton, wholeId } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
 import { jobChip } from '../kit/states.ts';
 import { facts } from '../kit/table.ts';
-import { duration, exactly, relative } from '../kit/time.ts';
+import { absolute, duration, exactly, relative } from '../kit/time.ts';
 import { timeline } from '../kit/timeline.ts';
 import { jobActionPath, JOBS_PATH, jobTitle } from './jobs.page.ts';
 
@@ -18,6 +18,14 @@ const ACTIONS: readonly { action: JobActionName; label: string }[] = [
 ];
 
 const OUTCOMES = { sent: 'good', 'not-sent': 'bad', unknown: 'warning' } as const;
+const OUTCOME_WORDS = { sent: 'sent', 'not-sent': 'not sent', unknown: 'outcome unknown' } as const;
+const INSTANT = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+
+/** The sentence of an entry; attempts have theirs in the line below. */
+const titleOf = ({ kind, text, attempt }: TimelineEntry): string =>
+  attempt && kind === 'attempt'
+    ? `Attempt ${attempt.number}: ${OUTCOME_WORDS[attempt.outcome]}`
+    : text.replace(/\.$/, '').replaceAll(INSTANT, (instant) => absolute(new Date(instant)));
 
 function toneOf({ kind, attempt }: TimelineEntry, { state }: JobDetails): Tone {
   if (attempt) return OUTCOMES[attempt.outcome];
@@ -88,7 +96,7 @@ export function jobPage(
   const moments = job.timeline.map((entry) => ({
     at: entry.at,
     tone: toneOf(entry, job),
-    title: entry.text,
+    title: titleOf(entry),
     details: attemptLine(entry, now),
     words: entry.said,
   }));

@@ -85,17 +85,18 @@ const ACTION_LABELS: Readonly<Record<JobActionName, string>> = {
 export const jobActionPath = (action: JobActionName, filter: FilterValues): string =>
   address(`${JOBS_PATH}/actions/${action}`, filter);
 
+const OPEN_STATES = ['open', 'late', 'delayed', 'pending', 'unknown'];
 const STATES_FOR: Readonly<Record<JobActionName, readonly string[]>> = {
-  retry: ['open', 'late', 'delayed', 'failed', 'pending', 'unknown'],
-  cancel: ['open', 'late', 'delayed', 'pending', 'quarantined', 'unknown'],
-  release: ['quarantined'],
+  retry: OPEN_STATES,
+  cancel: OPEN_STATES,
+  release: ['quarantined', 'failed'],
 };
 
 /** Actions for all jobs of a filter: those that can change jobs of the filter's state. */
 function bulkActions(viewer: Viewer, filter: FilterValues): Html | null {
   const used = Object.values(filter).some(Boolean);
-  const actions = (['retry', 'release', 'cancel'] as const).filter(
-    (action) => !filter['state'] || STATES_FOR[action].includes(filter['state']),
+  const actions = (['retry', 'release', 'cancel'] as const).filter((action) =>
+    filter['state'] ? STATES_FOR[action].includes(filter['state']) : action !== 'release',
   );
   if (!used) return null;
   return actionBar(
@@ -135,11 +136,11 @@ export function jobsPage(
 
 const CONSEQUENCES: Readonly<Record<JobActionName, string>> = {
   retry:
-    'Each open job is due at once. A failed message is accepted again and gets new attempts; recipients that have it already do not get it twice.',
+    'Each open job is tried now instead of at its next attempt, but not before its promised time. Failed jobs have ended: the application decides whether to send again.',
   cancel:
     'A cancelled message is not sent, and a cancelled change does not reach the provider. The application sees the job as cancelled. This cannot be undone.',
   release:
-    'A released job leaves quarantine and is tried again, alone. If a worker dies with it once more, it returns.',
+    'A released message is looked up at its provider, and sent if it is not there. If a worker dies with it once more, it returns to quarantine.',
 };
 
 /** Asks before an action on jobs is done, with the result of a dry run. */

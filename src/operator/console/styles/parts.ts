@@ -29,6 +29,9 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 
 .panel { padding: 18px 20px; background: var(--card); border: 1px solid var(--line); border-radius: 12px; overflow-wrap: anywhere; }
 .panel > .table-frame { margin: 0 -20px -18px; border: 0; border-top: 1px solid var(--line); border-radius: 0 0 12px 12px; }
+.folded summary { width: fit-content; font-weight: 600; cursor: pointer; }
+.folded[open] summary { margin-bottom: 14px; }
+.panel > p + p { margin-top: 12px; }
 .panel-head { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; justify-content: space-between; margin-bottom: 12px; }
 .panel-head h2 { margin: 0; }
 .columns { display: grid; grid-template-columns: minmax(0, 1.6fr) minmax(0, 1fr); gap: 20px; align-items: start; }
@@ -40,7 +43,7 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 .notice-bad { background: var(--bad-tint); color: var(--bad); }
 
 .facts { display: grid; gap: 0; margin: 0; }
-.facts > div { display: grid; grid-template-columns: minmax(112px, min(32%, 190px)) minmax(0, 1fr); gap: 12px; padding: 7px 0; border-bottom: 1px solid var(--soft); }
+.facts > div { display: grid; grid-template-columns: minmax(96px, min(28%, 190px)) minmax(0, 1fr); gap: 12px; padding: 7px 0; border-bottom: 1px solid var(--soft); }
 .facts > div:last-child { border-bottom: 0; padding-bottom: 0; }
 .facts > div:first-child { padding-top: 0; }
 .facts .reasons { margin: 0; }
