@@ -135,6 +135,7 @@ describeWith(['chromium'], 'the console in Chromium', () => {
       '/console/webhooks',
       `/console/webhooks/${webhookId}`,
       `/console/webhooks/${webhookId}/replay?since=2026-01-01T00:00`,
+      '/console/audit?actor=ada',
       '/console/log-level',
     ]) {
       const response = await open(path);

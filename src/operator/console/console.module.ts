@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { OperatorAccountsModule } from '../accounts/operator-accounts.module.ts';
 import { OperatorApplicationsModule } from '../applications/operator-applications.module.ts';
+import { OperatorAuditModule } from '../audit/operator-audit.module.ts';
 import { OperatorCapacityModule } from '../capacity/operator-capacity.module.ts';
 import { OperatorJobsModule } from '../jobs/operator-jobs.module.ts';
 import { LogLevelModule } from '../log-level/log-level.module.ts';
@@ -10,6 +11,7 @@ import { OperatorWebhooksModule } from '../webhooks/operator-webhooks.module.ts'
 import { ConsoleAccountsController } from './accounts.controller.ts';
 import { ConsoleApplicationsController } from './applications.controller.ts';
 import { ConsoleAssetsController } from './assets.controller.ts';
+import { ConsoleAuditController } from './audit.controller.ts';
 import { ConsoleCapacityController } from './capacity.controller.ts';
 import { ConsoleJobsController } from './jobs.controller.ts';
 import { ConsoleLogLevelController } from './log-level.controller.ts';
@@ -30,6 +32,7 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
     OperatorWebhooksModule,
     OperatorApplicationsModule,
     OperatorCapacityModule,
+    OperatorAuditModule,
     LogLevelModule,
   ],
   controllers: [
@@ -42,6 +45,7 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
     ConsoleWebhooksController,
     ConsoleApplicationsController,
     ConsoleCapacityController,
+    ConsoleAuditController,
     ConsoleLogLevelController,
     ConsoleMissingController,
   ],

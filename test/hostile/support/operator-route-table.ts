@@ -60,6 +60,7 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'GET /console/applications/{id}/{action}': 'operate',
   'POST /console/applications/{id}/{action}': 'operate',
   'GET /console/capacity': 'read',
+  'GET /console/audit': 'read',
   'GET /console/{*path}': 'read',
   'GET /console/log-level': 'read',
   'POST /console/log-level': 'operate',

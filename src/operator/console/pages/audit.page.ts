@@ -1,5 +1,6 @@
 import type { PageOf } from '../../../platform/database/page-token.ts';
-import { ACTOR_KINDS, type ActorKind } from '../../../platform/audit/actor.ts';
+import { ACTOR_KINDS } from '../../../platform/audit/actor.ts';
+import type { AuditItem } from '../../../platform/audit/list-audit.ts';
 import { html, type Html } from '../../../platform/pages/html.ts';
 import { type Filter, filterForm, type FilterValues } from '../kit/filters.ts';
 import { idLink, shortId } from '../kit/id.ts';
@@ -10,24 +11,17 @@ import { optionsOf } from './jobs.page.ts';
 
 export const AUDIT_PATH = '/console/audit';
 
-/** An entry of the audit log. */
-export interface AuditItem {
-  id: string;
-  at: Date;
-  actor: { kind: ActorKind; id: string | null; name: string; address: string | null };
-  action: string;
-  target: { type: string; id: string };
-  applicationId: string | null;
-  accountId: string | null;
-  details: Readonly<Record<string, unknown>>;
-}
-
 /** The filters of the audit log; their names are those of the admin API. */
 export const AUDIT_FILTERS: readonly Filter[] = [
-  { name: 'action', label: 'Action', placeholder: 'account.pause', wide: true },
+  {
+    name: 'action',
+    label: 'Action',
+    placeholder: 'account.pause, or account. for all',
+    wide: true,
+  },
   { name: 'target', label: 'Id of the target', wide: true },
   { name: 'actor_kind', label: 'Done by', options: optionsOf('All', ACTOR_KINDS) },
-  { name: 'actor', label: 'Id of the actor', rare: true, wide: true },
+  { name: 'actor', label: 'Name or id of who did it', rare: true, wide: true },
   { name: 'application', label: 'Application', placeholder: 'Id', rare: true, wide: true },
   { name: 'account', label: 'Account', placeholder: 'Id', rare: true, wide: true },
 ];
