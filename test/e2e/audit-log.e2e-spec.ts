@@ -148,6 +148,31 @@ describe('the audit log', () => {
       .expect(401);
   });
 
+  it('names the operator who creates and revokes access tokens of an account', async () => {
+    const steering = await createOperator(server, 'operate');
+    const ada = await createAccount(server.app, application);
+    const path = `/admin/accounts/${ada.id}/tokens`;
+    const ask = (method: 'get' | 'post' | 'delete', at = path) =>
+      request(server.url)[method](at).set(steering.bearer);
+    const made = await ask('post').send({ scope: ['email.read_only'], expires_in: 3600 });
+    const { id, access_token: token } = made.body as { id: string; access_token: string };
+    const statusOf = async (value: string) =>
+      (await request(server.url).get('/account').set('authorization', `Bearer ${value}`)).status;
+    expect(await statusOf(token)).toBe(200);
+    const listed = await ask('get').expect(200);
+    expect((listed.body as { items: { id: string }[] }).items.map((item) => item.id)).toContain(id);
+    expect(listed.text).not.toContain(token);
+    await ask('delete', `${path}/${id}`).expect(200);
+    expect([await statusOf(token), await statusOf(ada.token)]).toEqual([401, 200]);
+    await ask('delete').expect(200);
+    expect(await statusOf(ada.token)).toBe(401);
+    await ask('get', `/admin/accounts/${newId()}/tokens`).expect(404);
+    const entries = await own(application, `account_id=${ada.id}`);
+    expect(entries.map(({ action, actor }) => [action, actor.name])).toEqual(
+      ['token.revoke-all', 'token.revoke', 'token.create'].map((action) => [action, steering.name]),
+    );
+  });
+
   it('can be filtered and read page by page', async () => {
     const account = newId();
     const target = { type: 'thing', id: 'no.17' };

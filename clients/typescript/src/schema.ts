@@ -133,6 +133,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/a/{client_id}/audit-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who changed the application and its accounts, newest first
+         * @description What the application, its access tokens and the operators of the server did to its configuration: settings, secrets, integrations, accounts, tokens, webhooks, mailing and conferencing services.
+         */
+        get: operations["ApplicationAuditLog_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/a/{client_id}/conferencing": {
         parameters: {
             query?: never;
@@ -2425,6 +2445,66 @@ export interface components {
              */
             trial: false;
         };
+        /**
+         * @example {
+         *       "account_id": "019aa1b2-0000-7000-8000-000000000003",
+         *       "action": "account.pause",
+         *       "actor": {
+         *         "address": "198.51.100.7",
+         *         "id": "019aa1b2-0000-7000-8000-000000000002",
+         *         "kind": "operator",
+         *         "name": "ada"
+         *       },
+         *       "application_id": "019aa1b2-0000-7000-8000-000000000004",
+         *       "at": 1795255200,
+         *       "details": {
+         *         "reason": "asked by support"
+         *       },
+         *       "id": "019aa1b2-0000-7000-8000-000000000001",
+         *       "target": {
+         *         "id": "019aa1b2-0000-7000-8000-000000000003",
+         *         "type": "account"
+         *       }
+         *     }
+         */
+        AuditEntry: {
+            /** @description The account that was concerned */
+            account_id: string | null;
+            /** @description What was done, such as `account.delete` */
+            action: string;
+            /** @description Who did it */
+            actor: {
+                /** @description Network address of the client */
+                address: string | null;
+                /** @description Id of the operator, the application or the access token; null for the system and for commands */
+                id: string | null;
+                /**
+                 * @description Who acts: an operator, an application, an access token, or the system
+                 * @enum {string}
+                 */
+                kind: "operator" | "application" | "token" | "system";
+                /** @description Name of the operator, client id, or email address of the account */
+                name: string;
+            };
+            /** @description The application that was concerned */
+            application_id: string | null;
+            /** @description When it was done, in Unix seconds */
+            at: number;
+            /** @description What changed; never a secret or content of mail */
+            details: {
+                [key: string]: unknown;
+            };
+            /** @description Id of the entry */
+            id: string;
+            /** @description What was changed */
+            target: {
+                /** @description Id of what was changed */
+                id: string;
+                /** @description What the id names, such as `account` */
+                type: string;
+            };
+        };
+        AuditLog: components["schemas"]["AuditEntry"][];
         /**
          * @example {
          *       "code": "q8w4e6r2t8y5f2p0a8k3n1m7q9w4e6r2t8y5f2p0"
@@ -9650,6 +9730,90 @@ export interface operations {
             };
             /** @description No such resource */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    ApplicationAuditLog_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Page size, 0 to 1000
+                 * @example 50
+                 */
+                limit?: number | string;
+                /**
+                 * @description How many items to skip
+                 * @example 0
+                 */
+                offset?: number | string;
+                /**
+                 * @description An action such as `token.create`, or all of a subject: `token.`
+                 * @example account.delete
+                 */
+                action?: string;
+                /**
+                 * @description Only entries about this account
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                account_id?: string;
+                /**
+                 * @description Only entries from this time on, in Unix seconds
+                 * @example 1900000000
+                 */
+                since?: number | string;
+                /**
+                 * @description Only entries before this time, in Unix seconds
+                 * @example 1900000000
+                 */
+                until?: number | string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Client id of the application
+                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditLog"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -60,6 +60,12 @@ export class GrantTokens {
     await this.tokens.revokeById(applicationId, id, tokenId);
   }
 
+  /** Revokes every token of the account. @throws {NotFoundError} */
+  async revokeAll(applicationId: string, grantId: string): Promise<void> {
+    const { id } = await this.grants.get(applicationId, grantId);
+    await this.tokens.revokeAll(applicationId, id);
+  }
+
   #managed(token: ListedToken): ManagedToken {
     const isExpired = token.expiresAt !== null && token.expiresAt <= this.clock.now();
     return { ...token, state: token.revokedAt ? 'revoked' : isExpired ? 'expired' : 'valid' };

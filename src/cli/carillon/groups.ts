@@ -56,6 +56,12 @@ export const GROUPS: readonly CommandGroup[] = [
     load: () => import('./commands/operator.ts'),
   },
   {
+    name: 'token',
+    alias: 'tokens',
+    description: 'Access tokens of accounts: list, create, revoke',
+    load: () => import('./commands/token.ts'),
+  },
+  {
     name: 'audit',
     description: 'The audit log: who did what to accounts, applications, jobs and settings',
     load: () => import('./commands/audit.ts'),

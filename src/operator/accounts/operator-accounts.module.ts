@@ -1,15 +1,18 @@
 import { Module } from '@nestjs/common';
 import { ConnectModule } from '../../accounts/connect/connect.module.ts';
+import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
+import { AccountTokens } from './account-tokens.service.ts';
+import { AdminAccountTokensController } from './admin-account-tokens.controller.ts';
 import { AdminAccountsController } from './admin-accounts.controller.ts';
 import { OperatorAccounts } from './operator-accounts.ts';
 import { SignInLinks } from './sign-in-links.service.ts';
 
 /** Accounts of all applications, for operators. */
 @Module({
-  imports: [ConnectModule],
-  controllers: [AdminAccountsController],
+  imports: [ConnectModule, GrantsModule],
+  controllers: [AdminAccountsController, AdminAccountTokensController],
   providers: [
     {
       provide: OperatorAccounts,
@@ -17,6 +20,7 @@ import { SignInLinks } from './sign-in-links.service.ts';
       useFactory: (database: Database, clock: Clock) => new OperatorAccounts(database, clock),
       inject: [Database, Clock],
     },
+    AccountTokens,
     SignInLinks,
   ],
   exports: [OperatorAccounts, SignInLinks],

@@ -20,6 +20,10 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
 
   'GET /admin/me': 'read',
   'GET /admin/audit-log': 'read',
+  'GET /admin/accounts/{id}/tokens': 'read',
+  'POST /admin/accounts/{id}/tokens': 'operate',
+  'DELETE /admin/accounts/{id}/tokens': 'operate',
+  'DELETE /admin/accounts/{id}/tokens/{token_id}': 'operate',
 
   'GET /admin/accounts': 'read',
   'GET /admin/accounts/{id}': 'read',
