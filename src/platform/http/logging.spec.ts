@@ -60,4 +60,22 @@ describe('a log line', () => {
     expect(written).toMatch(/^[^\p{Cc}\u202e]+\n$/u);
     expect(JSON.parse(written)).toMatchObject({ text, msg: text });
   });
+
+  it('about a module or a route that Nest has found is written at the level debug only', () => {
+    const config = loadConfig({
+      DATABASE_URL: 'postgres://x/y',
+      ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
+    });
+    const { hooks } = loggerOptions(config).pinoHttp as Options;
+    const linesAt = (level: string) => {
+      const lines: string[] = [];
+      const log = pino({ hooks, level }, { write: (line: string) => void lines.push(line) });
+      log.info({ context: 'RouterExplorer' }, 'Mapped');
+      log.warn({ context: 'RouterExplorer' }, 'unusual');
+      log.info({ context: 'Carillon' }, 'listening');
+      return lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    };
+    expect(linesAt('info')).toEqual(['unusual', 'listening']);
+    expect(linesAt('debug')).toEqual(['Mapped', 'unusual', 'listening']);
+  });
 });

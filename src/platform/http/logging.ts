@@ -85,6 +85,16 @@ export function loggerOptions(config: AppConfig, logTo: LogDestination | null = 
   };
 }
 
+const INFO = 30;
+/** Parts of Nest that write a line for each module and each route when a process starts. */
+const WIRING = new Set(['InstanceLoader', 'RoutesResolver', 'RouterExplorer']);
+
+/** Whether a line is about the wiring of the program, which only its developers read. */
+function isAboutWiring(fields: unknown, level: number): boolean {
+  const { context } = (fields ?? {}) as { context?: unknown };
+  return level === INFO && typeof context === 'string' && WIRING.has(context);
+}
+
 function pinoOptions(config: AppConfig): Options {
   return {
     level: config.logLevel,
@@ -96,7 +106,8 @@ function pinoOptions(config: AppConfig): Options {
       // pino escapes only C0 characters. C1 characters and direction overrides would reach the
       // reader's terminal.
       streamWrite: escapedJson,
-      logMethod(args, method) {
+      logMethod(args, method, level) {
+        if (isAboutWiring(args[0] as unknown, level) && !this.isLevelEnabled('debug')) return;
         // Without a text, pino would put the error's whole message into the line a second time.
         const [first, text] = args as unknown[];
         const error =
