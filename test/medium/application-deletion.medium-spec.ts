@@ -48,7 +48,7 @@ describe('the deletion of an application', () => {
     const application = await createApplication(server.app, { name });
     const account = await createAccount(server.app, application);
     await createAccount(server.app, application);
-    await tables.fill(
+    await tables.storeRows(
       {
         application: application.id, application_id: application.id, grant: account.id, grant_id: account.id,
         account_id: account.id, owner_id: account.id,

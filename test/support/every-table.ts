@@ -89,7 +89,10 @@ export class EveryTable {
    * @param owners ids by the name of a column or of a table
    * @param except tables to leave alone
    */
-  async fill(owners: Readonly<Record<string, string>>, except: readonly string[]): Promise<void> {
+  async storeRows(
+    owners: Readonly<Record<string, string>>,
+    except: readonly string[],
+  ): Promise<void> {
     const known = new Map(Object.entries(owners));
     let left = this.withIds.filter((table) => !except.includes(table));
     while (left.length > 0) {
