@@ -62,6 +62,8 @@ export function laterWelcome(config: AppConfig, console: string | null): string 
     `  Data folder: ${config.dataDir}. The demo application's secrets and tokens were shown at the first start`,
     '  and are stored as hashes only. To list what exists and create new ones (docs/quickstart.md shows more):',
     '',
+    'npm run carillon -- account list',
+    'npm run carillon -- token create <account id>',
     'npm run carillon -- application list',
     'npm run carillon -- application rotate-secret <client_id>',
     'npm run carillon -- application create --name="My application"',
