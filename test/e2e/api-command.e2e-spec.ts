@@ -259,6 +259,48 @@ describe('carillon-api', () => {
     expect(JSON.parse(gone.stderr)).toMatchObject({ error: { kind: 'not-found' } });
   });
 
+  it('connects a mailbox and stores its token as a profile that only its owner can read', async () => {
+    const env = { XDG_CONFIG_HOME: home };
+    const connected = await api(['connect', 'Eve@sandbox.test', '--name=Eve'], { env });
+    expect(connected).toMatchObject({ code: 0, stderr: '' });
+    expect(connected.stdout).toContain('Connected eve@sandbox.test (sandbox)');
+    const file = path.join(home, 'carillon', 'profiles.json');
+    expect(fs.statSync(file).mode & 0o777).toBe(0o600);
+    const profiles = JSON.parse(fs.readFileSync(file, 'utf8')) as Record<string, object>;
+    expect(Object.keys(profiles['Eve@sandbox.test'] ?? {})).toEqual(['api_url', 'access_token']);
+    // The profile wins over Ada's token in the environment.
+    const read = await api(['account', 'get', '--profile=Eve@sandbox.test'], { env });
+    expect(JSON.parse(read.stdout)).toMatchObject({
+      name: 'Eve',
+      email_address: 'eve@sandbox.test',
+    });
+    const elsewhere = { ...env, CARILLON_API_URL: 'http://127.0.0.1:9' };
+    const other = await api(['connect', 'Eve@sandbox.test'], { env: elsewhere });
+    expect(other).toMatchObject({ code: 4, stdout: '' });
+    expect(other.stderr).toContain(`The profile Eve@sandbox.test is for ${server.url}.`);
+  });
+
+  it.each([
+    ['a mailbox at Microsoft', 4, ['eve@outlook.com'], 'Its users sign in at Microsoft'],
+    ['text that is no address', 2, ['eve'], 'eve is no mail address'],
+    ['a setting without a value', 2, ['e@x.test', '--setting=imap_host'], '--setting needs name='],
+    ['a mailbox without a password', 2, ['e@x.test', '--provider=imap'], 'A password is needed'],
+    [
+      'an application without its id',
+      2,
+      ['e@x.test'],
+      'This needs client_id',
+      { CARILLON_CLIENT_ID: '' },
+    ],
+  ])(
+    'refuses to connect %s, and says what to do',
+    async (_, expected, args, text, env: Record<string, string> = {}) => {
+      const { code, stdout, stderr } = await api(['connect', ...args], { env });
+      expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
+      expect(stderr).toContain(text);
+    },
+  );
+
   it('explains a method with its filters, fields and an example that the server accepts', async () => {
     const { stdout } = await api(['outbox', 'post', '--help']);
     expect(stdout).toMatch(/Filters:\n +--dry_run=… +true \| false/);

@@ -1,4 +1,9 @@
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { createApplication, type TestApplication } from '../support/factories.ts';
@@ -24,8 +29,10 @@ describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
   let application: TestApplication;
   let ada: RealAccount;
   let bo: RealAccount;
+  let home: string;
 
   beforeAll(async () => {
+    home = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-journey-'));
     servers = await MailServers.start();
     server = await startTestApp();
     application = await createApplication(server.app);
@@ -38,8 +45,24 @@ describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
   afterAll(async () => {
     await server.close();
     await servers.stop();
+    fs.rmSync(home, { recursive: true, force: true });
   });
 
+  /** Runs `carillon-api` with the application's credentials. @throws with its errors */
+  const runApi = async (args: string[], input = ''): Promise<string> => {
+    const env = {
+      PATH: process.env['PATH'],
+      XDG_CONFIG_HOME: home,
+      CARILLON_API_URL: server.url,
+      CARILLON_CLIENT_ID: application.clientId,
+      CARILLON_CLIENT_SECRET: application.clientSecret,
+    };
+    const run = promisify(execFile)(process.execPath, ['src/cli/carillon-api.ts', ...args], {
+      env,
+    });
+    run.child.stdin?.end(input);
+    return (await run).stdout;
+  };
   const messages = async (account: RealAccount, query = ''): Promise<Message[]> => {
     const { body } = await request(server.url)
       .get(`/messages${query}`)
@@ -138,6 +161,19 @@ describeWith(['dovecot', 'exim4'], 'two people with real mailboxes', () => {
     const hash = createHash('sha256');
     for await (const chunk of response.body ?? []) hash.update(chunk as Uint8Array);
     expect(hash.digest('hex')).toBe(createHash('sha256').update(bytes).digest('hex'));
+  });
+
+  it('can be connected on the command line, which stores a profile that sends', async () => {
+    const user = await servers.addUser();
+    const settings = Object.entries(servers.settingsOf(user))
+      .filter(([name]) => !name.includes('password'))
+      .map(([name, value]) => `--setting=${name}=${value}`);
+    const connect = ['connect', user.email, '--name=Command', ...settings];
+    await expect(runApi(connect, 'wrong\n')).rejects.toThrow(/settings\.\w*password: /);
+    expect(await runApi(connect, `${user.password}\n`)).toContain(`Connected ${user.email} (imap)`);
+    const body = JSON.stringify({ to: [{ email: bo.email }], subject: 'By command', body: 'Hi' });
+    await runApi(['outbox', 'post', `--profile=${user.email}`, `--body=${body}`]);
+    await find(bo, 'By command');
   });
 
   it('get an error and no account for wrong credentials', async () => {

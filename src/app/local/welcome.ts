@@ -51,6 +51,10 @@ export function firstWelcome(config: AppConfig, demo: DemoAccess, console: strin
     `carillon-api calendars post --body='{"name":"Team","timezone":"Europe/Berlin"}'`,
     'carillon-api integrations get',
     '',
+    '  Connect your own mailbox. This asks for its password, and prints how to send from it:',
+    '',
+    '    carillon-api connect you@example.com',
+    '',
   );
 }
 
@@ -68,6 +72,7 @@ export function laterWelcome(config: AppConfig, console: string | null): string 
     'npm run carillon -- application rotate-secret <client_id>',
     'npm run carillon -- application create --name="My application"',
     '',
+    '  With the id and the secret of an application, connect a mailbox: carillon-api connect you@example.com',
     `  Or start afresh: stop, delete ${config.dataDir}, npm start.`,
     '',
   );

@@ -64,11 +64,14 @@ export function readArguments(
   return { id: ids[0], paths: [], filters };
 }
 
-/** Parses the `name=value` pairs of `--query`. */
-export function readQuery(pairs: readonly string[]): [string, string][] {
+/**
+ * Parses the `name=value` pairs of a flag that may be repeated.
+ * @throws {ApiCommandError} that names the flag
+ */
+export function readPairs(flag: string, pairs: readonly string[]): [string, string][] {
   return pairs.map((pair) => {
     const at = pair.indexOf('=');
-    if (at < 1) throw new ApiCommandError(`--query needs name=value, but got ${pair}`);
+    if (at < 1) throw new ApiCommandError(`${flag} needs name=value, but got ${pair}`);
     return [pair.slice(0, at), pair.slice(at + 1)];
   });
 }

@@ -8,7 +8,7 @@ import {
   type OutputFormat,
   PageWriter,
 } from '../terminal/output.ts';
-import { readArguments, readBody, readQuery } from './arguments.ts';
+import { readArguments, readBody, readPairs } from './arguments.ts';
 import { assertKnown } from './check.ts';
 import { ApiDocument } from './document.ts';
 import { ApiCommandError } from './error.ts';
@@ -139,7 +139,7 @@ async function requestOf(
     credentials: group.credentials ?? 'access token',
     id,
     tokenId,
-    query: [...paging, ...readQuery(flags.query ?? []), ...filters],
+    query: [...paging, ...readPairs('--query', flags.query ?? []), ...filters],
     body: action.body ? await readBody(flags.body) : undefined,
     raw: flags.raw,
     onLine: action.lines

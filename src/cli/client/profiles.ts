@@ -18,13 +18,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The profile that is used if none is named. */
 export const DEFAULT_PROFILE = 'default';
-const PROFILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+/** `connect` names profiles like addresses. */
+const PROFILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,253}$/;
 
 /** @throws {ApiCommandError} if it cannot be the name of a profile */
 export function profileName(value: string): string {
   if (PROFILE_NAME.test(value)) return value;
   throw new ApiCommandError(
-    'A profile has a name of 1 to 64 letters, digits, dots, underscores and hyphens.',
+    'A profile has a name of 1 to 254 letters, digits and . _ - + @, and begins with a letter or digit.',
   );
 }
 

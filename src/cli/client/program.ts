@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { addCompletion, type Candidate } from '../terminal/completion.ts';
 import { OUTPUT_FORMATS } from '../terminal/output.ts';
 import { ownVersion } from '../terminal/version.ts';
+import { addConnect } from './connect.ts';
 import { ApiDocument } from './document.ts';
 import type { Action, Group } from './group.ts';
 import { GROUPS } from './groups.ts';
@@ -96,6 +97,7 @@ export function createProgram(isJson: boolean): Command {
       writeErr: (text) => void (isJson || process.stderr.write(text)),
     });
   addOptions(program);
+  addConnect(program);
   addProfiles(program);
   addCompletion(program, (text) => void process.stdout.write(text));
   for (const [name, group] of Object.entries(GROUPS)) addGroup(program, name, group);

@@ -32,7 +32,11 @@ export interface ApiRequest {
 /** The response: JSON, or text for raw messages and empty responses. */
 export type ApiAnswer = { json: unknown } | { text: string };
 
-function need(settings: ApiSettings, name: 'accessToken' | 'clientId' | 'clientSecret'): string {
+/** @throws {ApiCommandError} that says how to give the setting, if it is absent */
+export function requireSetting(
+  settings: ApiSettings,
+  name: 'accessToken' | 'clientId' | 'clientSecret',
+): string {
   const value = settings[name];
   if (value) return value;
   const flag = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -47,11 +51,11 @@ const basic = (user: string, password: string): string =>
 function authorization(credentials: Credentials, settings: ApiSettings): string {
   switch (credentials) {
     case 'access token':
-      return `Bearer ${need(settings, 'accessToken')}`;
+      return `Bearer ${requireSetting(settings, 'accessToken')}`;
     case 'client secret':
-      return basic(need(settings, 'clientSecret'), '');
+      return basic(requireSetting(settings, 'clientSecret'), '');
     case 'client id and secret':
-      return basic(need(settings, 'clientId'), need(settings, 'clientSecret'));
+      return basic(requireSetting(settings, 'clientId'), requireSetting(settings, 'clientSecret'));
   }
 }
 
@@ -61,7 +65,10 @@ function addressOf(request: ApiRequest, settings: ApiSettings): URL {
   const segment = id && encodeURIComponent(id).replaceAll('%2C', ',');
   let target = action.path.replace('{token_id}', encodeURIComponent(tokenId));
   if (target.includes('{client_id}')) {
-    target = target.replace('{client_id}', encodeURIComponent(need(settings, 'clientId')));
+    target = target.replace(
+      '{client_id}',
+      encodeURIComponent(requireSetting(settings, 'clientId')),
+    );
   }
   if (target.includes('{id}')) target = target.replace('{id}', segment ?? '');
   else if (segment) target = `${target}/${segment}`;
