@@ -40,6 +40,6 @@ export function signInPage({ name, to, error, oidc }: SignInForm): string {
         ${field({}, { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, autofocus: Boolean(name) })}
         <button class="button primary" type="submit">Sign in</button></form>
       ${oidc ? html`<p class="or">or</p><a class="button" href="${address(`${SIGN_IN_PATH}/oidc`, { to })}">Sign in with your organization</a>` : null}
-      <p class="hint">No operator yet? On the server, run <code>carillon operator create</code>.</p>`,
+      <p class="hint">No operator yet? On the server, run <code>carillon operator create --password</code>.</p>`,
   ); // prettier-ignore
 }
