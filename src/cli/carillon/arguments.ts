@@ -34,6 +34,16 @@ export function instantOf(value: string): Date {
   return instant;
 }
 
+/** Parses an instant: `2h` for two hours ago, or a time with its zone in ISO 8601. */
+export function momentOf(value: string): Date {
+  if (/^\d+[smhd]$/.test(value)) return new Date(Date.now() - secondsOf(value) * 1_000);
+  const zoned = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(value);
+  const at = new Date(zoned ? value : Number.NaN);
+  if (Number.isNaN(at.getTime()))
+    throw new InvalidArgumentError('It must be a time such as 2h, 3d or 2026-11-24T09:00Z.');
+  return at;
+}
+
 /** `--limit <n>`, 50 by default. */
 export const limitOption = (): Option =>
   new Option('--limit <n>', 'maximum number of entries').argParser(countOf).default(50);

@@ -23,6 +23,18 @@ export const GROUPS: readonly CommandGroup[] = [
     load: () => import('./commands/account.ts'),
   },
   {
+    name: 'jobs',
+    alias: 'job',
+    description: 'Messages, changes, reminders and sync passes: find, retry, cancel, release',
+    load: () => import('./commands/jobs.ts'),
+  },
+  {
+    name: 'webhooks',
+    alias: 'webhook',
+    description: 'Webhooks of all applications: deliveries, replay, pause',
+    load: () => import('./commands/webhooks.ts'),
+  },
+  {
     name: 'mailbox',
     description: 'Mirrored mailboxes',
     load: () => import('./commands/mailbox.ts'),

@@ -96,7 +96,7 @@ export class OperatorJobs {
 
   /**
    * Retries (now), cancels or releases one job.
-   * @param reason words of the operator; `null` for none
+   * @param reason words of the operator; absent or `null` for none
    * @throws {NotFoundError}
    * @throws {ConflictError} saying why the job was left alone
    */
@@ -104,11 +104,17 @@ export class OperatorJobs {
     actor: Actor,
     action: JobActionName,
     id: string,
-    reason: string | null = null,
+    reason?: string | null,
   ): Promise<JobDetails> {
     await this.database.transaction(async (sql) => {
       const job = await this.#find(sql, id);
-      const steered = await this.#act(sql, actor, action, [job], this.#terms(reason, false));
+      const steered = await this.#act(
+        sql,
+        actor,
+        action,
+        [job],
+        this.#terms(reason ?? null, false),
+      );
       const [skipped] = steered.skipped;
       if (skipped)
         throw new ConflictError(`job.not-changed`, `The job was left alone: ${skipped.reason}`);

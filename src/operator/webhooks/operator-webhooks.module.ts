@@ -3,11 +3,13 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { WebhookChallenge } from '../../platform/webhooks/webhook-challenge.ts';
 import { WebhooksModule } from '../../platform/webhooks/webhooks.module.ts';
+import { AdminWebhooksController } from './admin-webhooks.controller.ts';
 import { OperatorWebhooks } from './operator-webhooks.ts';
 
 /** Webhooks of all applications, for operators. */
 @Module({
   imports: [WebhooksModule],
+  controllers: [AdminWebhooksController],
   providers: [
     {
       provide: OperatorWebhooks,

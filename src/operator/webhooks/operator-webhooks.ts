@@ -123,11 +123,11 @@ export class OperatorWebhooks {
   /**
    * Stops the deliveries of a webhook. Its events stay stored; those of 72 hours are delivered once
    * it is activated again. Its owner sees the state `failed` and can activate it, too.
-   * @param reason words of the operator; `null` for none
+   * @param reason words of the operator; absent or `null` for none
    * @throws {NotFoundError}
    * @throws {ConflictError} if it is neither active nor failing
    */
-  async pause(actor: Actor, id: string, reason: string | null): Promise<WebhookDetails> {
+  async pause(actor: Actor, id: string, reason?: string | null): Promise<WebhookDetails> {
     await this.database.transaction(async (sql) => {
       const target = await this.#target(sql, id);
       if (!(await stopWebhook(sql, id, this.clock.now())))
@@ -135,7 +135,7 @@ export class OperatorWebhooks {
           'webhook.not-active',
           `The webhook is ${target.state}: nothing is delivered to it`,
         );
-      await this.#record(sql, actor, 'webhook.pause', target, reason === null ? {} : { reason });
+      await this.#record(sql, actor, 'webhook.pause', target, reason ? { reason } : {});
     });
     return this.get(id);
   }

@@ -40,6 +40,23 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'DELETE /admin/applications/{id}': 'operate',
   'GET /admin/capacity': 'read',
 
+  'GET /admin/jobs': 'read',
+  'GET /admin/jobs/{id}': 'read',
+  'GET /admin/jobs/{id}/preview': 'operate',
+  'POST /admin/jobs/retry': 'operate',
+  'POST /admin/jobs/cancel': 'operate',
+  'POST /admin/jobs/release': 'operate',
+  'POST /admin/jobs/{id}/retry': 'operate',
+  'POST /admin/jobs/{id}/cancel': 'operate',
+  'POST /admin/jobs/{id}/release': 'operate',
+
+  'GET /admin/webhooks': 'read',
+  'GET /admin/webhooks/{id}': 'read',
+  'GET /admin/webhooks/{id}/attempts': 'read',
+  'POST /admin/webhooks/{id}/replay': 'operate',
+  'POST /admin/webhooks/{id}/pause': 'operate',
+  'POST /admin/webhooks/{id}/activate': 'operate',
+
   'GET /console/assets/console': 'anybody',
   'GET /console/assets/icon': 'anybody',
   'GET /console/sign-in': 'anybody',

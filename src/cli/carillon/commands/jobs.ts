@@ -1,0 +1,139 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { isId } from '../../../platform/base/ids/ids.ts';
+import type { OperatorJobs } from '../../../operator/jobs/operator-jobs.ts';
+import {
+  type BulkResult,
+  JOB_KINDS,
+  JOB_STATE_FILTERS,
+  type JobActionName,
+  type JobDetails,
+  type JobFilter,
+  type JobSummary,
+} from '../../../operator/jobs/job-types.ts';
+import { formatTable } from '../../terminal/output.ts';
+import { limitOption, momentOf, pageTokenOption, reasonOption } from '../arguments.ts';
+import { type AddCommands, type OperatorCli, readable, readableWhole } from '../cli.ts';
+
+const COLUMNS = ['id', 'kind', 'state', 'account_email', 'recipients', 'subject', 'due_at', 'next_at', 'attempts', 'reason'] as const; // prettier-ignore
+const TIMELINE_COLUMNS = ['at', 'kind', 'text', 'said'] as const;
+
+interface ListFlags extends JobFilter {
+  limit: number;
+  pageToken?: string;
+}
+interface ActFlags extends JobFilter {
+  reason?: string;
+  yes?: boolean;
+  pageToken?: string;
+}
+
+async function withJobs<T>(cli: OperatorCli, work: (jobs: OperatorJobs) => Promise<T>): Promise<T> {
+  const { OperatorJobs } = await import('../../../operator/jobs/operator-jobs.ts');
+  return cli.withServices(({ database, clock }) => work(new OperatorJobs(database, clock)));
+}
+
+function jobIdOf(value: string): string {
+  if (!isId(value)) throw new InvalidArgumentError('It must be the id of a job (job_status_id).');
+  return value;
+}
+
+/** Adds the conditions that choose jobs. */
+function addFilter(command: Command): Command {
+  return command
+    .addOption(new Option('--kind <kind>', 'only jobs of this kind').choices(JOB_KINDS))
+    .addOption(
+      new Option(
+        '--state <state>',
+        'only jobs in this state; late: more than a minute past their time',
+      ).choices(JOB_STATE_FILTERS),
+    )
+    .option('--account <account>', 'only jobs of this account: its id or email address')
+    .option('--application <id>', 'only jobs of this application: its client id or id')
+    .option('--recipient <recipient>', 'only jobs to this email address, phone number or URL')
+    .option('--message-id <id>', 'only the message with this Message-ID')
+    .option('--subject <words>', 'only jobs whose subject has these words')
+    .option('--since <time>', 'only jobs accepted since: 2h, 3d, or 2026-11-24T09:00Z', momentOf)
+    .option('--until <time>', 'only jobs accepted before, written in the same way', momentOf);
+}
+
+const table = (jobs: readonly JobSummary[]) => formatTable(jobs.map(readable), COLUMNS);
+
+/** Text for one job: its fields, then its timeline. */
+function describe({ timeline, worker, accountClosed, refused, ...job }: JobDetails): string {
+  const facts = {
+    ...job,
+    refused: refused.map(({ email, reason }) => `${email}: ${reason}`).join('; '),
+    worker: worker && `${worker.id}, last seen ${worker.seenAt?.toISOString() ?? 'never'}`,
+    accountClosed:
+      accountClosed && `until ${accountClosed.until.toISOString()}: ${accountClosed.reason ?? ''}`,
+  };
+  return `${formatTable(readable(facts), [])}\n${formatTable(timeline.map(readable), TIMELINE_COLUMNS)}`;
+}
+
+function describeBulk(action: JobActionName, result: BulkResult<JobSummary>): string {
+  const { matched, changed, skipped, sample, dryRun, nextPageToken } = result;
+  const verb = { retry: 'made due now', cancel: 'cancelled', release: 'released' }[action];
+  return [
+    `${matched} matched, ${changed} ${dryRun ? 'would be' : 'were'} ${verb}`,
+    ...skipped.map(({ reason, count }) => `${count} left alone: ${reason}`),
+    ...(sample.length > 0 ? ['For example:', table(sample)] : []),
+    ...(dryRun && changed > 0 ? ['Nothing was changed. Add --yes to do it.'] : []),
+    ...(nextPageToken === null ? [] : [`There are more: --page-token ${nextPageToken}`]),
+  ].join('\n');
+}
+
+const ACTIONS = [
+  ['retry', 'make open jobs due now; a message never leaves before its send time'],
+  ['cancel', 'cancel messages and reminders that have not left'],
+  [
+    'release',
+    'release messages and reminders from quarantine; a message is looked up before it is sent again',
+  ],
+] as const satisfies readonly (readonly [JobActionName, string])[];
+
+function addAction(group: Command, cli: OperatorCli, action: JobActionName, what: string): void {
+  const command = group
+    .command(action)
+    .description(`${what}. One job by its id, or all that match: shown first, done with --yes`)
+    .argument('[id]', 'id of one job', jobIdOf);
+  addFilter(command)
+    .addOption(reasonOption())
+    .option('--yes', 'do it to all jobs that match, at most 5,000 in a call')
+    .addOption(pageTokenOption())
+    .action(async (id: string | undefined, flags: ActFlags) => {
+      const { reason, yes = false, pageToken, ...filter } = flags;
+      if (id !== undefined) {
+        if (Object.keys(filter).length > 0)
+          command.error('error: give the id of one job, or conditions, not both');
+        const job = await withJobs(cli, (jobs) => jobs.act(cli.actor, action, id, reason));
+        return cli.print(readableWhole(job), () => describe(job));
+      }
+      const bulk = { action, filter, dryRun: !yes, reason, pageToken };
+      const result = await withJobs(cli, (jobs) => jobs.actOnAll(cli.actor, bulk));
+      cli.print(readableWhole(result), () => describeBulk(action, result));
+    });
+}
+
+/** `carillon jobs`: finds any job, shows its timeline, and retries, cancels or releases it. */
+export const add: AddCommands = (group, cli) => {
+  addFilter(group.command('list').description('list jobs of all accounts, newest first'))
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action(async ({ limit, pageToken, ...filter }: ListFlags) => {
+      const page = await withJobs(cli, (jobs) => jobs.list(filter, { limit, pageToken }));
+      cli.print(readableWhole(page), () =>
+        page.nextPageToken === null
+          ? table(page.items)
+          : `${table(page.items)}\nMore: --page-token ${page.nextPageToken}`,
+      );
+    });
+  group
+    .command('show')
+    .description('show one job with its timeline: every attempt and what the provider answered')
+    .argument('<id>', 'id of the job (job_status_id)', jobIdOf)
+    .action(async (id: string) => {
+      const job = await withJobs(cli, (jobs) => jobs.get(id));
+      cli.print(readableWhole(job), () => describe(job));
+    });
+  for (const [action, what] of ACTIONS) addAction(group, cli, action, what);
+};

@@ -1,0 +1,172 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { OperatorWebhooks } from '../../../operator/webhooks/operator-webhooks.ts';
+import type {
+  AttemptFilter,
+  ReplayResult,
+  WebhookDetails,
+  WebhookFilter,
+} from '../../../operator/webhooks/webhook-types.ts';
+import { isId } from '../../../platform/base/ids/ids.ts';
+import { WEBHOOK_STATES } from '../../../platform/webhooks/webhook-state.ts';
+import { formatTable } from '../../terminal/output.ts';
+import { limitOption, momentOf, pageTokenOption, reasonOption } from '../arguments.ts';
+import { type AddCommands, type OperatorCli, readable, readableWhole } from '../cli.ts';
+
+const COLUMNS = ['id', 'client_id', 'callback_url', 'state', 'failing_since', 'failures', 'last_failure', 'backlog', 'oldest_due_at'] as const; // prettier-ignore
+const ATTEMPT_COLUMNS = ['started_at', 'event_id', 'trigger', 'attempt', 'outcome', 'http_status', 'took_ms', 'detail', 'response'] as const; // prettier-ignore
+
+/** No command but `activate` calls a receiver; that one loads the guarded client. */
+const NO_CHALLENGE = {
+  verify: () => Promise.reject(new Error('this command does not call receivers')),
+};
+
+async function withWebhooks<T>(
+  cli: OperatorCli,
+  work: (webhooks: OperatorWebhooks) => Promise<T>,
+): Promise<T> {
+  const { OperatorWebhooks } = await import('../../../operator/webhooks/operator-webhooks.ts');
+  return cli.withServices(({ database, clock }) =>
+    work(new OperatorWebhooks(database, clock, NO_CHALLENGE)),
+  );
+}
+
+function idOf(value: string): string {
+  if (!isId(value)) throw new InvalidArgumentError('It must be the id of a webhook.');
+  return value;
+}
+
+const print = (cli: OperatorCli, webhook: WebhookDetails) =>
+  cli.print(readableWhole(webhook), () => {
+    const { lastHour, ...facts } = webhook;
+    const hour = `${lastHour.delivered} delivered, ${lastHour.retry} failed, ${lastHour.dropped} given up`;
+    return formatTable(readable({ ...facts, lastHour: hour }), []);
+  });
+
+function withMore(table: string, nextPageToken: string | null): string {
+  return nextPageToken === null ? table : `${table}\nMore: --page-token ${nextPageToken}`;
+}
+
+interface PageFlags {
+  limit: number;
+  pageToken?: string;
+}
+
+function addLists(group: Command, cli: OperatorCli): void {
+  group
+    .command('list')
+    .description('list webhooks of all applications: failed and failing ones first')
+    .addOption(
+      new Option(
+        '--state <state>',
+        'only webhooks in this state; unwell: failing or failed',
+      ).choices(['unwell', ...WEBHOOK_STATES]),
+    )
+    .option('--application <id>', 'only webhooks of this application: its client id or id')
+    .option('--url <text>', 'only webhooks with this text in their callback address')
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action(async ({ limit, pageToken, ...filter }: PageFlags & WebhookFilter) => {
+      const page = await withWebhooks(cli, (all) => all.list(filter, { limit, pageToken }));
+      cli.print(readableWhole(page), () =>
+        withMore(formatTable(page.items.map(readable), COLUMNS), page.nextPageToken),
+      );
+    });
+  group
+    .command('show')
+    .description('show one webhook: state, backlog, the last hour, and how far a replay can reach')
+    .argument('<id>', 'id of the webhook', idOf)
+    .action(async (id: string) => print(cli, await withWebhooks(cli, (all) => all.get(id))));
+  group
+    .command('attempts')
+    .description('list attempts of the last 30 days with what the receiver answered, newest first')
+    .argument('<id>', 'id of the webhook', idOf)
+    .addOption(
+      new Option('--outcome <outcome>', 'only attempts with this outcome').choices([
+        'delivered',
+        'retry',
+        'dropped',
+      ]),
+    )
+    .option('--event-id <id>', 'only attempts of this event (the header webhook-id)')
+    .option('--since <time>', 'only attempts since: 2h, 3d, or 2026-11-24T09:00Z', momentOf)
+    .option('--until <time>', 'only attempts before, written in the same way', momentOf)
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action(async (id: string, { limit, pageToken, ...filter }: PageFlags & AttemptFilter) => {
+      const page = await withWebhooks(cli, (all) => all.attempts(id, filter, { limit, pageToken }));
+      cli.print(readableWhole(page), () =>
+        withMore(formatTable(page.items.map(readable), ATTEMPT_COLUMNS), page.nextPageToken),
+      );
+    });
+}
+
+interface ReplayFlags {
+  event?: string;
+  since?: Date;
+  undelivered?: boolean;
+  yes?: boolean;
+}
+
+function describeReplay({ matched, queued, running, reachesBackTo, dryRun }: ReplayResult): string {
+  return [
+    `${matched} events matched, ${queued} ${dryRun ? 'would be' : 'were'} queued, ${running} are being delivered now`,
+    `A replay reaches back to ${reachesBackTo.toISOString()}; the receiver sees the same event ids again.`,
+    ...(dryRun && queued > 0 ? ['Nothing was queued. Add --yes to do it.'] : []),
+  ].join('\n');
+}
+
+function addReplay(group: Command, cli: OperatorCli): void {
+  const command = group
+    .command('replay')
+    .description(
+      'deliver stored events again, one or all since a time: shown first, done with --yes',
+    )
+    .argument('<id>', 'id of the webhook', idOf)
+    .option('--event <id>', 'the event with this id (the header webhook-id)')
+    .option('--since <time>', 'all events since: 2h, 3d, or 2026-11-24T09:00Z', momentOf)
+    .option('--undelivered', 'with --since: leave out events that the receiver has confirmed')
+    .option('--yes', 'do it')
+    .action(async (id: string, { event, since, undelivered = false, yes = false }: ReplayFlags) => {
+      if ((event === undefined) === (since === undefined))
+        command.error('error: give --event or --since');
+      const which =
+        event === undefined
+          ? { since: since ?? new Date(0), undeliveredOnly: undelivered }
+          : { eventId: event };
+      const replayed = await withWebhooks(cli, (all) =>
+        all.replay(cli.actor, id, { which, dryRun: !yes }),
+      );
+      cli.print(readableWhole(replayed), () => describeReplay(replayed));
+    });
+}
+
+/** `carillon webhooks`: shows deliveries, replays events, pauses and activates webhooks. */
+export const add: AddCommands = (group, cli) => {
+  addLists(group, cli);
+  addReplay(group, cli);
+  group
+    .command('pause')
+    .description('stop the deliveries of a webhook; its events stay stored')
+    .argument('<id>', 'id of the webhook', idOf)
+    .addOption(reasonOption())
+    .action(async (id: string, { reason }: { reason?: string }) =>
+      print(cli, await withWebhooks(cli, (all) => all.pause(cli.actor, id, reason))),
+    );
+  group
+    .command('activate')
+    .description('activate a webhook: its receiver must pass the challenge; missed events follow')
+    .argument('<id>', 'id of the webhook', idOf)
+    .action(async (id: string) => {
+      const [{ OperatorWebhooksModule }, { OperatorWebhooks }] = await Promise.all([
+        import('../../../operator/webhooks/operator-webhooks.module.ts'),
+        import('../../../operator/webhooks/operator-webhooks.ts'),
+      ]);
+      print(
+        cli,
+        await cli.withContainer(
+          (context) => context.get(OperatorWebhooks, { strict: false }).activate(cli.actor, id),
+          [OperatorWebhooksModule],
+        ),
+      );
+    });
+};
