@@ -1,5 +1,5 @@
 import type { Actor } from '../../platform/audit/actor.ts';
-import { recordAudit } from '../../platform/audit/record-audit.ts';
+import { recordAudits } from '../../platform/audit/record-audit.ts';
 import {
   ConflictError,
   InvalidInputError,
@@ -202,16 +202,18 @@ export class OperatorJobs {
     }
     if (terms.dryRun) return result;
     const changed = new Set(result.changed);
-    for (const job of jobs.filter(({ id }) => changed.has(id))) {
-      await recordAudit(sql, {
+    const reason = terms.reason === null ? {} : { reason: terms.reason };
+    const entries = jobs
+      .filter(({ id }) => changed.has(id))
+      .map(({ id, kind, applicationId, accountId }) => ({
         actor,
         action: `job.${action}`,
-        target: { type: 'job', id: job.id },
-        applicationId: job.applicationId,
-        accountId: job.accountId,
-        details: { kind: job.kind, ...(terms.reason === null ? {} : { reason: terms.reason }) },
-      });
-    }
+        target: { type: 'job', id },
+        applicationId,
+        accountId,
+        details: { kind, ...reason },
+      }));
+    await recordAudits(sql, entries);
     return result;
   }
 }

@@ -28,15 +28,30 @@ const INSERT = `
   insert into audit_entry
     (id, actor_kind, actor_id, actor_name, actor_address, action, target_type, target_id,
      application_id, account_id, details)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
+  select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+    $8::text[], $9::uuid[], $10::uuid[], $11::jsonb[])`;
 
 /**
  * Appends an entry to the audit log, in the caller's transaction: an action and its entry are
  * committed together or not at all.
  */
-export async function recordAudit(sql: Sql, record: AuditRecord): Promise<void> {
+export function recordAudit(sql: Sql, record: AuditRecord): Promise<void> {
+  return recordAudits(sql, [record]);
+}
+
+/** Appends the entries of a batch with one statement, in the given order, like `recordAudit`. */
+export async function recordAudits(sql: Sql, records: readonly AuditRecord[]): Promise<void> {
+  if (records.length === 0) return;
+  const rows = records.map(columnsOf);
+  // `unnest` takes one array for each column.
+  const columns = rows[0]?.map((_, column) => rows.map((row) => row[column]));
+  await sql.query(INSERT, columns);
+}
+
+/** The values of a new row, in the order of `INSERT`. */
+function columnsOf(record: AuditRecord): unknown[] {
   const { actor = currentActor(), action, target, applicationId, accountId, details } = record;
-  await sql.query(INSERT, [
+  return [
     newId(),
     actor.kind,
     actor.id,
@@ -48,7 +63,7 @@ export async function recordAudit(sql: Sql, record: AuditRecord): Promise<void> 
     applicationId ?? null,
     accountId ?? null,
     JSON.stringify(details ?? {}),
-  ]);
+  ];
 }
 
 /** The names of the fields that a change has, for the details of an entry. Never their values. */
