@@ -57,11 +57,9 @@ export async function readTimeline(
 function beginning(job: JobSummary, { version, editedAt }: JobFacts): TimelineEntry[] {
   const due = job.dueAt && job.dueAt > job.acceptedAt ? `, due at ${job.dueAt.toISOString()}` : '';
   const accepted = entry('accepted', job.acceptedAt, `Accepted${due}.`);
-  if (editedAt === null && version === 1) return [accepted];
-  return [
-    accepted,
-    entry('edited', editedAt ?? job.acceptedAt, `Edited; this is version ${version}.`),
-  ];
+  // A release from quarantine makes a version, too.
+  if (editedAt === null) return [accepted];
+  return [accepted, entry('edited', editedAt, `Edited; this is version ${version}.`)];
 }
 
 async function attempts(sql: Sql, job: JobSummary): Promise<TimelineEntry[]> {

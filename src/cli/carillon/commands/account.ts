@@ -137,15 +137,20 @@ function addSignInLink(group: Command, cli: OperatorCli): void {
     .argument('<id>', 'id of the account', accountIdOf)
     .option('--expires-in <seconds>', 'lifetime of the link', secondsOf, 1_800)
     .action(async (id: string, { expiresIn }: { expiresIn: number }) => {
-      const [{ OperatorAccountsModule }, { SignInLinks }, { WorkThreadsModule }] =
-        await Promise.all([
-          import('../../../operator/accounts/operator-accounts.module.ts'),
-          import('../../../operator/accounts/sign-in-links.service.ts'),
-          import('../../../platform/threads/work-threads.module.ts'),
-        ]);
+      const [
+        { OperatorAccessModule },
+        { OperatorAccountsModule },
+        { SignInLinks },
+        { WorkThreadsModule },
+      ] = await Promise.all([
+        import('../../../operator/access/operator-access.module.ts'),
+        import('../../../operator/accounts/operator-accounts.module.ts'),
+        import('../../../operator/accounts/sign-in-links.service.ts'),
+        import('../../../platform/threads/work-threads.module.ts'),
+      ]);
       const link = await cli.withContainer(
         (context) => context.get(SignInLinks, { strict: false }).create(cli.actor, id, expiresIn),
-        [WorkThreadsModule, OperatorAccountsModule],
+        [WorkThreadsModule, OperatorAccessModule, OperatorAccountsModule],
       );
       cli.print(
         readableWhole(link),

@@ -15,7 +15,7 @@ import { type AddCommands, type OperatorCli, readable, readableWhole } from '../
 const COLUMNS = ['id', 'client_id', 'callback_url', 'state', 'failing_since', 'failures', 'last_failure', 'backlog', 'oldest_due_at'] as const; // prettier-ignore
 const ATTEMPT_COLUMNS = ['started_at', 'event_id', 'trigger', 'attempt', 'outcome', 'http_status', 'took_ms', 'detail', 'response'] as const; // prettier-ignore
 
-/** No command but `activate` calls a receiver; that one loads the guarded client. */
+/** No command but `activate` calls a receiver; see `withCalls`. */
 const NO_CHALLENGE = {
   verify: () => Promise.reject(new Error('this command does not call receivers')),
 };
@@ -28,6 +28,29 @@ async function withWebhooks<T>(
   return cli.withServices(({ database, clock }) =>
     work(new OperatorWebhooks(database, clock, NO_CHALLENGE)),
   );
+}
+
+/** The same with a client that calls receivers within `EGRESS_ALLOW`. */
+async function withCalls<T>(
+  cli: OperatorCli,
+  work: (webhooks: OperatorWebhooks) => Promise<T>,
+): Promise<T> {
+  const [{ OperatorWebhooks }, { WebhookChallenge }, { EgressClient }, { EgressPolicy }] =
+    await Promise.all([
+      import('../../../operator/webhooks/operator-webhooks.ts'),
+      import('../../../platform/webhooks/webhook-challenge.ts'),
+      import('../../../platform/egress/egress-client.ts'),
+      import('../../../platform/egress/egress-policy.ts'),
+    ]);
+  return cli.withServices(async ({ config, database, clock }) => {
+    const egress = new EgressClient(new EgressPolicy(config.egressAllow));
+    try {
+      await egress.onModuleInit();
+      return await work(new OperatorWebhooks(database, clock, new WebhookChallenge(egress)));
+    } finally {
+      await egress.onApplicationShutdown();
+    }
+  });
 }
 
 function idOf(value: string): string {
@@ -156,17 +179,7 @@ export const add: AddCommands = (group, cli) => {
     .command('activate')
     .description('activate a webhook: its receiver must pass the challenge; missed events follow')
     .argument('<id>', 'id of the webhook', idOf)
-    .action(async (id: string) => {
-      const [{ OperatorWebhooksModule }, { OperatorWebhooks }] = await Promise.all([
-        import('../../../operator/webhooks/operator-webhooks.module.ts'),
-        import('../../../operator/webhooks/operator-webhooks.ts'),
-      ]);
-      print(
-        cli,
-        await cli.withContainer(
-          (context) => context.get(OperatorWebhooks, { strict: false }).activate(cli.actor, id),
-          [OperatorWebhooksModule],
-        ),
-      );
-    });
+    .action(async (id: string) =>
+      print(cli, await withCalls(cli, (all) => all.activate(cli.actor, id))),
+    );
 };
