@@ -143,9 +143,8 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
       expect(waiting.allowed).toEqual(['retry', 'cancel']);
       const [attempt] = waiting.timeline.filter(({ kind }) => kind === 'attempt');
       expect(attempt?.said).toContain(BUSY);
-      expect(await carillon('jobs', 'show', id)).toContain(BUSY);
-      expect(waiting.next_at).toBeGreaterThan(seconds());
-
+      const shown = await carillon('jobs', 'show', id);
+      expect(shown).toContain(`\n    could not be sent yet: ${BUSY}`);
       await post(`jobs/${id}/retry`, { reason: 'it is back' });
       const sent = await reaches(id, 'successful');
       expect(sent.timeline).toContainEqual(

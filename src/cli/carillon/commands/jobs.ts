@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isId } from '../../../platform/base/ids/ids.ts';
+import { onOneLine } from '../../../platform/base/text/plain-text.ts';
 import type { OperatorJobs } from '../../../operator/jobs/operator-jobs.ts';
 import {
   type BulkResult,
@@ -9,13 +10,13 @@ import {
   type JobDetails,
   type JobFilter,
   type JobSummary,
+  type TimelineEntry,
 } from '../../../operator/jobs/job-types.ts';
-import { formatTable } from '../../terminal/output.ts';
+import { cell, formatTable } from '../../terminal/output.ts';
 import { limitOption, momentOf, pageTokenOption, reasonOption } from '../arguments.ts';
 import { type AddCommands, type OperatorCli, readable, readableWhole } from '../cli.ts';
 
 const COLUMNS = ['id', 'kind', 'state', 'account_email', 'recipients', 'subject', 'due_at', 'next_at', 'attempts', 'reason'] as const; // prettier-ignore
-const TIMELINE_COLUMNS = ['at', 'kind', 'text', 'said'] as const;
 
 interface ListFlags extends JobFilter {
   limit: number;
@@ -58,6 +59,12 @@ function addFilter(command: Command): Command {
 
 const table = (jobs: readonly JobSummary[]) => formatTable(jobs.map(readable), COLUMNS);
 
+/** One line, and one for what the provider answered. A table would cut those words off. */
+function describeEntry({ at, kind, text, said }: TimelineEntry): string {
+  const line = `${at === null ? 'now' : cell(at.toISOString())} ${kind}: ${text}`;
+  return onOneLine(line) + (said === null ? '' : `\n    ${onOneLine(said)}`);
+}
+
 /** Text for one job: its fields, then its timeline. */
 function describe({ timeline, worker, accountClosed, refused, ...job }: JobDetails): string {
   const facts = {
@@ -67,7 +74,7 @@ function describe({ timeline, worker, accountClosed, refused, ...job }: JobDetai
     accountClosed:
       accountClosed && `until ${accountClosed.until.toISOString()}: ${accountClosed.reason ?? ''}`,
   };
-  return `${formatTable(readable(facts), [])}\n${formatTable(timeline.map(readable), TIMELINE_COLUMNS)}`;
+  return `${formatTable(readable(facts), [])}\n${timeline.map(describeEntry).join('\n')}`;
 }
 
 function describeBulk(action: JobActionName, result: BulkResult<JobSummary>): string {
