@@ -3,6 +3,7 @@ import { newId } from '../../src/platform/base/ids/ids.ts';
 import {
   databaseNow,
   deliveryFigures,
+  invalidAccounts,
   messagesApart,
   queueStates,
   sendingFigures,
@@ -140,13 +141,20 @@ describe('metrics', () => {
       },
     } as Sql;
     const now = await databaseNow(noting);
-    for (const read of [queueStates, messagesApart, syncStates, sendingFigures, deliveryFigures])
+    for (const read of [
+      queueStates,
+      messagesApart,
+      syncStates,
+      sendingFigures,
+      deliveryFigures,
+      invalidAccounts,
+    ])
       await read(noting, now);
     for (const [text, values] of asked) {
       const plan = await database.query<{ 'QUERY PLAN': string }>(`explain ${text}`, values);
       const lines = plan.map((row) => row['QUERY PLAN']);
       expect(lines.filter((line) => line.includes('Seq Scan'))).toEqual([]);
     }
-    expect(asked).toHaveLength(6);
+    expect(asked).toHaveLength(7);
   });
 });

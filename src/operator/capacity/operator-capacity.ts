@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { AppConfig } from '../../platform/config/app-config.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
-import type { Database } from '../../platform/database/sql.ts';
+import type { Database, Sql } from '../../platform/database/sql.ts';
 import type { Capacity, DiskForecast } from './capacity.ts';
 import { readDatabase, readHistory, readTables } from './capacity.repository.ts';
 import { retentionOf } from './retention.ts';
@@ -24,12 +24,11 @@ export class OperatorCapacity {
   /** Reads sizes and statistics only, never a table itself. */
   async read(): Promise<Capacity> {
     const now = this.clock.now();
-    const [{ bytes, bytesPerDay }, tables, history] = await Promise.all([
-      readDatabase(this.database, now),
+    const [{ bytes, bytesPerDay, disk }, tables, history] = await Promise.all([
+      this.#forecast(this.database, now),
       readTables(this.database, now),
       readHistory(this.database),
     ]);
-    const space = await this.#space(bytes);
     return {
       at: now,
       databaseBytes: bytes,
@@ -37,8 +36,20 @@ export class OperatorCapacity {
       tables,
       retention: retentionOf(this.config),
       history,
-      disk: { ...space, fullAt: fullAt(now, space.freeBytes, bytesPerDay) },
+      disk,
     };
+  }
+
+  /** How full the disk is, without the sizes of tables. */
+  async disk(sql: Sql): Promise<DiskForecast> {
+    return (await this.#forecast(sql, this.clock.now())).disk;
+  }
+
+  async #forecast(sql: Sql, now: Date) {
+    const { bytes, bytesPerDay } = await readDatabase(sql, now);
+    const space = await this.#space(bytes);
+    const disk = { ...space, fullAt: fullAt(now, space.freeBytes, bytesPerDay) };
+    return { bytes, bytesPerDay, disk };
   }
 
   /**

@@ -45,6 +45,10 @@ const APART = `
     (select count(*) from (select from send_job where held limit ${MOST_COUNTED}) h)::int as held,
     (select count(*) from (select from send_job where crashes > 0 limit ${MOST_COUNTED}) q)::int as quarantined`;
 
+// The index grant_troubled has these rows.
+const INVALID = `
+  select count(*)::int as invalid from (select from "grant" where status = 'invalid' limit ${MOST_COUNTED}) i`;
+
 const SYNC = `
   with due as materialized (
     select account_id, run_at from sync_job where state = 0 and run_at <= now() order by run_at limit ${MOST_COUNTED}),
@@ -119,6 +123,12 @@ export function queueStates(sql: Sql): Promise<QueueState[]> {
 export async function messagesApart(sql: Sql): Promise<{ held: number; quarantined: number }> {
   const [row] = await sql.query<{ held: number; quarantined: number }>(APART);
   return row ?? { held: 0, quarantined: 0 };
+}
+
+/** Number of accounts whose provider refuses the credentials. */
+export async function invalidAccounts(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ invalid: number }>(INVALID);
+  return row?.invalid ?? 0;
 }
 
 /** Providers with mailboxes whose pass is due or failing. */

@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
 import { MetricsDatabase } from '../../platform/metrics/metrics-database.ts';
+import type { DiskForecast } from '../capacity/capacity.ts';
+import { OperatorCapacity } from '../capacity/operator-capacity.ts';
 import { type HourOf, type Overview, OVERVIEW_SECONDS } from './overview.ts';
 import {
   databaseNow,
   deliveryFigures,
   type FiguresRow,
+  invalidAccounts,
   messagesApart,
   queueStates,
   sendingFigures,
@@ -17,6 +20,8 @@ import {
 const MINUTE_MS = 60_000;
 /** Several operators who look at the same page cause one set of statements in this time. */
 const KEEP_MS = 5_000;
+/** The size of a database is the sum over its files, which takes longer than the statements. */
+const KEEP_DISK_MS = 60_000;
 
 const NO_SENDS = {
   sent: 0, retried: 0, failed: 0, unknown: 0, lateP50Seconds: null, lateP99Seconds: null,
@@ -30,7 +35,12 @@ const NO_DELIVERIES = {
 export class OverviewService {
   #kept: { overview: Promise<Overview>; readMs: number } | null = null;
 
-  constructor(private readonly database: MetricsDatabase) {}
+  #disk: { disk: DiskForecast; readMs: number } | null = null;
+
+  constructor(
+    private readonly database: MetricsDatabase,
+    private readonly capacity: OperatorCapacity,
+  ) {}
 
   /**
    * The numbers of the installation, at most five seconds old.
@@ -47,15 +57,18 @@ export class OverviewService {
   async #read(): Promise<Overview> {
     const sql = this.database;
     const at = await databaseNow(sql);
-    const [queues, sends, deliveries, webhooks, sync, apart, workers] = await Promise.all([
-      queueStates(sql),
-      sendingFigures(sql, at),
-      deliveryFigures(sql, at),
-      webhookStates(sql),
-      syncStates(sql),
-      messagesApart(sql),
-      workerStates(sql),
-    ]);
+    const [queues, sends, deliveries, webhooks, sync, apart, invalid, workers, disk] =
+      await Promise.all([
+        queueStates(sql),
+        sendingFigures(sql, at),
+        deliveryFigures(sql, at),
+        webhookStates(sql),
+        syncStates(sql),
+        messagesApart(sql),
+        invalidAccounts(sql),
+        workerStates(sql),
+        this.#readDisk(),
+      ]);
     return {
       at,
       queues,
@@ -65,8 +78,17 @@ export class OverviewService {
       sync,
       heldMessages: apart.held,
       quarantinedMessages: apart.quarantined,
+      invalidAccounts: invalid,
+      disk,
       workers,
     };
+  }
+
+  async #readDisk(): Promise<DiskForecast> {
+    if (this.#disk && monotonicMs() - this.#disk.readMs < KEEP_DISK_MS) return this.#disk.disk;
+    const disk = await this.capacity.disk(this.database);
+    this.#disk = { disk, readMs: monotonicMs() };
+    return disk;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { QueueName } from '../../platform/work/signals.ts';
+import type { DiskForecast } from '../capacity/capacity.ts';
 
 /*
  * What an operator sees first: numbers of the whole installation, over all processes, read from the
@@ -127,5 +128,9 @@ export interface Overview {
   heldMessages: number;
   /** Messages whose workers died while they sent them. Up to `MOST_COUNTED`. */
   quarantinedMessages: number;
+  /** Accounts whose provider refuses the credentials. Up to `MOST_COUNTED`. */
+  invalidAccounts: number;
+  /** How full the disk is; at most a minute old. */
+  disk: DiskForecast;
   workers: WorkerState[];
 }

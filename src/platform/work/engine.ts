@@ -20,7 +20,12 @@ import { databaseTrouble, describeDatabaseTrouble } from '../database/database-t
 import type { Problem } from './readiness.ts';
 import { LOOK_AHEAD_MS } from './claim-pace.ts';
 import { QueueRunner } from './queue-runner.ts';
-import { beatStatement, rescueStatement, sweepStatement } from './queue-statements.ts';
+import {
+  beatStatement,
+  DEAD_AFTER_SECONDS,
+  rescueStatement,
+  sweepStatement,
+} from './queue-statements.ts';
 import { WorkerIdentity } from './worker-identity.ts';
 
 /** Nest token of the list of dispatchers, one for each queue. */
@@ -38,6 +43,13 @@ type Beat = HeartbeatResult & { alive: number; stale: boolean; adrift: boolean }
   >;
 
 const STATEMENT_MS = 5_000;
+/** Workers that counted as dead, with their processes, and the number of their rows. */
+interface Swept {
+  dead: number;
+  processes: string | null;
+  rows: number;
+}
+
 /** A tick is due each second. */
 const LONGEST_SILENCE_MS = 10_000;
 
@@ -237,12 +249,12 @@ export class Engine
   async #tidy(stale: boolean): Promise<void> {
     if (this.#adrift && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
     if (!stale) return;
-    const [swept] = await this.#sql.query<{ dead: number; rows: number }>(this.#sweep);
-    const { dead = 0, rows = 0 } = swept ?? {};
+    const [swept] = await this.#sql.query<Swept>(this.#sweep);
+    const { dead = 0, processes = null, rows = 0 } = swept ?? {};
     workerDeaths.inc(dead);
     if (dead + rows > 0)
       this.#log.warn(
-        `${dead} workers sent no heartbeat for too long; their ${rows} claimed rows go back to the queues`,
+        `no heartbeat for ${DEAD_AFTER_SECONDS} seconds, so frozen or gone: ${processes ?? 'workers without a row'}; ${rows} claimed rows go back to the queues`,
       );
   }
 

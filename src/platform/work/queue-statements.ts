@@ -220,9 +220,10 @@ export function sweepStatement(tables: readonly QueueTable[]): string {
   // sent a heartbeat again keeps its claims.
   const dead = `(j.worker_id in (select id from dead) or ${ORPHANED})`;
   const parts = tables.map(({ table }, index) => `q${index} as (${giveBack(table, dead, BLAME)})`);
-  return `with dead as (delete from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning id),
+  return `with dead as (delete from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning id, host, pid),
     ${parts.join(',\n')}
     select (select count(*) from dead)::int as dead,
+           (select string_agg(format('process %s on %s', pid, host), ', ') from dead) as processes,
            (${tables.map((_, index) => `(select count(*) from q${index})`).join(' + ')})::int as rows`;
 }
 

@@ -65,6 +65,8 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
     ],
     heldMessages: 0,
     quarantinedMessages: 1,
+    invalidAccounts: 2,
+    disk: { limitBytes: 100e9, source: 'setting', freeBytes: 14e9, fullAt: null },
     workers: [
       { id: 12, host: text('mail-worker-1'), pid: 4_211, startedAt: new Date(now.getTime() - 86_400_000 * 3), silentSeconds: 0.4 },
       { id: 13, host: 'mail-worker-2', pid: 4_187, startedAt: new Date(now.getTime() - 7_200_000), silentSeconds: 42 },

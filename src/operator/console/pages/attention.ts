@@ -1,7 +1,7 @@
-import { counted } from '../kit/figures.ts';
+import { counted, size } from '../kit/figures.ts';
 import { address } from '../kit/table.ts';
 import { duration } from '../kit/time.ts';
-import { MOST_COUNTED, type Overview } from '../../overview/overview.ts';
+import { type HourOf, MOST_COUNTED, type Overview } from '../../overview/overview.ts';
 import type { QueueName } from '../../../platform/work/signals.ts';
 
 /** Something that an operator should look at. */
@@ -19,6 +19,11 @@ const DEAD_SECONDS = 8;
 const LATE_SECONDS = 60;
 const VERY_LATE_SECONDS = 300;
 const LAG_SECONDS = 600;
+/** A disk above this share should be looked at. */
+export const NEARLY_FULL = 0.8;
+const FULL_SOON_MS = 14 * 86_400_000;
+/** Failures count if they are at least this many of the last minutes, and at least this share. */
+const RECENT = { minutes: 5, failures: 3, share: 0.2, badShare: 0.5 };
 
 const QUEUE_WORDS: Readonly<Record<QueueName, string>> = {
   send: 'Messages',
@@ -80,7 +85,14 @@ const queueConcerns = ({ queues }: Overview): Concern[] =>
 function messageConcerns(overview: Overview): Concern[] {
   const { quarantinedMessages, heldMessages, sending } = overview;
   const { failed, unknown } = sending.figures;
+  const { overdue = 0 } = overview.queues.find(({ queue }) => queue === 'send') ?? {};
   const concerns: (Concern | false)[] = [
+    overdue > 0 && {
+      tone: 'warning',
+      title: `${bounded(overdue, 'message')} should have left more than a minute ago`,
+      text: 'Most wait for their next attempt, because their server cannot be reached or refused them for now, or because their sending is paused. Each says why.',
+      link: LATE_LINKS.send,
+    },
     quarantinedMessages > 0 && {
       tone: 'bad',
       title: `${bounded(quarantinedMessages, 'message')} in quarantine`,
@@ -107,6 +119,72 @@ function messageConcerns(overview: Overview): Concern[] {
     },
   ];
   return concerns.filter((concern) => concern !== false);
+}
+
+/** A concern about attempts of the last minutes, if so many failed that the other side is in trouble. */
+function failingNow<F>(
+  { minutes }: HourOf<F>,
+  countsOf: (figures: F) => { failed: number; well: number },
+  concern: (failures: string) => Omit<Concern, 'tone'>,
+): Concern[] {
+  const counts = minutes.slice(-RECENT.minutes).map(({ figures }) => countsOf(figures));
+  const failed = counts.reduce((sum, one) => sum + one.failed, 0);
+  const all = counts.reduce((sum, one) => sum + one.well, failed);
+  if (failed < RECENT.failures || failed < all * RECENT.share) return [];
+  const tone = failed > all * RECENT.badShare ? 'bad' : 'warning';
+  return [{ tone, ...concern(`${failed} of ${counted(all, 'attempt')}`) }];
+}
+
+const attemptConcerns = ({ sending, deliveries }: Overview): Concern[] => [
+  ...failingNow(
+    sending,
+    ({ sent, retried, failed, unknown }) => ({ failed: retried + failed + unknown, well: sent }),
+    (failures) => ({
+      title: `${failures} to send failed in the last ${RECENT.minutes} minutes`,
+      text: 'Mail servers cannot be reached, or refuse messages or logins. Delayed messages are tried again until their deadline. Each has the words of its server.',
+      link: jobs({ kind: 'message', state: 'delayed' }, 'Delayed messages'),
+    }),
+  ),
+  ...failingNow(
+    deliveries,
+    ({ delivered, retried, dropped }) => ({ failed: retried + dropped, well: delivered }),
+    (failures) => ({
+      title: `${failures} to deliver webhooks failed in the last ${RECENT.minutes} minutes`,
+      text: 'Receivers cannot be reached, or answer with errors. Deliveries are repeated for 72 hours. Each webhook shows what its receiver answered.',
+      link: { path: '/console/webhooks', label: 'Webhooks' },
+    }),
+  ),
+];
+
+const credentialConcerns = ({ invalidAccounts }: Overview): Concern[] =>
+  invalidAccounts === 0
+    ? []
+    : [
+        {
+          tone: 'warning',
+          title: `${bounded(invalidAccounts, 'account')} must sign in again`,
+          text: 'The provider refuses the credentials, so nothing of these accounts is sent or synced. Make a sign-in link for the user on the page of the account.',
+          link: {
+            path: address('/console/accounts', { health: 'invalid-credentials' }),
+            label: 'Accounts',
+          },
+        },
+      ];
+
+function diskConcerns({ at, disk }: Overview): Concern[] {
+  const { limitBytes, freeBytes, fullAt } = disk;
+  if (limitBytes === null || freeBytes === null) return [];
+  const used = 1 - freeBytes / limitBytes;
+  const leftMs = fullAt === null ? Infinity : fullAt.getTime() - at.getTime();
+  if (used <= NEARLY_FULL && leftMs > FULL_SOON_MS) return [];
+  return [
+    {
+      tone: used > 0.9 ? 'bad' : 'warning',
+      title: `The disk of the database is ${Math.floor(used * 100)} % full: ${size(freeBytes)} left`,
+      text: `${leftMs === Infinity ? '' : `At the pace of the last week it is full in ${duration(leftMs)}. `}When it is full, nothing is accepted or sent. The capacity page shows which tables are large and what limits them.`,
+      link: { path: '/console/capacity', label: 'Capacity' },
+    },
+  ];
 }
 
 function accountConcerns({ sync, webhooks }: Overview): Concern[] {
@@ -155,8 +233,11 @@ export function concernsOf(overview: Overview): Concern[] {
   const all = [
     ...workerConcerns(overview),
     ...queueConcerns(overview),
+    ...diskConcerns(overview),
+    ...attemptConcerns(overview),
     ...messageConcerns(overview),
     ...accountConcerns(overview),
+    ...credentialConcerns(overview),
   ];
   return [
     ...all.filter(({ tone }) => tone === 'bad'),

@@ -1,5 +1,6 @@
 import { html, type Html } from '../../../platform/pages/html.ts';
 import type { Capacity, Retention, TableSize } from '../../capacity/capacity.ts';
+import { NEARLY_FULL } from './attention.ts';
 import { chart, meter } from '../kit/chart.ts';
 import { count, counted, size } from '../kit/figures.ts';
 import type { ConsolePage } from '../kit/layout.ts';
@@ -8,9 +9,6 @@ import { exactly } from '../kit/time.ts';
 
 const growth = (bytes: number | null): string =>
   bytes === null ? '–' : `${bytes < 0 ? '−' : '+'}${size(Math.abs(bytes))}`;
-
-/** A disk above this share should be looked at. */
-const NEARLY_FULL = 0.8;
 
 function diskPanel({ disk, databaseBytes, bytesPerDay, at }: Capacity): Html {
   const { limitBytes, freeBytes, fullAt } = disk;

@@ -29,6 +29,8 @@ const MARKUP = `"'><img src=x onerror=alert(1)><script>alert(1)</script>\u0060`;
 const list = <T>(items: T[]) => ({ items, nextPageToken: null });
 const plain = (words: string) => words;
 
+const NO_SENDS = { sent: 0, retried: 0, failed: 0, unknown: 0, lateP50Seconds: null, lateP99Seconds: null }; // prettier-ignore
+
 /** Every page, with the given words wherever others have written them. */
 function pages(viewer: Viewer, text: (words: string) => string): Record<string, string> {
   const view = { now, notice: null };
@@ -124,11 +126,21 @@ describe('pages of the console', () => {
       queues: [],
       sync: [],
       quarantinedMessages: 0,
+      invalidAccounts: 0,
+      disk: { limitBytes: null, source: null, freeBytes: null, fullAt: null },
       webhooks: { active: 1, inactive: 0, failing: 0, failed: 0 },
       workers: overview.workers.slice(0, 1),
       sending: { ...overview.sending, figures: { ...overview.sending.figures, failed: 0, unknown: 0 } },
     }; // prettier-ignore
     expect(concernsOf(well)).toEqual([]);
+    const disk = { limitBytes: 100, source: 'setting', freeBytes: 9, fullAt: null } as const;
+    const minutes = well.sending.minutes.map(({ at }) => ({ at, figures: { ...NO_SENDS, retried: 1 } })); // prettier-ignore
+    const down = { ...well, disk, invalidAccounts: 1, sending: { ...well.sending, minutes } };
+    expect(concernsOf(down).map(({ tone, title }) => [tone, title])).toEqual([
+      ['bad', 'The disk of the database is 91 % full: 9 B left'],
+      ['bad', '5 of 5 attempts to send failed in the last 5 minutes'],
+      ['warning', '1 account must sign in again'],
+    ]);
     expect(consolePage(OPERATOR, overviewPage(well))).toContain('Nothing needs attention');
   });
 
