@@ -32,6 +32,13 @@ describe('output of the commands', () => {
     );
   });
 
+  it('shows a single object with its long texts to the end, on several lines', () => {
+    const reason = `${'the server said no '.repeat(5)}(ECONNREFUSED)`;
+    const shown = formatTable({ reason }, []);
+    expect(shown).toContain('(ECONNREFUSED)');
+    expect(shown.split('\n')).toHaveLength(4);
+  });
+
   it('writes CSV with a header, addresses and plain lists, and quotes what needs it', () => {
     expect(formatAnswer(MESSAGES, 'csv', ['id', 'date', 'from', 'unread'])).toBe(
       'id,date,from,unread\na,1795488095,bo@x.test,true\nb,1795405295,,false\n',

@@ -17,6 +17,8 @@ export function pick(value: unknown, column: string): unknown {
 }
 
 const WIDEST = 60;
+/** A value of a single object may take this many characters, on several lines. */
+const LONGEST = 300;
 /** Names of fields that contain Unix seconds. */
 const TIME_FIELD = /(^|[._])(date|at|time|timestamp|datetime)$/;
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
@@ -72,6 +74,16 @@ function shorten(text: string): string {
   return line.length > WIDEST ? `${line.slice(0, WIDEST - 1)}…` : line;
 }
 
+/** Breaks a text into lines, so that the words of a provider are read to their end. */
+function wrapped(text: string): string {
+  const line = onOneLine(text);
+  const shown = line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
+  const broken = new RegExp(`(.{1,${WIDEST}})(?: +|$)|(.{${WIDEST}})`, 'gu');
+  return shown
+    .replaceAll(broken, (_, words?: string, letters?: string) => `${words ?? letters}\n`)
+    .trimEnd();
+}
+
 /** The list in a response: the response itself, or its `data` on the integrations address. */
 export function contentOf(answer: unknown): unknown {
   return isRow(answer) && 'data' in answer ? answer['data'] : answer;
@@ -118,7 +130,7 @@ export function formatTable(answer: unknown, columns: readonly string[]): string
   if (!isRow(content)) return forTerminal(cell(content));
   const table = new Table({ style: STYLE });
   for (const [name, value] of Object.entries(content))
-    table.push({ [shorten(name)]: shorten(cell(value, name)) });
+    table.push({ [shorten(name)]: wrapped(cell(value, name)) });
   return table.toString();
 }
 

@@ -50,7 +50,7 @@ function workerConcerns({ workers }: Overview): Concern[] {
       {
         tone: 'bad',
         title: 'No worker is running',
-        text: 'Nothing is sent, synced or delivered. Start a process with the role worker, or look at the log of the one that stopped.',
+        text: 'Nothing is sent, synced or delivered. Start a process with the role worker, or look at the log of the one that stopped. A process with a wrong key or a restored database claims nothing: its /health/ready says so.',
         link: null,
       },
     ];
@@ -121,7 +121,7 @@ function messageConcerns(overview: Overview): Concern[] {
   return concerns.filter((concern) => concern !== false);
 }
 
-/** A concern about attempts of the last minutes, if so many failed that the other side is in trouble. */
+/** A concern about attempts of the last minutes, if many of them failed. */
 function failingNow<F>(
   { minutes }: HourOf<F>,
   countsOf: (figures: F) => { failed: number; well: number },
