@@ -12,6 +12,7 @@ import { KeyedCount } from '../base/concurrency/keyed-count.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 import { clientAddress, clientKey } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { type IncidentFields, reportIncident } from '../logs/incidents.ts';
 import { callerOf } from './caller.ts';
 
 /** Paths that limit the simultaneous requests of one account. */
@@ -59,13 +60,13 @@ export class RateLimitInterceptor implements NestInterceptor {
     if (!applicationId && !namesApplication(request)) return next.handle();
     const counted = applicationId ?? clientKey(clientAddress(request));
     const endpoint = `${context.getClass().name}.${context.getHandler().name}`;
-    await this.#spend(
-      this.#application,
-      `${endpoint}:${counted}`,
-      this.#limits.applicationPerSecond,
-    );
+    const application = applicationId === undefined ? {} : { application: applicationId };
+    const { applicationPerSecond, accountPerSecond } = this.#limits;
+    const perApplication = { limiter: this.#application, limit: applicationPerSecond };
+    await spend(perApplication, `${endpoint}:${counted}`, application);
     if (accountId === undefined) return next.handle();
-    await this.#spend(this.#account, `${endpoint}:${accountId}`, this.#limits.accountPerSecond);
+    const perAccount = { limiter: this.#account, limit: accountPerSecond };
+    await spend(perAccount, `${endpoint}:${accountId}`, { ...application, account: accountId });
     const most = this.#limits.accountConcurrent;
     if (most === 0 || !CONCURRENT_GROUP.test(request.path)) return next.handle();
     if (this.#running.get(accountId) >= most) {
@@ -78,18 +79,22 @@ export class RateLimitInterceptor implements NestInterceptor {
     this.#running.add(accountId, 1);
     return next.handle().pipe(finalize(() => this.#running.add(accountId, -1)));
   }
+}
 
-  async #spend(limiter: RateLimiterMemory | null, key: string, limit: number): Promise<void> {
-    if (!limiter) return;
-    try {
-      await limiter.consume(key);
-    } catch (rejection) {
-      if (!(rejection instanceof RateLimiterRes)) throw rejection;
-      throw new RateLimitedError(
-        'Too many requests',
-        limit,
-        Math.max(1, Math.ceil(rejection.msBeforeNext / 1000)),
-      );
-    }
+async function spend(
+  { limiter, limit }: { limiter: RateLimiterMemory | null; limit: number },
+  key: string,
+  who: IncidentFields,
+): Promise<void> {
+  if (!limiter) return;
+  try {
+    await limiter.consume(key);
+  } catch (rejection) {
+    if (!(rejection instanceof RateLimiterRes)) throw rejection;
+    // One line for each second, not for each request.
+    if (rejection.consumedPoints === limit + 1)
+      reportIncident('request.limited', who, `${limit} a second to ${key.split(':')[0]}`);
+    const retryAfterSeconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1000));
+    throw new RateLimitedError('Too many requests', limit, retryAfterSeconds);
   }
 }

@@ -14,6 +14,7 @@ const INCIDENTS = {
   'write.delayed': 'a change for the provider is delayed',
   'login.refused': 'wrong credentials',
   'login.limited': 'refused after too many wrong credentials',
+  'request.limited': 'requests above the limit are refused with 429',
   'webhook.failing': 'a webhook fails',
   'webhook.failed': 'a webhook was disabled',
   'delivery.dropped': 'a webhook delivery was given up',
