@@ -114,7 +114,7 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
         { ...mine, recipient: 'gRACE@example.TEST' },
         { message_id: messageId },
         { message_id: messageId.slice(1, -1) },
-        { ...mine, subject: 'müller INVOICE' },
+        ...['müller INVOICE', 'MÜLLER 4711'].map((words) => ({ ...mine, subject: words })),
         { account: ada.id },
         { account: ada.email, state: 'successful' },
         { id },

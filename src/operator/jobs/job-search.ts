@@ -245,7 +245,7 @@ function contentConditions(
     texts.push(`(${RECIPIENTS_IN_LOWER_CASE('m.')}) @> ${value}::jsonb`);
   }
   if (subject !== undefined)
-    texts.push(`${SUBJECT_WORDS('m.')} @@ plainto_tsquery('simple', ${conditions.value(subject)})`);
+    texts.push(`${SUBJECT_WORDS('m.')} @@ (${subjectQuery(subject, conditions)})`);
   if (messageId !== undefined) {
     const header = conditions.value(bracketed(messageId));
     const own = ownId(messageId);
@@ -257,6 +257,22 @@ function contentConditions(
     );
   }
   return texts.join(' and ');
+}
+
+/**
+ * SQL: all words of the text, in any case. In a database with the locale C, PostgreSQL changes the
+ * case of ASCII letters only, so other words are looked for in each usual spelling.
+ */
+function subjectQuery(subject: string, conditions: Conditions): string {
+  const words = subject.trim().split(/\s+/u);
+  const spellings = words.map((word) => {
+    const lower = word.toLowerCase();
+    const [first = ''] = lower;
+    const capitalized = first.toUpperCase() + lower.slice(first.length);
+    return new Set([word, lower, word.toUpperCase(), capitalized]);
+  });
+  const query = (word: string) => `plainto_tsquery('simple', ${conditions.value(word)})`;
+  return spellings.map((each) => `(${[...each].map(query).join(' || ')})`).join(' && ');
 }
 
 const bracketed = (messageId: string): string => `<${messageId.replace(/^<|>$/g, '')}>`;
