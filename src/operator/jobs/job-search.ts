@@ -279,7 +279,7 @@ const bracketed = (messageId: string): string => `<${messageId.replace(/^<|>$/g,
 
 /** The id of the row that gave a message its Message-ID; `null` if its sender chose the header. */
 function ownId(messageId: string): string | null {
-  const id = /^<?([0-9a-f-]{36})\./i.exec(messageId)?.[1];
+  const id = /^<?([0-9a-f-]{36})[.@]/i.exec(messageId)?.[1];
   return id !== undefined && isId(id) ? id : null;
 }
 
