@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import request from 'supertest';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { ProviderBudget } from '../../src/platform/budgets/provider-budget.ts';
+import { APP_CONFIG } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { AccountListeners } from '../../src/accounts/grants/account-listeners.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
@@ -299,6 +300,17 @@ describeWith(['promtool'], 'alerts', () => {
     await client.query(`alter database ${name} connection limit -1`);
     await client.end();
     await expectAlert('CarillonDatabaseConnectionsLow', before, after);
+  });
+
+  it('report a disk that is nearly full', async () => {
+    const { database } = world.server.app.get<{ database: { diskGigabytes: number | null } }>(
+      APP_CONFIG,
+    );
+    const before = await world.page();
+    database.diskGigabytes = 0.001;
+    const after = await world.page();
+    database.diskGigabytes = null;
+    await expectAlert('CarillonDatabaseDiskFull', before, after);
   });
 
   it('report an event loop that is blocked', async () => {

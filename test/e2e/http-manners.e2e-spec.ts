@@ -8,6 +8,7 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
+import { loggedLines } from '../support/log-watch.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 /** The timer functions that stay real: all except the clock and `setTimeout`. */
@@ -202,6 +203,10 @@ describe('the HTTP interface', () => {
       );
       const refused = responses.filter(({ status }) => status === 429);
       expect(refused).toHaveLength(2);
+      const reported = loggedLines().filter((line) => line.includes('"request.limited"'));
+      expect(reported.map((line) => (JSON.parse(line) as { account: string }).account)).toEqual([
+        account.id,
+      ]);
       expect(refused[0]?.headers['x-ratelimit-limit']).toBe('3');
       expect(refused[0]?.headers['x-ratelimit-reset']).toBe('1');
       expect(refused[0]?.body).toEqual({

@@ -348,6 +348,13 @@ export const databaseBytes = new Gauge({
   help: 'Size of the database on disk',
 });
 
+/** Installation: space of the database (`DATABASE_DISK_GB`). */
+export const databaseLimit = new Gauge({
+  ...shared,
+  name: 'carillon_database_limit_bytes',
+  help: 'Space that the database may take (DATABASE_DISK_GB); 0 if it is not set',
+});
+
 /** Readiness checks of this process. */
 export const checkOk = new Gauge({
   ...shared,

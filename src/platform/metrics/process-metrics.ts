@@ -9,6 +9,7 @@ import {
   databaseBytes,
   databaseConnections,
   databaseConnectionsMax,
+  databaseLimit,
   poolConnections,
   poolSize,
   poolWaiting,
@@ -32,6 +33,7 @@ const SIZE = 'select pg_database_size(current_database()) as bytes';
 /** How long values of the whole database server are shown, in seconds. */
 const CONNECTIONS_SECONDS = 10;
 const SIZE_SECONDS = 300;
+const GB = 1024 ** 3;
 
 /** Time between two samples of the event loop's delay, in milliseconds. */
 const EVENT_LOOP_MS = 20;
@@ -66,10 +68,13 @@ export class ProcessMetrics implements OnModuleInit {
     this.sources.add({
       name: 'size',
       seconds: SIZE_SECONDS,
-      metrics: [databaseBytes],
+      metrics: [databaseBytes, databaseLimit],
       read: async (sql) => {
         const [row] = await sql.query<{ bytes: number }>(SIZE);
-        return () => databaseBytes.set(row?.bytes ?? 0);
+        return () => {
+          databaseBytes.set(row?.bytes ?? 0);
+          databaseLimit.set((this.config.database.diskGigabytes ?? 0) * GB);
+        };
       },
     });
   }
