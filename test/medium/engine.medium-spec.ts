@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
@@ -127,7 +128,8 @@ describe('Engine', () => {
     expect(new Set(dispatcher.recorded).size).toBe(40);
   });
 
-  it('releases the rows of a dead worker, and marks handed-off rows as ambiguous', async () => {
+  it('releases the rows of a dead worker, names its process in the log, and marks handed-off rows as ambiguous', async () => {
+    const warned = jest.spyOn(Logger.prototype, 'warn');
     const [plain, marked] = await fixture.insertRows(2, newId(), 3_600_000);
     await sql.query(
       `insert into worker (id, host, pid, seen_at) values (77, 'gone', 1, now() - interval '9 s')`,
@@ -145,6 +147,10 @@ describe('Engine', () => {
       async () => (await fixture.rows()).length < 2,
     );
     expect(dispatcher.recorded).toEqual([plain]);
+    expect(warned).toHaveBeenCalledWith(
+      'no heartbeat for 8 seconds, so frozen or gone: process 1 on gone; 2 claimed rows go back to the queues',
+    );
+    warned.mockRestore();
     const left = await fixture.rows();
     expect(left).toMatchObject([{ id: marked, state: 0, ambiguous: true, crashes: 1 }]);
   });
