@@ -1,7 +1,6 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import request from 'supertest';
 import { randomBytes } from 'node:crypto';
-import type { Server } from 'node:http';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import type { TwoListeners } from '../../src/platform/http/operator-listener.ts';

@@ -174,6 +174,7 @@ describe('the HTTP interface', () => {
       message: 'The address and the headers of the request are too long',
       type: 'invalid_request_error',
     });
+    expect(long.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     const socket = net.connect(Number(new URL(server.url).port), '127.0.0.1');
     socket.write('no request at all\r\n\r\n');
     const answer = await text(socket);

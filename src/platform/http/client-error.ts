@@ -1,5 +1,7 @@
 import type { Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { PinoLogger } from 'nestjs-pino';
+import { newId } from '../base/ids/ids.ts';
 import type { ErrorView } from './error.schema.ts';
 
 /** Requests that Node's parser refuses, by error code. All other codes give 400. */
@@ -24,6 +26,7 @@ const UNANSWERABLE = /^(ECONNRESET|EPROTO|ERR_(SSL|TLS)_.*)$/;
 
 /**
  * Answers requests that Node's parser refuses with the API's error body, and closes the connection.
+ * The response has an `X-Request-Id` like every other response, and one log line has the same id.
  */
 export function answerClientErrors(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -32,9 +35,14 @@ export function answerClientErrors(server: Server): void {
       return;
     }
     const { status, message } = REFUSALS[error.code ?? ''] ?? MALFORMED;
+    const id = newId();
+    PinoLogger.root.info(
+      { req: { id }, res: { status: Number.parseInt(status, 10) } },
+      'request refused',
+    );
     const body = JSON.stringify({ message, type: 'invalid_request_error' } satisfies ErrorView);
     socket.end(
-      `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n` +
+      `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nX-Request-Id: ${id}\r\n` +
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   });
