@@ -1,9 +1,10 @@
 import autocannon from 'autocannon';
+import { compare, type Round as ComparedRound } from '../comparison.ts';
 import type { BenchRow, Finding } from '../finding.ts';
 import type { Report } from '../report.ts';
 import { SAMPLE_BODY } from '../sample.ts';
-import { median, round } from '../statistics.ts';
-import { type CpuEach, cpuWords, startCpuCount } from '../usage.ts';
+import { round } from '../statistics.ts';
+import { cpuWords, startCpuCount } from '../usage.ts';
 import type { BenchDatabase, World } from '../world.ts';
 import { type Program, startProgram } from './program.ts';
 
@@ -15,11 +16,9 @@ const POOL = '10';
 
 type Side = 'carillon' | 'raw';
 
-interface Round {
-  perSecond: number;
+interface Round extends ComparedRound {
   p50: number;
   p99: number;
-  cpu: CpuEach;
 }
 
 type Server = Program;
@@ -112,10 +111,7 @@ async function measure(
       );
     }
   }
-  const middle = (side: Side) => median(rounds[side].map(({ perSecond }) => perSecond));
-  const measured = round(middle('carillon') / middle('raw'));
-  const what = `${round(middle('carillon'), 0)} a second against ${round(middle('raw'), 0)} of raw Express`;
-  return [{ what, measured, needed: 0.65, aim: 1, better: 'more', unit: '', figures: rounds }];
+  return compare('accepted messages', 'raw Express', rounds, { share: 0.8, aim: 1, cpu: 1.25 });
 }
 
 /**

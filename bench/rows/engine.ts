@@ -50,7 +50,7 @@ async function measure(
     {
       what: `messages a second, ${pending} pending`,
       measured: round(median(rates), 0),
-      needed: 5_000,
+      needed: 7_000,
       aim: 10_000,
       better: 'more',
       unit: '',

@@ -1,9 +1,10 @@
 import type { BenchProcess } from '../child.ts';
+import { compare, type Round } from '../comparison.ts';
 import type { BenchRow, Finding } from '../finding.ts';
 import type { Report } from '../report.ts';
 import { countJobs, databaseNowMs, seedMessages, seedWebhook, untilSettled } from '../seed.ts';
-import { median, round } from '../statistics.ts';
-import { type CpuEach, cpuWords, startCpuCount } from '../usage.ts';
+import { round } from '../statistics.ts';
+import { cpuWords, startCpuCount } from '../usage.ts';
 import type { BenchDatabase, World } from '../world.ts';
 import { startWorker } from './worker.ts';
 
@@ -39,12 +40,6 @@ async function requireTaken(sink: BenchProcess, count: number): Promise<number> 
   return connections;
 }
 
-/** Result of a round: messages a second, and processor time for each. */
-interface Round {
-  rate: number;
-  each: CpuEach;
-}
-
 /**
  * Sends messages that are due at once. Measured from their commit until the last result is written.
  */
@@ -60,19 +55,19 @@ async function sendOurs(
   const used = startCpuCount(worker.pid, world.postgresPid);
   const begun = performance.now();
   const ended = await untilSettled(sql, LIMIT_MS);
-  const each = used(count);
+  const cpu = used(count);
   const sent = (await countJobs(sql, 'successful')) - before;
   if (sent !== count) throw new Error(`${sent} of ${count} messages were sent`);
   await requireTaken(sink, count);
-  return { rate: count / ((ended - begun) / 1000), each };
+  return { perSecond: count / ((ended - begun) / 1000), cpu };
 }
 
 async function sendRaw(world: World, { raw, sink }: Stage, count: number): Promise<Round> {
   const used = startCpuCount(raw.pid, world.postgresPid);
   const ms = await raw.ask<number>('send', count);
-  const each = used(count);
+  const cpu = used(count);
   await requireTaken(sink, count);
-  return { rate: count / (ms / 1000), each };
+  return { perSecond: count / (ms / 1000), cpu };
 }
 
 /** @throws {Error} unless every sent message has an event for the webhook */
@@ -84,8 +79,7 @@ async function requireEvents({ sql }: BenchDatabase): Promise<void> {
 }
 
 async function measure(world: World, report: Report, stage: Stage): Promise<Finding[]> {
-  const rates: Record<Side, number[]> = { carillon: [], raw: [] };
-  const cpu: Record<Side, CpuEach[]> = { carillon: [], raw: [] };
+  const made: Record<Side, Round[]> = { carillon: [], raw: [] };
   const run = (side: Side, count: number) =>
     side === 'raw' ? sendRaw(world, stage, count) : sendOurs(world, stage, count);
   const { rounds, sendMessages } = world.scale;
@@ -96,28 +90,17 @@ async function measure(world: World, report: Report, stage: Stage): Promise<Find
       // this round.
       await stage.database.sql.query('delete from hook_job where state = 0');
       await world.settle(stage.database);
-      const { rate, each } = await run(side, sendMessages);
-      rates[side].push(rate);
-      cpu[side].push(each);
-      report.round(KEY, `${number} ${side}`, `${round(rate, 0)} a second${cpuWords(each)}`);
+      const result = await run(side, sendMessages);
+      made[side].push(result);
+      const { perSecond, cpu } = result;
+      report.round(KEY, `${number} ${side}`, `${round(perSecond, 0)} a second${cpuWords(cpu)}`);
     }
   }
   await requireEvents(stage.database);
   report.note(
     `${await stage.receiver.ask<number>('received')} webhook deliveries arrived during the round`,
   );
-  const [ours, raw] = [median(rates.carillon), median(rates.raw)];
-  return [
-    {
-      what: `${round(ours, 0)} a second against ${round(raw, 0)} of nodemailer's pool`,
-      measured: round(ours / raw),
-      needed: 0.6,
-      aim: 0.8,
-      better: 'more',
-      unit: '',
-      figures: { rates, cpu },
-    },
-  ];
+  return compare('sent messages', "nodemailer's pool", made, { share: 0.7, aim: 0.8, cpu: 2 });
 }
 
 /**
