@@ -28,7 +28,7 @@ interface Explained {
 async function claimOnce(sql: pg.Client): Promise<number> {
   await sql.query('begin');
   const { rows } = await sql.query<{ 'QUERY PLAN': Explained[] }>(
-    `explain (analyze, timing off, format json) execute claim (${PER_CLAIM}, 1, '-infinity', ${PER_CLAIM}, 8, '{}')`,
+    `explain (analyze, timing off, format json) execute claim (${PER_CLAIM}, 1, '-infinity', ${PER_CLAIM}, 8, '{}', 0)`,
   );
   await sql.query('rollback');
   const [explained] = rows[0]?.['QUERY PLAN'] ?? [];
@@ -65,7 +65,7 @@ async function prepare(world: World, { sql }: BenchDatabase, statement: string):
   await sql.query('vacuum (analyze) send_job');
   for (const [name, value] of Object.entries(STEADY_PLAN_SETTINGS))
     await sql.query(`set ${name} = ${value}`);
-  await sql.query(`prepare claim (int, int, timestamptz, int, int, uuid[]) as ${statement}`);
+  await sql.query(`prepare claim (int, int, timestamptz, int, int, uuid[], int) as ${statement}`);
   for (let n = 0; n < WARM; n += 1) await claimOnce(sql);
 }
 

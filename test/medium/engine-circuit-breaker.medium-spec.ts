@@ -291,11 +291,19 @@ describe('the circuit breaker of a rate gate', () => {
     );
     const [tried, next] = await fixture.insertRows(2, account);
     await sql.query('update send_job set state = 1, fence = 1 where id = $1', [tried]);
-    const taken = await sql.query<{ id: string | null }>(claim, [8, 1, '-infinity', 8, 8, [tried]]);
+    const taken = await sql.query<{ id: string | null }>(claim, [
+      8,
+      1,
+      '-infinity',
+      8,
+      8,
+      [tried],
+      0,
+    ]);
     expect(taken).toMatchObject([{ id: null, summary: { seen: 1, parked: 1 } }]);
     await sql.query('update send_job set run_at = now()');
     await sql.query('update account_gate set failures = 0, closed_until = null');
-    expect(await sql.query(claim, [8, 1, '-infinity', 8, 8, [tried]])).toMatchObject([
+    expect(await sql.query(claim, [8, 1, '-infinity', 8, 8, [tried], 0])).toMatchObject([
       { id: next },
     ]);
   });

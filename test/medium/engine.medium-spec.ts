@@ -80,6 +80,25 @@ describe('Engine', () => {
     release();
   });
 
+  it('claims a row that becomes due behind a crowd of one account before the crowd has been moved', async () => {
+    const crowd = newId();
+    await fixture.insertRows(20_000, crowd, -1_000);
+    const [other] = await fixture.insertRows(1);
+    const unmoved = Promise.withResolvers<number>();
+    const end = Promise.withResolvers<void>();
+    const dispatcher = new ProbeDispatcher(50, async (job) => {
+      if (job.id === other) {
+        const due = 'select id from send_job where state = 0 and run_at < now()';
+        unmoved.resolve((await fixture.sql.query(due)).length);
+      } else if (job.gateId === crowd) await end.promise;
+      return done(job);
+    });
+    await fixture.begin(dispatcher);
+    expect(await unmoved.promise).toBeGreaterThan(0);
+    end.resolve();
+    await fixture.sql.query('delete from send_job where state = 0');
+  });
+
   it('claims few rows ahead of their hand-off if the queue asks for that', async () => {
     for (let n = 0; n < 4; n += 1) await fixture.insertRows(3);
     const [begin, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -61,7 +61,8 @@ export class EngineSteps<J extends ClaimedRow, R> {
       // Rows that are already claimed do not count against the limits of this claim.
       const claimed = await sql.query<{ id: string }>(`select id from ${table} where state = 1`);
       const ended = claimed.map((other) => other.id);
-      return sql.query<ClaimResultRow>(this.#statements.claim, [1, WORKER, 'epoch', 1, 1, ended]);
+      const values = [1, WORKER, 'epoch', 1, 1, ended, 0];
+      return sql.query<ClaimResultRow>(this.#statements.claim, values);
     });
     if (row?.id !== id) return undefined;
     const { summary: _summary, crashes: _crashes, gateMarked: _marked, ...job } = row;

@@ -36,8 +36,10 @@ export const PAUSE_MS = { first: 10, longest: 1_000 };
 interface ClaimScope {
   /** The claim reads no rows that became due before this time; `null` for no limit. */
   floor: Date | null;
-  /** Maximum number of candidates. */
+  /** Maximum number of candidates, beginning with the oldest due row. */
   window: number;
+  /** Maximum number of further candidates, beginning with the newest due row. */
+  newest: number;
 }
 
 /** When the next claim follows. */
@@ -62,6 +64,11 @@ export class ClaimPace {
    */
   #floor: Date | null = null;
   #fullScanAt = -Infinity;
+  /**
+   * Whether the last claim met a crowd: many due rows of one rate gate, with rows of other gates
+   * behind them.
+   */
+  #crowded = false;
   /** Consecutive claims that saw none of the due rows. */
   #blindClaims = 0;
 
@@ -84,6 +91,7 @@ export class ClaimPace {
     return {
       floor: full ? null : this.#floor,
       window: Math.min(Math.ceil(free / this.#fitting), WIDEST_WINDOW),
+      newest: this.#crowded ? free : 0,
     };
   }
 
@@ -97,9 +105,9 @@ export class ClaimPace {
     if (seen > 0) this.#blindClaims = 0;
     const windowFull = seen >= window;
     this.#fitting = seen > 0 ? (seen - parked) / seen : 1;
-    // One rate gate has very many due rows, and rows of other gates wait behind them: claim again
-    // at once.
-    if (windowFull && parked > 0) this.#claimedAt = -Infinity;
+    this.#crowded = windowFull && parked > 0;
+    // The rows behind the crowd wait, so the next claim follows at once.
+    if (this.#crowded) this.#claimedAt = -Infinity;
     if (filled || windowFull) return { atOnce: true, inMs: null };
     return { atOnce: false, inMs: this.#inMs(summary) };
   }

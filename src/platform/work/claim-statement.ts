@@ -22,9 +22,9 @@ import type { QueueTable } from './dispatcher.ts';
 /** What `claim` reports besides the rows that it took. */
 export interface ClaimSummary {
   /**
-   * `seen`: number of candidates of this claim. `parked`: how many of them it moved to later slots.
-   * `lowestMs`: due time of the earliest candidate in milliseconds since 1970, `null` if there was
-   * none.
+   * `seen`: number of oldest due rows among the candidates of this claim. `parked`: how many of
+   * them it moved to later slots. `lowestMs`: due time of the earliest candidate in milliseconds
+   * since 1970, `null` if there was none.
    */
   seen: number;
   parked: number;
@@ -102,14 +102,23 @@ export const FIRST_SUSPECTS = 8;
 
 const SUSPECT = `c.crashes between 1 and ${MOST_CRASHES - 1}`;
 
+/**
+ * The oldest due rows and, after a claim that had to move many of them to later slots, also the
+ * newest. Rows of other rate gates become due behind such a crowd, and would wait until all of it
+ * has been moved. Newest rows that do not fit stay where they are (`ahead`).
+ */
 function candidates({ table, gateColumn, deadlineColumn }: QueueTable): string {
-  return `
-      cand as materialized (
-        select id, ${gateColumn} as gate, run_at, due_at, crashes,
+  const due = `select id, ${gateColumn} as gate, run_at, due_at, crashes,
           ${deadlineColumn ?? 'null::timestamptz'} as deadline, ${deadlineColumn ? `${deadlineColumn} <= now()` : 'false'} as urgent
         from ${table}
-        where state = 0 and run_at <= now() and run_at >= $3
-        order by run_at limit $4 for update skip locked)`;
+        where state = 0 and run_at <= now() and run_at >= $3`;
+  return `
+      oldest as materialized (
+        ${due} order by run_at limit $4 for update skip locked),
+      newest as materialized (
+        ${due} and id <> all(${ids('oldest')}) order by run_at desc limit $7 for update skip locked),
+      cand as materialized (
+        select *, false as ahead from oldest union all select *, true from newest)`;
 }
 
 /**
@@ -178,7 +187,7 @@ function parking({ table, paceMs }: QueueTable): string {
       surplus as (
         select id, gate, run_at, due_at, deadline, slot_ms, reason, case when urgent then 0 else wait_ms end as wait_ms,
           row_number() over (partition by gate order by run_at, id) as ord, count(*) over (partition by gate) as n
-        from judged where not fits),
+        from judged where not fits and not ahead),
       pace as (${pace}),
       slots as materialized (
         select s.id, s.run_at as before, s.due_at, s.reason,
@@ -189,7 +198,7 @@ function parking({ table, paceMs }: QueueTable): string {
       turns as materialized (
         select id, now() + case when crashes = 1 then interval '200 ms' else interval '500 ms' end
                            * ceil(turn / case when crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end) as at
-        from judged where fits and not cleared),
+        from judged where fits and not cleared and not ahead),
       held as (update ${table} j set run_at = ${its('at', 'turns')} where ${among('turns')})`;
 }
 
@@ -202,22 +211,22 @@ function summary({ table }: QueueTable, reportsLate: boolean): string {
   const waiting = `from ${table} where state = 0 and run_at`;
   return `
       json_build_object(
-        'seen', (select count(*) from cand),
+        'seen', (select count(*) from oldest),
         'parked', (select count(*) from slots) + (select count(*) from turns),
-        'lowestMs', (select floor(extract(epoch from min(run_at)) * 1000) from cand),
+        'lowestMs', (select floor(extract(epoch from min(run_at)) * 1000) from oldest),
         'nextMs', extract(epoch from least(
           (select run_at ${waiting} > now() order by run_at limit 1),
           (select min(at) from slots), (select min(at) from turns)) - now()) * 1000,
         'passedOver', exists (
           select 1 from (select id ${waiting} <= now() order by run_at limit 1) first
-          where not exists (select 1 from cand where cand.id = first.id)),
+          where not exists (select 1 from oldest where oldest.id = first.id)),
         'late', ${reportsLate ? LATE_ROWS : 'null'})`;
 }
 
 /**
  * Builds the claim statement. Its parameters: $1 free slots, $2 worker, $3 scan floor, $4 maximum
- * number of candidates, $5 how many suspects with one death may be taken, $6 ids of claimed rows
- * whose runs have ended. It returns at least one row.
+ * number of oldest candidates, $5 how many suspects with one death may be taken, $6 ids of claimed
+ * rows whose runs have ended, $7 maximum number of newest candidates. It returns at least one row.
  * @param reportsLate whether the summary includes `late`
  */
 export function claimStatement(queue: QueueTable, reportsLate: boolean): string {

@@ -248,6 +248,7 @@ export class QueueRunner {
       scope.window,
       Math.max(0, FIRST_SUSPECTS - this.#suspects()),
       this.#unwritten(),
+      scope.newest,
     ]);
     const { summary } = rows[0] as { summary: ClaimSummary };
     const { late } = summary;
