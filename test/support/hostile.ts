@@ -41,6 +41,14 @@ export const HOSTILE_VALUES: Readonly<Record<string, string>> = {
   'nested 5000 levels': nested(5000),
 };
 
+/** The texts among the hostile values. */
+export const HOSTILE_TEXTS: ReadonlySet<string> = new Set(
+  Object.values(HOSTILE_VALUES).flatMap((value) => {
+    if (!value.startsWith('"')) return [];
+    return [JSON.parse(value) as string];
+  }),
+);
+
 /**
  * Bodies that are not a JSON object, or not JSON at all. `null`, an empty list and an empty body
  * count as an empty object.
