@@ -197,6 +197,14 @@ export const REFERENCE_TABLE: readonly ReferenceRow[] = [
       reauth_account_id: account.id,
     })),
   ),
+  ofApplication(
+    row(
+      'GET /a/{client_id}/audit-log',
+      '?account_id',
+      ({ account }) => ({ account_id: account.id }),
+      'empty',
+    ),
+  ),
   row('POST /a/{client_id}/accounts/{id}/revoke-all', 'keep_access_token', ({ account }) => ({
     keep_access_token: account.token,
   })),
