@@ -18,7 +18,7 @@ export type ListOperatorWebhooksQuery = z.infer<typeof listOperatorWebhooksQuery
 
 /** `GET /admin/webhooks/{id}/attempts`. */
 export const listAttemptsQuery = z.object({
-  outcome: z.enum(OUTCOMES).optional(),
+  outcome: z.enum(OUTCOMES).optional().describe('Only attempts that ended like this'),
   event_id: filterText(100).optional().describe('The `webhook-id` header of the delivery'),
   since: instant().optional(),
   until: instant().optional(),
