@@ -38,6 +38,8 @@ interface ClaimScope {
   floor: Date | null;
   /** Maximum number of candidates. */
   window: number;
+  /** Whether the claim may take as many rows as any claim can. */
+  takesMost: boolean;
 }
 
 /** When the next claim follows. */
@@ -56,6 +58,8 @@ export class ClaimPace {
    */
   #fitting = 1;
   #claimedAt = -Infinity;
+  /** Whether the last claim took as many rows as any claim can. Then more are probably due. */
+  #tookMost = false;
   /**
    * Scan floor: claims read no rows that became due before it, and so skip index entries of
    * finished rows. `null` before the first claim that saw a row.
@@ -73,7 +77,8 @@ export class ClaimPace {
   leftMs(free: number): number {
     const { slots, mostBeforeHandOff = slots, claimEveryMs = CLAIM_EVERY_MS } = this.queue;
     const few = free < Math.min(slots / 2, mostBeforeHandOff / 2, MOST_PER_CLAIM);
-    return this.#claimedAt + Math.max(claimEveryMs, few ? REFILL_EVERY_MS : 0) - monotonicMs();
+    const everyMs = Math.max(this.#tookMost ? 0 : claimEveryMs, few ? REFILL_EVERY_MS : 0);
+    return this.#claimedAt + everyMs - monotonicMs();
   }
 
   /** Call it right before a claim. */
@@ -84,6 +89,7 @@ export class ClaimPace {
     return {
       floor: full ? null : this.#floor,
       window: Math.min(Math.ceil(free / this.#fitting), WIDEST_WINDOW),
+      takesMost: free >= MOST_PER_CLAIM,
     };
   }
 
@@ -91,8 +97,9 @@ export class ClaimPace {
    * Learns from a claim.
    * @param filled whether the claim filled all free slots
    */
-  end({ window }: ClaimScope, summary: ClaimSummary, filled: boolean): NextClaim {
+  end({ window, takesMost }: ClaimScope, summary: ClaimSummary, filled: boolean): NextClaim {
     const { seen, parked, lowestMs } = summary;
+    this.#tookMost = filled && takesMost;
     if (lowestMs !== null) this.#floor = new Date(lowestMs - FLOOR_SLACK_MS);
     if (seen > 0) this.#blindClaims = 0;
     const windowFull = seen >= window;
