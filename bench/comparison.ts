@@ -2,6 +2,8 @@ import type { Finding } from './finding.ts';
 import { median, round } from './statistics.ts';
 import type { CpuEach } from './usage.ts';
 
+type Side = 'carillon' | 'raw';
+
 /** A round of one side: its rate, and its processor time for each piece of work. */
 export interface Round {
   perSecond: number;
@@ -32,31 +34,45 @@ const together = ({ process, postgres }: CpuEach): number =>
 export function compare(
   what: string,
   reference: string,
-  rounds: Readonly<Record<'carillon' | 'raw', readonly Round[]>>,
+  rounds: Readonly<Record<Side, readonly Round[]>>,
   needs: Needs,
 ): Finding[] {
-  const rate = (side: 'carillon' | 'raw') => median(rounds[side].map((one) => one.perSecond));
-  const cpu = (side: 'carillon' | 'raw') => median(rounds[side].map((one) => together(one.cpu)));
-  const [ours, raw] = [rate('carillon'), rate('raw')];
-  const [oursMs, rawMs] = [cpu('carillon'), cpu('raw')];
+  const ratesOf = (side: Side) => rounds[side].map((one) => one.perSecond);
+  const cpuOf = (side: Side) => rounds[side].map((one) => together(one.cpu));
+  const share = against(ratesOf('carillon'), ratesOf('raw'));
+  const times = against(cpuOf('carillon'), cpuOf('raw'));
   const rates: Finding = {
-    what: `${what}: ${round(ours, 0)} a second against ${round(raw, 0)} of ${reference}`,
-    measured: round(ours / raw),
+    what: `${what}: rate, as a share of ${reference}`,
+    detail: `${round(share.ours, 0)} a second against ${round(share.theirs, 0)}`,
+    measured: share.ratio,
     needed: needs.share,
     aim: needs.aim,
     better: 'more',
     unit: '',
+    rounds: share.rounds,
     figures: rounds,
   };
-  if (Number.isNaN(oursMs) || Number.isNaN(rawMs)) return [rates];
-  const times: Finding = {
-    what: `${what}: processor time, ${round(oursMs)} ms against ${round(rawMs)} ms of ${reference}`,
-    measured: round(oursMs / rawMs),
+  if (Number.isNaN(times.ratio)) return [rates];
+  const processorTimes: Finding = {
+    what: `${what}: processor time, as a multiple of ${reference}`,
+    detail: `${round(times.ours)} ms against ${round(times.theirs)} ms`,
+    measured: times.ratio,
     needed: needs.cpu,
     aim: null,
     better: 'less',
-    unit: ' times',
+    unit: '',
+    rounds: times.rounds,
     figures: {},
   };
-  return [rates, times];
+  return [rates, processorTimes];
+}
+
+/** Medians of both sides, their ratio, and the ratio of each round. */
+function against(
+  ours: readonly number[],
+  theirs: readonly number[],
+): { ours: number; theirs: number; ratio: number; rounds: number[] } {
+  const [our, their] = [median(ours), median(theirs)];
+  const rounds = ours.map((value, index) => round(value / (theirs[index] ?? Number.NaN)));
+  return { ours: our, theirs: their, ratio: round(our / their), rounds };
 }

@@ -7,7 +7,7 @@ import type { Bench } from './run.ts';
  * of such a mailbox there and at a real Dovecot.
  */
 export const FIRST_MIRROR_BENCH: Bench = {
-  name: 'bench:first-mirror',
+  name: 'first-mirror',
   rows: [
     firstMirrorRow('google'),
     firstMirrorRow('microsoft'),

@@ -9,6 +9,6 @@ import { searchRow } from './rows/mailbox-search.ts';
 
 /** Measures the promised speed of the mirror, on a real Dovecot. */
 export const MAILBOX_BENCH: Bench = {
-  name: 'bench:mailbox',
+  name: 'mailbox',
   rows: [mirrorRow, deliveryRow, watchedRow, listsRow, searchRow, filesRow, availabilityRow],
 };

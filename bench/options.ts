@@ -33,6 +33,8 @@ export interface Scale {
   acceptWarmRequests: number;
   sendMessages: number;
   engineMessages: number;
+  /** Events of a round of `webhooks`. Each goes to 20 webhooks. */
+  webhookEvents: number;
   /** Waiting rows in the queue while the engine and the lateness are measured. */
   pending: number;
   latenessSeconds: number;
@@ -57,6 +59,8 @@ export interface Scale {
   searches: number;
   /** Files uploaded, and then downloaded, at the same time. */
   largeFiles: number;
+  /** Time limit of one row in seconds. The row then counts as not measured. */
+  rowLimitSeconds: number;
   /** Time limit of the whole run in seconds. The run then ends with the results so far. */
   limitSeconds: number;
 }
@@ -67,6 +71,7 @@ const FULL: Scale = {
   acceptWarmRequests: 3_000,
   sendMessages: 3_000,
   engineMessages: 30_000,
+  webhookEvents: 4_000,
   pending: 5_000_000,
   latenessSeconds: 40,
   connectPosts: 300,
@@ -84,7 +89,8 @@ const FULL: Scale = {
   searchedMessages: 100_000,
   searches: 30,
   largeFiles: 50,
-  limitSeconds: 900,
+  rowLimitSeconds: 900,
+  limitSeconds: 5_400,
 };
 
 const QUICK: Scale = {
@@ -93,6 +99,7 @@ const QUICK: Scale = {
   acceptWarmRequests: 500,
   sendMessages: 1_000,
   engineMessages: 10_000,
+  webhookEvents: 500,
   pending: 300_000,
   latenessSeconds: 10,
   connectPosts: 100,
@@ -110,7 +117,8 @@ const QUICK: Scale = {
   searchedMessages: 10_000,
   searches: 5,
   largeFiles: 10,
-  limitSeconds: 180,
+  rowLimitSeconds: 180,
+  limitSeconds: 1_200,
 };
 
 /** Size of a run with these options. */
@@ -119,20 +127,34 @@ export function scaleOf(options: BenchOptions): Scale {
   return { ...scale, mailboxMessages: options.messages ?? scale.mailboxMessages };
 }
 
-/**
- * Help text.
- * @param name npm script
- */
-export const usageOf = (name: string): string => `Usage: npm run ${name} -- [options]
+/** Help text. */
+export const usageOf = (parts: readonly Part[]): string => `Usage: npm run bench -- [options]
 
-  --quick           fewer rounds and smaller numbers (3 minutes at most)
-  --only row,row    these rows only
+  --quick           fewer rounds and smaller numbers (20 minutes at most); keeps no figures
+  --only row,row    these rows only; the name of a part stands for all its rows
   --json file       writes the result as JSON
   --strict          exit code 1 when a needed value is missed
-  --profile folder  writes CPU profiles of the processes (they are slower then)
-  --messages n      messages of the mailbox (bench:mailbox mirror, bench:first-mirror)
-  --database url    a PostgreSQL server (its user may create databases) instead of the embedded one
+  --profile folder  writes CPU profiles of the processes (they are slower then); keeps no figures
+  --messages n      messages of the mailbox (mirror, google, microsoft); keeps no figures
+  --database url    a PostgreSQL server (its user may create databases) instead of the embedded
+                    one; keeps no figures
+
+Parts and their rows:
+${parts.map(({ name, rows }) => `  ${name.padEnd(13)} ${rows.map(({ key }) => key).join(' ')}`).join('\n')}
+
+Full runs keep their figures in bench/results.json and docs/performance.md.
 `;
+
+/** A part of the bench, as the options see it. */
+export interface Part {
+  name: string;
+  rows: readonly { key: string }[];
+}
+
+/** Whether a run with these options is full, so that its figures are kept. */
+export function keepsFigures({ quick, profile, database, messages }: BenchOptions): boolean {
+  return !quick && profile === null && database === null && messages === null;
+}
 
 /**
  * Parses the command line.
@@ -142,7 +164,7 @@ export const usageOf = (name: string): string => `Usage: npm run ${name} -- [opt
  */
 export function parseOptions(
   args: readonly string[],
-  rows: readonly string[],
+  parts: readonly Part[],
 ): BenchOptions | 'help' {
   const { values } = parseArgs({
     args: [...args],
@@ -158,13 +180,24 @@ export function parseOptions(
     },
   });
   if (values.help) return 'help';
-  const only = values.only?.split(',').map((key) => key.trim()) ?? null;
-  const unknown = only?.filter((key) => !rows.includes(key)) ?? [];
-  if (unknown.length > 0)
-    throw new Error(`Unknown row ${unknown.join(', ')}. Rows: ${rows.join(', ')}`);
+  const only = values.only === undefined ? null : keysOf(values.only.split(','), parts);
   const messages = values.messages === undefined ? null : Number(values.messages);
   if (messages !== null && !(Number.isInteger(messages) && messages > 0))
     throw new Error('--messages must be a whole number above 0');
   const { quick, strict, json = null, profile = null, database = null } = values;
   return { quick, strict, json, profile, database, messages, only };
+}
+
+/** Keys of the named rows, and of all rows of the named parts. */
+function keysOf(names: readonly string[], parts: readonly Part[]): string[] {
+  return names.flatMap((name) => {
+    const wanted = name.trim();
+    const part = parts.find((one) => one.name === wanted);
+    if (part) return part.rows.map(({ key }) => key);
+    if (parts.some(({ rows }) => rows.some(({ key }) => key === wanted))) return [wanted];
+    const keys = parts.flatMap(({ rows }) => rows.map(({ key }) => key));
+    throw new Error(
+      `Unknown row ${wanted}. Parts: ${parts.map((one) => one.name).join(', ')}. Rows: ${keys.join(', ')}`,
+    );
+  });
 }

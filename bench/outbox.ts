@@ -7,9 +7,20 @@ import { idleRow } from './rows/idle.ts';
 import { latenessRow } from './rows/lateness.ts';
 import { neighbourRow } from './rows/neighbour.ts';
 import { sendRow } from './rows/send.ts';
+import { webhooksRow } from './rows/webhooks.ts';
 
 /** Measures the promised speed of the outbox. */
 export const OUTBOX_BENCH: Bench = {
-  name: 'bench:outbox',
-  rows: [acceptRow, sendRow, connectRow, engineRow, latenessRow, claimRow, neighbourRow, idleRow],
+  name: 'outbox',
+  rows: [
+    acceptRow,
+    sendRow,
+    connectRow,
+    engineRow,
+    latenessRow,
+    claimRow,
+    neighbourRow,
+    idleRow,
+    webhooksRow,
+  ],
 };

@@ -2,7 +2,8 @@ import fs from 'node:fs';
 import os from 'node:os';
 import Table from 'cli-table3';
 import type { BenchOptions } from './options.ts';
-import { type Finding, reaches } from './finding.ts';
+import { type Finding, reaches, verdict } from './finding.ts';
+import type { MeasuredRows } from './results.ts';
 import { round } from './statistics.ts';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -12,24 +13,51 @@ export function load(): string {
   return (os.loadavg()[0] ?? 0).toFixed(2);
 }
 
+/**
+ * Type of this machine, for example `2 × AMD EPYC, 8 GB`. Machines of one type have comparable
+ * figures.
+ */
+function machineType(): string {
+  const model = os
+    .cpus()[0]
+    ?.model.replace(/ (?:\d+-Core )?Processor$/, '')
+    .trim();
+  return `${os.cpus().length} × ${model}, ${round(os.totalmem() / 2 ** 30, 0)} GB`;
+}
+
+/** What is known about a run before its first row. */
+interface Facts {
+  at: string;
+  quick: boolean;
+  machine: string;
+  system: string;
+  node: string;
+  /** Version and settings of PostgreSQL. */
+  server: Readonly<Record<string, string>>;
+}
+
+const NO_FACTS: Facts = { at: '', quick: false, machine: '', system: '', node: '', server: {} };
+
 /** Collects and prints the results. */
 export class Report {
   readonly #findings: (Finding & { row: string })[] = [];
   readonly #failures: { row: string; error: string }[] = [];
   readonly #rounds: { row: string; round: string; load: number }[] = [];
-  #facts: Readonly<Record<string, unknown>> = {};
+  /** Load before each row. */
+  readonly #loads = new Map<string, number>();
+  #facts: Facts = NO_FACTS;
 
   /** Prints and stores the facts about the machine and the server. */
   begin(options: BenchOptions, server: Readonly<Record<string, string>>): void {
-    const [cpu] = os.cpus();
     this.#facts = {
       at: new Date().toISOString(),
       quick: options.quick,
-      machine: `${os.cpus().length} × ${cpu?.model.trim()}, ${round(os.totalmem() / 2 ** 30, 1)} GB, ${os.type()} ${os.release()}`,
+      machine: machineType(),
+      system: `${os.type()} ${os.release()}`,
       node: process.version,
       server,
     };
-    say(`machine     ${String(this.#facts['machine'])}`);
+    say(`machine     ${this.#facts.machine}, ${this.#facts.system}`);
     say(`Node.js     ${process.version}`);
     say(
       `PostgreSQL  ${Object.entries(server)
@@ -39,7 +67,9 @@ export class Report {
     if (options.quick) say('quick: fewer rounds, smaller numbers; these figures prove nothing');
   }
 
-  row(title: string): void {
+  /** Begins a row. */
+  row(key: string, title: string): void {
+    this.#loads.set(key, round(os.loadavg()[0] ?? 0, 1));
     say(`\n${title}`);
   }
 
@@ -76,17 +106,10 @@ export class Report {
       style: { head: [], border: [] },
     });
     for (const finding of this.#findings) {
-      const { row, what, measured, needed, aim, unit } = finding;
-      const aimed = aim === null || reaches(finding, aim);
-      const met = reaches(finding, needed) ? (aimed ? 'yes, the aim too' : 'yes') : 'NO';
-      table.push([
-        row,
-        what,
-        `${measured}${unit}`,
-        `${needed}${unit}`,
-        aim === null ? '' : `${aim}${unit}`,
-        met,
-      ]);
+      const { row, what, detail, measured, needed, aim, unit } = finding;
+      const values = [measured, needed, aim].map((value) => (value === null ? '' : value + unit));
+      const met = { aim: 'yes, the aim too', yes: 'yes', NO: 'NO' }[verdict(finding)];
+      table.push([row, detail ? `${what} (${detail})` : what, ...values, met]);
     }
     for (const { row } of this.#failures)
       table.push([row, 'could not be measured', '', '', '', 'NO']);
@@ -97,12 +120,30 @@ export class Report {
     );
   }
 
+  /** The measured rows with their findings, to keep. */
+  measured(): MeasuredRows {
+    const { at, machine, node, server } = this.#facts;
+    const rows = Map.groupBy(this.#findings, ({ row }) => row);
+    return {
+      machine,
+      rows: Object.fromEntries(
+        [...rows].map(([key, findings]) => [
+          key,
+          {
+            at: at.slice(0, 10),
+            node: node.replace(/^v/, ''),
+            postgres: server['server_version']?.split(' ')[0] ?? '',
+            load: this.#loads.get(key) ?? 0,
+            findings: findings.map(({ row: _row, figures: _figures, ...kept }) => kept),
+          },
+        ]),
+      ),
+    };
+  }
+
+  /** Writes everything that was measured, each round included. */
   write(file: string): void {
-    const findings = this.#findings.map((finding) => ({
-      ...finding,
-      met: reaches(finding, finding.needed),
-      aimMet: finding.aim === null || reaches(finding, finding.aim),
-    }));
+    const findings = this.#findings.map((finding) => ({ ...finding, verdict: verdict(finding) }));
     const text = JSON.stringify(
       { ...this.#facts, findings, failures: this.#failures, rounds: this.#rounds },
       null,

@@ -89,17 +89,21 @@ export async function seedAccounts(
   return accounts;
 }
 
-/** Subscribes the application to the results of its messages, at the usual pace of webhooks. */
+/**
+ * Subscribes the application to the results of its messages, at the usual pace of webhooks.
+ * @param name path of the callback URL; each webhook needs one of its own
+ */
 export async function seedWebhook(
   sql: pg.Client,
   applicationId: string,
   port: number,
+  name = 'hook',
 ): Promise<void> {
   const id = newId();
   await sql.query(
     `insert into webhook (id, application_id, callback_url, state, triggers, subscribed_at, created_at, updated_at)
      values ($1, $2, $3, 'active', '{job.successful,job.failed}', now(), now(), now())`,
-    [id, applicationId, `http://127.0.0.1:${port}/hook`],
+    [id, applicationId, `http://127.0.0.1:${port}/${name}`],
   );
   await createDeliveryRateGate(
     { query: async (text, values = []) => (await sql.query(text, [...values])).rows },

@@ -48,12 +48,13 @@ async function measure(
   }
   return [
     {
-      what: `messages a second, ${pending} pending`,
+      what: `messages, ${pending} pending`,
       measured: round(median(rates), 0),
       needed: 7_000,
       aim: 10_000,
       better: 'more',
-      unit: '',
+      unit: ' a second',
+      rounds: rates.map((rate) => round(rate, 0)),
       figures: { rates, cpu, slots: Number(SLOTS) },
     },
   ];

@@ -133,7 +133,8 @@ function findingsOf(
     },
     {
       ...common,
-      what: `${company}: slowest of ${sendsMs.length} messages sent meanwhile`,
+      what: `${company}: slowest of the messages sent meanwhile`,
+      detail: `of ${sendsMs.length}`,
       measured: slowest,
       needed: 2_000,
       unit: ' ms',

@@ -13,7 +13,7 @@ import type { World } from '../world.ts';
 import { takeQueries, usageOf } from './idle.ts';
 import { startProgram, startServers, untilTrue } from './program.ts';
 
-const KEY = 'idle';
+const KEY = 'watched';
 const LIMIT_MS = 240_000;
 
 /** Adds mailboxes with one message each. */

@@ -67,7 +67,8 @@ function slowest(what: string, figures: Record<string, number[]>): Finding {
   );
   const [name, times] = sorted[0] ?? ['', []];
   return {
-    what: `${what}: the slowest of ${sorted.length} (${name}), p50`,
+    what: `${what}: the slowest of ${sorted.length}, p50`,
+    detail: name,
     measured: round(percentile(times, 0.5), 1),
     needed: NEEDED_MS,
     aim: null,

@@ -228,6 +228,19 @@ describe('EgressClient, exchange', () => {
     expect(new Set(seen.map((one) => one.port)).size).toBeLessThan(4);
   });
 
+  it('returns the response that follows an informational one', async () => {
+    const url = await serve((_request, response) => {
+      response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+      response.writeHead(201, { 'x-a': 'b' }).end('made');
+    });
+    const answer = await client(LOOPBACK).get(url);
+    expect([answer.status, answer.headers['x-a'], answer.body.toString()]).toEqual([
+      201,
+      'b',
+      'made',
+    ]);
+  });
+
   it('reads the chunks of a body once connected, and sends none if the first one fails', async () => {
     const seen: string[] = [];
     const url = await serve((request, response) => {

@@ -5,6 +5,9 @@ import { monotonicMs } from '../base/time/clock.ts';
 import { isLogged } from '../logs/levels.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
 import { EgressPolicy, type UrlOptions } from './egress-policy.ts';
+import { type EgressResponse, Exchange } from './exchange.ts';
+
+export type { EgressResponse };
 import {
   failSpan, type Span, type SpanDescription, SpanKind, spanned, traceHeaders,
 } from '../tracing/spans.ts'; // prettier-ignore
@@ -37,21 +40,6 @@ const DEFAULTS: EgressLimits = {
   connectionsPerOrigin: 16,
 };
 
-/** Response to an outgoing request. */
-export interface EgressResponse {
-  /** HTTP status. Redirects are returned like any other response and not followed. */
-  status: number;
-  /**
-   * The first `maxBodyBytes` of the body. Use it for comparisons only: never pass it to a caller or
-   * a log.
-   */
-  body: Buffer;
-  /** The `Retry-After` header, not parsed (see `parseRetryAfter`). */
-  retryAfter: string | null;
-  /** All headers, by name in lower case. */
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-}
-
 /** Settings of one request. */
 export interface EgressOptions extends UrlOptions {
   /** Ends the request early. The call then rejects with the signal's reason. */
@@ -80,9 +68,6 @@ export interface EgressRequest {
    */
   body?: Buffer | AsyncIterable<Buffer>;
 }
-
-/** Created once: an abort without a reason creates an exception with a stack each time. */
-const ENDED = new Error('the exchange has ended');
 
 const log = new Logger('Egress');
 
@@ -202,54 +187,24 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     { signal, deadlineMs, maxBodyBytes, ...kind }: EgressOptions,
   ): Promise<EgressResponse> {
     // The URL may have been stored under an earlier allow-list.
-    const checked = new URL(this.#recheck(url, kind));
+    const { origin, pathname, search, hostname } = new URL(this.#recheck(url, kind));
     signal?.throwIfAborted();
-    const abort = new AbortController();
-    const { promise: ended, reject: end } = Promise.withResolvers<never>();
-    const limit = deadlineMs ?? this.#limits.deadlineMs;
-    const most = maxBodyBytes ?? this.#limits.maxBodyBytes;
+    const agent = this.policy.trustsName(hostname) ? this.#unguardedAgent : this.#guardedAgent;
+    const limitMs = deadlineMs ?? this.#limits.deadlineMs;
+    const exchange = new Exchange(maxBodyBytes ?? this.#limits.maxBodyBytes);
     const timer = setTimeout(
-      () => end(new EgressError('timeout', `no complete response within ${limit} ms`)),
-      limit,
+      () => exchange.abort(new EgressError('timeout', `no complete response within ${limitMs} ms`)),
+      limitMs,
     );
-    const onAbort = () => end(signal?.reason);
+    const onAbort = () => exchange.abort(signal?.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
+    const limits = { headersTimeout: limitMs, bodyTimeout: limitMs };
     try {
-      // A race, because undici notices an abort only once a connection is open.
-      return await Promise.race([this.#send(checked, request, abort.signal, limit, most), ended]);
+      agent.dispatch({ ...request, ...limits, origin, path: pathname + search }, exchange);
+      return await exchange.response;
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
-      abort.abort(ENDED);
-    }
-  }
-
-  async #send(
-    { origin, pathname, search, hostname }: URL,
-    request: Pick<Dispatcher.RequestOptions, 'method' | 'body' | 'headers'>,
-    signal: AbortSignal,
-    limitMs: number,
-    maxBodyBytes: number,
-  ): Promise<EgressResponse> {
-    try {
-      const agent = this.policy.trustsName(hostname) ? this.#unguardedAgent : this.#guardedAgent;
-      const response = await agent.request({
-        ...request,
-        origin,
-        path: pathname + search,
-        signal,
-        headersTimeout: limitMs,
-        bodyTimeout: limitMs,
-      });
-      const retryAfter = response.headers['retry-after'];
-      return {
-        status: response.statusCode,
-        retryAfter: (Array.isArray(retryAfter) ? retryAfter[0] : retryAfter) ?? null,
-        headers: response.headers,
-        body: await this.#read(response.body, maxBodyBytes),
-      };
-    } catch (error) {
-      throw toEgressError(error);
     }
   }
 
@@ -261,18 +216,6 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
         cause,
       });
     }
-  }
-
-  /** Stops at the limit. Leaving the loop destroys the stream and its connection. */
-  async #read(body: AsyncIterable<Buffer>, most: number): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    let left = most;
-    for await (const chunk of body) {
-      chunks.push(chunk.subarray(0, left));
-      left -= chunk.length;
-      if (left <= 0) break;
-    }
-    return Buffer.concat(chunks);
   }
 
   #agent(blockList: BlockList | undefined): Agent {
