@@ -1,6 +1,10 @@
 import type pg from 'pg';
 import { newId } from '../src/platform/base/ids/ids.ts';
-import { queueDeliveries, withDeliveries } from '../src/platform/webhooks/queue-deliveries.ts';
+import {
+  queueDeliveries,
+  type WebhookEventRecord,
+  withDeliveries,
+} from '../src/platform/webhooks/queue-deliveries.ts';
 import type { BenchAccount } from './seed.ts';
 
 /** One of the triggers of `seedWebhook`. */
@@ -33,14 +37,11 @@ export async function queueEvents(
   accounts: readonly BenchAccount[],
   count: number,
 ): Promise<void> {
-  const events = Array.from({ length: count }, (_, index) => {
+  const events = Array.from({ length: count }, (_, index): WebhookEventRecord => {
     const { id: accountId = '', applicationId = '' } = accounts[index % accounts.length] ?? {};
     const id = newId();
-    return {
-      ...{ id, applicationId, accountId, trigger: TRIGGER, scopes: null, traceparent: null },
-      body: sampleEvent(accountId, id),
-      dedupe: `bench:${id}`,
-    } as const;
+    const ids = { id, applicationId, accountId, trigger: TRIGGER, dedupe: `bench:${id}` } as const;
+    return { ...ids, body: sampleEvent(accountId, id), scopes: null, traceparent: null };
   });
   await sql.query('begin');
   await queueDeliveries(

@@ -4,7 +4,7 @@ import { BENCHES } from '../../bench/all.ts';
 import { compare, type Round } from '../../bench/comparison.ts';
 import { dotPlot, type PlotLine } from '../../bench/dot-plot.ts';
 import { keepsFigures, parseOptions } from '../../bench/options.ts';
-import { type KeptRow, merged, readResults } from '../../bench/results.ts';
+import { type KeptRow, merged, readResults, type Results } from '../../bench/results.ts';
 import { figuresOf, plotsOf, withFigures } from '../../bench/results-page.ts';
 import { ROOT } from '../../scripts/lib/project.ts';
 
@@ -75,14 +75,15 @@ describe('the options of the bench', () => {
 });
 
 describe('the kept figures of the bench', () => {
-  const before = { [EPYC]: { mirror: row('2026-11-01', 0.6), send: row('2026-11-01', 0.5) } };
+  const kept = { mirror: row('2026-11-01', 0.6), send: row('2026-11-01', 0.5) };
+  const before = { [EPYC]: kept };
 
   it('change only in the rows of a run, on its type of machine', () => {
     const run = { machine: EPYC, rows: { send: row('2026-11-02', 0.9) } };
-    const after = merged({ ...before, [XEON]: before[EPYC] }, run, KEYS);
+    const after = merged({ ...before, [XEON]: kept }, run, KEYS);
     expect(after).toEqual({
       [EPYC]: { send: row('2026-11-02', 0.9), mirror: row('2026-11-01', 0.6) },
-      [XEON]: before[EPYC],
+      [XEON]: kept,
     });
     expect(Object.keys(after[EPYC] ?? {})).toEqual(['send', 'mirror']);
   });
@@ -93,7 +94,7 @@ describe('the kept figures of the bench', () => {
   });
 
   it('show machine types side by side, with a dash if one has not measured a row', () => {
-    const results = {
+    const results: Results = {
       [EPYC]: { send: row('2026-11-01', 0.5) },
       [XEON]: { send: row('2026-11-03', 0.75), mirror: row('2026-11-02', 0.85, 'mail') },
     };
