@@ -9,11 +9,10 @@ import pg from 'pg';
 import { monotonicMs } from '../base/time/clock.ts';
 import { QUEUES, type QueueName, type Signal, Signals } from './signals.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import type { Sql } from '../database/sql.ts';
 import { backoff } from './backoff.ts';
 import { CurrentWorker } from './current-worker.ts';
+import { DUE_CHANNEL, NOTIFY_DUE, queuesFor } from './due-notification.ts';
 
-const CHANNEL = 'carillon_due';
 const CHANGES = 'carillon_changes';
 /**
  * A notification holds at most 8000 bytes. With more accounts than this, readers are asked to check
@@ -22,31 +21,9 @@ const CHANGES = 'carillon_changes';
 const MOST_ACCOUNTS = 200;
 const ALL = '*';
 const DEBOUNCE_MS = 10;
-/** Marks the part of a notification that names a worker. */
-const WORKER = '@';
-/** How many workers a notification about due work wakes. */
-const WOKEN = 2;
-/** A worker without a heartbeat for this long is not woken. */
-const SILENT_SECONDS = 2.5;
 /** Minimum time between two notifications that a queue has too much work for this process. */
 const SURPLUS_EVERY_MS = 500;
 
-/**
- * Notifies a few other workers, picked at random: if all of them were woken, all of them would
- * claim, for one row. Without another living worker, nothing is sent. Releases that do not know the
- * ids of workers read only the names of the queues. $1 queues, $2 this worker.
- */
-const NOTIFY_DUE = `
-  select pg_notify('${CHANNEL}', $1 || picked.ids)
-  from (select string_agg(',${WORKER}' || id, '') as ids
-        from (select id from worker where id <> $2 and seen_at > now() - interval '${SILENT_SECONDS} s'
-              order by random() limit ${WOKEN}) few) picked
-  where picked.ids is not null`;
-
-/** Wakes a few living workers of a queue, as committing a row does. For programs without Nest. */
-export async function notifyDue(sql: Sql, queues: readonly QueueName[]): Promise<void> {
-  await sql.query(NOTIFY_DUE, [queues.join(','), 0]);
-}
 const PAUSE_MS = { first: 500, longest: 5_000 };
 
 /**
@@ -117,7 +94,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     client.on('notification', (notification) => this.#receive(client, notification));
     try {
       await client.connect();
-      if (this.#isWorker) await client.query(`listen ${CHANNEL}`);
+      if (this.#isWorker) await client.query(`listen ${DUE_CHANNEL}`);
       if (this.#isReader) await client.query(`listen ${CHANGES}`);
       if (this.#closed) {
         await client.end();
@@ -213,11 +190,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
       this.signals.send({ kind: 'changed', accounts, elsewhere: true });
       return;
     }
-    const parts = payload.split(',');
-    const woken = parts.filter((part) => part.startsWith(WORKER));
-    // Releases before 0.2 name no workers: all are woken.
-    if (woken.length > 0 && !woken.includes(`${WORKER}${this.worker.id}`)) return;
-    for (const part of parts) if (!part.startsWith(WORKER)) this.#forward(part as QueueName);
+    for (const queue of queuesFor(this.worker.id, payload)) this.#forward(queue);
   }
 
   /** Forwards a notification to the listeners in this process. */
