@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
+import pg from 'pg';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import { SqlPool } from '../../src/platform/database/sql.ts';
 import { WORKER_LOCKS } from '../../src/platform/work/queue-statements.ts';
 import {
   done,
@@ -17,19 +17,15 @@ describe('the judge of the other workers', () => {
   let fixture: EngineFixture;
   let sql: EngineFixture['sql'];
   /** The connection of the judge, which has its lock. */
-  let judge: SqlPool;
+  let judge: pg.Client;
   let row: string;
 
   beforeAll(() => Logger.overrideLogger(false));
   beforeEach(async () => {
     fixture = await startEngineFixture();
     ({ sql } = fixture);
-    judge = new SqlPool({
-      url: fixture.url,
-      max: 1,
-      statementTimeoutMs: 5_000,
-      applicationName: 'judge',
-    });
+    judge = new pg.Client(fixture.url);
+    await judge.connect();
     await judge.query('select pg_advisory_lock($1, $2)', [WORKER_LOCKS, JUDGE]);
     // Neither counts as dead by its heartbeat, no matter how long a test takes.
     await sql.query(
@@ -43,7 +39,7 @@ describe('the judge of the other workers', () => {
     ]);
   });
   afterEach(async () => {
-    await judge.close();
+    await judge.end();
     await fixture.close();
   });
 
@@ -73,7 +69,7 @@ describe('the judge of the other workers', () => {
   it('is the worker with the lowest id, and others judge once it loses its connection', async () => {
     const dispatcher = await begin();
     await expectLeft();
-    await judge.close();
+    await judge.end();
     await fixture.empty();
     expect(dispatcher.recorded).toEqual([row]);
   });

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import type { AnyDispatcher, QueueTable } from '../../src/platform/work/dispatcher.ts';
 import { DISPATCHERS } from '../../src/platform/work/engine.ts';
@@ -77,7 +78,7 @@ describe.each([
   let server: TestApp;
   let sql: SqlPool;
   /** Its connection has the locks of the workers that are connected. */
-  let workers: SqlPool;
+  let workers: pg.Client;
   let queues: { table: QueueTable; late: boolean }[];
   const statements = new Map<string, string>();
 
@@ -170,18 +171,14 @@ describe.each([
        select i, 'host', i, case when i = ${SILENT} then now() - interval '1 h' else now() + interval '1 h' end
        from generate_series(1, ${WORKERS}) i`,
     );
-    workers = new SqlPool({
-      url: server.database.url,
-      max: 1,
-      statementTimeoutMs: 20_000,
-      applicationName: 'workers',
-    });
+    workers = new pg.Client(server.database.url);
+    await workers.connect();
     await workers.query(
       `select pg_advisory_lock(${WORKER_LOCKS}, id) from worker where id not in (${SILENT}, ${ADRIFT})`,
     );
   });
   afterAll(async () => {
-    await Promise.all([sql.close(), workers.close()]);
+    await Promise.all([sql.close(), workers.end()]);
     await server.close();
   });
 
