@@ -70,7 +70,8 @@ const extraColumns: Readonly<Record<string, Readonly<Record<string, string>>>> =
   hook_job: { event_id: 'gen_random_uuid()', give_up_at: `now() + interval '1 day'` },
 };
 
-// A table that was never vacuumed has ten pages to the planner, one that was empty then has one row.
+// To the planner, a table that was never vacuumed has ten pages, and one that a vacuum found empty
+// has one row.
 describe.each([
   { tables: 'new tables', vacuums: false },
   { tables: 'tables that a vacuum found empty', vacuums: true },
@@ -233,7 +234,7 @@ describe.each([
   );
 
   it.each(QUEUES)(
-    'gives rows of the queue %s back without reading rows that nobody has claimed',
+    'gives rows of the queue %s back without reading unclaimed rows',
     async (queue) => {
       const [ids, fences] = await batchOf(tableOf(queue), CLAIMED_EACH / 2);
       for (const [name, values] of [
@@ -248,7 +249,7 @@ describe.each([
     },
   );
 
-  it('sweeps and rescues without reading rows that nobody has claimed', async () => {
+  it('sweeps and rescues without reading unclaimed rows', async () => {
     const swept = await work('sweep', ['true']);
     expect(swept.queueRows).toBeLessThan(2 * CLAIMED * queues.length);
     expect(swept.queueRows).toBeGreaterThanOrEqual(CLAIMED_EACH * queues.length);
