@@ -46,6 +46,12 @@ export interface Scale {
   neighbourMessages: number;
   neighbourSeconds: number;
   idleSeconds: number;
+  /** Workers on one database, the messages that are due at once, and single notifications. */
+  fleetWorkers: number;
+  fleetMessages: number;
+  fleetNotifications: number;
+  /** Seconds for which the connections of idle workers are counted. */
+  fleetIdleSeconds: number;
   /** Messages of the mirrored mailbox, and alternating rounds per side. */
   mailboxMessages: number;
   mailboxRounds: number;
@@ -81,6 +87,10 @@ const FULL: Scale = {
   neighbourMessages: 30_000,
   neighbourSeconds: 30,
   idleSeconds: 60,
+  fleetWorkers: 20,
+  fleetMessages: 20_000,
+  fleetNotifications: 60,
+  fleetIdleSeconds: 20,
   mailboxMessages: 10_000,
   mailboxRounds: 3,
   watchedMailboxes: 1_000,
@@ -109,6 +119,10 @@ const QUICK: Scale = {
   neighbourMessages: 5_000,
   neighbourSeconds: 8,
   idleSeconds: 20,
+  fleetWorkers: 6,
+  fleetMessages: 5_000,
+  fleetNotifications: 30,
+  fleetIdleSeconds: 12,
   mailboxMessages: 2_000,
   mailboxRounds: 2,
   watchedMailboxes: 100,

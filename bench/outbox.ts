@@ -3,6 +3,7 @@ import { acceptRow } from './rows/accept.ts';
 import { claimRow } from './rows/claim.ts';
 import { connectRow } from './rows/connect.ts';
 import { engineRow } from './rows/engine.ts';
+import { fleetRow } from './rows/fleet.ts';
 import { idleRow } from './rows/idle.ts';
 import { latenessRow } from './rows/lateness.ts';
 import { neighbourRow } from './rows/neighbour.ts';
@@ -22,5 +23,6 @@ export const OUTBOX_BENCH: Bench = {
     neighbourRow,
     idleRow,
     webhooksRow,
+    fleetRow,
   ],
 };

@@ -4,6 +4,7 @@ import { SecretBox } from '../src/platform/base/crypto/secret-box.ts';
 import { newId, randomBase36, SECRET_LENGTH } from '../src/platform/base/ids/ids.ts';
 import { sealGrantSettings } from '../src/accounts/grants/grant-secrets.ts';
 import { createDeliveryRateGate } from '../src/platform/webhooks/delivery.repository.ts';
+import { notifyDue } from '../src/platform/work/due-notification.ts';
 import { sampleMime } from './sample.ts';
 
 /** A connected account with a token. */
@@ -152,7 +153,7 @@ const CONTENT = JSON.stringify({
 });
 
 /**
- * Inserts messages as accepting them does, in one transaction, and wakes the workers as the product
+ * Inserts messages as accepting them does, in one transaction, and wakes workers as the product
  * does.
  */
 export async function seedMessages(
@@ -169,8 +170,11 @@ export async function seedMessages(
     CONTENT,
     mime,
   ]);
-  await sql.query(`select pg_notify('carillon_due', 'send')`);
   await sql.query('commit');
+  await notifyDue(
+    { query: async (text, values = []) => (await sql.query(text, [...values])).rows },
+    ['send'],
+  );
 }
 
 const BATCH = 500_000;

@@ -11,7 +11,7 @@ export interface BenchWorker {
 /** Starts a worker. Variables that `environment` does not name have the product's defaults. */
 export async function startWorker(
   world: World,
-  database: BenchDatabase,
+  database: Pick<BenchDatabase, 'url'>,
   mail: BenchMail,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<BenchWorker> {

@@ -77,7 +77,7 @@ export class AppModule {
         ConfigModule.register(config, overrides.logTo),
         DatabaseModule.register(
           config,
-          ormConfig(database.url, database.poolSize),
+          ormConfig(database.url, database.pools.orm),
           overrides.clock,
         ),
         MetricsModule,

@@ -17,7 +17,7 @@ export async function serve(): Promise<void> {
   try {
     const config = loadConfig(process.env);
     await requireFreePort(config);
-    await waitForDatabase(() => requireCurrentSchema(config.database.url));
+    await waitForDatabase(() => requireCurrentSchema(config.database));
     const app = await createApp(config);
     stopOnSignals(config, () => closeApp(app));
     await listen(app, config);

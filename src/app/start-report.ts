@@ -66,7 +66,8 @@ function programLine({ environment, roles, surfaces }: AppConfig): string {
 
 function databaseLine({ database }: AppConfig, facts: DatabaseFacts | undefined): string {
   const where = database.embedded ? 'embedded' : addressOfUrl(database.url);
-  const pools = `${database.poolSize} connections in each pool`;
+  const pooling = database.transactionPooling ? ', pooled by transaction' : '';
+  const pools = `at most ${database.connections} connections${pooling}`;
   if (!facts) return `database ${where}, not readable yet; ${pools}`;
   const schema = `schema up to date, ${facts.migrations} migrations, last ${facts.last ?? 'none'}`;
   return `database ${where}, PostgreSQL ${facts.version}; ${schema}; ${pools}`;

@@ -87,15 +87,19 @@ const SCHEMA_STATEMENT_MS = 15_000;
  * @throws {SchemaBehindError} if the database lacks migrations that this program has
  * @throws {DatabaseAccessError}
  */
-export async function requireCurrentSchema(databaseUrl: string): Promise<void> {
+export async function requireCurrentSchema({
+  url,
+  transactionPooling,
+}: Pick<AppConfig['database'], 'url' | 'transactionPooling'>): Promise<void> {
   const sql = new SqlPool({
-    url: databaseUrl,
+    url,
     max: 1,
+    transactionPooling,
     statementTimeoutMs: SCHEMA_STATEMENT_MS,
     applicationName: 'carillon-start',
   });
   try {
-    await withDatabaseAccess(() => assertCurrentSchema(sql), databaseUrl);
+    await withDatabaseAccess(() => assertCurrentSchema(sql), url);
   } finally {
     await sql.close();
   }

@@ -2,24 +2,9 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { transitionJobs } from '../../src/platform/job-statuses/jobs.ts';
-import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
-import { queueStatements } from '../../src/platform/work/queue-statements.ts';
-import { WebhookDispatcher } from '../../src/platform/webhooks/webhook-dispatcher.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
-
-interface Plan {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  'Index Cond'?: string;
-  Plans?: Plan[];
-}
-
-const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
-const isScanOf = (table: string) => (node: Plan) =>
-  node['Node Type'].includes('Scan') && node['Relation Name'] === table;
 
 describe('the database layer', () => {
   let server: TestApp;
@@ -57,32 +42,6 @@ describe('the database layer', () => {
     await expect(broken).rejects.toThrow(/terminat|closed|not queryable/);
     expect(await sql.query<{ one: number }>('select 1 as one')).toEqual([{ one: 1 }]);
   });
-
-  it.each([SendDispatcher, WebhookDispatcher])(
-    '%p reads its queue by index even when the statement was planned on an empty table',
-    async (type) => {
-      const sql = pool(true);
-      const { table } = server.app.get<SendDispatcher | WebhookDispatcher>(type);
-      await sql.query(`vacuum (analyze) ${table.table}`);
-      const { reclaim: _reclaim, forgive: _forgive, ...ofEachBatch } = queueStatements(table);
-      for (const [name, text] of Object.entries(ofEachBatch)) {
-        if (text === null) continue;
-        const count = Math.max(
-          ...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)),
-        );
-        const unknown = Array.from({ length: count }, () => 'null').join(', ');
-        await sql.query(`prepare "${name}" as ${text}`, [], { prepared: false });
-        const [row] = await sql.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-          `explain (format json) execute "${name}" (${unknown})`,
-        );
-        const scans = row ? nodesOf(row['QUERY PLAN'][0].Plan).filter(isScanOf(table.table)) : [];
-        expect(scans.length).toBeGreaterThan(0);
-        // The index is that of the ids, or one of the small indexes of due and of claimed rows.
-        for (const scan of scans)
-          expect(`${scan['Index Name']} ${scan['Index Cond']}`).toMatch(/_due |_busy | \(id = ANY/);
-      }
-    },
-  );
 
   it('lets the engine find jobs by index even when the statement was planned on an empty table', async () => {
     const sql = pool(true);

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import pg from 'pg';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import { SqlPool } from '../../src/platform/database/sql.ts';
 import { WORKER_LOCKS } from '../../src/platform/work/queue-statements.ts';
 import {
   done,
@@ -176,12 +176,8 @@ describe('Engine', () => {
 
   it('releases at once the rows that a disconnected worker had not begun, and no others', async () => {
     const [plain, marked, suspect, elsewhere] = await fixture.insertRows(4, newId(), 3_600_000);
-    const living = new SqlPool({
-      url: fixture.url,
-      max: 1,
-      statementTimeoutMs: 5_000,
-      applicationName: 'another worker',
-    });
+    const living = new pg.Client(fixture.url);
+    await living.connect();
     // No worker counts as dead by its heartbeat, no matter how long this test takes.
     await sql.query(
       `insert into worker (id, host, pid, seen_at)
@@ -202,7 +198,7 @@ describe('Engine', () => {
     const claimedIds = async () =>
       new Set((await fixture.rows()).flatMap(({ id, state }) => (state === 1 ? [id] : [])));
     expect(await claimedIds()).toEqual(new Set([marked, suspect, elsewhere]));
-    await living.close();
+    await living.end();
     await until(
       'the row of the other worker to end',
       async () => (await fixture.rows()).length < 3,

@@ -4,6 +4,7 @@ import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { ChangeWatch } from '../../src/deltas/change-watch.ts';
 import type { DeltasRepository } from '../../src/deltas/deltas.repository.ts';
+import { CurrentWorker } from '../../src/platform/work/current-worker.ts';
 import { Notifier } from '../../src/platform/work/notifier.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
@@ -24,6 +25,7 @@ describe('Notifier', () => {
     });
   });
   afterEach(async () => {
+    await sql.query('delete from worker');
     for (const notifier of notifiers.splice(0)) await notifier.onApplicationShutdown();
   });
   afterAll(async () => {
@@ -31,8 +33,11 @@ describe('Notifier', () => {
     await database.drop();
   });
 
-  /** Starts a notifier as a separate process would. */
-  const start = async (roles: string) => {
+  /**
+   * Starts a notifier as a separate process would.
+   * @param claims whether its engine claims rows; only for workers
+   */
+  const start = async (roles: string, claims = true) => {
     const config = loadConfig({
       DATABASE_URL: database.url,
       ENCRYPTION_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
@@ -43,28 +48,75 @@ describe('Notifier', () => {
     signals.listen((signal) => {
       if (signal.kind === 'due' && signal.elsewhere) heard.push(signal.queue);
     });
-    const notifier = new Notifier(config, signals);
+    const id = roles === 'worker' ? await enter() : 0;
+    const current = new CurrentWorker();
+    current.readFrom(
+      () => id,
+      () => id > 0 && claims,
+    );
+    const notifier = new Notifier(config, signals, current);
     notifiers.push(notifier);
     await notifier.onApplicationBootstrap();
     heard.length = 0; // the notifier checks every queue once after connecting
-    return { signals, heard };
+    return { signals, heard, id };
   };
 
-  it('notifies other processes once per queue, but not its own process', async () => {
-    const api = await start('api');
-    const worker = await start('worker');
-    const other = await start('worker');
-    worker.signals.wake('hook');
-    await until('the other process to be notified', async () => other.heard.length > 0);
-    expect(worker.heard).toEqual([]);
-    for (let times = 0; times < 100; times += 1) api.signals.wake('send');
-    api.signals.wake('sync');
-    await until(
-      'both processes to be notified',
-      async () => worker.heard.includes('sync') && other.heard.includes('sync'),
+  /** Enters a worker whose heartbeat counts as recent, however long a test takes. */
+  const enter = async (): Promise<number> => {
+    const [row] = await sql.query<{ id: number }>(
+      `insert into worker (host, pid, seen_at) values ('host', 1, now() + interval '1 h') returning id`,
     );
-    expect(worker.heard).toEqual(['send', 'sync']);
+    return row?.id ?? 0;
+  };
+
+  it('wakes two workers of many when another process has work for them', async () => {
+    const api = await start('api');
+    const workers: Awaited<ReturnType<typeof start>>[] = [];
+    for (let count = 0; count < 6; count += 1) workers.push(await start('worker'));
+    const woken = () => workers.filter(({ heard }) => heard.includes('send')).length;
+    for (let times = 0; times < 100; times += 1) api.signals.wake('send');
+    await until('two workers to be woken', async () => woken() === 2);
+    // A queue that is announced to all workers afterwards: nothing else was under way before.
+    await sql.query(`select pg_notify('carillon_due', 'hook')`);
+    await until('all workers to be woken', async () =>
+      workers.every(({ heard }) => heard.includes('hook')),
+    );
+    expect(woken()).toBe(2);
     expect(api.heard).toEqual([]);
+  });
+
+  it('wakes only workers that have a heartbeat', async () => {
+    const api = await start('api');
+    const [silent, living] = [await start('worker'), await start('worker')];
+    await sql.query(`update worker set seen_at = now() - interval '3 s' where id = $1`, [
+      silent.id,
+    ]);
+    for (const queue of QUEUES) {
+      api.signals.wake(queue);
+      await until('the living worker to be woken', async () => living.heard.includes(queue));
+    }
+    await sql.query(`select pg_notify('carillon_due', 'hook')`);
+    await until('the silent worker to be woken with all', async () => silent.heard.length > 0);
+    expect(silent.heard).toEqual(['hook']);
+  });
+
+  it('wakes no other worker for work of its own process, unless that is more than it can take', async () => {
+    const [worker, other] = [await start('worker'), await start('worker')];
+    worker.signals.wake('hook');
+    for (let times = 0; times < 100; times += 1)
+      worker.signals.send({ kind: 'surplus', queue: 'send' });
+    await until('the other worker to be woken', async () => other.heard.length > 0);
+    await sql.query(`select pg_notify('carillon_due', 'sync')`);
+    await until('the last notification', async () => other.heard.includes('sync'));
+    expect(other.heard).toEqual(['send', 'sync']);
+    expect(worker.heard).toEqual(['sync']);
+  });
+
+  it('wakes other workers for work of its own process while its engine does not claim', async () => {
+    const [stopping, other] = [await start('worker', false), await start('worker')];
+    stopping.signals.wake('hook');
+    await until('the other worker to be woken', async () => other.heard.includes('hook'));
+    expect(stopping.heard).toEqual([]);
   });
 
   it('ends a wait for changes of an account at once when another process writes one', async () => {

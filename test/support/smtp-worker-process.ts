@@ -101,7 +101,7 @@ const mailbox: MailboxPort = {
   saveDraft: nothing,
   deleteDraft: () => Promise.resolve(),
 };
-await startup.waitForDatabase(() => startup.requireCurrentSchema(config.database.url));
+await startup.waitForDatabase(() => startup.requireCurrentSchema(config.database));
 const app = await createApp(config);
 const registry = app.get(ConnectorRegistry);
 // The accounts' calendars are at the sandbox, which does not know the settings for mail.

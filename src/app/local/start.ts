@@ -51,7 +51,7 @@ export async function startLocal(config: AppConfig): Promise<RunningCarillon> {
   try {
     if (embedded)
       await withProgress('Preparing the database', () => migrate(environment.config.database.url));
-    else await requireCurrentSchema(environment.config.database.url);
+    else await requireCurrentSchema(environment.config.database);
     const app = await createApp(environment.config);
     try {
       await app.init();

@@ -75,6 +75,12 @@ const RECURRING_WORK: readonly RecurringTask[] = [
 ]; // prettier-ignore
 
 /**
+ * Time between the starts of two tasks, in milliseconds. If all tasks with an interval of ten
+ * seconds ran at the same moment, each would need a connection to the database.
+ */
+const APART_MS = 250;
+
+/**
  * How long a stopping process waits for running tasks. Work that is cut off is done by another
  * process, or after the next start.
  */
@@ -101,11 +107,15 @@ export class RecurringWork
   ) {}
 
   onApplicationBootstrap(): void {
-    for (const task of this.tasks) {
-      if (task.role !== 'any' && !this.config.roles.includes(task.role)) continue;
+    const { roles } = this.config;
+    const tasks = this.tasks.filter(({ role }) => role === 'any' || roles.includes(role));
+    for (const [index, task] of tasks.entries()) {
       const begin = () => this.#begin(task);
+      const repeat = () =>
+        this.registry.addInterval(task.name, setInterval(begin, task.everySeconds * 1000));
       // Nest clears these timers before it closes the database.
-      this.registry.addInterval(task.name, setInterval(begin, task.everySeconds * 1000));
+      if (index === 0) repeat();
+      else this.registry.addTimeout(`${task.name} apart`, setTimeout(repeat, index * APART_MS));
       if (task.firstAfterSeconds !== undefined)
         this.registry.addTimeout(task.name, setTimeout(begin, task.firstAfterSeconds * 1000));
     }

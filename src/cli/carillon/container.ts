@@ -24,7 +24,7 @@ class OperatorModule {
       module: OperatorModule,
       imports: [
         ConfigModule.register(config),
-        DatabaseModule.register(config, ormConfig(database.url, database.poolSize)),
+        DatabaseModule.register(config, ormConfig(database.url, database.pools.orm)),
         AuthModule,
         CredentialsModule,
         ApplicationsModule,
@@ -61,7 +61,7 @@ export function withContainer<T>(
   more: readonly Type[] = [],
 ): Promise<T> {
   return withConfig(environment, async (config) => {
-    await requireCurrentSchema(config.database.url);
+    await requireCurrentSchema(config.database);
     const context = await createOperatorContext(config, more);
     try {
       return await work(context);

@@ -6,6 +6,7 @@ import { operatorConfig, operatorVariables } from './operator-config.ts';
 import { LOG_LEVELS } from '../base/log-level.ts';
 import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
 import { budgetConfig, budgetVariables } from './budget-config.ts';
+import { databaseConfig, databaseVariables } from './database-config.ts';
 import { quotaConfig, quotaVariables } from './quota-config.ts';
 import { smsConfig, smsVariables } from './sms-config.ts';
 import { parseKeyRing } from './key-ring.ts';
@@ -80,12 +81,7 @@ export const environmentSchema = z.object({
   PUSH_URL: z
     .union([z.literal('off'), address], 'must be off, or an address that starts with https://')
     .optional(),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
-    .optional(),
-  DATABASE_POOL: integer(10, 1, 200),
-  DATABASE_DISK_GB: integer(0, 0, 10_000_000),
+  ...databaseVariables,
   DATA_DIR: text('.carillon'),
   INSTANCE_NAME: text('carillon').pipe(z.string().max(100, 'must be at most 100 characters long')),
   ENCRYPTION_KEYS: z.string().optional(),
@@ -201,6 +197,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     );
   }
   const encryptionKeys = keys ? parseKeyRing(keys, problems) : [];
+  const database = databaseConfig(env, env.ROLES, problems);
   const sms = smsConfig(env, problems);
   const operatorMail = operatorMailConfig(env, problems);
   const tls = tlsConfig(env, problems);
@@ -235,15 +232,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     database: {
       /** `postgres://` URL; always set once the application starts. */
       url: databaseUrl ?? '',
-      /**
-       * Maximum number of connections in each of the three pools (requests, the ORM, the engine).
-       */
-      poolSize: env.DATABASE_POOL,
-      /**
-       * Space that the database may take on its disk, in gigabytes (1024³ bytes); `null` = not
-       * known. Only to forecast when the disk is full.
-       */
-      diskGigabytes: env.DATABASE_DISK_GB === 0 ? null : env.DATABASE_DISK_GB,
+      ...database,
       /** True if Carillon itself started the database server, from npm binaries. */
       embedded,
     },

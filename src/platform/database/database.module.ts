@@ -19,7 +19,7 @@ import { DatabaseClock } from './database-clock.ts';
 import { returnLostConnections } from './lost-connections.ts';
 import { listPool } from './open-pools.ts';
 import { RequestContexts } from './request-contexts.ts';
-import { transactionCommitted, connectionLimits, Database, types } from './sql.ts';
+import { transactionCommitted, connectionOptions, Database, types } from './sql.ts';
 
 /** Maximum time that a statement of a request may run. */
 const REQUEST_STATEMENT_MS = 15_000;
@@ -78,7 +78,10 @@ export class DatabaseModule implements NestModule {
           registerRequestContext: false,
           context: requests.find,
           driverOptions: {
-            ...connectionLimits(REQUEST_STATEMENT_MS),
+            ...connectionOptions({
+              statementTimeoutMs: REQUEST_STATEMENT_MS,
+              transactionPooling: config.database.transactionPooling,
+            }),
             types,
             // Passed unchanged: the ORM drops everything after the database name, such as sslmode.
             connectionString: config.database.url,
@@ -97,7 +100,8 @@ export class DatabaseModule implements NestModule {
           useFactory: ({ database }: AppConfig) =>
             new Database({
               url: database.url,
-              max: database.poolSize,
+              max: database.pools.requests,
+              transactionPooling: database.transactionPooling,
               statementTimeoutMs: REQUEST_STATEMENT_MS,
               applicationName: 'carillon',
             }),

@@ -55,32 +55,51 @@ function statementName(text: string): string {
   return name;
 }
 
-async function run<R extends object>(
-  target: pg.Pool | pg.PoolClient,
-  text: string,
-  values: readonly unknown[],
-  { prepared = true }: QueryOptions,
-): Promise<R[]> {
-  const name = prepared ? statementName(text) : undefined;
-  const result = await target.query<R>({ name, text, values: [...values] });
-  return result.rows;
+/** Settings of a session, by the names that PostgreSQL has for them. */
+type SessionSettings = Readonly<Record<string, string | number>>;
+
+/** Limits of connections to PostgreSQL. */
+export interface ConnectionLimits {
+  /** Maximum time that a statement may run, in milliseconds. */
+  statementTimeoutMs: number;
+  /** Further settings of the session. Default: none. */
+  settings?: SessionSettings;
+  /** See `PoolOptions`. */
+  transactionPooling?: boolean;
 }
 
+/** Sets what the connections of a pool have in common, in one round trip. */
+const settingsText = (settings: SessionSettings): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `set ${name} = '${value}'`)
+    .join('; ');
+
 /**
- * Limits of every connection to PostgreSQL, the ORM's included. No process waits without limit for
- * a connection, a statement, a lock, or an open transaction that was left idle.
+ * Options of every pool of connections to PostgreSQL, the ORM's included. No process waits without
+ * limit for a connection, a statement, a lock, or an open transaction that was left idle.
+ * Connections that are not needed are closed after ten seconds.
  */
-export function connectionLimits(statementTimeoutMs: number) {
-  return {
-    idleTimeoutMillis: 30_000,
-    connectionTimeoutMillis: 5_000,
-    keepAlive: true,
+export function connectionOptions({
+  statementTimeoutMs,
+  settings = {},
+  transactionPooling = false,
+}: ConnectionLimits) {
+  const all = settingsText({
     statement_timeout: statementTimeoutMs,
     lock_timeout: Math.ceil(statementTimeoutMs / 2),
     idle_in_transaction_session_timeout: 10_000,
+    ...settings,
+  });
+  return {
+    idleTimeoutMillis: 10_000,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
     // The client's limit is longer than the server's, so that the server's own error is reported.
     query_timeout: statementTimeoutMs + 2_000,
-  } as const satisfies pg.PoolConfig;
+    // Not sent with the start of the connection: PgBouncer refuses all such settings, or ignores
+    // them. With transaction pooling a setting would stay on a connection that others use.
+    ...(transactionPooling ? {} : { onConnect: (client: pg.ClientBase) => client.query(all) }),
+  } satisfies pg.PoolConfig;
 }
 
 /**
@@ -93,19 +112,11 @@ export const STEADY_PLAN_SETTINGS = {
   enable_seqscan: 'off',
 } as const;
 
-const optionsOf = (settings: Readonly<Record<string, string | number>>): string =>
-  Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .join(' ');
-
 /**
  * A plan depends on what the tables held when it was made, so connections are replaced after a
  * minute.
  */
-const STEADY_PLANS = {
-  options: optionsOf(STEADY_PLAN_SETTINGS),
-  maxLifetimeSeconds: 60,
-} as const satisfies pg.PoolConfig;
+const STEADY_PLAN_SECONDS = 60;
 
 /**
  * Planner settings of all other pools, for short and frequent statements: no compilation and no
@@ -113,9 +124,11 @@ const STEADY_PLANS = {
  * solid-state disks or in memory. With the default cost, PostgreSQL would read all of a large table
  * to find a tenth of it.
  */
-const SHORT_STATEMENTS = {
-  options: optionsOf({ jit: 'off', max_parallel_workers_per_gather: 0, random_page_cost: 1.1 }),
-} as const satisfies pg.PoolConfig;
+const SHORT_STATEMENT_SETTINGS = {
+  jit: 'off',
+  max_parallel_workers_per_gather: 0,
+  random_page_cost: 1.1,
+} as const;
 
 /** Address and limits of a pool. */
 export interface PoolOptions {
@@ -129,6 +142,11 @@ export interface PoolOptions {
    * short statements.
    */
   steadyPlans?: boolean;
+  /**
+   * Whether a pooler gives each transaction another connection (`DATABASE_POOLING`). Statements are
+   * then not prepared, and the settings of sessions are those of the pooler. Default: false.
+   */
+  transactionPooling?: boolean;
 }
 
 /**
@@ -138,13 +156,17 @@ export interface PoolOptions {
 export class SqlPool implements Sql {
   readonly #pool: pg.Pool;
   readonly #listed: OpenPool;
+  readonly #prepares: boolean;
 
   constructor(options: PoolOptions) {
+    const { steadyPlans = false, statementTimeoutMs, transactionPooling = false } = options;
+    const settings = steadyPlans ? STEADY_PLAN_SETTINGS : SHORT_STATEMENT_SETTINGS;
+    this.#prepares = !transactionPooling;
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.max,
-      ...connectionLimits(options.statementTimeoutMs),
-      ...(options.steadyPlans ? STEADY_PLANS : SHORT_STATEMENTS),
+      ...connectionOptions({ statementTimeoutMs, settings, transactionPooling }),
+      ...(steadyPlans ? { maxLifetimeSeconds: STEADY_PLAN_SECONDS } : {}),
       types,
       application_name: options.applicationName,
     });
@@ -162,7 +184,7 @@ export class SqlPool implements Sql {
     options: QueryOptions = {},
   ): Promise<R[]> {
     noteUse(this.#listed);
-    return run<R>(this.#pool, text, values, options);
+    return this.#run<R>(this.#pool, text, values, options);
   }
 
   /**
@@ -176,7 +198,7 @@ export class SqlPool implements Sql {
     try {
       await client.query('begin');
       const sql: Sql = {
-        query: (text, values = [], options = {}) => run(client, text, values, options),
+        query: (text, values = [], options = {}) => this.#run(client, text, values, options),
       };
       const waiting: (() => void)[] = [];
       afterwards.set(sql, waiting);
@@ -195,6 +217,17 @@ export class SqlPool implements Sql {
 
   async close(): Promise<void> {
     await this.#pool.end();
+  }
+
+  async #run<R extends object>(
+    target: pg.Pool | pg.PoolClient,
+    text: string,
+    values: readonly unknown[],
+    { prepared = true }: QueryOptions,
+  ): Promise<R[]> {
+    const name = prepared && this.#prepares ? statementName(text) : undefined;
+    const result = await target.query<R>({ name, text, values: [...values] });
+    return result.rows;
   }
 }
 

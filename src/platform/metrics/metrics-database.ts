@@ -21,6 +21,7 @@ export class MetricsDatabase extends SqlPool implements OnApplicationShutdown {
       statementTimeoutMs: STATEMENT_MS,
       applicationName: 'carillon-metrics',
       steadyPlans: true,
+      transactionPooling: database.transactionPooling,
     });
   }
 

@@ -33,15 +33,17 @@ export const DISPATCHERS = Symbol('Dispatchers');
 
 /**
  * What a heartbeat returns: milliseconds until the next due row of each queue, the values that
- * `InstanceGuard` compares, and three flags.
+ * `InstanceGuard` compares, and four flags. The last two are always false for a worker that is not
+ * the judge (`beatStatement`).
  * - `alive`: 1 while this worker's row in `worker` exists, else 0.
- * - `stale`: whether dead workers still have claimed rows.
+ * - `dead`: whether another worker sends no heartbeats any more.
+ * - `orphaned`: whether workers that are no longer listed still have claimed rows.
  * - `adrift`: whether workers without a connection have claimed rows that were not handed off.
  */
-type Beat = HeartbeatResult & { alive: number; stale: boolean; adrift: boolean } & Partial<
-    Record<QueueName, number | null>
-  >;
+type Flags = { dead: boolean; orphaned: boolean; adrift: boolean };
+type Beat = HeartbeatResult & { alive: number } & Flags & Partial<Record<QueueName, number | null>>;
 
+const NOTHING_FOUND: Flags = { dead: false, orphaned: false, adrift: false };
 const STATEMENT_MS = 5_000;
 /** Workers that counted as dead, with their processes, and the number of their rows. */
 interface Swept {
@@ -83,8 +85,7 @@ export class Engine
   readonly #shutdownMs: number;
   #lastTick = -Infinity;
   #tickError: unknown = null;
-  #stale = false;
-  #adrift = false;
+  #found: Flags = NOTHING_FOUND;
   /**
    * Backend process id of the connection that holds this worker's advisory lock; `null` if none
    * does. Other workers test that lock to see whether this process still has a connection.
@@ -93,6 +94,8 @@ export class Engine
   #ticking: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
   #started = false;
+  /** Whether the runners claim rows. */
+  #claiming = false;
   #unsubscribe: () => void = () => undefined;
 
   constructor(
@@ -102,13 +105,16 @@ export class Engine
     current: CurrentWorker = new CurrentWorker(),
     private readonly permit: WorkPermit = new WorkPermit(),
   ) {
-    current.readFrom(() => this.#identity.id);
+    current.readFrom(
+      () => this.#identity.id,
+      () => this.#claiming && this.#identity.trusted(),
+    );
     this.#enabled = config.roles.includes('worker');
     this.#shutdownMs = config.shutdownMs;
     this.#guard = new InstanceGuard(config);
     this.#sql = new SqlPool({
       url: config.database.url,
-      max: Math.max(4, Math.ceil(config.database.poolSize / 2)),
+      max: Math.max(1, config.database.pools.engine),
       statementTimeoutMs: STATEMENT_MS,
       applicationName: 'carillon-engine',
       // Planning the claim statement takes as long as running it.
@@ -127,7 +133,9 @@ export class Engine
     this.#runners = new Map(
       dispatchers.map((dispatcher) => [
         dispatcher.table.queue,
-        new QueueRunner(this.#sql, this.#identity, dispatcher),
+        new QueueRunner(this.#sql, this.#identity, dispatcher, (queue) =>
+          this.signals.send({ kind: 'surplus', queue }),
+        ),
       ]),
     );
   }
@@ -159,6 +167,7 @@ export class Engine
     if (!this.#enabled) return;
     await this.#enter();
     this.#started = true;
+    this.#claiming = true;
     for (const runner of this.#runners.values()) runner.start();
     this.#unsubscribe = this.signals.listen((signal) => {
       if (signal.kind === 'due') this.wakeQueue(signal.queue, signal.inMs);
@@ -197,8 +206,9 @@ export class Engine
     if (this.#identity.id > 0) await this.#sendHeartbeat();
     this.#lastTick = monotonicMs();
     this.#tickError = null;
-    const stale = this.#stale && this.#identity.mayDeclareDead();
-    if (this.#identity.id === 0 || (!stale && !this.#adrift)) return;
+    const { dead, orphaned, adrift } = this.#found;
+    const stale = orphaned || (dead && this.#identity.mayDeclareDead());
+    if (this.#identity.id === 0 || (!stale && !adrift)) return;
     this.#tidying ??= this.#tidy(stale)
       .catch((error: unknown) => this.#log.warn(`sweep failed: ${String(error)}`))
       .finally(() => (this.#tidying = null));
@@ -226,8 +236,8 @@ export class Engine
     }
     if (!(await this.#guard.accepts(this.#pulse, beat))) return this.#withdraw();
     this.#identity.noteBeat(sentAt);
-    this.#stale = beat.stale;
-    this.#adrift = beat.adrift;
+    const { dead, orphaned, adrift } = beat;
+    this.#found = { dead, orphaned, adrift };
     if (beat.backend !== this.#lockedOn && (await this.#identity.acquireLock(this.#pulse)))
       this.#lockedOn = beat.backend;
     for (const [queue, runner] of this.#runners) {
@@ -247,9 +257,9 @@ export class Engine
    * handed off.
    */
   async #tidy(stale: boolean): Promise<void> {
-    if (this.#adrift && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
+    if (this.#found.adrift && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
     if (!stale) return;
-    const [swept] = await this.#sql.query<Swept>(this.#sweep);
+    const [swept] = await this.#sql.query<Swept>(this.#sweep, [this.#identity.mayDeclareDead()]);
     const { dead = 0, processes = null, rows = 0 } = swept ?? {};
     workerDeaths.inc(dead);
     if (dead + rows > 0)
@@ -272,6 +282,7 @@ export class Engine
   }
 
   async onModuleDestroy(): Promise<void> {
+    this.#claiming = false;
     this.#unsubscribe();
     if (!this.#started) return;
     // The heartbeat continues until every run has ended. Otherwise other workers would take the

@@ -10,8 +10,9 @@ import { monotonicMs } from '../base/time/clock.ts';
 import { QUEUES, type QueueName, type Signal, Signals } from './signals.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { backoff } from './backoff.ts';
+import { CurrentWorker } from './current-worker.ts';
+import { DUE_CHANNEL, NOTIFY_DUE, queuesFor } from './due-notification.ts';
 
-const CHANNEL = 'carillon_due';
 const CHANGES = 'carillon_changes';
 /**
  * A notification holds at most 8000 bytes. With more accounts than this, readers are asked to check
@@ -20,6 +21,9 @@ const CHANGES = 'carillon_changes';
 const MOST_ACCOUNTS = 200;
 const ALL = '*';
 const DEBOUNCE_MS = 10;
+/** Minimum time between two notifications that a queue has too much work for this process. */
+const SURPLUS_EVERY_MS = 500;
+
 const PAUSE_MS = { first: 500, longest: 5_000 };
 
 /**
@@ -28,6 +32,9 @@ const PAUSE_MS = { first: 500, longest: 5_000 };
  * notification per 10 ms at most: a NOTIFY inside each writing transaction would serialise the
  * commits.
  *
+ * A notification about due work wakes a few workers (ADR 0097). A worker takes the work of its own
+ * process itself. If it finds more than it can take, it wakes a few others.
+ *
  * While the connection is lost, the engine's tick finds work within a second, and waiting readers
  * find changes by themselves.
  */
@@ -35,10 +42,12 @@ const PAUSE_MS = { first: 500, longest: 5_000 };
 export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #log = new Logger(Notifier.name);
   readonly #pending = new Set<QueueName>();
+  /** When a surplus of each queue was last sent, by the monotonic clock. */
+  readonly #surplusAt = new Map<QueueName, number>();
   readonly #changed = new Set<string>();
   readonly #url: string;
   readonly #isWorker: boolean;
-  readonly #isApi: boolean;
+  readonly #isReader: boolean;
   readonly #unsubscribe: () => void;
   #client: pg.Client | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -50,10 +59,13 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
     private readonly signals: Signals,
+    private readonly worker: CurrentWorker,
   ) {
     this.#url = config.database.url;
     this.#isWorker = config.roles.includes('worker');
-    this.#isApi = config.roles.includes('api');
+    // With transaction pooling there is no session to listen in. Waiting readers then find changes
+    // of other processes by themselves, within a second.
+    this.#isReader = config.roles.includes('api') && !config.database.transactionPooling;
     this.#unsubscribe = signals.listen((signal) => this.#note(signal));
   }
 
@@ -82,8 +94,8 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     client.on('notification', (notification) => this.#receive(client, notification));
     try {
       await client.connect();
-      if (this.#isWorker) await client.query(`listen ${CHANNEL}`);
-      if (this.#isApi) await client.query(`listen ${CHANGES}`);
+      if (this.#isWorker) await client.query(`listen ${DUE_CHANNEL}`);
+      if (this.#isReader) await client.query(`listen ${CHANGES}`);
       if (this.#closed) {
         await client.end();
         return;
@@ -116,14 +128,24 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   #note(signal: Signal): void {
-    if (signal.elsewhere) return;
-    if (signal.kind === 'changed')
+    if (signal.kind === 'surplus') {
+      if (!this.#isSurplusNews(signal.queue)) return;
+      this.#pending.add(signal.queue);
+    } else if (signal.elsewhere) return;
+    else if (signal.kind === 'changed')
       for (const accountId of signal.accounts === 'all' ? [ALL] : signal.accounts)
         this.#changed.add(accountId);
-    // If this process is a worker, its own engine sets a timer for work that is due later.
-    else if (signal.inMs === 0 || !this.#isWorker) this.#pending.add(signal.queue);
-    else return;
+    // The engine of this process claims the row, or sets a timer for it.
+    else if (this.worker.claims) return;
+    else this.#pending.add(signal.queue);
     this.#notifySoon();
+  }
+
+  #isSurplusNews(queue: QueueName): boolean {
+    const now = monotonicMs();
+    if (now - (this.#surplusAt.get(queue) ?? -Infinity) < SURPLUS_EVERY_MS) return false;
+    this.#surplusAt.set(queue, now);
+    return true;
   }
 
   #notifySoon(): void {
@@ -144,7 +166,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#pending.clear();
     this.#changed.clear();
     try {
-      if (queues) await client?.query('select pg_notify($1, $2)', [CHANNEL, queues]);
+      if (queues) await client?.query(NOTIFY_DUE, [queues, this.worker.id]);
       if (changed) await client?.query('select pg_notify($1, $2)', [CHANGES, changed]);
     } catch (error) {
       // A connection that does not respond will not deliver notifications either, so it is
@@ -168,7 +190,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
       this.signals.send({ kind: 'changed', accounts, elsewhere: true });
       return;
     }
-    for (const queue of payload.split(',')) this.#forward(queue as QueueName);
+    for (const queue of queuesFor(this.worker.id, payload)) this.#forward(queue);
   }
 
   /** Forwards a notification to the listeners in this process. */

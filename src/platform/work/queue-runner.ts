@@ -6,12 +6,14 @@ import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
 import { traceparentOf } from '../tracing/spans.ts';
 import { Batcher } from './batcher.ts';
+import { ClaimComparison } from './claim-comparison.ts';
 import { ClaimPace, PAUSE_MS } from './claim-pace.ts';
 import {
   type ClaimResultRow, type ClaimSummary, FIRST_SUSPECTS, MOST_CRASHES, MOST_PER_CLAIM,
 } from './claim-statement.ts'; // prettier-ignore
 import { type HandedRun, HandOffs } from './hand-offs.ts';
 import { queueStatements } from './queue-statements.ts';
+import type { QueueName } from './signals.ts';
 import { beginRun, endRun, quarantined, withinRun } from './run-records.ts';
 import { type Ending, SETTLE_BATCH, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
@@ -25,11 +27,6 @@ const MOST_UNWRITTEN = 400;
  * Its ended runs then need no special treatment.
  */
 const FEW_PER_GATE = 4;
-/**
- * How often the runs of this process are compared with the claims in the database, even if nothing
- * seems wrong.
- */
-const COMPARE_EVERY_MS = 10_000;
 /** A run that takes longer than this is aborted. Connectors have limits of their own, far below. */
 const LONGEST_RUN_MS = 15 * 60_000;
 /**
@@ -62,33 +59,30 @@ export class QueueRunner {
   readonly #settler: Settler;
   readonly #runs = new Set<Run>();
   readonly #handOffs: HandOffs<Run>;
+  readonly #comparison: ClaimComparison;
   readonly #endings = new Batcher<Ending & { run: Run }>(
     (items) => this.#settle(items),
     SETTLE_BATCH,
   );
   #active = false;
   #looping: Promise<void> = Promise.resolve();
+  /** Whether a claim should follow. */
+  #wanted = true;
+  /** Whether the last look at the queue left due rows behind, because all slots were taken. */
+  #left = false;
   #wake: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
   readonly #pace: ClaimPace;
   /** How many runs have ended and wait for their results to be written. */
   #ended = 0;
-  #woken = false;
-  /**
-   * True if the response to a statement was lost or a result could not be written. The database may
-   * then show claims that have no run here.
-   */
-  #claimsUncertain = false;
-  #comparedAt = monotonicMs();
-  /** Ids of the rows of runs that never ended. */
-  readonly #endless = new Set<string>();
   #reportingLate: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly sql: SqlPool,
     private readonly identity: WorkerIdentity,
     private readonly dispatcher: AnyDispatcher,
+    private readonly onSurplus: (queue: QueueName) => void,
   ) {
     this.#statements = queueStatements(dispatcher.table, Boolean(dispatcher.recordLate));
     this.#handOffs = new HandOffs(dispatcher.table.queue, sql, identity, this.#statements, {
@@ -96,6 +90,8 @@ export class QueueRunner {
       mayBegin: ({ abort }) => this.#active && !abort.signal.aborted,
     });
     this.#settler = new Settler(sql, this.#statements, dispatcher);
+    const { reclaim } = this.#statements;
+    this.#comparison = new ClaimComparison(dispatcher.table.queue, sql, identity, reclaim);
     this.#pace = new ClaimPace(dispatcher);
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
@@ -112,8 +108,13 @@ export class QueueRunner {
 
   /** Starts a claim as soon as possible, because there may be work. */
   wake(): void {
-    this.#woken = true;
+    this.#wanted = true;
     this.#wake();
+  }
+
+  /** A slot is free again. Without due rows that were left behind, a claim would find nothing. */
+  #freed(): void {
+    if (this.#left) this.wake();
   }
 
   /** Starts a claim in `ms` milliseconds, because work becomes due then. */
@@ -134,7 +135,7 @@ export class QueueRunner {
   /** Aborts all runs, because their claims are void. No run may have a further effect. */
   abandon(): void {
     for (const run of this.#runs) run.abort.abort();
-    this.#claimsUncertain = true;
+    this.#comparison.doubt();
   }
 
   /**
@@ -150,10 +151,9 @@ export class QueueRunner {
         `row ${run.job.id} did not stop after it was aborted; it goes back to the queue`,
       );
       this.#runs.delete(run);
-      this.#endless.add(run.job.id);
-      this.#claimsUncertain = true;
+      this.#comparison.noteEndless(run.job.id);
     }
-    if (this.#mustCompare()) this.wake();
+    if (this.#comparison.isDue) this.#wake();
   }
 
   /**
@@ -198,26 +198,36 @@ export class QueueRunner {
 
   async #loop(): Promise<void> {
     while (this.#active) {
-      this.#woken = false;
-      let more = false;
+      const wanted = this.#wanted;
+      this.#wanted = false;
       try {
         if (this.identity.trusted()) {
-          if (this.#mustCompare()) await this.#compare();
-          const free = Math.min(this.#free(), MOST_PER_CLAIM);
-          if (free > 0 && !this.#tooSoon(free)) more = await this.#claim(free);
+          if (this.#comparison.isDue) await this.#compare();
+          if (wanted) await this.#look();
         }
       } catch (error) {
         // The claim may have been committed although its response was lost.
-        this.#claimsUncertain = true;
+        this.#comparison.doubt();
+        this.#left = true;
         this.#log.warn(`claim failed: ${error instanceof Error ? error.message : String(error)}`);
         await delay(PAUSE_MS.longest);
       }
-      if (!more && !this.#woken && this.#active) {
+      if (!this.#wanted && this.#active) {
         // Only a wake ends the sleep: a commit, a due time, a freed slot, or a tick of the engine.
         await new Promise<void>((resolve) => (this.#wake = resolve));
         this.#wake = () => undefined;
       }
     }
+  }
+
+  /** Claims as many rows as there are free slots. Other workers learn of rows that are left. */
+  async #look(): Promise<void> {
+    const free = Math.min(this.#free(), MOST_PER_CLAIM);
+    if (free > 0 && this.#tooSoon(free)) return;
+    this.#left = free <= 0 || (await this.#claim(free));
+    if (!this.#left) return;
+    if (free > 0) this.#wanted = true;
+    this.onSurplus(this.dispatcher.table.queue);
   }
 
   #free(): number {
@@ -291,30 +301,9 @@ export class QueueRunner {
     }
   }
 
-  #mustCompare(): boolean {
-    return this.#claimsUncertain || monotonicMs() - this.#comparedAt > COMPARE_EVERY_MS;
-  }
-
-  /**
-   * Compares the runs of this process with its claims in the database. It runs between two claims,
-   * so that no claim is under way.
-   */
-  async #compare(): Promise<void> {
-    this.#claimsUncertain = false;
-    this.#comparedAt = monotonicMs();
+  #compare(): Promise<void> {
     const jobs = [...this.#runs].map(({ job }) => job);
-    const blamed = [...this.#endless, ...this.#settler.takeUnwritable()];
-    this.#endless.clear();
-    const rows = await this.sql.query(this.#statements.reclaim, [
-      this.identity.id,
-      jobs.map(({ id }) => id),
-      jobs.map(({ fence }) => fence),
-      blamed,
-    ]);
-    if (rows.length > 0)
-      this.#log.warn(
-        `${rows.length} rows were claimed by this worker but had no run here; they go back to the queue`,
-      );
+    return this.#comparison.run(jobs, this.#settler.takeUnwritable());
   }
 
   async #run(row: ClaimResultRow & { id: string }, epoch: number): Promise<void> {
@@ -341,12 +330,12 @@ export class QueueRunner {
       const traceparent = span && traceparentOf(span);
       this.#endings.add({ run, job, waitMs, gateMarked, outcome, traceparent });
       endRun(span, this.dispatcher, job, outcome);
-      this.wake();
+      this.#freed();
     } catch (error) {
       // Not even the dispatcher could name an outcome. The next comparison gives the row back.
       this.#log.error(error);
       this.#runs.delete(run);
-      this.#claimsUncertain = true;
+      this.#comparison.doubt();
       endRun(span, this.dispatcher, job, null, error);
     }
   }
@@ -385,7 +374,7 @@ export class QueueRunner {
   async #askHandOff(run: Run): Promise<boolean> {
     const granted = await this.#handOffs.ask(run);
     // One row less waits for its hand-off, so another one may be claimed.
-    if (this.dispatcher.mostBeforeHandOff !== undefined) this.wake();
+    if (this.dispatcher.mostBeforeHandOff !== undefined) this.#freed();
     return granted;
   }
 
@@ -394,7 +383,9 @@ export class QueueRunner {
     this.#ended -= endings.length;
     if (written) countRuns(this.dispatcher.table, endings);
     for (const { run } of endings) this.#runs.delete(run);
-    this.#claimsUncertain ||= !written;
-    this.wake();
+    if (!written) this.#comparison.doubt();
+    // A row that did not end may be due again at once.
+    if (endings.every(({ outcome }) => outcome?.next.kind === 'done')) this.#freed();
+    else this.wake();
   }
 }

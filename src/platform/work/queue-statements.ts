@@ -49,7 +49,9 @@ const dueInMs = (table: string) =>
  * Claimed rows are found by their ids. The statements are often planned while the queue is empty.
  * To the planner the queue then has one row, so a plan that reads the whole queue looks cheap, and
  * a burst would read it for each batch. So no statement joins the queue: the values of a row are
- * found by the position of its id (ADR 0054).
+ * found by the position of its id (ADR 0004). The same holds for statements that run rarely: with
+ * `id in (select …)`, `reclaim` read 20,000 due rows once for each row, for more than ten minutes.
+ * `test/medium/engine-plans` checks the plans of all of them.
  *
  * `state <> 0` means the same as `state = 1` here. With `= 1` the planner would read the whole
  * partial index of claimed rows, with all its dead entries, instead of the few ids.
@@ -94,8 +96,7 @@ export function queueStatements(queue: QueueTable, reportsLate = false): QueueSt
       returning j.id`,
     reclaim: giveBack(
       table,
-      `j.worker_id = $1
-       and not exists (select 1 from unnest($2::uuid[], $3::int[]) x(id, fence) where x.id = j.id and x.fence = j.fence)`,
+      `j.worker_id = $1 and (j.fence = ($3::int[])[array_position($2::uuid[], j.id)]) is not true`,
       {
         crashes: `crashes + case when id = any($4::uuid[]) then 1 else 0 end`,
         // The cause that kept the result from being written may still exist, so the row waits
@@ -180,7 +181,7 @@ function giveBack(
       attempt = case when handoff_at is null then greatest(attempt - 1, 0) else attempt end,
       run_at = now() + interval '1 s' * case when handoff_at is null then ${blame.waitSeconds}
                                              else greatest(${AMBIGUOUS_WAIT_SECONDS}, ${blame.waitSeconds}) end
-  where j.id in (select j.id from ${table} j where j.state = 1 and ${condition} for update skip locked)
+  where j.id = any(array(select j.id from ${table} j where j.state = 1 and ${condition} for update skip locked))
   returning 1`;
 }
 
@@ -200,7 +201,8 @@ const DISCONNECTED = `
  * Rows that disconnected workers have claimed but not handed off. Rows with an earlier death are
  * left to the sweep, which knows how many workers died at the same time.
  */
-const UNBEGUN = 'j.worker_id in (select id from adrift) and j.handoff_at is null and j.crashes < 1';
+const UNBEGUN =
+  'j.worker_id = any(array(select id from adrift)) and j.handoff_at is null and j.crashes < 1';
 
 const inert = (tables: readonly QueueTable[]) =>
   tables.filter(({ inertUntilHandOff }) => inertUntilHandOff);
@@ -209,18 +211,19 @@ const inert = (tables: readonly QueueTable[]) =>
  * A claimed row whose worker is no longer listed in `worker`. A sweep skipped the row, because a
  * transaction of the dying worker still had it locked.
  */
-const ORPHANED = 'not exists (select 1 from worker w where w.id = j.worker_id)';
+const ORPHANED = '(j.worker_id = any(array(select id from worker))) is not true';
 
 /**
- * Builds the statement that gives back the rows of dead workers, over all queues. Any number of
- * processes may run it.
+ * Builds the statement that gives back the rows of dead workers and of workers that are no longer
+ * listed, over all queues. Any number of processes may run it. $1 whether the worker that asks may
+ * declare others dead.
  */
 export function sweepStatement(tables: readonly QueueTable[]): string {
   // Compares with the ids that were just deleted, and not with the time: a worker that has just
   // sent a heartbeat again keeps its claims.
-  const dead = `(j.worker_id in (select id from dead) or ${ORPHANED})`;
+  const dead = `(j.worker_id = any(array(select id from dead)) or ${ORPHANED})`;
   const parts = tables.map(({ table }, index) => `q${index} as (${giveBack(table, dead, BLAME)})`);
-  return `with dead as (delete from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning id, host, pid),
+  return `with dead as (delete from worker where $1 and seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning id, host, pid),
     ${parts.join(',\n')}
     select (select count(*) from dead)::int as dead,
            (select string_agg(format('process %s on %s', pid, host), ', ') from dead) as processes,
@@ -245,10 +248,30 @@ export function rescueStatement(tables: readonly QueueTable[]): string | null {
 }
 
 /**
+ * A worker that is late with its heartbeat by more than half of its interval does not keep others
+ * from judging.
+ */
+const JUDGE_SEEN_SECONDS = 1.5;
+
+/**
+ * The judge looks at the claimed rows of all workers: that is too much for every heartbeat of every
+ * worker (ADR 0097). It is the worker with the lowest id among those that have a connection and
+ * sent a heartbeat just now. If several workers consider themselves the judge, or for a moment
+ * none does, no harm is done.
+ */
+const JUDGES = `
+  judge as materialized (
+    select not exists (
+      select 1 from worker w
+      where w.id < $1 and w.seen_at > now() - interval '${JUDGE_SEEN_SECONDS} s'
+        and w.id <> all(array(select id from adrift))) as judges)`;
+
+/**
  * Builds the heartbeat statement ($1 worker). In one round trip it also reads `alive`, the fields
- * of `HeartbeatResult`, `stale`, `adrift`, and milliseconds until the next due row of each queue.
- * `stale` means that there is something to sweep, and `adrift` that there are rows of disconnected
- * workers to give back.
+ * of `HeartbeatResult`, `dead`, `orphaned`, `adrift`, and milliseconds until the next due row of
+ * each queue. `dead` means that a worker sends no heartbeats any more. Only the judge reads claimed
+ * rows: `orphaned` means that some belong to workers that are no longer listed, and `adrift` that
+ * there are rows of disconnected workers to give back.
  */
 export function beatStatement(tables: readonly QueueTable[]): string {
   const next = tables.map(({ queue, table }) => `${dueInMs(table)} as "${queue}"`);
@@ -258,14 +281,18 @@ export function beatStatement(tables: readonly QueueTable[]): string {
   const unbegun = inert(tables).map(
     ({ table }) => `exists (select 1 from ${table} j where j.state = 1 and ${UNBEGUN})`,
   );
-  const dead = `exists (select 1 from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s')`;
+  // CASE, because AND may evaluate its expensive side first.
+  const judged = (found: readonly string[]) =>
+    `case when (select judges from judge) then ${['false', ...found].join(' or ')} else false end`;
   return `with held as (select id, seen_at from worker where id = $1 for update),
     beat as (
       update worker w set seen_at = now() from held where w.id = held.id
       returning extract(epoch from held.seen_at)::float8 as before, extract(epoch from w.seen_at)::float8 as seen),
-    ${DISCONNECTED}
+    ${DISCONNECTED}, ${JUDGES}
     select (select count(*) from beat)::int as alive, (select before from beat), (select seen from beat),
            pg_backend_pid() as backend, (select place ->> 'doubt' from instance where id = 1) as doubt,
-           ${[dead, ...orphans].join(' or ')} as stale, ${['false', ...unbegun].join(' or ')} as adrift,
+           exists (select 1 from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s') as dead,
+           ${judged(orphans)} as orphaned,
+           case when exists (select 1 from adrift) then ${judged(unbegun)} else false end as adrift,
            ${next.join(', ')}`;
 }

@@ -10,6 +10,7 @@ const PACKAGES = {
   chromium: 'chromium',
   python3: 'python3',
   promtool: 'prometheus',
+  pgbouncer: 'pgbouncer',
 } as const;
 
 /** Name of a server in `PACKAGES`. */
