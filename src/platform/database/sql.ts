@@ -113,8 +113,14 @@ const STEADY_PLANS = {
  * solid-state disks or in memory. With the default cost, PostgreSQL would read all of a large table
  * to find a tenth of it.
  */
+export const SHORT_STATEMENT_SETTINGS = {
+  jit: 'off',
+  max_parallel_workers_per_gather: 0,
+  random_page_cost: 1.1,
+} as const;
+
 const SHORT_STATEMENTS = {
-  options: optionsOf({ jit: 'off', max_parallel_workers_per_gather: 0, random_page_cost: 1.1 }),
+  options: optionsOf(SHORT_STATEMENT_SETTINGS),
 } as const satisfies pg.PoolConfig;
 
 /** Address and limits of a pool. */
