@@ -5,10 +5,22 @@ import { filesRow } from './rows/mailbox-files.ts';
 import { watchedRow } from './rows/mailbox-idle.ts';
 import { listsRow } from './rows/mailbox-lists.ts';
 import { mirrorRow } from './rows/mailbox-mirror.ts';
+import { pollsRow } from './rows/mailbox-polls.ts';
 import { searchRow } from './rows/mailbox-search.ts';
+import { watchClaimsRow } from './rows/watch-claims.ts';
 
 /** Measures the promised speed of the mirror, on a real Dovecot. */
 export const MAILBOX_BENCH: Bench = {
   name: 'mailbox',
-  rows: [mirrorRow, deliveryRow, watchedRow, listsRow, searchRow, filesRow, availabilityRow],
+  rows: [
+    mirrorRow,
+    deliveryRow,
+    watchedRow,
+    pollsRow,
+    watchClaimsRow,
+    listsRow,
+    searchRow,
+    filesRow,
+    availabilityRow,
+  ],
 };

@@ -58,6 +58,13 @@ export interface Scale {
   /** Mailboxes that one worker watches, and seconds of measurement. */
   watchedMailboxes: number;
   watchedSeconds: number;
+  /** Mailboxes that one worker polls, seconds between two polls of each, and of measurement. */
+  polledMailboxes: number;
+  pollSeconds: number;
+  polledSeconds: number;
+  /** Watches of the small and the large table whose claims are compared. */
+  watchesSmall: number;
+  watchesLarge: number;
   deliveries: number;
   /** Messages of the searched account. The other accounts have as many together. */
   searchedMessages: number;
@@ -95,6 +102,11 @@ const FULL: Scale = {
   mailboxRounds: 3,
   watchedMailboxes: 1_000,
   watchedSeconds: 330,
+  polledMailboxes: 1_000,
+  pollSeconds: 60,
+  polledSeconds: 65,
+  watchesSmall: 1_000,
+  watchesLarge: 100_000,
   deliveries: 100,
   searchedMessages: 100_000,
   searches: 30,
@@ -127,6 +139,11 @@ const QUICK: Scale = {
   mailboxRounds: 2,
   watchedMailboxes: 100,
   watchedSeconds: 20,
+  polledMailboxes: 100,
+  pollSeconds: 3,
+  polledSeconds: 20,
+  watchesSmall: 1_000,
+  watchesLarge: 20_000,
   deliveries: 20,
   searchedMessages: 10_000,
   searches: 5,

@@ -1,6 +1,10 @@
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import type { AuditRound } from '../accounts/sync-schedule/mirror-audit.entity.ts';
-import type { AuditState, FirstAudits } from '../accounts/sync-schedule/mirror-audits.ts';
+import type {
+  AuditState,
+  AuditTimes,
+  FirstAudits,
+} from '../accounts/sync-schedule/mirror-audits.ts';
 import type { AuditedMessage } from '../mail/messages/audited-messages.ts';
 import type { MailPort, MessageState, ReadMessage } from '../providers/port/connector.ts';
 import type { MirrorClaim, MirrorState } from './mirror.repository.ts';
@@ -26,6 +30,23 @@ export interface AuditRun {
   recentSince: Date;
   /** Called between requests; `false` ends the run early. */
   goOn(): boolean;
+}
+
+/**
+ * Whether an audit begins or continues, also of an account that has no audits yet.
+ * @param hasMailbox whether the account has a mailbox that is audited
+ */
+export function isAuditDue(times: AuditTimes, now: Date, hasMailbox: boolean): boolean {
+  const { recentAuditAt, fullAuditAt, auditNotBefore, auditBegun, collectionsAuditAt } = times;
+  if (!recentAuditAt || !fullAuditAt || !collectionsAuditAt) return true;
+  const wanted = auditBegun === true || recentAuditAt <= now || fullAuditAt <= now;
+  const mayRun = auditNotBefore === null || auditNotBefore <= now;
+  return (hasMailbox && wanted && mayRun) || collectionsAuditAt <= now;
+}
+
+/** Result of the last audits. */
+export function lastAudit({ unrepairedDifferences, failedAudits }: AuditTimes) {
+  return { unrepaired: unrepairedDifferences ?? 0, failed: failedAudits ?? 0 };
 }
 
 /** Why a mirror must not be shown as healthy; `null` if it is. */

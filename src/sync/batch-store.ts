@@ -61,6 +61,8 @@ export interface Batch {
 export interface StoredBatch {
   /** True if the account has vanished messages that may still reappear. */
   hasVanished: boolean;
+  /** True if the mirror was changed, or a message could not be read. */
+  changed: boolean;
   /**
    * True if one of our own provider writes ended after the batch was requested. The batch may show
    * the objects of these writes as they were before, so their changes were left out. The cursor was
@@ -169,11 +171,11 @@ export class BatchStore {
     const { accountId, email } = account;
     const { changes, incoming, failures, folders, newsSince } = batch;
     const owner: MirrorOwner = { account, newsSince, at: this.clock.now() };
-    const stored = await this.repository.withClaim(claim, changes.cursor, async (sql) => {
+    const result = await this.repository.withClaim(claim, changes.cursor, async (sql) => {
       const known = await knowledgeOf(sql, accountId, email, batch);
       const plan = planBatch(incoming, known, { email, ...folders });
       this.#withoutMarks(plan, known);
-      const written = await writePlan(sql, accountId, plan, owner.at);
+      const stored = await writePlan(sql, accountId, plan, owner.at);
       const seen = [...known.known.values(), ...plan.changed.map((change) => change.known)];
       if (batch.hasVanished) await unvanish(sql, accountId, idsOf(seen));
       const gone = await this.#removeGone(sql, account, batch, { known, plan, at: owner.at });
@@ -184,7 +186,7 @@ export class BatchStore {
       await storeEventIds(sql, accountId, invited.events);
       await recordFailures(sql, accountId, failures, owner.at);
       await recordChanges(sql, [
-        ...changesOf(plan, written, owner),
+        ...changesOf(plan, stored, owner),
         ...harvested,
         ...invited.changes,
         ...gone.removed,
@@ -193,15 +195,20 @@ export class BatchStore {
       await this.drafts.store(sql, owner, plan.drafts, folders);
       if (known.outdated) await this.repository.resetCursor(sql, claim, batch.cursor);
       if (isTrial) throw new TrialEnded();
-      return { hasVanished: gone.hasVanished, outdated: known.outdated };
+      const { added, changed, drafts, merged } = plan;
+      const written = [added, changed, drafts, merged, gone.removed, failures];
+      return {
+        hasVanished: gone.hasVanished,
+        changed: written.some(({ length }) => length > 0),
+        outdated: known.outdated,
+      };
     });
     for (const { providerId, reason } of failures) {
       this.#log.warn(
         `message ${providerId} of account ${accountId} could not be read; the mirror keeps what is known of it: ${reason}`,
       );
     }
-    const { hasVanished, outdated } = stored;
-    return { hasVanished, outdated };
+    return result;
   }
 
   /**

@@ -9,16 +9,29 @@ import type { CalendarPort, RemoteCalendar } from '../providers/port/connector.t
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { CalendarListeners } from '../calendar/calendars/calendar-listeners.ts';
 import {
+  type ComparedCalendars,
+  compareCalendars,
   lockCalendar,
   type MirrorCalendar,
   type MirroredCalendar,
-  missingCalendars,
   removeCalendar,
   writeCalendars,
 } from '../calendar/calendars/calendar-mirror.ts';
-import { beginCalendarPass, nextPassAt, postponePass } from './pass-schedule.ts';
+import { beginCalendarPass, type BegunPass, nextPassAt, postponePass } from './pass-schedule.ts';
 import { EventSync } from './event-sync.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
+
+/** Result of a sync pass over calendars. */
+export interface CalendarPassResult {
+  /** Provider ids of the calendars that must be polled. */
+  calendars: string[];
+  /** True if the mirror was changed. */
+  changed: boolean;
+  /** When the next pass follows, if that is to be stored at the end of the sync pass. */
+  time: BegunPass['time'];
+}
+
+type CalendarState = Pick<MirrorState, 'wasCurrent' | 'calendarsAt' | 'hasCalendars'>;
 
 /** Copies an account's calendars and their events from the provider into the mirror. */
 @Injectable()
@@ -36,7 +49,6 @@ export class CalendarSync {
    * does nothing if the previous calendar pass is too recent. The changes of the first pass are
    * history: they go into the change log, but send no webhooks. A provider whose events are created
    * only through our API is read once.
-   * @returns provider ids of the calendars that must be polled
    * @throws {ProviderError}
    * @throws {ClaimLostError}
    */
@@ -44,16 +56,24 @@ export class CalendarSync {
     account: ConnectedAccount,
     port: CalendarPort,
     claim: MirrorClaim,
-    { wasCurrent }: Pick<MirrorState, 'wasCurrent'>,
-  ): Promise<string[]> {
-    if (wasCurrent && !port.listEventChanges) return [];
-    const now = this.clock.now();
-    const pass = await beginCalendarPass(this.database, claim, now);
+    { wasCurrent, calendarsAt, hasCalendars }: CalendarState,
+  ): Promise<CalendarPassResult> {
+    const nothing = { calendars: [], changed: false, time: null };
+    if (wasCurrent && !port.listEventChanges) return nothing;
+    const pass = await beginCalendarPass(this.database, claim, calendarsAt, this.clock.now());
+    if (!pass && !hasCalendars) return nothing;
     try {
-      if (pass) await this.#calendars(account, port, claim, pass.first);
+      const listed = pass && (await port.listCalendars(account));
+      // Most mail accounts have no calendars.
+      if (pass && listed?.length === 0 && !hasCalendars) return { ...nothing, time: pass.time };
+      const written = pass && listed && (await this.#calendars(account, port, claim, listed, pass));
       const calendars = await this.events.calendars(account.accountId);
-      if (pass) await this.#events(account, port, claim, calendars);
-      return port.listEventChanges ? calendars.map(({ providerId }) => providerId) : [];
+      const read = pass && (await this.#events(account, port, claim, calendars));
+      return {
+        calendars: port.listEventChanges ? calendars.map(({ providerId }) => providerId) : [],
+        changed: [written, read].includes(true),
+        time: pass?.time ?? null,
+      };
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       const until = pass?.first ? null : nextPassAt(this.clock.now(), error);
@@ -62,16 +82,30 @@ export class CalendarSync {
     }
   }
 
+  /** @returns true if the mirror was changed */
   async #calendars(
     account: ConnectedAccount,
     port: CalendarPort,
     claim: MirrorClaim,
-    first: boolean,
-  ) {
+    listed: readonly RemoteCalendar[],
+    { first }: { first: boolean },
+  ): Promise<boolean> {
     const { accountId } = account;
-    const listed = await port.listCalendars(account);
+    const { differs, missing } = await compareCalendars(this.database, accountId, listed);
+    const written = differs && (await this.#write(account, claim, listed, first));
+    const removed = await this.#vanished(account, port, claim, missing);
+    return written || removed;
+  }
+
+  async #write(
+    account: ConnectedAccount,
+    claim: MirrorClaim,
+    listed: readonly RemoteCalendar[],
+    first: boolean,
+  ): Promise<boolean> {
+    const { accountId } = account;
     const at = this.clock.now();
-    await this.claims.withClaim(claim, null, async (sql) => {
+    return this.claims.withClaim(claim, null, async (sql) => {
       const { added, changed } = await writeCalendars(sql, accountId, listed, at);
       for (const { id, before, timezone } of changed) {
         if (before !== timezone)
@@ -86,29 +120,28 @@ export class CalendarSync {
         ...added.map((one) => this.#record(account, one, 'created', !first, at)),
         ...changed.map((one) => this.#record(account, one, 'updated', !first, at)),
       ]);
+      return added.length + changed.length > 0;
     });
-    await this.#vanished(account, port, claim, listed);
   }
 
   /**
    * Removes a calendar only if it is missing from the listing and the provider also answers "not
    * found" for it. A listing may be incomplete.
+   * @returns true if a calendar was removed
    */
   async #vanished(
     account: ConnectedAccount,
     port: CalendarPort,
     claim: MirrorClaim,
-    listed: readonly RemoteCalendar[],
-  ): Promise<void> {
-    const missing = await missingCalendars(
-      this.database,
-      account.accountId,
-      listed.map(({ providerId }) => providerId),
-    );
+    missing: ComparedCalendars['missing'],
+  ): Promise<boolean> {
+    let removed = false;
     for (const { id, providerId } of missing) {
       if (!(await isGone(port, account, providerId))) continue;
       await this.claims.withClaim(claim, null, (sql) => this.#remove(sql, account, id));
+      removed = true;
     }
+    return removed;
   }
 
   async #remove(sql: Sql, account: ConnectedAccount, calendarId: string): Promise<void> {
@@ -120,16 +153,18 @@ export class CalendarSync {
     await recordChanges(sql, [this.#record(account, calendar, 'deleted', true, at)]);
   }
 
+  /** @returns true if the mirror was changed */
   async #events(
     account: ConnectedAccount,
     port: CalendarPort,
     claim: MirrorClaim,
     calendars: readonly MirrorCalendar[],
-  ): Promise<void> {
+  ): Promise<boolean> {
     let failure: ProviderError | null = null;
+    let changed = false;
     for (const calendar of calendars) {
       try {
-        await this.events.run(account, port, calendar, claim);
+        changed = (await this.events.run(account, port, calendar, claim)) || changed;
       } catch (error) {
         // An error of one calendar does not stop the others, unless it concerns the whole account.
         // A deleted calendar is noticed by the next listing.
@@ -139,6 +174,7 @@ export class CalendarSync {
       }
     }
     if (failure) throw failure;
+    return changed;
   }
 
   #record(

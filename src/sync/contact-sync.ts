@@ -19,6 +19,7 @@ import {
 } from '../contacts/contact-mirror.ts'; // prettier-ignore
 import {
   beginContactPass,
+  type BegunPass,
   type ContactPass,
   contactPosition,
   nextPassAt,
@@ -27,7 +28,7 @@ import {
 } from './pass-schedule.ts';
 import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
 import { differencesIn } from './audit-differences.ts';
-import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
+import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 
 /** Contacts stored in one transaction. A server may list the whole address book for each page. */
 const PAGE = 500;
@@ -38,6 +39,10 @@ export interface ContactPassResult {
   hasBook: boolean;
   /** True if more contacts can be fetched at once. */
   more: boolean;
+  /** True if the mirror was changed. */
+  changed?: boolean;
+  /** When the next pass follows, if that is to be stored at the end of the sync pass. */
+  time?: BegunPass['time'];
 }
 
 /** A page of remote contacts and what is needed to store it. */
@@ -77,15 +82,16 @@ export class ContactSync {
     account: ConnectedAccount,
     port: ContactsPort,
     claim: MirrorClaim,
+    state: MirrorState,
     goOn: () => boolean,
   ): Promise<ContactPassResult> {
     if (!port.hasAddressBook(account)) return { hasBook: false, more: false };
-    const pass = await beginContactPass(this.database, claim, this.clock.now());
+    const pass = await beginContactPass(this.database, claim, state, this.clock.now());
     if (!pass) return { hasBook: true, more: false };
     try {
-      const more = await this.#pages(account, port, claim, pass, goOn);
+      const { more, changed } = await this.#pages(account, port, claim, pass, goOn);
       if (more) await postponePass(this.database, claim, 'contacts', null);
-      return { hasBook: true, more };
+      return { hasBook: true, more, changed, time: more ? null : pass.time };
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       await postponePass(this.database, claim, 'contacts', nextPassAt(this.clock.now(), error));
@@ -107,7 +113,7 @@ export class ContactSync {
   ): Promise<boolean> {
     const pass = await contactPosition(this.database, claim);
     if (!pass?.since) return false;
-    return !(await this.#pages(account, port, claim, pass, goOn));
+    return !(await this.#pages(account, port, claim, pass, goOn)).more;
   }
 
   /**
@@ -126,27 +132,28 @@ export class ContactSync {
     );
   }
 
-  /** @returns true if more contacts can be fetched at once */
   async #pages(
     account: ConnectedAccount,
     port: ContactsPort,
     claim: MirrorClaim,
     pass: ContactPass,
     goOn: () => boolean,
-  ): Promise<boolean> {
+  ): Promise<Required<Pick<ContactPassResult, 'more' | 'changed'>>> {
     let { cursor } = pass;
     let mayStore = true;
+    let changed = false;
     for (;;) {
       const requestedAt = this.clock.now();
       const changes = await port.listContactChanges(account, cursor, PAGE);
       const complete = !changes.more;
       const idle =
         changes.cursor === cursor && changes.contacts.length + changes.removed.length === 0;
-      if (idle && pass.since && !changes.present) return !complete;
+      if (idle && pass.since && !changes.present) return { more: !complete, changed };
       const at = this.clock.now();
       await this.claims.withClaim(claim, null, async (sql) => {
         const one: Page = { account, port, changes, requestedAt, at, notify: pass.since !== null };
         const result = await this.#apply(sql, one);
+        changed ||= result.log.length > 0;
         // If part of a page was skipped, the cursor stays: that page and all later ones are read
         // again.
         mayStore &&= result.whole;
@@ -154,8 +161,8 @@ export class ContactSync {
       });
       // Contacts with an open provider write, and the pages after them, are read again by the next
       // sync pass.
-      if (complete || (!mayStore && !goOn())) return false;
-      if (!goOn()) return true;
+      if (complete || (!mayStore && !goOn())) return { more: false, changed };
+      if (!goOn()) return { more: true, changed };
       ({ cursor } = changes);
     }
   }

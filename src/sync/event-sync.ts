@@ -71,6 +71,10 @@ interface ChangedRow {
   fields: ProviderFields;
 }
 
+/** Whether a page reports nothing. A list of all events is always compared with the mirror. */
+const isEmpty = ({ events, excluded = [], removed, present }: EventPage): boolean =>
+  events.length + excluded.length + removed.length === 0 && present === null;
+
 const isAlive = ({ status }: MirrorEvent): boolean => status !== 'cancelled';
 
 /**
@@ -108,6 +112,7 @@ export class EventSync {
    * Runs one sync pass over a calendar. The changes of the first complete read are history: they go
    * into the change log, but send no webhooks. An event with an open provider write is skipped. The
    * cursor then stays, so that the next sync pass reads the event again.
+   * @returns true if the mirror was changed
    * @throws {ProviderError} `not-found` if the provider has deleted the calendar
    * @throws {ClaimLostError}
    */
@@ -116,25 +121,22 @@ export class EventSync {
     port: CalendarPort,
     calendar: MirrorCalendar,
     claim: MirrorClaim,
-  ) {
-    if (!port.listEventChanges) return;
+  ): Promise<boolean> {
+    if (!port.listEventChanges) return false;
     let cursor = calendar.eventCursor;
     let complete = false;
     let mayStore = true;
+    let changed = false;
     for (let page = 0; page < MOST_PAGES && !complete; page++) {
       const requestedAt = this.clock.now();
       const changes = await port.listEventChanges(account, calendar.providerId, cursor, PAGE);
       const at = this.clock.now();
       complete = !changes.more;
+      if (complete && calendar.eventsSince && isEmpty(changes) && changes.cursor === cursor) break;
+      const batch: Batch = { account, calendar, port, changes, requestedAt, at };
       await this.claims.withClaim(claim, null, async (sql) => {
-        const result = await this.#apply(sql, {
-          account,
-          calendar,
-          port,
-          changes,
-          requestedAt,
-          at,
-        });
+        const result = await this.#apply(sql, batch);
+        changed ||= result.log.length > 0;
         // If part of a page was skipped, the cursor stays: that page and all later ones are read
         // again.
         mayStore &&= result.whole;
@@ -143,9 +145,11 @@ export class EventSync {
       });
       cursor = changes.cursor;
     }
+    if (!(await mirror.hasDiverged(this.database, calendar.id))) return changed;
     await this.claims.withClaim(claim, null, (sql) =>
       this.#restoreDiverged(sql, account, calendar),
     );
+    return true;
   }
 
   /**

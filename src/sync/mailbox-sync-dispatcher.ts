@@ -16,14 +16,13 @@ import { reportIncident } from '../platform/logs/incidents.ts';
 import { moveGrants } from '../accounts/grants/grant-moves.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
-import { type PushCoverage, PushWants } from '../accounts/push/push-wants.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
-import type { CalendarPort, ContactsPort, MailPort } from '../providers/port/connector.ts';
+import type { MailPort } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
 import { BudgetWait } from './budget-wait.ts';
-import { CalendarSync } from './calendar-sync.ts';
-import { type ContactPassResult, ContactSync } from './contact-sync.ts';
+import { CollectionPasses, type PassNotes } from './collection-passes.ts';
+import { JointEnds } from './joint-ends.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
 import { Stalls } from './stalls.ts';
 import { WatchLeases } from './watch-leases.ts';
@@ -32,6 +31,8 @@ import { MirrorAudit } from './mirror-audit.ts';
 import { MailboxSync, type RunControl } from './mailbox-sync.ts';
 import {
   ClaimLostError,
+  type LoadedMailbox,
+  MAILBOX_LOADING,
   type MirrorClaim,
   MirrorRepository,
   type MirrorState,
@@ -40,21 +41,30 @@ import {
   FAILURES_UNTIL_SHOWN,
   INVALID_WAIT_SECONDS,
   nextAttempt,
-  nextPoll,
+  nextPollTogether,
+  pollInterval,
   suspendedWait,
 } from './sync-policy.ts';
 import { recordResults, type SyncResult } from './sync-results.ts';
-
-const NOTHING_COVERED: PushCoverage = { mail: false, calendars: false, contacts: false };
 
 /**
  * Pause in seconds after the contents of messages could not be fetched. After a limit of the
  * provider, the pause is the one that the provider names.
  */
 const CONTENT_PAUSE_SECONDS = 60;
+/**
+ * Shortest time in milliseconds between two claims of a process. Polls that follow each other are
+ * claimed together; a claim costs nearly the same for one row as for many.
+ */
+const CLAIM_EVERY_MS = 100;
 /** Longest time slice of one account in milliseconds; then other waiting accounts run. */
 const TIME_SLICE_MS = 20_000;
 const DAY_MS = 86_400_000;
+
+const noted = ({ changed, times }: PassNotes): Pick<SyncResult, 'changed' | 'times'> => ({
+  ...(changed ? { changed } : {}),
+  ...(times.calendars || times.contacts ? { times } : {}),
+});
 
 /**
  * Dispatcher of the queue `sync`, which has one permanent row per account. A run first reads the
@@ -62,15 +72,18 @@ const DAY_MS = 86_400_000;
  * that the provider reports (`SyncWaker`, `MailboxWatches`), or for the end of a backoff.
  */
 @Injectable()
-export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult> {
+export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult, LoadedMailbox> {
   readonly table: QueueTable = {
     queue: 'sync',
     table: 'sync_job',
     gateColumn: 'account_id',
     columns: {},
     permanent: true,
+    loading: MAILBOX_LOADING,
   };
   readonly slots: number;
+  readonly claimEveryMs = CLAIM_EVERY_MS;
+  readonly #ends: JointEnds;
   readonly #log = new Logger(MailboxSyncDispatcher.name);
 
   constructor(
@@ -81,32 +94,47 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     private readonly connectors: ConnectorRegistry,
     private readonly mailboxes: MailboxSync,
     private readonly listed: ListedMessages,
-    private readonly calendars: CalendarSync,
-    private readonly contacts: ContactSync,
-    private readonly push: PushWants,
+    private readonly collections: CollectionPasses,
     private readonly leases: WatchLeases,
     private readonly watches: MailboxWatches,
     private readonly audits: MirrorAudit,
     private readonly clock: Clock,
   ) {
     this.slots = config.sync.slots;
+    this.#ends = new JointEnds(Math.ceil(this.slots / 2));
   }
 
-  async run(job: ClaimedRow, lease: Lease): Promise<Outcome<SyncResult> | null> {
+  async run(
+    job: ClaimedRow,
+    lease: Lease,
+    loaded: LoadedMailbox | undefined,
+  ): Promise<Outcome<SyncResult> | null> {
     const claim: MirrorClaim = { id: job.id, fence: job.fence, accountId: job.gateId };
-    const [state, account] = await Promise.all([
-      this.repository.begin(claim),
-      this.accounts.find(job.gateId),
-    ]);
     // Another worker has claimed the row, or the row was deleted with its account.
+    if (loaded?.fence !== job.fence) return null;
+    const { state, account } = loaded.again
+      ? await this.#requested(claim)
+      : { state: loaded, account: this.accounts.open(loaded) };
     if (!state || !account) return null;
     if (account.grantStatus === 'invalid')
       return this.#wait(INVALID_WAIT_SECONDS, { kind: 'idle' });
     if (account.pause?.by === 'suspension')
       return this.#wait(suspendedWait(Math.random()), { kind: 'idle' });
-    const outcome = await this.#pass(account, claim, state, lease);
+    const outcome = await this.#ends.run(
+      () => this.#pass(account, claim, state, lease),
+      (ended) => ended?.result.kind === 'current' && ended.result.changed !== true,
+    );
     if (outcome) countResult(syncPasses, ['provider', account.provider], outcome.result.kind);
     return outcome;
+  }
+
+  /**
+   * Begins a pass that was requested. The account is read afterwards: a request that comes in
+   * between, such as a new authentication, is part of this pass or causes another one.
+   */
+  async #requested(claim: MirrorClaim) {
+    const state = await this.repository.begin(claim, this.clock.now());
+    return { state, account: state && (await this.accounts.find(claim.accountId)) };
   }
 
   /** @returns `null` if another worker has claimed the row meanwhile */
@@ -119,41 +147,10 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     const begunMs = monotonicMs();
     const goOn = () =>
       lease.trusted() && !lease.stopping() && monotonicMs() - begunMs < TIME_SLICE_MS;
+    const notes: PassNotes = { changed: false, times: {} };
     try {
-      const readable = this.connectors.readablePorts(account);
-      const [budget, stalls] = [new BudgetWait(), new Stalls()];
-      const { current, refusal } = await this.#mail(readable.mail, (mail) =>
-        budget.within(this.#mailbox(account, mail, claim, state, [goOn, budget, stalls])),
-      );
-      const ports = refusal === null ? readable : { ...readable, mail: undefined };
-      const { mail, calendar, contacts } = ports;
-      // After the mailbox, because users wait for new mail. A history that waits for its budget
-      // must not keep calendars and contacts waiting.
-      const calendars =
-        calendar &&
-        (await budget.within(this.#calendars(account, calendar, claim, state, mail !== undefined)));
-      const book =
-        contacts &&
-        (await budget.within(this.#contacts(account, contacts, claim, goOn, mail !== undefined)));
-      const watched = await this.#isWatched(account, state, {
-        // Calendars whose pass waits for the budget are not all known.
-        calendars: calendars ?? (calendar ? null : []),
-        hasMailbox: mail !== undefined,
-        hasBook: book?.hasBook ?? false,
-      });
-      const stalled = stalls.problem(this.clock.now());
-      if (!current) {
-        const wait = stalls.any ? this.config.sync.pollSeconds : (budget.seconds ?? 0);
-        return this.#wait(wait, stalled ? { kind: 'stalled', problem: stalled } : { kind: 'idle' });
-      }
-      const audit = await this.audits.run(account, ports, claim, state, goOn);
-      // An account whose mail was never read is healthy without it.
-      const problem = stalled ?? (state.cursor === null ? null : refusal) ?? audit.problem;
-      const result: SyncResult = { kind: 'current', ...(problem ? { problem } : {}) };
-      if (budget.seconds !== null) return this.#wait(budget.seconds, result);
-      const pause = mail ? await this.#contents(account, mail, claim, state, goOn) : null;
-      if (book?.more || audit.more) return this.#wait(0, result);
-      return this.#poll({ watched }, pause, result);
+      const outcome = await this.#parts(account, claim, state, goOn, notes);
+      return { ...outcome, result: { ...outcome.result, ...noted(notes) } };
     } catch (error) {
       if (error instanceof ClaimLostError) return null;
       if (!(error instanceof ProviderError)) throw error;
@@ -165,8 +162,48 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
           settingsSealed,
         });
       }
-      return this.#failed(state.failures + 1, error.message, error.retryAfterSeconds);
+      const failed = this.#failed(state.failures + 1, error.message, error.retryAfterSeconds);
+      return { ...failed, result: { ...failed.result, ...noted(notes) } };
     }
+  }
+
+  /** Reads the mailbox, then calendars and contacts, then audits the mirror. */
+  async #parts(
+    account: ConnectedAccount,
+    claim: MirrorClaim,
+    state: MirrorState,
+    goOn: () => boolean,
+    notes: PassNotes,
+  ): Promise<Outcome<SyncResult>> {
+    const readable = this.connectors.readablePorts(account);
+    const [budget, stalls] = [new BudgetWait(), new Stalls()];
+    const { current, refusal } = await this.#mail(readable.mail, (mail) =>
+      budget.within(this.#mailbox(account, mail, claim, state, [goOn, budget, stalls, notes])),
+    );
+    const ports = refusal === null ? readable : { ...readable, mail: undefined };
+    const { mail } = ports;
+    const watched = await this.collections.run(account, ports, claim, state, [goOn, budget, notes]);
+    const stalled = stalls.problem(this.clock.now());
+    if (!current) {
+      const wait = stalls.any ? this.config.sync.pollSeconds : (budget.seconds ?? 0);
+      return this.#wait(wait, stalled ? { kind: 'stalled', problem: stalled } : { kind: 'idle' });
+    }
+    const audit = await this.audits.run(account, ports, claim, state, goOn);
+    // An account whose mail was never read is healthy without it.
+    const problem = stalled ?? (state.cursor === null ? null : refusal) ?? audit.problem;
+    const shown = state.isShownRunning ? { isShown: true } : {};
+    const result: SyncResult = { kind: 'current', ...(problem ? { problem } : shown) };
+    if (budget.seconds !== null) return this.#wait(budget.seconds, result);
+    const mayMiss = notes.changed || audit.ran || this.#waitsForContents(state);
+    const pause = mail && mayMiss ? await this.#contents(account, mail, claim, state, goOn) : null;
+    if (watched.more || audit.more) return this.#wait(0, result);
+    const quietMs = notes.changed ? 0 : this.clock.now().getTime() - state.activeAt.getTime();
+    return this.#poll(watched.watched, quietMs, pause, result);
+  }
+
+  /** Whether messages that were listed before, or failed before, can be requested now. */
+  #waitsForContents({ hasListed, failuresAt }: MirrorState): boolean {
+    return hasListed || (failuresAt !== null && failuresAt <= this.clock.now());
   }
 
   onError(_job: ClaimedRow, error: unknown): Outcome<SyncResult> {
@@ -181,82 +218,11 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     );
   }
 
-  /**
-   * Whether the provider reports every change of the account, so that it can be polled less often.
-   * A watch covers the mailbox only; subscriptions may cover everything. Also keeps the account's
-   * subscriptions in line with its calendars.
-   */
-  async #isWatched(
-    account: ConnectedAccount,
-    { watched }: Pick<MirrorState, 'watched'>,
-    has: { calendars: readonly string[] | null; hasMailbox: boolean; hasBook: boolean },
-  ): Promise<boolean> {
-    const { push } = this.connectors.require(account.provider);
-    const covered: PushCoverage =
-      push && has.calendars
-        ? await this.push.settle(account, push, has.calendars)
-        : NOTHING_COVERED;
-    return (
-      (has.hasMailbox ? watched || covered.mail : covered.calendars) &&
-      (covered.calendars || has.calendars?.length === 0) &&
-      (covered.contacts || !has.hasBook)
-    );
-  }
-
   async record(sql: Sql, settled: readonly Settled<ClaimedRow, SyncResult>[]): Promise<void> {
     for (const { job, result } of settled)
       if (result.kind === 'failed')
         reportIncident('sync.failed', { account: job.gateId }, result.reason);
     await recordResults(sql, settled, this.clock.now());
-  }
-
-  /**
-   * Returns provider ids of the calendars that must be polled; `null` after an error, because they
-   * may not all be known.
-   *
-   * Calendar errors must not slow down the mailbox: they are logged, and the mailbox keeps its poll
-   * interval. A refused calendar password does not invalidate credentials that the mail server
-   * accepts.
-   */
-  async #calendars(
-    account: ConnectedAccount,
-    calendar: CalendarPort,
-    claim: MirrorClaim,
-    state: MirrorState,
-    hasMailbox: boolean,
-  ): Promise<string[] | null> {
-    try {
-      return await this.calendars.run(account, calendar, claim, state);
-    } catch (error) {
-      if (!(error instanceof ProviderError) || !hasMailbox) throw error;
-      if (error instanceof BudgetExhaustedError) throw error;
-      this.#log.warn(
-        `account ${account.accountId}: calendar sync failed and will be retried: ${error.message}`,
-      );
-      return null;
-    }
-  }
-
-  /** Handles contact errors as `#calendars` handles calendar errors. A book may not be allowed. */
-  async #contacts(
-    account: ConnectedAccount,
-    contacts: ContactsPort,
-    claim: MirrorClaim,
-    goOn: () => boolean,
-    hasMailbox: boolean,
-  ): Promise<ContactPassResult> {
-    try {
-      return await this.contacts.run(account, contacts, claim, goOn);
-    } catch (error) {
-      if (error instanceof ProviderError && error.code === 'unsupported')
-        return { hasBook: false, more: false };
-      if (!(error instanceof ProviderError) || !hasMailbox) throw error;
-      if (error instanceof BudgetExhaustedError) throw error;
-      this.#log.warn(
-        `account ${account.accountId}: contact sync failed and will be retried: ${error.message}`,
-      );
-      return { hasBook: true, more: false };
-    }
   }
 
   /**
@@ -308,7 +274,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     mail: MailPort,
     claim: MirrorClaim,
     state: MirrorState,
-    [goOn, budget, stalls]: readonly [goOn: () => boolean, budget: BudgetWait, stalls: Stalls],
+    [goOn, budget, stalls, notes]: readonly [() => boolean, BudgetWait, Stalls, PassNotes],
   ): Promise<boolean> {
     const { horizonDays } = this.config.sync;
     const since =
@@ -318,8 +284,9 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     const control: RunControl = {
       since,
       goOn,
-      onStored: async (present) => {
+      onStored: async (present, changed) => {
         budget.progress();
+        notes.changed ||= changed;
         const wanted = present ? 'running' : 'downloading';
         // A sync error stays visible until a whole pass succeeds. A healthy mailbox stays `running`
         // while it catches up.
@@ -347,15 +314,21 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult>
     );
   }
 
-  /** @param pause seconds after which there is more to do; `null` if there is nothing */
+  /**
+   * @param quietMs milliseconds since the account last changed
+   * @param pause seconds after which there is more to do; `null` if there is nothing
+   */
   #poll(
-    { watched }: Pick<MirrorState, 'watched'>,
+    watched: boolean,
+    quietMs: number,
     pause: number | null,
     result: SyncResult,
   ): Outcome<SyncResult> {
-    const { pollSeconds, pollWatchedSeconds } = this.config.sync;
+    const { pollSeconds, pollWatchedSeconds, pollQuietFactor } = this.config.sync;
     const now = this.clock.now();
-    const poll = nextPoll(now, watched ? pollWatchedSeconds : pollSeconds, Math.random());
+    const shortest = watched ? pollWatchedSeconds : pollSeconds;
+    const seconds = pollInterval(shortest, pollQuietFactor, quietMs);
+    const poll = nextPollTogether(now, seconds, Math.random());
     const resume = pause === null ? Infinity : now.getTime() + pause * 1000;
     const at = new Date(Math.min(poll.getTime(), resume));
     return { next: { kind: 'again', at, ambiguous: false }, result };

@@ -44,9 +44,9 @@ export interface RunControl {
   goOn(): boolean;
   /**
    * Called after each stored batch. `present` is true once all recent changes are stored; only
-   * history may be missing.
+   * history may be missing. `changed` is true if the batch changed the mirror.
    */
-  onStored(present: boolean): Promise<void>;
+  onStored(present: boolean, changed: boolean): Promise<void>;
   /** Called if a part of the mailbox cannot be read now. The run then ends. */
   onStall(stall: Stall): void;
   /** Called if a batch has to be read again (`StoredBatch.outdated`). The run then ends. */
@@ -143,7 +143,7 @@ export class MailboxSync {
       // batch it has.
       next = further && !afterCrash ? this.#fetch(run, cursor, stored) : null;
       try {
-        const { outdated, ...result } = await stored;
+        const { outdated, changed, ...result } = await stored;
         ({ hasVanished } = result);
         if (outdated) {
           // The next run starts at the stored cursor.
@@ -151,7 +151,7 @@ export class MailboxSync {
           control.onOutdated();
           return false;
         }
-        await control.onStored(changes.present || !changes.more);
+        await control.onStored(changes.present || !changes.more, changed);
         if (changes.stalled) {
           control.onStall(changes.stalled);
           return !changes.more;
@@ -235,22 +235,23 @@ export class MailboxSync {
     { cursor, hasVanished, requestedAt }: Pick<Batch, 'cursor' | 'hasVanished' | 'requestedAt'>,
   ): Promise<StoredBatch> {
     const { account, claim } = run;
+    if (!hasVanished && isEmpty(changes)) {
+      // Servers without change counters (no CONDSTORE) report flag changes without moving the
+      // cursor. Other cursors move without a change.
+      if (changes.cursor !== cursor) await this.repository.moveCursor(claim, changes.cursor);
+      return { hasVanished, outdated: false, changed: false };
+    }
     // Folders come first, because a renamed folder changes the provider ids of its messages.
+    const follows = changes.folders !== null || changes.renamed.length > 0;
     const {
       standard: folders,
       setAside,
       outdated,
     } = await this.#followFolders(run, changes, requestedAt);
-    if (outdated) return { hasVanished: hasVanished || setAside, outdated };
     const mayTurnUp = hasVanished || setAside;
-    // A server without change counters (no CONDSTORE) reports flag changes without moving the
-    // cursor.
-    const { messages, removed, failed = [] } = changes;
-    const hasChanges = messages.length + removed.length + failed.length > 0;
-    if (changes.cursor === cursor && !hasChanges && !mayTurnUp)
-      return { hasVanished: false, outdated: false };
+    if (outdated) return { hasVanished: mayTurnUp, outdated, changed: follows };
     const { incoming, failures } = await this.#read(run, changes);
-    return this.batches.store(account, claim, {
+    const stored = await this.batches.store(account, claim, {
       changes,
       incoming,
       failures,
@@ -261,6 +262,7 @@ export class MailboxSync {
       cursor,
       canReadAgain: run.mail.readMessages !== undefined,
     });
+    return { ...stored, changed: stored.changed || follows };
   }
 
   async #followFolders(
@@ -361,6 +363,10 @@ export class MailboxSync {
     return all;
   }
 }
+
+/** Whether a provider reports no change, except perhaps of its cursor. */
+const isEmpty = ({ folders, renamed, messages, removed, failed = [] }: MailChanges): boolean =>
+  folders === null && renamed.length + messages.length + removed.length + failed.length === 0;
 
 /** Providers that do not know when a message was received report it as of 1970. */
 const isDated = ({ receivedAt }: RemoteMessage): boolean => receivedAt.getTime() > 0;

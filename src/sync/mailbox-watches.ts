@@ -27,6 +27,10 @@ const IDLE_TICK_MS = 10_000;
 /** Time between two comparisons of this process's watches with the leases in the database. */
 const COMPARE_MS = 10_000;
 const MOST_PER_CLAIM = 200;
+/** Up to this number, all watches are counted with each check; that takes less than 1 ms. */
+const MOST_COUNTED_EACH_TIME = 5_000;
+/** Time between two counts of more watches. */
+const COUNT_MS = 30_000;
 /** Most connections being opened at the same time. */
 const MOST_BEGINNING = 20;
 /**
@@ -68,6 +72,9 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
   #beginning = 0;
   #workerId = 0;
   #comparedAt = -Infinity;
+  /** Number of all watches when they were last counted. */
+  #total = 0;
+  #countedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #ticking: Promise<void> = Promise.resolve();
   #stopping = false;
@@ -146,15 +153,23 @@ export class MailboxWatches implements OnApplicationBootstrap, OnModuleDestroy {
     if (monotonicMs() - this.#comparedAt > COMPARE_MS && this.#leased.size > 0)
       await this.#compare(id);
     const most = Math.min(this.#most - this.#leased.size, MOST_PER_CLAIM);
-    const { total, fair, leases } = await this.leases.claim(
-      id,
-      Math.max(0, most),
-      this.#leased.size,
-    );
+    const { total, fair, leases } = await this.#claim(id, Math.max(0, most));
     for (const lease of leases) this.#take(lease);
     const surplus = this.#leased.size - Math.ceil(fair * SHARE_SLACK) - SHARE_SPARE;
     if (surplus > 0) await this.#giveBack(id, Math.min(surplus, MOST_GIVEN_BACK));
     return total > 0;
+  }
+
+  async #claim(id: number, most: number) {
+    const counts =
+      this.#total <= MOST_COUNTED_EACH_TIME || monotonicMs() - this.#countedAt > COUNT_MS;
+    const known = counts ? null : this.#total;
+    const claimed = await this.leases.claim(id, most, this.#leased.size, known);
+    if (counts) {
+      this.#countedAt = monotonicMs();
+      this.#total = claimed.total;
+    }
+    return claimed;
   }
 
   async #report(id: number): Promise<void> {

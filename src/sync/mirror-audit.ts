@@ -25,6 +25,8 @@ import {
   type AuditRun,
   firstAudits,
   isAuditable,
+  isAuditDue,
+  lastAudit,
   problemOf,
   roundOf,
 } from './audit-round.ts';
@@ -51,6 +53,8 @@ export interface AuditOutcome {
   more: boolean;
   /** Why the mirror must not be shown as healthy; `null` if it is. */
   problem: string | null;
+  /** False if no audit was due. */
+  ran: boolean;
 }
 
 /**
@@ -87,13 +91,16 @@ export class MirrorAudit {
     state: MirrorState,
     goOn: () => boolean,
   ): Promise<AuditOutcome> {
-    if (this.config.sync.audit.seconds === 0) return { more: false, problem: null };
+    if (this.config.sync.audit.seconds === 0) return { more: false, problem: null, ran: false };
+    const hasMailbox = mail !== undefined;
+    const isAudited = hasMailbox && isAuditable(mail);
+    if (!isAuditDue(state, this.clock.now(), isAudited))
+      return { more: false, problem: isAudited ? problemOf(lastAudit(state)) : null, ran: false };
     const first = firstAudits(this.clock.now(), state.wasCurrent, this.config.sync.audit);
     const outcome = await this.#mailbox(account, mail, claim, state, goOn, first);
-    if (outcome.more) return outcome;
-    const hasMailbox = mail !== undefined;
+    if (outcome.more) return { ...outcome, ran: true };
     const collections = { account, calendar, contacts, claim, hasMailbox, goOn, first };
-    return { ...outcome, more: await this.collections.run(collections) };
+    return { ...outcome, more: await this.collections.run(collections), ran: true };
   }
 
   async #mailbox(
@@ -103,7 +110,7 @@ export class MirrorAudit {
     state: MirrorState,
     goOn: () => boolean,
     first: FirstAudits,
-  ): Promise<AuditOutcome> {
+  ): Promise<Omit<AuditOutcome, 'ran'>> {
     if (!mail || !isAuditable(mail)) return { more: false, problem: null };
     const now = this.clock.now();
     const { recentDays } = this.config.sync.audit;

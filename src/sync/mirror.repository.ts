@@ -1,7 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../accounts/grants/account-listeners.ts';
+import { ACCOUNT_COLUMNS, type AccountRow } from '../accounts/grants/provider-accounts.ts';
+import { AUDIT_TIMES, type AuditTimes } from '../accounts/sync-schedule/mirror-audits.ts';
+import { hasCalendars } from '../calendar/calendars/calendar-mirror.ts';
+import { hasListed } from '../mail/messages/listed-messages.ts';
 import { hasVanished } from '../mail/messages/vanished-messages.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
+import type { RowLoading } from '../platform/work/dispatcher.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 
 /**
@@ -16,7 +21,7 @@ export interface MirrorClaim {
 }
 
 /** State at the start of a run. */
-export interface MirrorState {
+export interface MirrorState extends AuditTimes {
   /**
    * Position in the provider's changes; `null` before the first batch, and after the account was
    * moved to another mailbox.
@@ -28,7 +33,14 @@ export interface MirrorState {
   wasCurrent: boolean;
   /** When the account was connected. Messages received earlier are history. */
   connectedAt: Date;
+  /**
+   * When the account last changed, or another pass was last requested. The longer ago, the longer
+   * the account waits for its next poll.
+   */
+  activeAt: Date;
   syncState: SyncState;
+  /** True if the account is shown as `running`, without a reason. */
+  isShownRunning: boolean;
   /** Number of workers that crashed while they had claimed this mailbox. */
   crashes: number;
   /**
@@ -40,6 +52,25 @@ export interface MirrorState {
   /** `watchable`: the mailbox should be watched. `watched`: a watch is established now. */
   watchable: boolean;
   watched: boolean;
+  /** True if listed messages may wait for their contents (ADR 0077). */
+  hasListed: boolean;
+  /** When the next message on which the provider failed is requested again; `null` for none. */
+  failuresAt: Date | null;
+  /** True if the mirror has calendars of the provider. */
+  hasCalendars: boolean;
+  /** When the calendars are next synced; `null` before the first time. */
+  calendarsAt: Date | null;
+  /** The same for the address book, with its position as in `ContactPass`. */
+  contactsAt: Date | null;
+  contactsCursor: string | null;
+  contactsSince: Date | null;
+}
+
+/** A claimed row as the engine loads it: the state of its mirror, and its account. */
+export interface LoadedMailbox extends MirrorState, AccountRow {
+  fence: number;
+  /** True if another pass was requested since the last one began. */
+  again: boolean;
 }
 
 /** The claim was lost: another worker has claimed this account. */
@@ -47,14 +78,35 @@ export class ClaimLostError extends Error {
   override name = 'ClaimLostError';
 }
 
+const lost = () => new ClaimLostError('the claim on the mailbox was lost to another worker');
+
+const STATE = `
+  j.cursor, j.failures, j.well_since as "wellSince", j.current_since is not null as "wasCurrent",
+  g.created_at as "connectedAt", j.active_at as "activeAt", g.sync_state as "syncState",
+  g.sync_state = 'running' and g.sync_reason is null as "isShownRunning", j.crashes, j.reading,
+  ${hasVanished('g.id')} as "hasVanished",
+  exists (select 1 from mailbox_watch w where w.account_id = g.id) as watchable,
+  exists (select 1 from mailbox_watch w where w.account_id = g.id and w.up_since is not null) as watched,
+  ${hasListed('g.id')} as "hasListed",
+  (select min(f.retry_at) from sync_failure f where f.account_id = g.id) as "failuresAt",
+  ${hasCalendars('g.id')} as "hasCalendars", j.calendars_at as "calendarsAt", j.contacts_at as "contactsAt", j.contacts_cursor as "contactsCursor",
+  j.contacts_since as "contactsSince", ${AUDIT_TIMES.columns}`;
+
+/**
+ * Loads all that a pass without changes needs, for all rows of a claim in one statement. Such a
+ * pass reads and writes nothing else of its own (ADR 0099).
+ */
+export const MAILBOX_LOADING: RowLoading = {
+  columns: `j.fence, j.again, ${ACCOUNT_COLUMNS}, ${STATE}`,
+  joins: `join "grant" g on g.id = j.account_id ${AUDIT_TIMES.join('j.account_id')}`,
+  ready: 'false',
+};
+
 const BEGIN = `
-  update sync_job j set again = false from "grant" g
+  update sync_job j set again = false, active_at = $3
+  from "grant" g ${AUDIT_TIMES.join('g.id')}
   where j.id = $1 and j.fence = $2 and j.state = 1 and g.id = j.account_id
-  returning j.cursor, j.failures, j.well_since as "wellSince", j.current_since is not null as "wasCurrent",
-    g.created_at as "connectedAt", g.sync_state as "syncState", j.crashes, j.reading,
-    ${hasVanished('g.id')} as "hasVanished",
-    exists (select 1 from mailbox_watch w where w.account_id = g.id) as watchable,
-    exists (select 1 from mailbox_watch w where w.account_id = g.id and w.up_since is not null) as watched`;
+  returning ${STATE}`;
 
 const CHECK_CLAIM = `
   update sync_job set cursor = coalesce($3, cursor), reading = case when $3::text is null then reading end
@@ -80,11 +132,11 @@ export class MirrorRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Starts a run. A change reported from now on requests another run.
+   * Starts a run that was requested. A change reported from now on requests another run.
    * @returns `undefined` if the claim is lost
    */
-  async begin({ id, fence }: MirrorClaim): Promise<MirrorState | undefined> {
-    return (await this.database.query<MirrorState>(BEGIN, [id, fence]))[0];
+  async begin({ id, fence }: MirrorClaim, now: Date): Promise<MirrorState | undefined> {
+    return (await this.database.query<MirrorState>(BEGIN, [id, fence, now]))[0];
   }
 
   /** The stored cursor of a claimed mailbox. */
@@ -94,6 +146,15 @@ export class MirrorRepository {
       [id],
     );
     return row?.cursor ?? null;
+  }
+
+  /**
+   * Stores a cursor behind which nothing has changed.
+   * @throws {ClaimLostError} if the claim is lost; nothing is written
+   */
+  async moveCursor({ id, fence }: MirrorClaim, cursor: string): Promise<void> {
+    const rows = await this.database.query(CHECK_CLAIM, [id, fence, cursor]);
+    if (rows.length === 0) throw lost();
   }
 
   /**
@@ -117,8 +178,7 @@ export class MirrorRepository {
   ): Promise<T> {
     return this.database.transaction(async (sql) => {
       const rows = await sql.query(CHECK_CLAIM, [id, fence, cursor]);
-      if (rows.length === 0)
-        throw new ClaimLostError('the claim on the mailbox was lost to another worker');
+      if (rows.length === 0) throw lost();
       return work(sql);
     });
   }
@@ -140,7 +200,7 @@ export class MirrorRepository {
    */
   async isAskedAgain({ id, fence }: MirrorClaim): Promise<boolean> {
     const [row] = await this.database.query<{ again: boolean }>(ASKED_AGAIN, [id, fence]);
-    if (!row) throw new ClaimLostError('the claim on the mailbox was lost to another worker');
+    if (!row) throw lost();
     return row.again;
   }
 

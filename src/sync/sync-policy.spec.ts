@@ -1,4 +1,10 @@
-import { nextAttempt, nextPoll, watchWaitSeconds } from './sync-policy.ts';
+import {
+  nextAttempt,
+  nextPoll,
+  nextPollTogether,
+  pollInterval,
+  watchWaitSeconds,
+} from './sync-policy.ts';
 
 const now = new Date(0);
 
@@ -10,6 +16,34 @@ describe('nextPoll', () => {
   ])('with an interval of %d s and random %d, polls again after %d s', (poll, random, seconds) => {
     expect(nextPoll(now, poll, random).getTime()).toBeCloseTo(seconds * 1000, 3);
   });
+});
+
+describe('nextPollTogether', () => {
+  it('is a whole second, so that polls of the same second are claimed together', () => {
+    const at = nextPollTogether(new Date(300), 60, 0.5);
+    expect(at).toEqual(new Date(60_000));
+  });
+});
+
+describe('pollInterval', () => {
+  const HOUR_MS = 3_600_000;
+  it.each([
+    [60, 3, 0, 60],
+    [60, 3, HOUR_MS / 6, 60],
+    [60, 3, HOUR_MS / 4, 90],
+    [60, 3, HOUR_MS / 2, 180],
+    [60, 3, 24 * HOUR_MS, 180],
+    [60, 1, 24 * HOUR_MS, 60],
+    [300, 3, HOUR_MS, 360],
+    [300, 3, 24 * HOUR_MS, 900],
+    // The clock of another process may be ahead.
+    [60, 3, -5_000, 60],
+  ])(
+    'of at least %d s with factor %d, for an account that has not changed for %d ms, is %d s',
+    (shortest, factor, quietMs, seconds) => {
+      expect(pollInterval(shortest, factor, quietMs)).toBe(seconds);
+    },
+  );
 });
 
 describe('nextAttempt', () => {

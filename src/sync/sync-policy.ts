@@ -24,6 +24,33 @@ export const FAILURES_UNTIL_SHOWN = 5;
 export const STABLE_SECONDS = 600;
 
 /**
+ * An account waits for its next poll for this part of the time that it has not changed, within the
+ * limits of `pollInterval`.
+ */
+const QUIET_PART = 0.1;
+
+/**
+ * Seconds between two sync passes of an account (ADR 0099).
+ * @param shortest interval of an account that has just changed, in seconds
+ * @param quietFactor how many times longer the interval may become
+ * @param quietMs milliseconds since the account last changed
+ */
+export function pollInterval(shortest: number, quietFactor: number, quietMs: number): number {
+  const wanted = (quietMs / 1000) * QUIET_PART;
+  return Math.min(Math.max(shortest, wanted), shortest * quietFactor);
+}
+
+/**
+ * Time of the next poll: a whole second. Accounts whose polls follow in the same second are claimed
+ * together, which costs little more than one of them.
+ * @param seconds from now on
+ * @param random as for `nextPoll`
+ */
+export function nextPollTogether(now: Date, seconds: number, random: number): Date {
+  return new Date(Math.round(nextPoll(now, seconds, random).getTime() / 1000) * 1000);
+}
+
+/**
  * Time of the next sync pass after a successful one.
  * @param random 0 to 1: spreads the passes of many accounts by ±10 %
  */

@@ -2,24 +2,34 @@ import { moveGrants } from '../accounts/grants/grant-moves.ts';
 import { markGrantsInvalid } from '../accounts/grants/mark-invalid.ts';
 import type { Sql } from '../platform/database/sql.ts';
 import type { ClaimedRow, Settled } from '../platform/work/dispatcher.ts';
+import { type PassTimes, storePassTimes } from './pass-schedule.ts';
 import { FAILURES_UNTIL_SHOWN, STABLE_SECONDS } from './sync-policy.ts';
 
 /** Result of a sync pass over an account. */
-export type SyncResult =
-  /** The mirror shows the whole mailbox. */
-  | {
+export type SyncResult = (
+  | /** The mirror shows the whole mailbox. */
+    {
       kind: 'current';
       /** Why the account is not shown as healthy; absent if it is. */
       problem?: string;
+      /** True if the account was shown as healthy when the pass began. */
+      isShown?: boolean;
     }
-  /** Nothing was done, or more can be fetched, perhaps after a wait for the provider's budget. */
+    /** Nothing was done, or more can be fetched, perhaps after a wait for the provider's budget. */
   | { kind: 'idle' }
   /** A part of the mailbox could not be read for a while; the rest was. */
   | { kind: 'stalled'; problem: string }
   | { kind: 'failed'; reason: string }
   /** The provider permanently refused the credentials. */
-  | { kind: 'refused'; reason: string; settingsSealed: string };
+  | { kind: 'refused'; reason: string; settingsSealed: string }
+) & {
+  /** True if the pass has changed the mirror. */
+  changed?: boolean;
+  /** When the passes over calendars and contacts follow. */
+  times?: PassTimes;
+};
 
+// `again` is set if a change was reported during the run; the account then runs again at once.
 const CURRENT = `
   update sync_job j
   set current_since = coalesce(current_since, $2::timestamptz),
@@ -29,9 +39,12 @@ const CURRENT = `
   where id = any($1::uuid[])
     and (again or current_since is null or well_since is null
          or (failures > 0 and well_since <= $2::timestamptz - interval '${STABLE_SECONDS} s'))`;
+const ACTIVE = `update sync_job set active_at = $2 where id = any($1::uuid[])`;
 const COUNT_FAILURES = `
   update sync_job set failures = least(failures + 1, 1000), well_since = null where id = any($1::uuid[])
   returning account_id as "accountId", failures`;
+
+const idsOf = (some: readonly { job: ClaimedRow }[]): string[] => some.map(({ job }) => job.id);
 
 /**
  * Stores how sync passes have ended: their rows' counts of failures, and what the accounts show.
@@ -43,17 +56,25 @@ export async function recordResults(
   now: Date,
 ): Promise<void> {
   const current = settled.flatMap(({ job, result }) =>
-    result.kind === 'current' ? [{ job, problem: result.problem ?? null }] : [],
+    result.kind === 'current'
+      ? [{ job, problem: result.problem ?? null, isShown: result.isShown === true }]
+      : [],
   );
   const stalled = settled.flatMap(({ job, result }) =>
     result.kind === 'stalled' ? [{ job, problem: result.problem }] : [],
   );
-  // `again` is set if a change was reported during the run; the account then runs again at once.
-  await sql.query(CURRENT, [current.map(({ job }) => job.id), now]);
+  if (current.length > 0) await sql.query(CURRENT, [idsOf(current), now]);
+  const active = settled.filter(({ result }) => result.changed === true);
+  if (active.length > 0) await sql.query(ACTIVE, [idsOf(active), now]);
+  const passed = settled.map(({ job, result }) => ({ id: job.id, times: result.times ?? {} }));
+  await storePassTimes(sql, passed);
   const failed = settled.filter(({ result }) => result.kind === 'failed');
-  const counted = await sql.query<{ accountId: string; failures: number }>(COUNT_FAILURES, [
-    failed.map(({ job }) => job.id),
-  ]);
+  const counted =
+    failed.length === 0
+      ? []
+      : await sql.query<{ accountId: string; failures: number }>(COUNT_FAILURES, [idsOf(failed)]);
+  // Only sync passes make an account `running` or `sync-error`, and this one has had the claim.
+  const unshown = current.filter(({ problem, isShown }) => problem !== null || !isShown);
   const reasons = new Map<string, string>();
   for (const { job, result } of settled) {
     if (result.kind === 'failed') reasons.set(job.gateId, result.reason);
@@ -62,7 +83,7 @@ export async function recordResults(
   await moveGrants(
     sql,
     [
-      ...[...current, ...stalled].map(({ job, problem }) => ({
+      ...[...unshown, ...stalled].map(({ job, problem }) => ({
         accountId: job.gateId,
         syncState: problem === null ? ('running' as const) : ('sync-error' as const),
         reason: problem,

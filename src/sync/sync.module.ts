@@ -12,6 +12,7 @@ import { ListedContentsModule } from '../mail/listed-contents/listed-contents.mo
 import { BatchStore } from './batch-store.ts';
 import { CalendarSync } from './calendar-sync.ts';
 import { CollectionAudit } from './collection-audit.ts';
+import { CollectionPasses } from './collection-passes.ts';
 import { ContactSync } from './contact-sync.ts';
 import { ContentStore } from './content-store.ts';
 import { EditedDrafts } from './edited-drafts.ts';
@@ -59,6 +60,7 @@ import { WatchLeases } from './watch-leases.ts';
     EventSync,
     CalendarSync,
     CollectionAudit,
+    CollectionPasses,
     ContactSync,
     MailboxSyncDispatcher,
     SyncWaker,

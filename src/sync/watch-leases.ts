@@ -25,20 +25,43 @@ const USABLE = `g.status = 'valid' and g.billing_state <> 'cancelled' and ${NOT_
 
 // A worker leases at most its share. So workers that start later get watches too, and the death of
 // one worker affects few accounts.
-const CLAIM = `
-  with share as (
-    select count(*)::int as total,
-      ceil(count(*)::numeric / greatest(1, (select count(*) from worker where ${ALIVE})))::int as fair
-    from mailbox_watch),
-  free as (
-    select w.account_id from mailbox_watch w join "grant" g on g.id = w.account_id
-    where w.retry_at <= now() and ${USABLE}
-      and (w.worker_id is null or not exists (select 1 from worker o where o.id = w.worker_id and ${ALIVE}))
-    order by w.retry_at limit least($2, greatest(0, (select fair from share) - $3))
-    for update of w skip locked),
+//
+// The statement reads no more rows than it leases, however many watches there are: free ones in the
+// order of an index, then those of workers that are not alive. `holders` finds the workers with
+// leases in the index of workers, one step for each. A join of all watches with the living workers
+// took 36 ms with 100,000 watches (ADR 0099).
+//
+// Watches of accounts that may not be watched are deleted, or each claim would read them again. The
+// next sync pass that reads such a mailbox adds its watch again.
+/** Exported for the test of its plan. Parameters as in `WatchLeases.claim`. */
+export const CLAIM_WATCHES = `
+  with recursive holders as (
+    (select worker_id as id from mailbox_watch where worker_id is not null order by worker_id limit 1)
+    union all
+    select (select w.worker_id from mailbox_watch w where w.worker_id > h.id order by w.worker_id limit 1)
+    from holders h where h.id is not null),
+  alive as materialized (select id from worker where ${ALIVE}),
+  share as materialized (
+    select total, ceil(total::numeric / greatest(1, (select count(*) from alive)))::int as fair
+    from (select coalesce($4::int, (select count(*)::int from mailbox_watch)) as total) t),
+  wanted as materialized (select least($2, greatest(0, fair - $3)) as most from share),
+  free as materialized (
+    select account_id from mailbox_watch where worker_id is null and retry_at <= now()
+    order by retry_at limit (select most from wanted) for update skip locked),
+  orphaned as materialized (
+    select account_id from mailbox_watch
+    where worker_id = any(array(select id from holders where id not in (select id from alive)))
+    limit (select most from wanted) - (select count(*) from free) for update skip locked),
+  found as materialized (
+    select w.account_id, ${USABLE} as usable
+    from (select account_id from free union all select account_id from orphaned) w
+    join "grant" g on g.id = w.account_id),
+  dropped as (
+    delete from mailbox_watch where account_id = any(array(select account_id from found where not usable))),
   claimed as (
-    update mailbox_watch w set worker_id = $1, up_since = null from free where w.account_id = free.account_id
-    returning w.account_id, w.failures)
+    update mailbox_watch set worker_id = $1, up_since = null
+    where account_id = any(array(select account_id from found where usable))
+    returning account_id, failures)
   select s.total, s.fair, c.account_id as "accountId", c.failures, md5(g.settings_sealed) as credentials
   from share s left join claimed c on true left join "grant" g on g.id = c.account_id`;
 
@@ -68,19 +91,23 @@ export class WatchLeases {
   constructor(private readonly database: Database) {}
 
   /**
-   * Leases watches that no live worker has leased.
+   * Leases watches that no live worker has leased. Deletes those of accounts that may not be
+   * watched.
    * @param most largest number to lease
    * @param held number of watches this worker has leased already
+   * @param known total number of watches if it was counted recently; `null` counts them
    * @returns the new leases, the total number of watches, and this worker's fair share of them
    */
   async claim(
     workerId: number,
     most: number,
     held: number,
+    known: number | null,
   ): Promise<{ total: number; fair: number; leases: WatchLease[] }> {
+    // Planned each time: a plan that was made while there were few watches would read all of them.
     const rows = await this.database.query<
       { total: number; fair: number } & { [K in keyof WatchLease]: WatchLease[K] | null }
-    >(CLAIM, [workerId, most, held]);
+    >(CLAIM_WATCHES, [workerId, most, held, known], { prepared: false });
     const [first] = rows;
     const leases = rows.filter(
       (row): row is WatchLease & { total: number; fair: number } => row.accountId !== null,

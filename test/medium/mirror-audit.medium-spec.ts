@@ -8,15 +8,13 @@ import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config
 import { Database } from '../../src/platform/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
-import { CalendarSync } from '../../src/sync/calendar-sync.ts';
-import { ContactSync } from '../../src/sync/contact-sync.ts';
+import { CollectionPasses } from '../../src/sync/collection-passes.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { ListedMessages } from '../../src/sync/listed-messages.ts';
 import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
 import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
 import { MirrorAudit } from '../../src/sync/mirror-audit.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
-import { PushWants } from '../../src/accounts/push/push-wants.ts';
 import { WatchLeases } from '../../src/sync/watch-leases.ts';
 import { outgoing, sendControl } from '../support/connector-contract.ts';
 import {
@@ -72,9 +70,7 @@ describe('MirrorAudit', () => {
       new ConnectorRegistry([{ name: 'sandbox', verify: never, mail } as unknown as Connector]),
       server.app.get(MailboxSync),
       server.app.get(ListedMessages),
-      server.app.get(CalendarSync),
-      server.app.get(ContactSync),
-      server.app.get(PushWants),
+      server.app.get(CollectionPasses),
       server.app.get(WatchLeases),
       server.app.get(MailboxWatches),
       server.app.get(MirrorAudit),

@@ -8,8 +8,7 @@ import { ConnectorRegistry } from '../../src/providers/port/connector-registry.t
 import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { BatchStore } from '../../src/sync/batch-store.ts';
-import { CalendarSync } from '../../src/sync/calendar-sync.ts';
-import { ContactSync } from '../../src/sync/contact-sync.ts';
+import { CollectionPasses } from '../../src/sync/collection-passes.ts';
 import { FolderMirror } from '../../src/sync/folder-mirror.ts';
 import { ListedMessages } from '../../src/sync/listed-messages.ts';
 import { MessageReader } from '../../src/sync/message-reader.ts';
@@ -18,7 +17,6 @@ import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
 import { MirrorAudit } from '../../src/sync/mirror-audit.ts';
 import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
-import { PushWants } from '../../src/accounts/push/push-wants.ts';
 import { WatchLeases } from '../../src/sync/watch-leases.ts';
 import { outgoing, sendControl } from '../support/connector-contract.ts';
 import {
@@ -100,9 +98,7 @@ describe('MailboxSyncDispatcher', () => {
       new ConnectorRegistry([connector]),
       mailboxes,
       server.app.get(ListedMessages),
-      server.app.get(CalendarSync),
-      server.app.get(ContactSync),
-      server.app.get(PushWants),
+      server.app.get(CollectionPasses),
       server.app.get(WatchLeases),
       server.app.get(MailboxWatches),
       server.app.get(MirrorAudit),
@@ -143,7 +139,7 @@ describe('MailboxSyncDispatcher', () => {
   it('mirrors folders, messages, threads, bodies and files of a new mailbox', async () => {
     const account = await connect({ settings: { sample_messages: true } });
     const outcome = await sync(account);
-    expect(outcome.result).toEqual({ kind: 'current' });
+    expect(outcome.result).toEqual({ kind: 'current', changed: true, isShown: true });
     const rows = await messages(account);
     expect(rows.map(({ subject }) => subject)).toEqual([
       'Welcome to your sandbox mailbox',
@@ -265,7 +261,7 @@ describe('MailboxSyncDispatcher', () => {
     ];
     for (const mime of awkward) await deliver(account, { mime });
     await deliver(account, { subject: 'after them' });
-    expect((await sync(account)).result).toEqual({ kind: 'current' });
+    expect((await sync(account)).result).toEqual({ kind: 'current', changed: true, isShown: true });
     const rows = await messages(account);
     expect(rows).toHaveLength(awkward.length + 1);
     expect(rows.at(-1)?.subject).toBe('after them');
@@ -286,6 +282,7 @@ describe('MailboxSyncDispatcher', () => {
     const crash = fakeLease({ trusted: () => ++batches <= 3 });
     expect(outcomeOf(await syncAccount(server.app, dispatcher, account.id, crash)).result).toEqual({
       kind: 'idle',
+      changed: true,
     });
     const stored = (await messages(account)).length;
     expect(stored).toBeGreaterThan(0);
@@ -491,6 +488,6 @@ describe('MailboxSyncDispatcher', () => {
       gateFailures: 0,
     };
     await database.query(`delete from "grant" where id = $1`, [account.id]);
-    expect(await dispatcher.run(job, fakeLease())).toBeNull();
+    expect(await dispatcher.run(job, fakeLease(), undefined)).toBeNull();
   });
 });

@@ -46,7 +46,8 @@ export class PushWants {
     const integration = await this.integrations.of(applicationId, provider);
     const address = this.addresses.of(provider, integration?.id ?? null);
     const wanted = new Set(port.resources(account, calendars, { integration, address }));
-    const liveUntil = new Date(now.getTime() + this.config.sync.pollWatchedSeconds * 1000);
+    const { pollWatchedSeconds, pollQuietFactor } = this.config.sync;
+    const liveUntil = new Date(now.getTime() + pollWatchedSeconds * pollQuietFactor * 1000);
     const known = await this.repository.ofAccount(account, liveUntil, address);
     const present = new Set(known.flatMap((one) => (one.wanted ? [one.resource] : [])));
     const missing = [...wanted].filter((resource) => !present.has(resource));

@@ -16,6 +16,30 @@ export interface AuditState {
   failed: number;
 }
 
+/** When the audits of an account are due, and their last result. `null`: it has no audits yet. */
+export interface AuditTimes {
+  recentAuditAt: Date | null;
+  fullAuditAt: Date | null;
+  auditNotBefore: Date | null;
+  /** True if an audit of the mailbox has begun. */
+  auditBegun: boolean | null;
+  collectionsAuditAt: Date | null;
+  /** `AuditState.unrepaired` and `AuditState.failed`. */
+  unrepairedDifferences: number | null;
+  failedAudits: number | null;
+}
+
+/** SQL with which other statements read `AuditTimes`. */
+export const AUDIT_TIMES = {
+  columns: `
+    audit.recent_at as "recentAuditAt", audit.full_at as "fullAuditAt", audit.not_before as "auditNotBefore",
+    audit.round is not null as "auditBegun", audit.collections_at as "collectionsAuditAt",
+    audit.unrepaired as "unrepairedDifferences", audit.failed as "failedAudits"`,
+  /** @param accountId an SQL expression */
+  join: (accountId: string): string =>
+    `left join mirror_audit audit on audit.account_id = ${accountId}`,
+};
+
 /** When the first audits of an account begin. */
 export interface FirstAudits {
   /** Of recent messages. */

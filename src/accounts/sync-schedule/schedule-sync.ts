@@ -59,10 +59,11 @@ const LOOK_AT_PUSHED = `
   from due where j.id = due.id
   returning 1`;
 
-// A pass that is running may have looked already: another one follows it.
+// A pass that is running may have looked already: another one follows it. A pass that has not begun
+// counts as requested.
 const LOOK_SOON = `
   update sync_job j
-  set again = j.again or $2 = 0 or j.state <> 0,
+  set again = true,
     run_at = case when ${FAILING} then j.run_at else least(j.run_at, now() + make_interval(secs => $2)) end
   where account_id = $1 and not (again and run_at <= now())`;
 

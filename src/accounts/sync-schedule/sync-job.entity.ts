@@ -33,6 +33,11 @@ const SyncJobSchema = defineEntity({
     contactsAt: p.datetime().columnType('timestamptz').nullable(),
     contactsCursor: p.text().nullable(),
     contactsSince: p.datetime().columnType('timestamptz').nullable(),
+    /**
+     * When the account last changed, or a sync pass was last requested. The longer ago, the longer
+     * the account waits for its next poll.
+     */
+    activeAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
     /** True if another sync pass was requested while one was running. */
     again: p.boolean().default(false),
     /**

@@ -62,10 +62,23 @@ const REFRESH = `
     (h.name, h.description, h.location, h.timezone, h.is_primary, h.read_only)
   returning c.id, c.metadata, h.before, c.timezone`;
 
-const MISSING = `
-  select id, provider_id as "providerId" from calendar c
-  where account_id = $1 and provider_id is not null and provider_id <> all($2::text[])
-    and not ${hasOpenWrite('c.id')}`;
+// `differs`: `REFRESH` would change a calendar, or `ADOPT` might add one.
+const COMPARE = `
+  with listed as (
+    select * from jsonb_to_recordset($2::jsonb) x(provider_id text, name text, description text, location text,
+      timezone text, is_primary boolean, read_only boolean)),
+  missing as (
+    select c.id, c.provider_id from calendar c
+    where c.account_id = $1 and c.provider_id is not null and c.provider_id <> all(array(select provider_id from listed))
+      and not ${hasOpenWrite('c.id')})
+  select
+    exists (
+      select from listed x left join calendar c on c.account_id = $1 and c.provider_id = x.provider_id
+      where c.id is null
+         or (c.name, c.description, c.location, c.timezone, c.is_primary, c.read_only) is distinct from
+            (x.name, coalesce(x.description, c.description), coalesce(x.location, c.location),
+             coalesce(x.timezone, c.timezone), x.is_primary, x.read_only)) as differs,
+    coalesce((select json_agg(json_build_object('id', id, 'providerId', provider_id)) from missing), '[]') as missing`;
 
 const LOCK = `select id, metadata from calendar where id = $1 and account_id = $2 for update`;
 
@@ -103,13 +116,7 @@ export async function lockCalendarForSync(
   return (await sql.query<{ timezone: string | null }>(LOCK_FOR_SYNC, [calendarId, accountId]))[0];
 }
 
-/** Adds new calendars and updates existing ones. */
-export async function writeCalendars(
-  sql: Sql,
-  accountId: string,
-  calendars: readonly RemoteCalendar[],
-  at: Date,
-): Promise<{ added: MirroredCalendar[]; changed: RefreshedCalendar[] }> {
+function recordsOf(calendars: readonly RemoteCalendar[]): string {
   const text = (value: string | null) => (value === null ? null : storable(value, 10_000));
   const rows = calendars.map((one) => ({
     id: newId(),
@@ -121,22 +128,48 @@ export async function writeCalendars(
     is_primary: one.isPrimary,
     read_only: one.readOnly,
   }));
-  const json = JSON.stringify(rows);
-  await sql.query(LOCK_LISTED, [accountId, calendars.map(({ providerId }) => providerId)]);
-  const changed = await sql.query<RefreshedCalendar>(REFRESH, [accountId, json, at]);
-  return { added: await sql.query<MirroredCalendar>(ADOPT, [accountId, json, at]), changed };
+  return JSON.stringify(rows);
+}
+
+/** Calendars as a provider lists them, compared with the mirror. */
+export interface ComparedCalendars {
+  /** Whether `writeCalendars` may have something to write. */
+  differs: boolean;
+  /**
+   * Calendars that should be at the provider but are not listed. Calendars with an open provider
+   * write are left out.
+   */
+  missing: { id: string; providerId: string }[];
 }
 
 /**
- * Calendars that should be at the provider but are not in `listed`. Calendars with an open provider
- * write are left out.
+ * SQL condition: the account has a calendar with a provider id.
+ * @param accountId an SQL expression
  */
-export function missingCalendars(
+export const hasCalendars = (accountId: string): string =>
+  `exists (select 1 from calendar c where c.account_id = ${accountId} and c.provider_id is not null)`;
+
+/** Compares all calendars that a provider lists with the mirror. Locks nothing. */
+export async function compareCalendars(
   sql: Sql,
   accountId: string,
-  listed: readonly string[],
-): Promise<{ id: string; providerId: string }[]> {
-  return sql.query(MISSING, [accountId, listed]);
+  listed: readonly RemoteCalendar[],
+): Promise<ComparedCalendars> {
+  const [row] = await sql.query<ComparedCalendars>(COMPARE, [accountId, recordsOf(listed)]);
+  return row ?? { differs: true, missing: [] };
+}
+
+/** Adds new calendars and updates existing ones. */
+export async function writeCalendars(
+  sql: Sql,
+  accountId: string,
+  calendars: readonly RemoteCalendar[],
+  at: Date,
+): Promise<{ added: MirroredCalendar[]; changed: RefreshedCalendar[] }> {
+  const json = recordsOf(calendars);
+  await sql.query(LOCK_LISTED, [accountId, calendars.map(({ providerId }) => providerId)]);
+  const changed = await sql.query<RefreshedCalendar>(REFRESH, [accountId, json, at]);
+  return { added: await sql.query<MirroredCalendar>(ADOPT, [accountId, json, at]), changed };
 }
 
 /**

@@ -53,12 +53,15 @@ const MAY_COUNT = `(not e.released or not exists (
 
 // One statement checks both the version and the queue. With two statements, a provider write that
 // finishes in between would look like one that failed.
-const DIVERGED = `
-  select e.id from event e
-  where e.calendar_id = $1 and e.provider_id is not null and e.provider_content is not null
+const IS_DIVERGED = `
+  e.calendar_id = $1 and e.provider_id is not null and e.provider_content is not null
     and e.version > e.provider_version and ${MAY_COUNT}
-    and not ${hasOpenWrite('e.id', 'e.master_event_id')}
-  order by e.id limit 100 for update of e`;
+    and not ${hasOpenWrite('e.id', 'e.master_event_id')}`;
+
+const DIVERGED = `
+  select e.id from event e where ${IS_DIVERGED} order by e.id limit 100 for update of e`;
+
+const HAS_DIVERGED = `select exists (select from event e where ${IS_DIVERGED}) as diverged`;
 
 const BY_ID = `select e.id from event e where e.account_id = $1 and e.id = $2 for update of e`;
 
@@ -172,6 +175,12 @@ export async function lockGroups(
 ): Promise<MirrorEvent[]> {
   const locked = await sql.query<{ id: string }>(IN_GROUPS, [calendarId, providerIds, all]);
   return readLocked(sql, locked);
+}
+
+/** Whether `lockDiverged` would find an event. */
+export async function hasDiverged(sql: Sql, calendarId: string): Promise<boolean> {
+  const [row] = await sql.query<{ diverged: boolean }>(HAS_DIVERGED, [calendarId]);
+  return row?.diverged ?? false;
 }
 
 /**

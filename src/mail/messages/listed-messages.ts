@@ -13,6 +13,10 @@ export interface ListedMessage {
   providerId: string;
 }
 
+/** SQL condition: the account has listed messages. @param accountId an SQL expression */
+export const hasListed = (accountId: string): string =>
+  `exists (select 1 from message m where m.account_id = ${accountId} and m.listed)`;
+
 const CAN_BE_FETCHED = `
   m.listed and m.provider_id is not null and not m.deleting
     and not exists (select 1 from vanished_message v where v.message_id = m.id)`;

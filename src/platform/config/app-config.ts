@@ -116,6 +116,7 @@ export const environmentSchema = z.object({
   SYNC_SLOTS: integer(16, 1, 1_000),
   SYNC_POLL_SECONDS: integer(60, 1, 86_400),
   SYNC_POLL_WATCHED_SECONDS: integer(300, 1, 86_400),
+  SYNC_POLL_QUIET_FACTOR: integer(3, 1, 100),
   SYNC_WATCHES: integer(5_000, 0, 100_000),
   SYNC_AUDIT_SECONDS: integer(3_600, 0, 604_800),
   SYNC_AUDIT_RECENT_DAYS: integer(7, 1, 365),
@@ -316,11 +317,13 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
       slots: env.SYNC_SLOTS,
       /** Seconds between two sync passes of a mailbox without a watch. */
       pollSeconds: env.SYNC_POLL_SECONDS,
-      /**
-       * Seconds between two sync passes of a watched mailbox. A change whose notification was lost
-       * appears after this time at the latest.
-       */
+      /** Seconds between two sync passes of a watched mailbox. */
       pollWatchedSeconds: env.SYNC_POLL_WATCHED_SECONDS,
+      /**
+       * How many times longer these intervals may become for an account that does not change; 1 =
+       * never. A change whose notification was lost appears after that time at the latest.
+       */
+      pollQuietFactor: env.SYNC_POLL_QUIET_FACTOR,
       /**
        * Maximum number of mailboxes that one worker watches, with one connection each; 0 = none.
        */

@@ -124,7 +124,7 @@ const STEADY_PLAN_SECONDS = 60;
  * solid-state disks or in memory. With the default cost, PostgreSQL would read all of a large table
  * to find a tenth of it.
  */
-const SHORT_STATEMENT_SETTINGS = {
+export const SHORT_STATEMENT_SETTINGS = {
   jit: 'off',
   max_parallel_workers_per_gather: 0,
   random_page_cost: 1.1,
