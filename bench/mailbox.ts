@@ -6,9 +6,10 @@ import { watchedRow } from './rows/mailbox-idle.ts';
 import { listsRow } from './rows/mailbox-lists.ts';
 import { mirrorRow } from './rows/mailbox-mirror.ts';
 import { searchRow } from './rows/mailbox-search.ts';
+import { readRow } from './rows/read.ts';
 
 /** Measures the promised speed of the mirror, on a real Dovecot. */
 export const MAILBOX_BENCH: Bench = {
   name: 'bench:mailbox',
-  rows: [mirrorRow, deliveryRow, watchedRow, listsRow, searchRow, filesRow, availabilityRow],
+  rows: [mirrorRow, deliveryRow, watchedRow, readRow, listsRow, searchRow, filesRow, availabilityRow],
 };
