@@ -23,8 +23,7 @@ const seconds = (value: unknown): number => Math.floor((value as Date).getTime()
 const secondsOrNull = (value: unknown): number | null => (value === null ? null : seconds(value));
 
 /** Addresses in the order of the response's names. */
-const addresses = (value: unknown) =>
-  (value as Row[]).map(({ email, name }) => ({ email, name }));
+const addresses = (value: unknown) => (value as Row[]).map(({ email, name }) => ({ email, name }));
 
 const MESSAGES: List = {
   text: `
@@ -156,7 +155,10 @@ const JOBS: List = {
     select s.*, o.content from job_status s left join outbox_message o on o.id = s.id
     where s.account_id = $1 order by s.id desc limit 10`,
   view: (row) => {
-    const times = { send_at: seconds(row['send_at']), original_send_at: seconds(row['original_send_at']) };
+    const times = {
+      send_at: seconds(row['send_at']),
+      original_send_at: seconds(row['original_send_at']),
+    };
     return {
       job_status_id: row['id'],
       id: null,
