@@ -40,10 +40,11 @@ const VALUES = `
   jsonb_build_object('object', 'timespan', 'start_time', date_part('epoch', s.at)::bigint,
     'end_time', date_part('epoch', s.at + s.length)::bigint),
   s.at, s.at + s.length, s.kind > 0.05, false, case when s.kind > 0.95 then 'tentative' else 'confirmed' end,
-  false, jsonb_build_array(
-    jsonb_build_object('email', g.email, 'name', 'Ada', 'status', case when s.kind < 0.1 then 'no' else 'yes' end),
-    jsonb_build_object('email', 'bo@example.test', 'name', 'Bo', 'status', 'yes'),
-    jsonb_build_object('email', 'cy@example.test', 'name', 'Cy', 'status', 'noreply'))`;
+  false, (
+    select jsonb_agg(jsonb_build_object('email', email, 'name', name, 'status', status, 'comment', null,
+      'phone_number', null))
+    from (values (g.email, 'Ada', case when s.kind < 0.1 then 'no' else 'yes' end), ('bo@example.test', 'Bo', 'yes'),
+      ('cy@example.test', 'Cy', 'noreply')) p(email, name, status))`;
 
 /**
  * On working days between 8 and 17 o'clock UTC, from a quarter of an hour to an hour and a half

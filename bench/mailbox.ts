@@ -7,6 +7,7 @@ import { listsRow } from './rows/mailbox-lists.ts';
 import { mirrorRow } from './rows/mailbox-mirror.ts';
 import { pollsRow } from './rows/mailbox-polls.ts';
 import { searchRow } from './rows/mailbox-search.ts';
+import { readRow } from './rows/read.ts';
 import { watchClaimsRow } from './rows/watch-claims.ts';
 
 /** Measures the promised speed of the mirror, on a real Dovecot. */
@@ -18,6 +19,7 @@ export const MAILBOX_BENCH: Bench = {
     watchedRow,
     pollsRow,
     watchClaimsRow,
+    readRow,
     listsRow,
     searchRow,
     filesRow,

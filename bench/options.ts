@@ -72,6 +72,11 @@ export interface Scale {
   searches: number;
   /** Files uploaded, and then downloaded, at the same time. */
   largeFiles: number;
+  /** Messages of each of the mailboxes that the row `read` reads, and seconds of a round. */
+  readMessages: number;
+  readSeconds: number;
+  /** Requests until the code of both sides is compiled. */
+  readWarmRequests: number;
   /** Time limit of one row in seconds. The row then counts as not measured. */
   rowLimitSeconds: number;
   /** Time limit of the whole run in seconds. The run then ends with the results so far. */
@@ -111,6 +116,9 @@ const FULL: Scale = {
   searchedMessages: 100_000,
   searches: 30,
   largeFiles: 50,
+  readMessages: 5_000,
+  readSeconds: 2,
+  readWarmRequests: 1_000,
   rowLimitSeconds: 900,
   limitSeconds: 5_400,
 };
@@ -148,6 +156,9 @@ const QUICK: Scale = {
   searchedMessages: 10_000,
   searches: 5,
   largeFiles: 10,
+  readMessages: 500,
+  readSeconds: 1,
+  readWarmRequests: 300,
   rowLimitSeconds: 180,
   limitSeconds: 1_200,
 };

@@ -8,6 +8,8 @@ import { restrict, type Scope } from '../../platform/auth/scopes.ts';
 import { ApplicationSuspendedError } from '../../platform/auth/application-suspended-error.ts';
 import { TokenUses } from './token-uses.ts';
 
+// The subquery hides the number of tokens from the planner. Otherwise PostgreSQL would plan the
+// statement for each request, which costs three times as much as running it.
 const ACCOUNTS_BY_TOKEN = `
   select t.hash, t.id as "tokenId", t.scope as own, g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
          g.name, g.organization_unit as "organizationUnit", g.status as "grantStatus",
@@ -17,7 +19,7 @@ const ACCOUNTS_BY_TOKEN = `
   join "grant" g on g.id = t.grant_id
   join application a on a.id = g.application_id
   left join integration i on i.id = g.integration_id
-  where t.hash = any($1::bytea[]) and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())`;
+  where t.hash = any(array(select unnest($1::bytea[]))) and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())`;
 
 const APPLICATION_BY_CLIENT_ID = `
   select id as "applicationId", client_id as "clientId", plan, region, features, secret_hash as "secretHash",

@@ -1,8 +1,4 @@
-/*
- * SQL columns of messages, for `select … from message m`. For a page of messages, files and folders
- * are found for all messages at once. That costs a fraction of one subquery per message, and each
- * folder is written as JSON only once.
- */
+/* SQL columns of messages, for `select … from message m`. Each is a column or a subquery. */
 
 /**
  * The message that `m` replies to, if the mirror has it. Drafts written here know it; for other
@@ -10,76 +6,45 @@
  * choose Message-IDs, so any number of messages may have the same one; only some of them are read.
  */
 const REPLIED_TO = `
-  coalesce(m.reply_to_message_id, (
+  case when m.reply_to_message_id is not null or m.in_reply_to is null then m.reply_to_message_id else (
     select a.id from (
       select r.id from message r
       where r.account_id = m.account_id and r.message_id_header = m.in_reply_to and not r.draft
       limit 20) a
-    order by a.id limit 1))`;
+    order by a.id limit 1) end`;
 
-const shown = (files: string, folders: string): string => `
+const file = (table: string, id: string): string => `
+  json_build_object('id', ${table}.${id}, 'filename', ${table}.filename, 'contentType', ${table}.content_type,
+    'contentDisposition', ${table}.content_disposition, 'contentId', ${table}.content_id, 'size', ${table}.size)`;
+
+/** For a draft written through the API its attached files, in their order. */
+const FILES = `
+  coalesce(
+    (select json_agg(${file('d', 'file_id')} order by d.position) from draft_file d where d.message_id = m.id),
+    (select json_agg(${file('f', 'id')} order by f.part) from file f where f.message_id = m.id), '[]')`;
+
+const FOLDERS = `
+  coalesce((
+    select json_agg(json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name) order by o.folder_id)
+    from message_folder o join folder f on f.id = o.folder_id and not f.deleting
+    where o.message_id = m.id), '[]')`;
+
+const SHOWN = `
   m.id, m.subject, m.snippet, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
   m.bcc_addresses as "bcc", m.reply_to_addresses as "replyTo", m.unread, m.starred, m.metadata, m.draft, m.listed, m.version,
-  m.tracking, ${REPLIED_TO} as "replyToMessageId", coalesce(${files}, '[]') as files, coalesce(${folders}, '[]') as folders,
+  m.tracking, ${REPLIED_TO} as "replyToMessageId", ${FILES} as files, ${FOLDERS} as folders,
   to_json(m.event_ids) as "eventIds"`;
 
-const FILE = `json_build_object('id', f.id, 'filename', f.filename, 'contentType', f.content_type,
-             'contentDisposition', f.content_disposition, 'contentId', f.content_id, 'size', f.size)`;
-
-const FOLDER = `json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name)`;
-
-/**
- * Files of messages; for a draft its attached files, in their order.
- * @param messages SQL source with a column `id`
- */
-const filesOf = (messages: string): string => `
-          select f.message_id, f.id, f.filename, f.content_type, f.content_disposition, f.content_id, f.size, f.part
-          from ${messages} p join file f on f.message_id = p.id
-          where not exists (select 1 from draft_file d where d.message_id = p.id)
-          union all
-          select d.message_id, d.file_id, d.filename, d.content_type, d.content_disposition, d.content_id, d.size,
-            d.position
-          from ${messages} p join draft_file d on d.message_id = p.id`;
-
-/** Columns of a `StoredMessage`. Needs `messageParts` and `MESSAGE_JOINS`. */
-export const MESSAGE_COLUMNS = `${shown('mp.files', 'mf.folders')},
+/** Columns of a `StoredMessage`. `m` also needs the `body` of `message_body`. */
+export const MESSAGE_COLUMNS = `${SHOWN},
   m.account_id as "accountId", m.thread_id as "threadId", m.date, m.message_id_header as "messageIdHeader",
-  m.in_reply_to as "inReplyTo", m.reference_ids as "references",
-  (select b.body from message_body b where b.message_id = m.id) as body`;
+  m.in_reply_to as "inReplyTo", m.reference_ids as "references", m.body`;
 
 /**
  * Columns of a message shown in its thread: without body and headers, and with the date in Unix
- * seconds. Needs no joins. Files and folders are subqueries, because the planner cannot estimate
- * the length of a thread and would join every row with every other.
+ * seconds.
  */
-export const THREAD_MESSAGE_COLUMNS = `${shown(
-  `(select json_agg(${FILE} order by f.part) from (${filesOf('(select m.id)')}) f)`,
-  `(select json_agg(${FOLDER} order by f.id)
-    from message_folder o join folder f on f.id = o.folder_id and not f.deleting where o.message_id = m.id)`,
-)}, floor(extract(epoch from m.date))::bigint as date`;
-
-/**
- * Common table expressions with the files and folders of messages.
- * @param messages name of an earlier expression with the messages' `id`
- */
-export const messageParts = (messages: string): string => `
-  message_files as materialized (
-    select f.message_id, json_agg(${FILE} order by f.part) as files
-    from (${filesOf(messages)}) f
-    group by f.message_id),
-  message_places as materialized (
-    select o.message_id, o.folder_id from ${messages} p join message_folder o on o.message_id = p.id),
-  message_folders as materialized (
-    select o.message_id, json_agg(f.folder order by f.id) as folders
-    from message_places o
-    join (select f.id, ${FOLDER} as folder
-          from (select distinct folder_id from message_places) x join folder f on f.id = x.folder_id and not f.deleting
-          offset 0) f on f.id = o.folder_id
-    group by o.message_id)`;
-
-/** Joins `m` to the expressions of `messageParts`. */
-export const MESSAGE_JOINS = `
-  left join message_files mp on mp.message_id = m.id left join message_folders mf on mf.message_id = m.id`;
+export const THREAD_MESSAGE_COLUMNS = `${SHOWN}, floor(extract(epoch from m.date))::bigint as date`;
 
 /**
  * Estimated memory of the addresses: each becomes an object. PostgreSQL may compress long values to
@@ -101,7 +66,7 @@ export const HEADER_BYTES = `(${addressBytes} + octet_length(m.subject)
   + case when m.has_attachments then (select 1000 * count(*) from file f where f.message_id = m.id) else 0 end)`;
 
 /**
- * Bytes of a message `m`, used as `bytes` of a listing. The body is measured without being read.
+ * Bytes of a message `m` with its body in `message_body b`, used as `bytes` of a listing. The body
+ * is measured without being read.
  */
-export const MESSAGE_BYTES = `
-  coalesce((select octet_length(b.body) from message_body b where b.message_id = m.id), 0) + ${HEADER_BYTES}`;
+export const MESSAGE_BYTES = `coalesce(octet_length(b.body), 0) + ${HEADER_BYTES}`;

@@ -5,19 +5,20 @@ import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, runListing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { findFolders } from '../folders/find-folders.ts';
-import { MESSAGE_BYTES, MESSAGE_COLUMNS, MESSAGE_JOINS, messageParts } from './message-columns.ts';
+import { MESSAGE_BYTES, MESSAGE_COLUMNS } from './message-columns.ts';
 import { selectMessages } from './message-conditions.ts';
 import { countByThreads } from './message-counts.ts';
 import type { MessageListRequest, StoredMessage } from './message-filter.ts';
 
-const NEWEST_FIRST = { from: 'message m', id: 'm.id', orderBy: 'm.date desc, m.id desc' };
 const MESSAGES = {
-  ...NEWEST_FIRST,
   columns: MESSAGE_COLUMNS,
   bytes: MESSAGE_BYTES,
-  parts: messageParts('fitting'),
-  joins: MESSAGE_JOINS,
-  items: NEWEST_FIRST,
+  items: {
+    from: 'message m left join message_body b on b.message_id = m.id',
+    fields: 'm.*, b.body',
+    id: 'm.id',
+    orderBy: 'm.date desc, m.id desc',
+  },
 };
 
 const SOURCE = `
@@ -83,7 +84,14 @@ export class MessagesRepository {
     conditions.add(`m.account_id = ${conditions.value(accountId)} and not m.deleting`);
     conditions.add(`m.id = any(${conditions.value(ids)}::uuid[])`);
     const page = { limit: ids.length, offset: 0 };
-    const listing = await runListing<StoredMessage>(sql, { ...MESSAGES, conditions, page });
+    const listing = await runListing<StoredMessage>(sql, {
+      ...MESSAGES,
+      from: 'message m',
+      id: 'm.id',
+      orderBy: 'm.id',
+      conditions,
+      page,
+    });
     return listing.view === 'items' ? listing.items : [];
   }
 

@@ -178,8 +178,10 @@ export class OutboxRepository {
       id: 's.id',
       // The MIME is about as long as the content, and PostgreSQL knows its length without reading
       // it.
-      bytes: 'octet_length(m.mime)',
+      bytes: '(select octet_length(o.mime) from outbox_message o where o.id = s.id)',
       orderBy: 's.id',
+      items: { from: 'job_status s', id: 's.id', orderBy: 's.id' },
+      joins: 'join outbox_message m on m.id = s.id',
       conditions,
       page,
       view: page.view,

@@ -8,55 +8,46 @@ import { HEADER_BYTES, THREAD_MESSAGE_COLUMNS } from '../messages/message-column
 import { addSpan, filenameCondition, peopleAskedFor } from '../messages/message-conditions.ts';
 import type { ThreadFilter, ThreadListRequest, StoredThread } from './thread-filter.ts';
 
+const FOLDERS = `
+  (select coalesce(json_agg(json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name) order by f.id), '[]')
+   from unnest(t.folder_ids) x(id) join folder f on f.id = x.id and f.account_id = t.account_id and not f.deleting)`;
+
+const MESSAGES = `
+  (select coalesce(json_agg(row_to_json(e) order by m.date, m.id), '[]')
+   from message m cross join lateral (select ${THREAD_MESSAGE_COLUMNS}) e
+   where m.thread_id = t.id and m.account_id = t.account_id and not m.deleting)`;
+
 // Drafts of a thread are few and have an index of their own. All other columns are stored ready to
 // use.
 const columns = (messages: string): string => `
   t.id, t.account_id as "accountId", t.subject, t.first_message_at as "firstMessageAt",
   t.last_message_at as "lastMessageAt", t.last_received_at as "lastReceivedAt", t.last_sent_at as "lastSentAt",
-  t.unread, t.starred, t.version, s.people, s.snippet, s.has_attachments as "hasAttachments",
-  to_json(s.message_ids) as "messageIds",
+  t.unread, t.starred, t.version, t.people, t.snippet, t.has_attachments as "hasAttachments",
+  to_json(t.message_ids) as "messageIds",
   (select coalesce(json_agg(d.id order by d.date, d.id), '[]') from message d
    where d.thread_id = t.id and d.account_id = t.account_id and d.draft and not d.deleting) as "draftIds",
-  coalesce(tf.folders, '[]') as folders, ${messages} as messages`;
+  ${FOLDERS} as folders, ${messages} as messages`;
 
-const FOLDERS = `
-  thread_folders as materialized (
-    select p.id, json_agg(json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name)
-             order by f.id) as folders
-    from fitting p join thread t on t.id = p.id
-    cross join unnest(t.folder_ids) x(id)
-    join folder f on f.id = x.id and f.account_id = t.account_id and not f.deleting
-    group by p.id)`;
-
-const EXPANDED = `
-  thread_messages as materialized (
-    select m.thread_id, json_agg(row_to_json(e) order by m.date, m.id) as messages
-    from fitting p join thread t on t.id = p.id
-    join message m on m.thread_id = t.id and m.account_id = t.account_id and not m.deleting
-    cross join lateral (select ${THREAD_MESSAGE_COLUMNS}) e
-    group by m.thread_id)`;
-
-const JOINS =
-  'join thread_summary s on s.thread_id = t.id left join thread_folders tf on tf.id = t.id';
+const itemsBy = (orderBy: string) => ({
+  from: 'thread t join thread_summary s on s.thread_id = t.id',
+  fields: 't.*, s.people, s.snippet, s.has_attachments, s.message_ids',
+  id: 't.id',
+  orderBy,
+});
 
 /**
  * How threads are read, per view. `bytes` estimates the parts that can be long: people and message
  * ids, and in the expanded view the messages.
  */
-const PLAIN = {
-  columns: columns(`'[]'::json`),
-  parts: FOLDERS,
-  joins: JOINS,
-  bytes: '(select s.length from thread_summary s where s.thread_id = t.id)',
-};
+const PLAIN = { columns: columns(`'[]'::json`), bytes: 's.length' };
 const WITH_MESSAGES = {
-  columns: columns(`coalesce(tm.messages, '[]')`),
-  parts: `${FOLDERS}, ${EXPANDED}`,
-  joins: `${JOINS} left join thread_messages tm on tm.thread_id = t.id`,
+  columns: columns(MESSAGES),
   bytes: `
     (select coalesce(sum(1000 + ${HEADER_BYTES}), 0)
      from message m where m.thread_id = t.id)`,
 };
+
+const NEWEST_FIRST = 't.last_message_at desc, t.id desc';
 
 /**
  * A group of people is frequent if it appears in at least `FREQUENT` threads. For late pages the
@@ -87,7 +78,8 @@ export class ThreadsRepository {
       ...(view === 'expanded' ? WITH_MESSAGES : PLAIN),
       from: 'thread t',
       id: 't.id',
-      orderBy: 't.last_message_at desc, t.id desc',
+      orderBy: NEWEST_FIRST,
+      items: itemsBy(NEWEST_FIRST),
       conditions,
       page,
       view: view === 'expanded' ? undefined : view,
@@ -134,6 +126,7 @@ export class ThreadsRepository {
       from: 'thread t',
       id: 't.id',
       orderBy: 't.id',
+      items: itemsBy('t.id'),
       conditions,
       page: { limit: ids.length, offset: 0 },
     });

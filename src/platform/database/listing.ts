@@ -1,7 +1,7 @@
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import { largeResponse, mayBeLarge } from '../base/large-responses.ts';
 import type { Conditions } from './conditions.ts';
-import type { Sql } from './sql.ts';
+import type { QueryOptions, Sql } from './sql.ts';
 
 /** Which part of a list to return. */
 export interface Page {
@@ -20,6 +20,20 @@ export interface PageOfView extends Page {
 export type Listing<T> =
   { view: 'count'; count: number } | { view: 'ids'; ids: string[] } | { view: 'items'; items: T[] };
 
+/** Where the items of a page are read. */
+interface ItemsSource {
+  /** Table with its alias, for example `message m`, or several joined tables. */
+  from: string;
+  /** Column of the id, for example `m.id`. */
+  id: string;
+  orderBy: string;
+  /**
+   * The fields that `columns`, `joins` and `orderBy` use. There they all have the alias of the id.
+   * Default: all columns of the id's table.
+   */
+  fields?: string;
+}
+
 /** What to list. The SQL texts are constants of a repository, never input. */
 export interface ListingQuery {
   /** Columns of an item, with their property names. */
@@ -32,17 +46,12 @@ export interface ListingQuery {
   bytes?: string;
   orderBy: string;
   /**
-   * Further common table expressions, each computed once for the whole page. They find the ids of
-   * the page in `fitting (id)`.
-   */
-  parts?: string;
-  /** How items are joined to the expressions in `parts`. */
-  joins?: string;
-  /**
    * Where to read items once the ids of the page are known, in the same order. Default: the table
    * in which the ids were found.
    */
-  items?: Pick<ListingQuery, 'from' | 'id' | 'orderBy'>;
+  items?: ItemsSource;
+  /** Further tables for `columns`, joined to the items of the page. */
+  joins?: string;
   conditions: Conditions;
   page: Page;
   view?: 'ids' | 'count' | undefined;
@@ -77,32 +86,75 @@ export async function runListing<T extends object>(
   sql: Sql,
   query: ListingQuery,
 ): Promise<Listing<T>> {
-  const { from, id, orderBy, conditions, page, view } = query;
+  const { from, conditions, page, view } = query;
   const where = `from ${from} where ${conditions.text}`;
   // Most requests have only the account and perhaps one filter as conditions. There are too many
   // texts with more conditions for every connection to keep them.
-  const options = { prepared: query.prepared ?? conditions.count <= 2 };
+  const { prepared = conditions.count <= 2 } = query;
   if (view === 'count') {
     const text = `select count(*)::int as count ${where}`;
-    const [row] = await sql.query<{ count: number }>(text, conditions.values, options);
+    const [row] = await sql.query<{ count: number }>(text, conditions.values, { prepared });
     return { view, count: row?.count ?? 0 };
   }
-  const paged = `${where} order by ${orderBy} limit ${conditions.value(page.limit)} offset ${conditions.value(page.offset)}`;
+  const most = PREPARED_ITEMS.find((items) => page.offset + page.limit <= items);
+  const options = { prepared: prepared && most !== undefined };
+  const ids = idsText(query, where, options.prepared ? most : undefined);
   if (view === 'ids') {
-    const text = `select ${id} as id ${paged}`;
-    const rows = await sql.query<{ id: string }>(text, conditions.values, options);
+    const rows = await sql.query<{ id: string }>(ids, conditions.values, options);
     return { view, ids: rows.map((row) => row.id) };
   }
+  return { view: 'items', items: await readItems<T>(sql, query, ids, options) };
+}
+
+/** Most items of a page, skipped ones included, whose statement is prepared. */
+const PREPARED_ITEMS = [16, 128, 1_024];
+
+/**
+ * Statement for the ids of a page, in order. PostgreSQL keeps the plan of a prepared statement only
+ * if it expects no better one for the values, and it takes a limit that it does not know for a
+ * tenth of all rows. So a prepared statement also has a limit in its text.
+ * @param most the limit in the text
+ */
+function idsText(
+  { id, orderBy, conditions, page }: ListingQuery,
+  where: string,
+  most: number | undefined,
+): string {
+  const limit = `limit ${conditions.value(page.limit)} offset ${conditions.value(page.offset)}`;
+  const ordered = `select ${id} as id ${where} order by ${orderBy}`;
+  // PostgreSQL keeps the order of a subquery with a limit.
+  return most === undefined
+    ? `${ordered} ${limit}`
+    : `select id from (${ordered} limit ${most}) listed ${limit}`;
+}
+
+/** Reads the items of a page. A page that is too long is empty at first, and then measured. */
+async function readItems<T extends object>(
+  sql: Sql,
+  query: ListingQuery,
+  ids: string,
+  options: QueryOptions,
+): Promise<T[]> {
+  const { conditions, page, bytes } = query;
+  if (page.limit === 0) return [];
   const read = (most: number) =>
-    sql.query<T & Measured>(itemsText(query, paged, most), conditions.values, options);
-  let rows = await read(LARGE_PAGE_BYTES);
-  const left = leftOut(rows, LARGE_PAGE_BYTES);
-  if (left > 0) {
-    // A single item is never left out.
-    rows = await admitPage(2, left, () => read(MAX_PAGE_BYTES));
-    if (leftOut(rows, MAX_PAGE_BYTES) > 0) throw new PageTooLargeError(MAX_PAGE_BYTES);
+    sql.query<T>(itemsText(query, ids, most), conditions.values, options);
+  for (;;) {
+    const items = await read(LARGE_PAGE_BYTES);
+    if (items.length > 0 || bytes === undefined) return items;
+    const [size] = await sql.query<PageSize>(sizeText(query, ids), conditions.values, options);
+    if (!size || size.items === 0) return [];
+    // Otherwise the items have changed in the meantime.
+    if (size.bytes > LARGE_PAGE_BYTES) {
+      const long = await admitPage(size.items, size.bytes, () => read(MAX_PAGE_BYTES));
+      if (long.length > 0) return long;
+    }
   }
-  return { view: 'items', items: rows[0]?.itemId === null ? [] : rows };
+}
+
+interface PageSize {
+  items: number;
+  bytes: number;
 }
 
 /**
@@ -121,38 +173,29 @@ export async function admitPage<T>(
   return bytes > LARGE_PAGE_BYTES ? largeResponse(bytes, read) : read();
 }
 
-interface Measured {
-  pageBytes: number;
-  /** `null` in the single row of a page that is empty or too large. */
-  itemId: string | null;
-}
-
-/** Size of a page that was only measured, because it is longer than `most`; 0 if it was read. */
-function leftOut([first]: readonly Measured[], most: number): number {
-  return first && first.itemId === null && first.pageBytes > most ? first.pageBytes : 0;
-}
-
 /**
  * Chooses the page first, so that subqueries in `columns` and `bytes` never run for skipped rows.
- * Then it measures the page and reads it if it fits, in the same statement.
+ * Then it measures the page, and reads it if it has at most `most` bytes or only one item. Otherwise
+ * it returns nothing.
  */
-function itemsText(
-  { columns, bytes = '0', items, parts, joins = '', ...query }: ListingQuery,
-  paged: string,
-  most: number,
-): string {
-  const { from, id, orderBy } = items ?? query;
-  return `
-    with page as materialized (select ${query.id} as id ${paged}),
-    size as materialized (
-      select coalesce(sum((${bytes})::bigint), 0)::float8 as total, count(*) as items
-      from ${from} join page on ${id} = page.id),
-    fitting as materialized (
-      select page.id from page cross join size where size.total <= ${most} or size.items = 1)
-    ${parts === undefined ? '' : `, ${parts}`}
-    select size.total as "pageBytes", fitting.id as "itemId", ${columns}
-    from size left join (${from} join fitting on ${id} = fitting.id ${joins}) on true
-    order by ${orderBy}`;
+function itemsText(query: ListingQuery, ids: string, most: number): string {
+  const { columns, bytes, joins = '' } = query;
+  const { from, id, orderBy, fields }: ItemsSource = query.items ?? query;
+  const row = id.split('.', 1)[0];
+  const read = (measured: string) => `
+    select ${fields ?? `${row}.*`}${measured} from ${from} join (${ids}) page on page.id = ${id}`;
+  return bytes === undefined
+    ? `select ${columns} from (${read('')}) ${row} ${joins} order by ${orderBy}`
+    : `select ${columns}
+       from (${read(`, sum((${bytes})::float8) over () as page_bytes, count(*) over () as page_items`)}) ${row} ${joins}
+       where coalesce(${row}.page_bytes, 0) <= ${most} or ${row}.page_items = 1
+       order by ${orderBy}`;
+}
+
+function sizeText({ bytes, items, ...query }: ListingQuery, ids: string): string {
+  const { from, id } = items ?? query;
+  return `select count(*)::int as items, coalesce(sum((${bytes})::float8), 0) as bytes
+    from ${from} join (${ids}) page on page.id = ${id}`;
 }
 
 /** The response body of a list endpoint: views of the items, ids, or `{count}`. */

@@ -72,9 +72,10 @@ const COLUMNS = `
   s.id, s.account_id as "accountId", s.action, s.object, s.object_id as "objectId", s.status, s.reason,
   s.send_at as "sendAt", s.original_send_at as "originalSendAt", s.retry_limit_at as "retryLimitAt",
   s.message_id as "messageId", s.thread_id as "threadId", s.route, s.created_at as "createdAt",
-  (select m.content from outbox_message m where m.id = s.id) as content`;
+  m.content`;
+const CONTENT = 'left join outbox_message m on m.id = s.id';
 
-const FIND = `select ${COLUMNS} from job_status s where s.id = $1 and s.account_id = $2`;
+const FIND = `select ${COLUMNS} from job_status s ${CONTENT} where s.id = $1 and s.account_id = $2`;
 // The next attempt may have been moved since the last one ended. While the rate gate of the account
 // is closed, only an attempt at the deadline is made. An ended job has no next attempt.
 const NEXT_AT = `
@@ -101,13 +102,13 @@ const DETAILS = `
      'endedAt', ${millis('a.ended_at')}, 'outcome', a.outcome, 'route', a.route, 'phase', a.phase, 'code', a.code,
      'detail', a.detail, 'nextAt', ${millis(NEXT_AT)}, 'rule', a.rule) order by a.id), '[]')
    from job_attempt a where a.job_id = s.id) as attempts,
-  (select ${RECIPIENTS} from outbox_message m where m.id = s.id) as recipients`;
+  case when m.id is not null then ${RECIPIENTS} end as recipients`;
 const DETAIL_BYTES = `
   coalesce((select sum(coalesce(octet_length(a.detail), 0) + 300) from job_attempt a where a.job_id = s.id), 0)`;
 // The MIME text is about as long as the content, and PostgreSQL knows its length without reading
 // it.
-const CONTENT_BYTES = `coalesce((select octet_length(m.mime) from outbox_message m where m.id = s.id), 0)`;
-const FIND_EXPANDED = `select ${COLUMNS}, ${DETAILS} from job_status s where s.id = $1 and s.account_id = $2`;
+const CONTENT_BYTES = `coalesce((select octet_length(o.mime) from outbox_message o where o.id = s.id), 0)`;
+const FIND_EXPANDED = `select ${COLUMNS}, ${DETAILS} from job_status s ${CONTENT} where s.id = $1 and s.account_id = $2`;
 
 /** Reads job statuses. Only `jobs.ts` writes them. */
 @Injectable()
@@ -137,6 +138,7 @@ export class JobStatusesRepository {
     const listing = await runListing<StoredJobRow>(this.database, {
       columns: expanded ? `${COLUMNS}, ${DETAILS}` : COLUMNS,
       from: 'job_status s',
+      joins: CONTENT,
       id: 's.id',
       bytes: expanded ? `${CONTENT_BYTES} + ${DETAIL_BYTES}` : CONTENT_BYTES,
       orderBy: 's.id desc',
