@@ -6,6 +6,7 @@ import {
   type TestApplication,
 } from '../support/factories.ts';
 import { loggedLines } from '../support/log-watch.ts';
+import { createOperator } from '../support/operators.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const IGNORED = 'x-carillon-ignored';
@@ -35,6 +36,17 @@ describe('query parameters that an endpoint does not know', () => {
     expect(headers[IGNORED]).toBe('unred');
     expect(headers['warning']).toBe(
       '299 - "Unknown query parameters were ignored: unred (did you mean unread?)"',
+    );
+  });
+
+  it('are refused by the admin API, with the nearest known name', async () => {
+    const operator = await createOperator(server);
+    const { status, body } = await request(server.url)
+      .get('/admin/jobs?recipent=bo@example.test')
+      .set(operator.bearer);
+    expect(status).toBe(400);
+    expect((body as { message: string }).message).toMatch(
+      /^Unknown query parameters: recipent \(did you mean recipient\?\); known here: /,
     );
   });
 

@@ -629,6 +629,14 @@ describe('carillon', () => {
         { status: 'cancelled' },
       ]);
       expect(await sql.query('select from reminder_job')).toEqual([]);
+      expect(
+        await sql.query('select action, details from audit_entry order by id desc limit 1'),
+      ).toEqual([
+        {
+          action: 'instance.confirm',
+          details: { messages_cancelled: 2, reminders_cancelled: 2, webhooks_paused: 0 },
+        },
+      ]);
     });
 
     it('cancels only overdue jobs when asked to', async () => {
@@ -715,6 +723,9 @@ describe('carillon', () => {
         }),
       ).rejects.toThrow(`grant ${lost.id}`);
       expect(output).toBe('Values encrypted with the newest key: 2.');
+      expect(
+        await sql.query('select action, details from audit_entry order by id desc limit 1'),
+      ).toEqual([{ action: 'key.reseal', details: { resealed: 2, unopened: 1 } }]);
       const rows = await sql.query<{ id: string; sealed: string }>(
         'select id, settings_sealed as sealed from "grant" order by id',
       );

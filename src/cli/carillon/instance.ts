@@ -10,6 +10,8 @@ import {
   recordedIdentity,
 } from '../../platform/work/database-identity.ts';
 import type { Database } from '../../platform/database/sql.ts';
+import type { Actor } from '../../platform/audit/actor.ts';
+import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { cancelScheduledReminders } from '../../calendar/notifications/cancel-scheduled.ts';
 import { cancelOpenMessages } from '../../mail/outbox/cancel-open.ts';
 
@@ -106,6 +108,7 @@ export async function takeOver(
   config: AppConfig,
   clock: Clock,
   wanted: Takeover,
+  actor: Actor,
 ): Promise<TakeoverReport> {
   const at = clock.now();
   const until = (choice: CancelChoice) => (choice === 'all' ? null : at);
@@ -119,6 +122,14 @@ export async function takeOver(
       ? await cancelScheduledReminders(database, CANCEL_REASON, until(cancelReminders), at)
       : 0,
   };
-  await confirmIdentity(database, await currentIdentity(database, config));
+  const identity = await currentIdentity(database, config);
+  await confirmIdentity(database, identity);
+  const target = { type: 'instance', id: identity.name };
+  await recordAudit(database, {
+    actor,
+    action: 'instance.confirm',
+    target,
+    details: { ...report },
+  });
   return report;
 }

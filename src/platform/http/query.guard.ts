@@ -59,8 +59,8 @@ function withNearest(name: string, known: ReadonlySet<string>): string {
 /**
  * Reports query parameters that the endpoint does not know, and which therefore have no effect:
  * `?unred=true` would list everything. The response names them in `X-Carillon-Ignored` and in
- * `Warning` (RFC 7234 5.5), and the log names them once for each endpoint. With `STRICT_QUERY` such
- * a request is refused with 400. Runs after authentication, before anything else.
+ * `Warning` (RFC 7234 5.5), and the log names them once for each endpoint. With `STRICT_QUERY`, and always in
+ * the admin API, such a request is refused with 400. Runs after authentication, before anything else.
  */
 @Injectable()
 export class QueryGuard implements CanActivate {
@@ -81,7 +81,8 @@ export class QueryGuard implements CanActivate {
     );
     if (unknown.length === 0) return true;
     const named = unknown.slice(0, MOST_NAMES);
-    if (this.config.strictQuery) throw refusal(named, known);
+    // Operators act on what they have filtered.
+    if (this.config.strictQuery || request.path.startsWith('/admin/')) throw refusal(named, known);
     const response = http.getResponse<Response>();
     response.setHeader(IGNORED_HEADER, named.map(shown).join(', '));
     const text = named.map((name) => withNearest(name, known)).join(', ');

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { AuditFilter } from '../../../platform/audit/list-audit.ts';
-import { instantOf, limitOption } from '../arguments.ts';
+import { instantOf, limitOption, pageTokenOption } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
 
 const COLUMNS = ['at', 'action', 'target', 'actor', 'address', 'details'] as const;
@@ -16,7 +16,7 @@ interface AuditFlags {
   since?: Date;
   until?: Date;
   limit: number;
-  page?: string;
+  pageToken?: string;
 }
 
 /** Adds `carillon audit`. */
@@ -36,14 +36,14 @@ export const add: AddCommands = (group, cli) => {
       instantOf,
     )
     .option('--until <time>', 'only entries before then', instantOf)
-    .option('--page <token>', 'next_page_token of the page before')
+    .addOption(pageTokenOption())
     .addOption(limitOption())
     .action(async (flags: AuditFlags) => {
       const { AuditLog } = await import('../../../operator/audit/audit-log.service.ts');
-      const { limit, page, application: applicationId, account: accountId, ...rest } = flags;
+      const { limit, pageToken, application: applicationId, account: accountId, ...rest } = flags;
       const filter: AuditFilter = { ...rest, applicationId, accountId };
       const { items, nextPageToken } = await cli.withServices(({ database }) =>
-        new AuditLog(database).list(filter, { limit, pageToken: page }),
+        new AuditLog(database).list(filter, { limit, pageToken }),
       );
       const rows = items.map(({ actor, target, ...item }) => ({
         ...item,
@@ -51,7 +51,7 @@ export const add: AddCommands = (group, cli) => {
         address: actor.address,
         target: cli.json ? target : `${target.type} ${target.id}`,
       }));
-      const more = nextPageToken === null ? undefined : `More: --page ${nextPageToken}`;
+      const more = nextPageToken === null ? undefined : `More: --page-token ${nextPageToken}`;
       cli.printRows(rows, COLUMNS, more);
     });
 };

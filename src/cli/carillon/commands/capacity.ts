@@ -2,9 +2,9 @@ import type { Capacity } from '../../../operator/capacity/capacity.ts';
 import { formatTable } from '../../terminal/output.ts';
 import { type AddCommands, readable, readableWhole } from '../cli.ts';
 
-const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
-/** A number of bytes as people read it, such as `31.2 GB`. */
+/** A number of bytes as people read it, such as `31.2 GiB`. */
 function size(bytes: number): string {
   const power = Math.min(Math.floor(Math.log2(Math.max(Math.abs(bytes), 1)) / 10), 4);
   return `${(bytes / 1024 ** power).toFixed(power === 0 ? 0 : 1)} ${UNITS[power]}`;

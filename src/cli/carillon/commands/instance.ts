@@ -84,7 +84,7 @@ export const add: AddCommands = (group, cli) => {
       }
       const { reportInstance, takeOver } = await import('../instance.ts');
       const { done, after } = await cli.withServices(async ({ database, config, clock }) => {
-        const done = await takeOver(database, config, clock, wanted);
+        const done = await takeOver(database, config, clock, wanted, cli.actor);
         return { done, after: await reportInstance(database, config) };
       });
       cli.print({ ...done, instance: after }, () => showTakeover(done, after));

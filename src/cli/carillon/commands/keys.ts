@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../../platform/base/errors/operator-error.ts';
 import { randomBase36 } from '../../../platform/base/ids/ids.ts';
+import { recordAudit } from '../../../platform/audit/record-audit.ts';
 import type { AddCommands } from '../cli.ts';
 
 /** Some secrets cannot be decrypted with any key of the key ring. */
@@ -28,7 +29,13 @@ export const add: AddCommands = (group, cli) => {
     .description('start without a lost key; values encrypted with it can never be decrypted again')
     .action(async (id: string) => {
       const { giveUpKey } = await import('../../../app/keys/key-check.ts');
-      await cli.withServices(({ database, secretBox }) => giveUpKey(database, secretBox, id));
+      await cli.withServices(({ database, secretBox }) =>
+        database.transaction(async (sql) => {
+          await giveUpKey(sql, secretBox, id);
+          const target = { type: 'key', id };
+          await recordAudit(sql, { actor: cli.actor, action: 'key.forget', target });
+        }),
+      );
       cli.print(
         { forgotten: id },
         `The key "${id}" is no longer needed to start. Connect accounts again if their secrets were encrypted with it.`,
@@ -47,11 +54,18 @@ export const add: AddCommands = (group, cli) => {
       const { prepareReseal, reseal } = await import('../../../app/keys/reseal.ts');
       const { resealed, unopened } = await cli.withServices(async ({ database, secretBox }) => {
         await prepareReseal(database, secretBox, force);
-        return cli.withProgress('Reading secrets', (update) =>
+        const report = await cli.withProgress('Reading secrets', (update) =>
           reseal(database, secretBox, undefined, (table, count) =>
             update(`Encrypted ${count} values, now in the table ${table}`),
           ),
         );
+        await recordAudit(database, {
+          actor: cli.actor,
+          action: 'key.reseal',
+          target: { type: 'key', id: secretBox.currentKeyId },
+          details: { resealed: report.resealed, unopened: report.unopened.length },
+        });
+        return report;
       });
       cli.print({ resealed, unopened }, `Values encrypted with the newest key: ${resealed}.`);
       if (unopened.length > 0) throw new UnopenedSecretsError(unopened);

@@ -1,15 +1,15 @@
 /** A whole number with thin groups, such as `12,345`. */
 export const count = (value: number): string => Math.round(value).toLocaleString('en-US');
 
-const SIZES = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
+const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
-/** A size in decimal units, such as `1.4 GB`. */
+/** A size in binary units, as `DATABASE_DISK_GB` and `carillon capacity` count: `1.4 GiB`. */
 export function size(bytes: number): string {
   const step = Math.min(
     SIZES.length - 1,
-    Math.max(0, Math.floor(Math.log10(Math.max(1, Math.abs(bytes))) / 3)),
+    Math.max(0, Math.floor(Math.log2(Math.max(1, Math.abs(bytes))) / 10)),
   );
-  const amount = bytes / 1000 ** step;
+  const amount = bytes / 1024 ** step;
   return `${step > 0 && Math.abs(amount) < 10 ? amount.toFixed(1) : Math.round(amount)} ${SIZES[step]}`;
 }
 

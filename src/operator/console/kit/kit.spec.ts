@@ -38,11 +38,11 @@ describe('figures of the console', () => {
       '1 job',
       '2 jobs',
     ]);
-    expect([size(0), size(999), size(1_400), size(41.2e9)]).toEqual([
+    expect([size(0), size(999), size(1_434), size(41.2 * 1024 ** 3)]).toEqual([
       '0 B',
       '999 B',
-      '1.4 kB',
-      '41 GB',
+      '1.4 KiB',
+      '41 GiB',
     ]);
   });
 });

@@ -10,15 +10,24 @@ import { exactly } from '../kit/time.ts';
 const growth = (bytes: number | null): string =>
   bytes === null ? '–' : `${bytes < 0 ? '−' : '+'}${size(Math.abs(bytes))}`;
 
-function diskPanel({ disk, databaseBytes, bytesPerDay, at }: Capacity): Html {
-  const { limitBytes, freeBytes, fullAt } = disk;
+function forecast({ disk: { limitBytes, freeBytes, fullAt }, bytesPerDay, at }: Capacity) {
+  if (fullAt) return html`At this pace the disk is full ${exactly(fullAt, at)}.`;
+  if (limitBytes === null || freeBytes === null) return null;
+  return bytesPerDay === null
+    ? 'The growth is not known yet: it needs the sizes of two days.'
+    : 'At the pace of the last week, the disk does not become full.';
+}
+
+function diskPanel(capacity: Capacity): Html {
+  const { disk, databaseBytes, bytesPerDay } = capacity;
+  const { limitBytes, freeBytes } = disk;
   const used = limitBytes === null || freeBytes === null ? null : 1 - freeBytes / limitBytes;
   return html`<section class="panel"><h2>Disk</h2><dl class="tally">
     <div class="tally-main"><dt>Database</dt><dd>${size(databaseBytes)}</dd></div>
     <div><dt>Growth a day</dt><dd>${growth(bytesPerDay)}</dd></div>
     <div><dt>Free</dt><dd>${freeBytes === null ? 'unknown' : size(freeBytes)}</dd></div></dl>
     ${used === null ? html`<p class="hint">PostgreSQL does not know the size of its disk. Set <code>DATABASE_DISK_GB</code>, and this page says when the disk is full.</p>` : meter(used, `${Math.round(used * 100)} % of ${size(limitBytes ?? 0)} used`, used > NEARLY_FULL ? 'bad' : 'busy')}
-    <p>${fullAt ? html`At this pace the disk is full ${exactly(fullAt, at)}.` : used === null ? null : 'At the pace of the last week, the disk does not become full.'}</p></section>`; // prettier-ignore
+    <p>${forecast(capacity)}</p></section>`; // prettier-ignore
 }
 
 const historyChart = ({ history, databaseBytes }: Capacity): Html | null =>
