@@ -84,7 +84,11 @@ describe('messages on which a provider fails', () => {
     const bad = ['bad-1', 'bad-2', 'bad-3'];
     for (const name of [...bad, 'good']) mailbox.add(messageOf(name));
     for (const name of bad) mailbox.failing.set(name, 'all');
-    expect((await syncPass(account)).result).toEqual({ kind: 'current' });
+    expect((await syncPass(account)).result).toEqual({
+      kind: 'current',
+      changed: true,
+      isShown: true,
+    });
     expect((await shown(account)).map((one) => one.provider_id)).toEqual(['good', 'old']);
     const reason = 'Provider: 500 Backend Error';
     expect(await failures(account)).toEqual(
@@ -195,7 +199,11 @@ describe('messages on which a provider fails', () => {
         const mailbox = new ListingMailbox({ history });
         for (const name of NAMES) mailbox.add(messageOf(name, clock.now()));
         mailbox.install(server.app);
-        expect((await syncPass(account)).result).toEqual({ kind: 'current' });
+        expect((await syncPass(account)).result).toEqual({
+          kind: 'current',
+          changed: true,
+          isShown: true,
+        });
         const subjects = ['', '', 'About good-1', 'About good-2'];
         expect((await shown(account)).map(({ subject }) => subject)).toEqual(subjects);
         const reason = 'The message cannot be stored: no such value';
@@ -221,7 +229,7 @@ describe('messages on which a provider fails', () => {
     mailbox.stalled = { reason: 'Provider: the list fails', since: clock.now() };
     mailbox.install(server.app);
     const outcome = await syncPass(account);
-    expect(outcome.result).toEqual({ kind: 'idle' });
+    expect(outcome.result).toEqual({ kind: 'idle', changed: true });
     const wait = outcome.next.kind === 'again' ? outcome.next.at.getTime() - clock.now().getTime() : 0; // prettier-ignore
     expect(wait).toBe(MINUTE);
     mailbox.add(messageOf('new'));

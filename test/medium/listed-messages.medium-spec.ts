@@ -164,7 +164,11 @@ describe('listed messages', () => {
       throw new ProviderError('rate-limited', 'the quota is used up', { retryAfterSeconds: 5 });
     };
     const outcome = await syncPass(account);
-    expect(outcome.result).toEqual({ kind: 'current' });
+    expect(outcome.result).toEqual({
+      kind: 'current',
+      changed: true,
+      isShown: true,
+    });
     expect(await listedCount(account)).toEqual({ listed: 9, all: 9 });
     const [grant] = await database.query(`select sync_state from "grant" where id = $1`, [
       account.id,
