@@ -175,8 +175,8 @@ export async function admitPage<T>(
 
 /**
  * Chooses the page first, so that subqueries in `columns` and `bytes` never run for skipped rows.
- * Then it measures the page, and reads it if it has at most `most` bytes or only one item. Otherwise
- * it returns nothing.
+ * Then it measures the page, and reads the page if it has at most `most` bytes or only one item.
+ * Otherwise it returns nothing.
  */
 function itemsText(query: ListingQuery, ids: string, most: number): string {
   const { columns, bytes, joins = '' } = query;

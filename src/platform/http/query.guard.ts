@@ -59,8 +59,9 @@ function withNearest(name: string, known: ReadonlySet<string>): string {
 /**
  * Reports query parameters that the endpoint does not know, and which therefore have no effect:
  * `?unred=true` would list everything. The response names them in `X-Carillon-Ignored` and in
- * `Warning` (RFC 7234 5.5), and the log names them once for each endpoint. With `STRICT_QUERY`, and always in
- * the admin API, such a request is refused with 400. Runs after authentication, before anything else.
+ * `Warning` (RFC 7234 5.5), and the log names them once for each endpoint. With `STRICT_QUERY`, and
+ * always in the admin API, such a request is refused with 400. Runs after authentication, before
+ * anything else.
  */
 @Injectable()
 export class QueryGuard implements CanActivate {

@@ -224,9 +224,13 @@ function summary({ table }: QueueTable, reportsLate: boolean): string {
 }
 
 /**
- * Builds the claim statement. Its parameters: $1 free slots, $2 worker, $3 scan floor, $4 maximum
- * number of oldest candidates, $5 how many suspects with one death may be taken, $6 ids of claimed
- * rows whose runs have ended, $7 maximum number of newest candidates. It returns at least one row.
+ * Builds the claim statement, which returns at least one row. Its parameters:
+ *
+ * - $1 free slots, $2 worker, $3 scan floor
+ * - $4 maximum number of oldest candidates, $7 of newest candidates
+ * - $5 how many suspects with one death may be taken
+ * - $6 ids of claimed rows whose runs have ended
+ *
  * @param reportsLate whether the summary includes `late`
  */
 export function claimStatement(queue: QueueTable, reportsLate: boolean): string {

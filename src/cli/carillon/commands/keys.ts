@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../../platform/base/errors/operator-error.ts';
 import { randomBase36 } from '../../../platform/base/ids/ids.ts';
-import { recordAudit } from '../../../platform/audit/record-audit.ts';
 import type { AddCommands } from '../cli.ts';
 
 /** Some secrets cannot be decrypted with any key of the key ring. */
@@ -29,6 +28,7 @@ export const add: AddCommands = (group, cli) => {
     .description('start without a lost key; values encrypted with it can never be decrypted again')
     .action(async (id: string) => {
       const { giveUpKey } = await import('../../../app/keys/key-check.ts');
+      const { recordAudit } = await import('../../../platform/audit/record-audit.ts');
       await cli.withServices(({ database, secretBox }) =>
         database.transaction(async (sql) => {
           await giveUpKey(sql, secretBox, id);
@@ -52,6 +52,7 @@ export const add: AddCommands = (group, cli) => {
     )
     .action(async ({ force }: { force?: boolean }) => {
       const { prepareReseal, reseal } = await import('../../../app/keys/reseal.ts');
+      const { recordAudit } = await import('../../../platform/audit/record-audit.ts');
       const { resealed, unopened } = await cli.withServices(async ({ database, secretBox }) => {
         await prepareReseal(database, secretBox, force);
         const report = await cli.withProgress('Reading secrets', (update) =>
