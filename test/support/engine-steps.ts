@@ -137,6 +137,6 @@ export class EngineSteps<J extends ClaimedRow, R> {
 
   /** Releases every claimed row, as if its worker had died. */
   async sweep(): Promise<void> {
-    await this.sql.query(sweepStatement([this.dispatcher().table]));
+    await this.sql.query(sweepStatement([this.dispatcher().table]), [true]);
   }
 }

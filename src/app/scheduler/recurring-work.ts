@@ -111,11 +111,15 @@ export class RecurringWork
     const tasks = this.tasks.filter(({ role }) => role === 'any' || roles.includes(role));
     for (const [index, task] of tasks.entries()) {
       const begin = () => this.#begin(task);
-      const repeat = () =>
-        this.registry.addInterval(task.name, setInterval(begin, task.everySeconds * 1000));
+      const apart = () => {
+        const beginUnlessStopped = () => {
+          if (!this.#stop.signal.aborted) begin();
+        };
+        setTimeout(beginUnlessStopped, index * APART_MS).unref();
+      };
+      const repeated = index === 0 ? begin : apart;
       // Nest clears these timers before it closes the database.
-      if (index === 0) repeat();
-      else this.registry.addTimeout(`${task.name} apart`, setTimeout(repeat, index * APART_MS));
+      this.registry.addInterval(task.name, setInterval(repeated, task.everySeconds * 1000));
       if (task.firstAfterSeconds !== undefined)
         this.registry.addTimeout(task.name, setTimeout(begin, task.firstAfterSeconds * 1000));
     }
