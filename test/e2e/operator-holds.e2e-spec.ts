@@ -106,11 +106,10 @@ describe('what operators stop and resume', () => {
   it('fails a message at its deadline, and one that may not be late once it is late', async () => {
     await admin('post', `accounts/${ada.id}/pause`);
     const late = await accept({ on_missed: 'skip' });
-    const limited = await accept({
-      retry_limit_datetime: Math.floor((clock.now().getTime() + 2 * HOUR_MS) / 1000),
-    });
+    const deadline = Math.floor((clock.now().getTime() + 2 * HOUR_MS) / 1000);
+    const limited = await accept({ retry_limit_datetime: deadline });
     const { first_deadline: first } = (await isPaused(2)) as { first_deadline?: number };
-    expect(first).toBe(Math.floor((clock.now().getTime() + 2 * HOUR_MS) / 1000));
+    expect(first).toBe(deadline);
     await clock.pass(HOUR_MS);
     expect((await reaches(late, 'failed')).reason).toMatch(/^missed: /);
     expect((await job(limited)).status).toBe('delayed');
