@@ -140,14 +140,9 @@ export async function deleteDeliveries(sql: Sql, webhookId: string): Promise<voi
 }
 
 /**
- * Milliseconds between two deliveries to a webhook, and how many run at the same time (ADR 0100).
- */
-const PACE = { slotMs: 3, atOnce: 8 } as const;
-
-/**
- * Limits the webhook to eight simultaneous deliveries. Deliveries of a burst begin at 333 a second.
- * The others wait and do not delay other webhooks.
+ * Limits the webhook to eight simultaneous deliveries and 200 a second. Further deliveries wait and
+ * do not delay other webhooks.
  */
 export function createDeliveryRateGate(sql: Sql, webhookId: string): Promise<void> {
-  return setPace(sql, webhookId, PACE.slotMs, PACE.atOnce);
+  return setPace(sql, webhookId, 5, 8);
 }

@@ -54,9 +54,8 @@ export interface DeliveryResult {
 
 /**
  * Deliveries that one process sends at the same time. A receiver that hangs occupies eight of them.
- * More than two full claims, so that one is claimed while the one before is sent.
  */
-const SLOTS = 256;
+const SLOTS = 128;
 /**
  * Deliveries are spread out by the paces of their webhooks, so this small delay does not matter.
  */

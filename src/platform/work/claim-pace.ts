@@ -40,8 +40,6 @@ interface ClaimScope {
   window: number;
   /** Maximum number of further candidates, beginning with the newest due row. */
   newest: number;
-  /** Whether the claim may take as many rows as any claim can. */
-  takesMost: boolean;
 }
 
 /** When the next claim follows. */
@@ -60,8 +58,6 @@ export class ClaimPace {
    */
   #fitting = 1;
   #claimedAt = -Infinity;
-  /** Whether the last claim took as many rows as any claim can. Then more are probably due. */
-  #tookMost = false;
   /**
    * Scan floor: claims read no rows that became due before it, and so skip index entries of
    * finished rows. `null` before the first claim that saw a row.
@@ -84,8 +80,7 @@ export class ClaimPace {
   leftMs(free: number): number {
     const { slots, mostBeforeHandOff = slots, claimEveryMs = CLAIM_EVERY_MS } = this.queue;
     const few = free < Math.min(slots / 2, mostBeforeHandOff / 2, MOST_PER_CLAIM);
-    const everyMs = Math.max(this.#tookMost ? 0 : claimEveryMs, few ? REFILL_EVERY_MS : 0);
-    return this.#claimedAt + everyMs - monotonicMs();
+    return this.#claimedAt + Math.max(claimEveryMs, few ? REFILL_EVERY_MS : 0) - monotonicMs();
   }
 
   /** Call it right before a claim. */
@@ -97,7 +92,6 @@ export class ClaimPace {
       floor: full ? null : this.#floor,
       window: Math.min(Math.ceil(free / this.#fitting), WIDEST_WINDOW),
       newest: this.#crowded ? free : 0,
-      takesMost: free >= MOST_PER_CLAIM,
     };
   }
 
@@ -105,9 +99,8 @@ export class ClaimPace {
    * Learns from a claim.
    * @param filled whether the claim filled all free slots
    */
-  end({ window, takesMost }: ClaimScope, summary: ClaimSummary, filled: boolean): NextClaim {
+  end({ window }: ClaimScope, summary: ClaimSummary, filled: boolean): NextClaim {
     const { seen, parked, lowestMs } = summary;
-    this.#tookMost = filled && takesMost;
     if (lowestMs !== null) this.#floor = new Date(lowestMs - FLOOR_SLACK_MS);
     if (seen > 0) this.#blindClaims = 0;
     const windowFull = seen >= window;
