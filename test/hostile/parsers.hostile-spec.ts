@@ -97,14 +97,16 @@ describe(`untrusted input (seed ${seed})`, () => {
       for (const fragment of fragments) {
         for (const outside of [wrap, (inner: string) => inner]) {
           const of = (size: number) => outside(fragment.repeat(Math.floor(size / fragment.length)));
-          const half = await fastest(parser, of(most / 2));
-          const whole = await fastest(parser, of(most));
-          const isTooSlow = whole > MOST_MS;
-          const grows = whole > MEASURABLE_MS && whole > MOST_GROWTH * half;
-          if (isTooSlow || grows)
-            found.push(
-              `${JSON.stringify(fragment)}: ${Math.round(half)} ms, then ${Math.round(whole)} ms`,
-            );
+          const measure = async () => {
+            const half = await fastest(parser, of(most / 2));
+            const whole = await fastest(parser, of(most));
+            const grows = whole > MEASURABLE_MS && whole > MOST_GROWTH * half;
+            if (whole <= MOST_MS && !grows) return null;
+            return `${JSON.stringify(fragment)}: ${Math.round(half)} ms, then ${Math.round(whole)} ms`;
+          };
+          // A machine that was slow for a moment does not repeat the result; a parser does.
+          const slow = (await measure()) && (await measure());
+          if (slow) found.push(slow);
         }
       }
       expect(found).toEqual([]);

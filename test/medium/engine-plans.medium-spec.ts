@@ -12,7 +12,7 @@ import {
 import { QUEUES, type QueueName } from '../../src/platform/work/signals.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-/** Rows of each queue: those that wait, and those that each of the workers has claimed. */
+/** Waiting rows of each queue, workers, and rows that each worker has claimed. */
 const WAITING = 4_000;
 const WORKERS = 8;
 const CLAIMED_EACH = 50;
@@ -42,7 +42,7 @@ interface Plan {
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 const isModification = (node: Plan) => node['Node Type'] === 'ModifyTable';
 
-/** Rows that a node of a plan handled, in all its loops, including those that it dropped. */
+/** Rows that a node of a plan handled in all its loops, dropped rows included. */
 const handled = (node: Plan): number =>
   node['Actual Loops'] *
   (node['Actual Rows'] +

@@ -128,33 +128,31 @@ function idsText(
     : `select id from (${ordered} limit ${most}) listed ${limit}`;
 }
 
-/** Reads the items of a page. A page that is too long is empty at first, and then measured. */
+/** Reads the items of a page. A page that is too long is only measured at first. */
 async function readItems<T extends object>(
   sql: Sql,
   query: ListingQuery,
   ids: string,
   options: QueryOptions,
 ): Promise<T[]> {
-  const { conditions, page, bytes } = query;
+  const { conditions, page } = query;
   if (page.limit === 0) return [];
   const read = (most: number) =>
-    sql.query<T>(itemsText(query, ids, most), conditions.values, options);
-  for (;;) {
-    const items = await read(LARGE_PAGE_BYTES);
-    if (items.length > 0 || bytes === undefined) return items;
-    const [size] = await sql.query<PageSize>(sizeText(query, ids), conditions.values, options);
-    if (!size || size.items === 0) return [];
-    // Otherwise the items have changed in the meantime.
-    if (size.bytes > LARGE_PAGE_BYTES) {
-      const long = await admitPage(size.items, size.bytes, () => read(MAX_PAGE_BYTES));
-      if (long.length > 0) return long;
-    }
-  }
+    sql.query<T & Measured>(itemsText(query, ids, most), conditions.values, options);
+  const items = await read(LARGE_PAGE_BYTES);
+  const [first] = items;
+  if (first?.isWhole !== false) return items;
+  const long = await admitPage(first.pageItems, first.pageBytes, () => read(MAX_PAGE_BYTES));
+  if (long[0]?.isWhole === false) throw new PageTooLargeError(MAX_PAGE_BYTES);
+  return long;
 }
 
-interface PageSize {
-  items: number;
-  bytes: number;
+/** What each item of a page reports, if the query has `bytes`. */
+interface Measured {
+  /** False if the page is too long: then only one of its items was read. */
+  isWhole?: boolean;
+  pageItems: number;
+  pageBytes: number;
 }
 
 /**
@@ -176,7 +174,7 @@ export async function admitPage<T>(
 /**
  * Chooses the page first, so that subqueries in `columns` and `bytes` never run for skipped rows.
  * Then it measures the page, and reads the page if it has at most `most` bytes or only one item.
- * Otherwise it returns nothing.
+ * Otherwise it reads one item, which reports the size of the page.
  */
 function itemsText(query: ListingQuery, ids: string, most: number): string {
   const { columns, bytes, joins = '' } = query;
@@ -184,18 +182,16 @@ function itemsText(query: ListingQuery, ids: string, most: number): string {
   const row = id.split('.', 1)[0];
   const read = (measured: string) => `
     select ${fields ?? `${row}.*`}${measured} from ${from} join (${ids}) page on page.id = ${id}`;
-  return bytes === undefined
-    ? `select ${columns} from (${read('')}) ${row} ${joins} order by ${orderBy}`
-    : `select ${columns}
-       from (${read(`, sum((${bytes})::float8) over () as page_bytes, count(*) over () as page_items`)}) ${row} ${joins}
-       where coalesce(${row}.page_bytes, 0) <= ${most} or ${row}.page_items = 1
-       order by ${orderBy}`;
-}
-
-function sizeText({ bytes, items, ...query }: ListingQuery, ids: string): string {
-  const { from, id } = items ?? query;
-  return `select count(*)::int as items, coalesce(sum((${bytes})::float8), 0) as bytes
-    from ${from} join (${ids}) page on page.id = ${id}`;
+  if (bytes === undefined)
+    return `select ${columns} from (${read('')}) ${row} ${joins} order by ${orderBy}`;
+  const measures = `,
+    coalesce(sum((${bytes})::float8) over (), 0) as page_bytes, count(*) over () as page_items, row_number() over () as page_row`;
+  const isWhole = `(${row}.page_bytes <= ${most} or ${row}.page_items = 1)`;
+  return `
+    select ${columns}, ${isWhole} as "isWhole", ${row}.page_items as "pageItems", ${row}.page_bytes as "pageBytes"
+    from (${read(measures)}) ${row} ${joins}
+    where ${isWhole} or ${row}.page_row = 1
+    order by ${orderBy}`;
 }
 
 /** The response body of a list endpoint: views of the items, ids, or `{count}`. */

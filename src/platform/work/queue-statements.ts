@@ -255,8 +255,8 @@ const JUDGE_SEEN_SECONDS = 1.5;
 
 /**
  * The judge looks at the claimed rows of all workers: that is too much for every heartbeat of every
- * worker (ADR 0097). It is the worker with the lowest id among those that have a connection and
- * sent a heartbeat just now. If several workers consider themselves the judge, or for a moment
+ * worker (ADR 0097). The judge is the connected worker with the lowest id that has just sent a
+ * heartbeat. If several workers consider themselves the judge, or for a moment
  * none does, no harm is done.
  */
 const JUDGES = `
