@@ -6,81 +6,60 @@ import {
   UnauthorizedException,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { ForbiddenError } from '../base/errors/domain-error.ts';
 import { clientAddress } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { authenticated } from '../http/caller.ts';
 import { reportIncident } from '../logs/incidents.ts';
 import { addressedRegion } from '../http/surface.ts';
 import { ACCESS_RULE, type AccessRule } from './access-rule.ts';
+import { Credentials } from './credentials.ts';
 import { FailedAttempts } from './failed-attempts.ts';
-import { principalOf } from './principal.ts';
+import { basicCredentials, presentedToken } from './presented-token.ts';
+import type { AccountPrincipal, ApplicationPrincipal, Principal } from './principal.ts';
 import { allows } from './scopes.ts';
 
-/** Names of the passport strategies. */
-export const STRATEGY = {
-  bearer: 'access-token-bearer',
-  tokenAsUser: 'access-token-basic',
-  application: 'application-basic',
-  applicationSecret: 'application-secret',
-} as const;
+const requestOf = (context: ExecutionContext): Request =>
+  context.switchToHttp().getRequest<Request>();
 
 /**
- * Waits for the verdict of a passport guard. Refused credentials count as a failed attempt of the
- * client.
- * @throws {TooManyFailuresError} instead of the refusal, if the client has failed too often
+ * Waits for the owner of the presented credentials, and keeps it with the request.
+ * @param onWrong called before credentials are refused that belong to nobody; not if there are none
+ * @throws {UnauthorizedException} if there is no owner
  */
-async function countingFailures(
-  verdict: ReturnType<CanActivate['canActivate']>,
-  context: ExecutionContext,
-  failures: FailedAttempts,
-): Promise<boolean> {
-  try {
-    return (await verdict) === true;
-  } catch (error) {
-    const request = context.switchToHttp().getRequest<Request>();
-    if (isWrong(error, request)) await failures.countWrongSecret(clientAddress(request));
-    throw error;
+async function authenticate<P extends Principal>(
+  request: Request,
+  owner: Promise<P | undefined> | undefined,
+  onWrong: () => Promise<void> | void,
+): Promise<P> {
+  const principal = await owner;
+  if (principal) {
+    authenticated(request, principal);
+    return principal;
   }
+  if (request.headers.authorization !== undefined) await onWrong();
+  throw new UnauthorizedException();
 }
-
-/** Waits for the verdict of a passport guard, and reports a wrong token in the log. */
-async function reportingRefusal(
-  verdict: ReturnType<CanActivate['canActivate']>,
-  context: ExecutionContext,
-): Promise<boolean> {
-  try {
-    return (await verdict) === true;
-  } catch (error) {
-    const request = context.switchToHttp().getRequest<Request>();
-    if (isWrong(error, request))
-      reportIncident('login.refused', { client: clientAddress(request), of: 'access token' });
-    throw error;
-  }
-}
-
-const isWrong = (error: unknown, request: Request): boolean =>
-  error instanceof UnauthorizedException && request.headers.authorization !== undefined;
 
 /**
  * Requires Basic `client_id:client_secret`, at the integrations address of the application's own
- * region.
+ * region. Wrong ones count as a failed attempt of the client.
  */
 @Injectable()
-export class ApplicationGuard extends AuthGuard(STRATEGY.application) {
+export class ApplicationGuard implements CanActivate {
   constructor(
     @Inject(APP_CONFIG) private readonly config: AppConfig,
+    private readonly credentials: Credentials,
     private readonly failures: FailedAttempts,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (!(await countingFailures(super.canActivate(context), context, this.failures))) return false;
-    const request = context.switchToHttp().getRequest<Request>();
-    const application = principalOf(request);
-    if (application?.kind !== 'application') return false;
+  /** @throws {TooManyFailuresError} if the client has failed too often */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = requestOf(context);
+    const application = await authenticate(request, this.#ownerOf(request), () =>
+      this.failures.countWrongSecret(clientAddress(request)),
+    );
     const { integrationsUrl } = this.config;
     const region = addressedRegion(request.headers.host, integrationsUrl);
     if (region && region !== application.region) {
@@ -92,67 +71,89 @@ export class ApplicationGuard extends AuthGuard(STRATEGY.application) {
     }
     return true;
   }
+
+  #ownerOf(request: Request): Promise<ApplicationPrincipal | undefined> | undefined {
+    const { userName, password } = basicCredentials(request) ?? {};
+    return userName && password
+      ? this.credentials.applicationBySecret(userName, password)
+      : undefined;
+  }
 }
 
 /**
  * Requires Basic authentication with the client secret as user name. The secret must belong to the
- * application in the path.
+ * application in the path. A wrong one counts as a failed attempt of the client.
  */
 @Injectable()
-export class ApplicationSecretGuard extends AuthGuard(STRATEGY.applicationSecret) {
-  constructor(private readonly failures: FailedAttempts) {
-    super();
+export class ApplicationSecretGuard implements CanActivate {
+  constructor(
+    private readonly credentials: Credentials,
+    private readonly failures: FailedAttempts,
+  ) {}
+
+  /** @throws {TooManyFailuresError} if the client has failed too often */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = requestOf(context);
+    await authenticate(request, this.#ownerOf(request), () =>
+      this.failures.countWrongSecret(clientAddress(request)),
+    );
+    return true;
   }
 
-  override canActivate(context: ExecutionContext): Promise<boolean> {
-    return countingFailures(super.canActivate(context), context, this.failures);
+  #ownerOf(request: Request): Promise<ApplicationPrincipal | undefined> | undefined {
+    const clientId = request.params['client_id'];
+    const secret = basicCredentials(request)?.userName;
+    return secret && typeof clientId === 'string'
+      ? this.credentials.applicationBySecret(clientId, secret)
+      : undefined;
   }
 }
 
 /** Requires an access token, then applies the handler's rule: scopes and state of the account. */
 @Injectable()
-export class AccountGuard extends AuthGuard([STRATEGY.bearer, STRATEGY.tokenAsUser]) {
+export class AccountGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
+    private readonly credentials: Credentials,
     private readonly failures: FailedAttempts,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
+  /** @throws {TooManyFailuresError} if the client has failed too often to revoke a token */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const rule = this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, [
       context.getHandler(),
       context.getClass(),
     ]);
-    const verdict = super.canActivate(context);
-    const isAuthenticated = rule?.revokes
-      ? await countingFailures(verdict, context, this.failures)
-      : await reportingRefusal(verdict, context);
-    if (!isAuthenticated) return false;
-    const account = principalOf(context.switchToHttp().getRequest<Request>());
-    if (account?.kind !== 'account') return false;
-    if (rule?.revokes) return true;
-    if (account.billingState === 'cancelled') {
-      throw new ForbiddenError('account.cancelled', 'This account has been cancelled.');
-    }
-    if (account.unproven) {
-      throw new ForbiddenError(
-        'account.address-unproven',
-        `This account cannot be used until it is proven that its mailbox belongs to ${account.email}.`,
-      );
-    }
-    if (rule?.anyScope && !allows(account.scopes, rule.anyScope)) {
-      throw new ForbiddenError(
-        'scope.missing',
-        `This request needs one of the scopes ${rule.anyScope.join(', ')}, which the account has not granted.`,
-      );
-    }
-    if (rule?.write && account.grantStatus === 'invalid') {
-      throw new ForbiddenError(
-        'grant.invalid',
-        "This action can't be performed because the account's credentials are out of date: the user has to authenticate again.",
-      );
-    }
+    const request = requestOf(context);
+    const token = presentedToken(request);
+    const owner = token === undefined ? undefined : this.credentials.accountByToken(token);
+    const client = clientAddress(request);
+    const account = await authenticate(request, owner, () => {
+      if (rule?.revokes) return this.failures.countWrongSecret(client);
+      reportIncident('login.refused', { client, of: 'access token' });
+    });
+    if (!rule?.revokes) assertAllowed(account, rule);
     return true;
   }
+}
+
+/** @throws {ForbiddenError} if the account may not call a handler with this rule */
+function assertAllowed(account: AccountPrincipal, rule: AccessRule | undefined): void {
+  if (account.billingState === 'cancelled')
+    throw new ForbiddenError('account.cancelled', 'This account has been cancelled.');
+  if (account.unproven)
+    throw new ForbiddenError(
+      'account.address-unproven',
+      `This account cannot be used until it is proven that its mailbox belongs to ${account.email}.`,
+    );
+  if (rule?.anyScope && !allows(account.scopes, rule.anyScope))
+    throw new ForbiddenError(
+      'scope.missing',
+      `This request needs one of the scopes ${rule.anyScope.join(', ')}, which the account has not granted.`,
+    );
+  if (rule?.write && account.grantStatus === 'invalid')
+    throw new ForbiddenError(
+      'grant.invalid',
+      "This action can't be performed because the account's credentials are out of date: the user has to authenticate again.",
+    );
 }
