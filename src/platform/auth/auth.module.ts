@@ -1,10 +1,16 @@
 import { Global, Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { RateLimits } from '../http/rate-limits.ts';
 import { FailedAttempts } from './failed-attempts.ts';
+import { PublicRouteGuard } from './guards.ts';
 
 /**
  * What the guards of the decorators in `access.decorators.ts` need. They are used in every module,
  * so a global module has to provide `Credentials`.
  */
 @Global()
-@Module({ providers: [FailedAttempts], exports: [FailedAttempts] })
+@Module({
+  providers: [FailedAttempts, RateLimits, { provide: APP_GUARD, useClass: PublicRouteGuard }],
+  exports: [FailedAttempts, RateLimits],
+})
 export class AuthModule {}

@@ -12,8 +12,9 @@ import { clientAddress } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { authenticated } from '../http/caller.ts';
 import { reportIncident } from '../logs/incidents.ts';
+import { RateLimits } from '../http/rate-limits.ts';
 import { addressedRegion } from '../http/surface.ts';
-import { ACCESS_RULE, type AccessRule } from './access-rule.ts';
+import { ACCESS_RULE, type AccessRule, PUBLIC_ROUTE } from './access-rule.ts';
 import { Credentials } from './credentials.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import { basicCredentials, presentedToken } from './presented-token.ts';
@@ -24,18 +25,23 @@ const requestOf = (context: ExecutionContext): Request =>
   context.switchToHttp().getRequest<Request>();
 
 /**
- * Waits for the owner of the presented credentials, and keeps it with the request.
+ * Waits for the owner of the presented credentials, keeps it with the request, and counts the
+ * request for its limits.
  * @param onWrong called before credentials are refused that belong to nobody; not if there are none
  * @throws {UnauthorizedException} if there is no owner
+ * @throws {RateLimitedError}
  */
 async function authenticate<P extends Principal>(
-  request: Request,
+  context: ExecutionContext,
+  limits: RateLimits,
   owner: Promise<P | undefined> | undefined,
   onWrong: () => Promise<void> | void,
 ): Promise<P> {
+  const request = requestOf(context);
   const principal = await owner;
   if (principal) {
     authenticated(request, principal);
+    await limits.count(context, principal);
     return principal;
   }
   if (request.headers.authorization !== undefined) await onWrong();
@@ -52,12 +58,13 @@ export class ApplicationGuard implements CanActivate {
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly credentials: Credentials,
     private readonly failures: FailedAttempts,
+    private readonly limits: RateLimits,
   ) {}
 
   /** @throws {TooManyFailuresError} if the client has failed too often */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
-    const application = await authenticate(request, this.#ownerOf(request), () =>
+    const application = await authenticate(context, this.limits, this.#ownerOf(request), () =>
       this.failures.countWrongSecret(clientAddress(request)),
     );
     const { integrationsUrl } = this.config;
@@ -89,12 +96,13 @@ export class ApplicationSecretGuard implements CanActivate {
   constructor(
     private readonly credentials: Credentials,
     private readonly failures: FailedAttempts,
+    private readonly limits: RateLimits,
   ) {}
 
   /** @throws {TooManyFailuresError} if the client has failed too often */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
-    await authenticate(request, this.#ownerOf(request), () =>
+    await authenticate(context, this.limits, this.#ownerOf(request), () =>
       this.failures.countWrongSecret(clientAddress(request)),
     );
     return true;
@@ -116,6 +124,7 @@ export class AccountGuard implements CanActivate {
     private readonly reflector: Reflector,
     private readonly credentials: Credentials,
     private readonly failures: FailedAttempts,
+    private readonly limits: RateLimits,
   ) {}
 
   /** @throws {TooManyFailuresError} if the client has failed too often to revoke a token */
@@ -128,11 +137,28 @@ export class AccountGuard implements CanActivate {
     const token = presentedToken(request);
     const owner = token === undefined ? undefined : this.credentials.accountByToken(token);
     const client = clientAddress(request);
-    const account = await authenticate(request, owner, () => {
+    const account = await authenticate(context, this.limits, owner, () => {
       if (rule?.revokes) return this.failures.countWrongSecret(client);
       reportIncident('login.refused', { client, of: 'access token' });
     });
     if (!rule?.revokes) assertAllowed(account, rule);
+    return true;
+  }
+}
+
+/** Counts requests to routes without credentials. The other guards count those of their callers. */
+@Injectable()
+export class PublicRouteGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly limits: RateLimits,
+  ) {}
+
+  /** @throws {RateLimitedError} */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const targets = [context.getHandler(), context.getClass()];
+    const isPublic = this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_ROUTE, targets);
+    if (isPublic) await this.limits.countPublic(context);
     return true;
   }
 }

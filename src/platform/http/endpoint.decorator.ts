@@ -1,7 +1,8 @@
-import { applyDecorators, HttpCode, HttpStatus, SerializeOptions, UseGuards } from '@nestjs/common';
+import { applyDecorators, HttpCode, HttpStatus, UseGuards } from '@nestjs/common';
 import { ApiExtension, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { ZodType } from 'zod';
 import { QueryGuard } from './query.guard.ts';
+import { expectShape } from './response-shape.ts';
 
 /** Key in an operation of the document: the operation that it is another address of. */
 export const ALIAS_OF = 'x-alias-of';
@@ -35,8 +36,7 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
   const status = options.status ?? HttpStatus.OK;
   return applyDecorators(
     HttpCode(status),
-    UseGuards(QueryGuard),
-    SerializeOptions({ schema: options.response }),
+    UseGuards(QueryGuard, expectShape(options.response)),
     ApiOperation({
       summary: options.summary,
       description: options.description,

@@ -5,7 +5,7 @@ import {
   Module,
   type NestModule,
 } from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE, DiscoveryModule } from '@nestjs/core';
+import { APP_FILTER, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
@@ -13,8 +13,6 @@ import { LOG_DESTINATION, type LogDestination } from '../config/log-destination.
 import { jsonBodyParser } from './body-parser.ts';
 import { loggerOptions, logRequests } from './logging.ts';
 import { ProblemFilter } from './problem.filter.ts';
-import { RateLimitInterceptor } from './rate-limit.interceptor.ts';
-import { ResponseInterceptor } from './response.interceptor.ts';
 import { Routes } from './routes.ts';
 import { SchemaValidationPipe } from './validation.pipe.ts';
 
@@ -45,7 +43,7 @@ export class Draining {
   };
 }
 
-/** What every route shares: logging, validation, response whitelist, errors, rate limits. */
+/** What every route shares: logging, validation, errors. */
 @Module({
   imports: [
     DiscoveryModule,
@@ -59,8 +57,6 @@ export class Draining {
     Routes,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_PIPE, useClass: SchemaValidationPipe },
-    { provide: APP_INTERCEPTOR, useClass: ResponseInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor },
   ],
   exports: [Draining],
 })

@@ -1,7 +1,7 @@
 import http, { type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import https from 'node:https';
 import type { NestApplicationOptions } from '@nestjs/common';
-import { ExpressAdapter } from '@nestjs/platform-express';
+import { DocumentedResponses } from './response-shape.ts';
 
 /** Requests that arrived at the operators' listener. */
 const arrived = new WeakSet<IncomingMessage>();
@@ -15,13 +15,16 @@ export function arrivedAtOperators(request: IncomingMessage): boolean {
  * Express with a second listener for operators. Both pass their requests to the same application,
  * and both are closed together.
  */
-export class TwoListeners extends ExpressAdapter {
+export class TwoListeners extends DocumentedResponses {
   /** The operators' listener; `null` if there is none. */
   operators: Server | null = null;
   readonly #hasOperators: boolean;
 
   /** @param hasOperators whether there is an operators' listener */
-  constructor(instance: ConstructorParameters<typeof ExpressAdapter>[0], hasOperators: boolean) {
+  constructor(
+    instance: ConstructorParameters<typeof DocumentedResponses>[0],
+    hasOperators: boolean,
+  ) {
     super(instance);
     this.#hasOperators = hasOperators;
   }

@@ -1,19 +1,12 @@
-import {
-  type CallHandler,
-  type ExecutionContext,
-  Inject,
-  Injectable,
-  type NestInterceptor,
-} from '@nestjs/common';
-import type { Request } from 'express';
+import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { finalize, type Observable } from 'rxjs';
 import { KeyedCount } from '../base/concurrency/keyed-count.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 import { clientAddress, clientKey } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { type IncidentFields, reportIncident } from '../logs/incidents.ts';
-import { callerOf } from './caller.ts';
+import type { Caller } from './caller.ts';
 
 /** Paths that limit the simultaneous requests of one account. */
 const CONCURRENT_GROUP = /^\/(messages|threads|contacts)(\/|$)/;
@@ -40,7 +33,7 @@ function namesApplication(request: Request): boolean {
  * itself: with n replicas the limits are n times as high.
  */
 @Injectable()
-export class RateLimitInterceptor implements NestInterceptor {
+export class RateLimits {
   readonly #limits: AppConfig['rateLimits'];
   readonly #application: RateLimiterMemory | null;
   readonly #account: RateLimiterMemory | null;
@@ -54,21 +47,45 @@ export class RateLimitInterceptor implements NestInterceptor {
     this.#account = limiter(config.rateLimits.accountPerSecond);
   }
 
-  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+  /**
+   * Counts a request without credentials, if it names an application.
+   * @throws {RateLimitedError}
+   */
+  async countPublic(context: ExecutionContext): Promise<void> {
     const request = context.switchToHttp().getRequest<Request>();
-    const { applicationId, accountId } = callerOf(request) ?? {};
-    if (!applicationId && !namesApplication(request)) return next.handle();
-    const counted = applicationId ?? clientKey(clientAddress(request));
-    const endpoint = `${context.getClass().name}.${context.getHandler().name}`;
-    const application = applicationId === undefined ? {} : { application: applicationId };
-    const { applicationPerSecond, accountPerSecond } = this.#limits;
-    const perApplication = { limiter: this.#application, limit: applicationPerSecond };
-    await spend(perApplication, `${endpoint}:${counted}`, application);
-    if (accountId === undefined) return next.handle();
-    const perAccount = { limiter: this.#account, limit: accountPerSecond };
-    await spend(perAccount, `${endpoint}:${accountId}`, { ...application, account: accountId });
+    if (!namesApplication(request)) return;
+    await this.#countForApplication(context, clientKey(clientAddress(request)), {});
+  }
+
+  /**
+   * Counts a request of an application or account. A request of an account is simultaneous with
+   * others until its response has ended.
+   * @throws {RateLimitedError}
+   */
+  async count(context: ExecutionContext, { applicationId, accountId }: Caller): Promise<void> {
+    const application = { application: applicationId };
+    await this.#countForApplication(context, applicationId, application);
+    if (accountId === undefined) return;
+    const perAccount = { limiter: this.#account, limit: this.#limits.accountPerSecond };
+    const key = `${endpointOf(context)}:${accountId}`;
+    await spend(perAccount, key, { ...application, account: accountId });
+    const request = context.switchToHttp().getRequest<Request>();
+    if (CONCURRENT_GROUP.test(request.path))
+      this.#countSimultaneous(accountId, context.switchToHttp().getResponse<Response>());
+  }
+
+  async #countForApplication(
+    context: ExecutionContext,
+    counted: string,
+    application: IncidentFields,
+  ): Promise<void> {
+    const perApplication = { limiter: this.#application, limit: this.#limits.applicationPerSecond };
+    await spend(perApplication, `${endpointOf(context)}:${counted}`, application);
+  }
+
+  #countSimultaneous(accountId: string, response: Response): void {
     const most = this.#limits.accountConcurrent;
-    if (most === 0 || !CONCURRENT_GROUP.test(request.path)) return next.handle();
+    if (most === 0) return;
     if (this.#running.get(accountId) >= most) {
       throw new RateLimitedError(
         `Too many concurrent requests to this endpoint for one account (limit ${most})`,
@@ -77,9 +94,12 @@ export class RateLimitInterceptor implements NestInterceptor {
       );
     }
     this.#running.add(accountId, 1);
-    return next.handle().pipe(finalize(() => this.#running.add(accountId, -1)));
+    response.once('close', () => this.#running.add(accountId, -1));
   }
 }
+
+const endpointOf = (context: ExecutionContext): string =>
+  `${context.getClass().name}.${context.getHandler().name}`;
 
 async function spend(
   { limiter, limit }: { limiter: RateLimiterMemory | null; limit: number },
