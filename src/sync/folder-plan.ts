@@ -17,6 +17,18 @@ export interface FolderPlan {
   goneIds: string[];
 }
 
+/**
+ * Names under which the provider may list a folder: its present one, and those that its open writes
+ * give it. After two quick renames the provider may have carried out the first one only.
+ */
+function namesOf(
+  { id, displayName }: MirroredFolder,
+  writes: readonly FolderWrite[],
+): Set<unknown> {
+  const given = writes.filter(({ objectId }) => objectId === id);
+  return new Set([displayName, ...given.map(({ payload }) => payload['displayName'])]);
+}
+
 const isDelete = ({ action }: FolderWrite) => action.startsWith('delete_');
 
 /**
@@ -33,15 +45,19 @@ export function planFolders(
   const underWay = new Set(writes.map(({ objectId }) => objectId));
   const doomed = new Set(writes.filter(isDelete).flatMap(({ payload }) => Object.values(payload)));
   // Created or renamed through the API; the provider does not list the folder under its new id yet.
-  const expected = mirrored.filter(
-    ({ id, providerId }) => providerId === null || (underWay.has(id) && !there.has(providerId)),
-  );
+  const expected = mirrored
+    .filter(
+      ({ id, providerId }) => providerId === null || (underWay.has(id) && !there.has(providerId)),
+    )
+    // Ids rise with time, and the oldest folder of a name reaches the provider first.
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map((folder) => ({ folder, names: namesOf(folder, writes) }));
   const plan: FolderPlan = { written: [], createdIds: new Set(), goneIds: [] };
-  const kept = new Set(expected.map(({ id }) => id));
+  const kept = new Set(expected.map(({ folder }) => folder.id));
   for (const folder of remote) {
     const known =
       byProviderId.get(folder.providerId) ??
-      expected.find(({ displayName }) => displayName === folder.displayName);
+      expected.find(({ names }) => names.has(folder.displayName))?.folder;
     if (!known && doomed.has(folder.providerId)) continue;
     const id = known?.id ?? newId();
     kept.add(id);
