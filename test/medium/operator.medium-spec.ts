@@ -73,7 +73,7 @@ describe('carillon', () => {
   it('log-level sets the level of all processes for a while, shows it and ends it', async () => {
     expect(await carillon('log-level')).toBe('Each process has the level of its LOG_LEVEL.');
     expect(await carillon('log-level', 'debug', '--for', '90s')).toMatch(
-      /^All processes log at debug until 20\S+Z\.$/,
+      /^All processes log at debug until 20\S+ \S+\.$/,
     );
     expect(await json('log-level')).toMatchObject({ level: 'debug' });
     expect(await json('log-level', 'default')).toEqual({ level: null, until: null });
@@ -745,6 +745,75 @@ describe('carillon', () => {
       expect(SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`).sort()).toEqual(
         columns.sort(),
       );
+    });
+  });
+
+  describe('lists', () => {
+    const NAMES = ['ada', 'bo', 'cy'];
+    /** Prints like a terminal: a line break after each text. */
+    const linesOf = async (...args: string[]): Promise<string[]> => {
+      let output = '';
+      errors = '';
+      await run(args, {
+        environment: environmentWith(oldKey),
+        print: (text) => (output += `${text}\n`),
+        write: (text) => (errors += text),
+      });
+      return output.trimEnd().split('\n');
+    };
+    const made = ['audit', 'list', '--action', 'operator.create', '--limit', '2'];
+
+    beforeEach(async () => {
+      for (const name of NAMES) await carillon('operator', 'create', name);
+    });
+
+    it('with --all print every page in each format', async () => {
+      const all = JSON.parse((await linesOf(...made, '--all', '--json')).join('\n')) as object[];
+      expect(all).toMatchObject(NAMES.toReversed().map((name) => ({ details: { name } })));
+      const lines = await linesOf(...made, '--all', '--output', 'jsonl');
+      expect(lines.map((line) => JSON.parse(line) as object)).toEqual(all);
+      const columns = ['--display_columns', 'action,details.name'];
+      expect(await linesOf(...made, '--all', '-o', 'csv', ...columns)).toEqual([
+        'action,details.name',
+        'operator.create,cy',
+        'operator.create,bo',
+        'operator.create,ada',
+      ]);
+      expect(
+        (await linesOf(...made, '--all')).join('\n').match(/│ operator.create │/g),
+      ).toHaveLength(3);
+    });
+
+    it('say how to read the next page, without disturbing what a program reads', async () => {
+      const table = await linesOf(...made);
+      expect(table.at(-1)).toMatch(/^More: --page-token \S+ or --all$/);
+      const csv = await linesOf(...made, '--output', 'csv', '--display_columns', 'details.name');
+      expect(csv).toEqual(['details.name', 'cy', 'bo']);
+      const [, token = ''] = /^More: --page-token (\S+) or --all\n$/.exec(errors) ?? [];
+      const rest = await json<{ items: object[] }>(...made, '--page-token', token);
+      expect(rest).toMatchObject({ items: [{ details: { name: 'ada' } }], next_page_token: null });
+    });
+
+    it('without pages follow --output too, and refuse --all', async () => {
+      const columns = ['--display_columns', 'name,role'];
+      expect(await linesOf('operator', 'list', '--output', 'csv', ...columns)).toEqual([
+        'name,role',
+        ...NAMES.map((name) => `${name},read`),
+      ]);
+      const lines = await linesOf('operator', 'list', '--output', 'jsonl');
+      expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject(
+        NAMES.map((name) => ({ name, role: 'read' })),
+      );
+      await expect(linesOf('operator', 'list', '--all')).rejects.toThrow('unknown option');
+    });
+
+    it('print a single object in each format', async () => {
+      const { client_id: id } = await json<Application>('application', 'create', '--name', 'x');
+      const [names = '', values = ''] = await linesOf('application', 'show', id, '-o', 'csv');
+      expect(names).toMatch(/^id,client_id,name/);
+      expect(values).toContain(id);
+      const [line = ''] = await linesOf('application', 'show', id, '-o', 'jsonl');
+      expect(JSON.parse(line)).toMatchObject({ client_id: id });
     });
   });
 });
