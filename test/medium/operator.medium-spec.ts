@@ -342,6 +342,28 @@ describe('carillon', () => {
     expect(await carillon('watches')).toContain('set PUSH_URL or BASE_URL');
   });
 
+  it('prints the address of the console that a running process serves', async () => {
+    const sql = context.get(Database);
+    const register = (consoleUrl: string | null, seconds: number) =>
+      sql.query(
+        `insert into running_process (id, host, pid, roles, sealing_key, keys, console_url, started_at, seen_at)
+         values ($1, 'h', 1, '{api}', 'k', '{}', $2, now(), now() - make_interval(secs => $3))`,
+        [newId(), consoleUrl, seconds],
+      );
+    await carillon('operator', 'create', 'ada');
+    await register(null, 0);
+    await register('http://localhost:3100', 90);
+    expect(await carillon('operator', 'link')).toContain('http://localhost:3000/console/');
+    await register('http://localhost:3200', 20);
+    await register('https://mail.example.test:9400', 5);
+    expect(await carillon('operator', 'link')).toContain('https://mail.example.test:9400/console/');
+    expect(errors).toBe('');
+    await register('http://localhost:3000', 30);
+    expect(await carillon('operator', 'link')).toContain('http://localhost:3000/console/');
+    await sql.query('delete from running_process');
+    await carillon('operator', 'remove', 'ada');
+  });
+
   it('creates operators with passwords, sign-in links and tokens, and removes them', async () => {
     typed = 'correct horse battery';
     expect(
@@ -351,6 +373,8 @@ describe('carillon', () => {
     expect(await json('operator', 'list')).toEqual([expect.objectContaining(listed)]);
     const link = /^http:\/\/localhost:3000\/console\/sign-in\/link\?secret=\w{40}$/;
     expect(await carillon('operator', 'link')).toMatch(link);
+    expect(errors).toContain('No running process serves the console.');
+    expect(errors).toContain('http://localhost:3000 is from the default of PORT');
     const made = await json<{ id: string; token: string }>(
       ...'operator token create ada --note backups --role read --expires 90d'.split(' '),
     );

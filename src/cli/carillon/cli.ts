@@ -143,6 +143,11 @@ export class OperatorCli {
     return withProgress(text, work, this.#format === 'table' ? { write, isTTY } : null);
   }
 
+  /** Writes a line for people on standard error. */
+  note(text: string): void {
+    this.#io.write(`${text}\n`);
+  }
+
   /** A table for `print` that fits the terminal. Without columns, `value` is a single object. */
   table(value: unknown, columns: readonly string[] = []): string {
     return formatTable(value, this.#columns(columns), this.room);
@@ -209,7 +214,7 @@ export class OperatorCli {
     if (first.nextPageToken === null) return;
     const more = `More: --page-token ${first.nextPageToken} or --all`;
     if (this.#format === 'table') this.#io.print(more);
-    else this.#io.write(`${more}\n`);
+    else this.note(more);
   }
 
   async #printAll<T>(

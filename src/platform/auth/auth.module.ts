@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { PassportModule } from '@nestjs/passport';
+import { RefusalRecorder } from '../refusals/refusal-recorder.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import {
   AccessTokenBasicStrategy,
@@ -17,6 +18,7 @@ import {
   imports: [PassportModule],
   providers: [
     FailedAttempts,
+    RefusalRecorder,
     AccessTokenBearerStrategy,
     AccessTokenBasicStrategy,
     ApplicationStrategy,

@@ -12,9 +12,12 @@ import { ForbiddenError } from '../base/errors/domain-error.ts';
 import { clientAddress } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { reportIncident } from '../logs/incidents.ts';
+import { hashToken } from '../base/crypto/token-hash.ts';
 import { addressedRegion } from '../http/surface.ts';
+import { refusals, type Sender } from '../refusals/refusals.ts';
 import { ACCESS_RULE, type AccessRule } from './access-rule.ts';
 import { FailedAttempts } from './failed-attempts.ts';
+import { basicUserName, bearerToken } from './presented-token.ts';
 import { principalOf } from './principal.ts';
 import { allows } from './scopes.ts';
 
@@ -26,6 +29,15 @@ export const STRATEGY = {
   applicationSecret: 'application-secret',
 } as const;
 
+/** Longer texts are no tokens. */
+const LONGEST_TOKEN = 200;
+
+/** The hash of the token that a request has presented. */
+function presentedToken(request: Request): Pick<Sender, 'tokenHash'> {
+  const token = bearerToken(request) ?? basicUserName(request);
+  return token && token.length <= LONGEST_TOKEN ? { tokenHash: hashToken(token) } : {};
+}
+
 /**
  * Waits for the verdict of a passport guard. Refused credentials count as a failed attempt of the
  * client.
@@ -35,12 +47,14 @@ async function countingFailures(
   verdict: ReturnType<CanActivate['canActivate']>,
   context: ExecutionContext,
   failures: FailedAttempts,
+  namedIn: (request: Request) => Pick<Sender, 'clientId' | 'tokenHash'>,
 ): Promise<boolean> {
   try {
     return (await verdict) === true;
   } catch (error) {
     const request = context.switchToHttp().getRequest<Request>();
-    if (isWrong(error, request)) await failures.countWrongSecret(clientAddress(request));
+    if (isWrong(error, request))
+      await failures.countWrongSecret(clientAddress(request), namedIn(request));
     throw error;
   }
 }
@@ -54,8 +68,11 @@ async function reportingRefusal(
     return (await verdict) === true;
   } catch (error) {
     const request = context.switchToHttp().getRequest<Request>();
-    if (isWrong(error, request))
-      reportIncident('login.refused', { client: clientAddress(request), of: 'access token' });
+    if (isWrong(error, request)) {
+      const client = clientAddress(request);
+      reportIncident('login.refused', { client, of: 'access token' });
+      refusals.login('access-token', { client, ...presentedToken(request) });
+    }
     throw error;
   }
 }
@@ -77,7 +94,9 @@ export class ApplicationGuard extends AuthGuard(STRATEGY.application) {
   }
 
   override async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (!(await countingFailures(super.canActivate(context), context, this.failures))) return false;
+    const verdict = super.canActivate(context);
+    const namedIn = (request: Request) => ({ clientId: basicUserName(request) });
+    if (!(await countingFailures(verdict, context, this.failures, namedIn))) return false;
     const request = context.switchToHttp().getRequest<Request>();
     const application = principalOf(request);
     if (application?.kind !== 'application') return false;
@@ -105,7 +124,10 @@ export class ApplicationSecretGuard extends AuthGuard(STRATEGY.applicationSecret
   }
 
   override canActivate(context: ExecutionContext): Promise<boolean> {
-    return countingFailures(super.canActivate(context), context, this.failures);
+    return countingFailures(super.canActivate(context), context, this.failures, ({ params }) => {
+      const { client_id: clientId } = params;
+      return typeof clientId === 'string' ? { clientId } : {};
+    });
   }
 }
 
@@ -126,7 +148,7 @@ export class AccountGuard extends AuthGuard([STRATEGY.bearer, STRATEGY.tokenAsUs
     ]);
     const verdict = super.canActivate(context);
     const isAuthenticated = rule?.revokes
-      ? await countingFailures(verdict, context, this.failures)
+      ? await countingFailures(verdict, context, this.failures, presentedToken)
       : await reportingRefusal(verdict, context);
     if (!isAuthenticated) return false;
     const account = principalOf(context.switchToHttp().getRequest<Request>());

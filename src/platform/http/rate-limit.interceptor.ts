@@ -13,6 +13,7 @@ import { DomainError } from '../base/errors/domain-error.ts';
 import { clientAddress, clientKey } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { type IncidentFields, reportIncident } from '../logs/incidents.ts';
+import { refusals } from '../refusals/refusals.ts';
 import { callerOf } from './caller.ts';
 
 /** Paths that limit the simultaneous requests of one account. */
@@ -58,18 +59,21 @@ export class RateLimitInterceptor implements NestInterceptor {
     const request = context.switchToHttp().getRequest<Request>();
     const { applicationId, accountId } = callerOf(request) ?? {};
     if (!applicationId && !namesApplication(request)) return next.handle();
-    const counted = applicationId ?? clientKey(clientAddress(request));
+    const client = clientAddress(request);
+    const counted = applicationId ?? clientKey(client);
     const endpoint = `${context.getClass().name}.${context.getHandler().name}`;
     const application = applicationId === undefined ? {} : { application: applicationId };
     const { applicationPerSecond, accountPerSecond } = this.#limits;
     const perApplication = { limiter: this.#application, limit: applicationPerSecond };
-    await spend(perApplication, `${endpoint}:${counted}`, application);
+    await spend(perApplication, `${endpoint}:${counted}`, application, client);
     if (accountId === undefined) return next.handle();
     const perAccount = { limiter: this.#account, limit: accountPerSecond };
-    await spend(perAccount, `${endpoint}:${accountId}`, { ...application, account: accountId });
+    const account = { ...application, account: accountId };
+    await spend(perAccount, `${endpoint}:${accountId}`, account, client);
     const most = this.#limits.accountConcurrent;
     if (most === 0 || !CONCURRENT_GROUP.test(request.path)) return next.handle();
     if (this.#running.get(accountId) >= most) {
+      refusals.limit({ ...account, client });
       throw new RateLimitedError(
         `Too many concurrent requests to this endpoint for one account (limit ${most})`,
         most,
@@ -84,13 +88,15 @@ export class RateLimitInterceptor implements NestInterceptor {
 async function spend(
   { limiter, limit }: { limiter: RateLimiterMemory | null; limit: number },
   key: string,
-  who: IncidentFields,
+  who: Pick<IncidentFields, 'account' | 'application'>,
+  client: string,
 ): Promise<void> {
   if (!limiter) return;
   try {
     await limiter.consume(key);
   } catch (rejection) {
     if (!(rejection instanceof RateLimiterRes)) throw rejection;
+    refusals.limit({ ...who, client });
     // One line for each second, not for each request.
     if (rejection.consumedPoints === limit + 1)
       reportIncident('request.limited', who, `${limit} a second to ${key.split(':')[0]}`);

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { ConflictError } from '../../../platform/base/errors/domain-error.ts';
 import type { AppConfig } from '../../../platform/config/app-config.ts';
+import type { Sql } from '../../../platform/database/sql.ts';
 import type { ListedOperator, Operators } from '../../../operator/access/operators.service.ts';
 import type {
   ListedOperatorToken,
@@ -76,13 +77,34 @@ function addOperators(group: Command, cli: OperatorCli): void {
     });
 }
 
-/** @throws {ConflictError} if no process of this installation serves the console */
-function requireConsole({ environment, operator }: AppConfig): void {
-  if (environment !== 'production' || operator.port !== null) return;
-  throw new ConflictError(
-    'operator.no-console',
-    'No process serves the console: set OPERATOR_PORT (docs/operators.md)',
-  );
+/** The variable that decides the address of the console. */
+function settingOf({ environment }: OperatorCli): string {
+  const names = ['OPERATOR_URL', 'OPERATOR_PORT', 'BASE_URL', 'PORT'];
+  return names.find((name) => environment[name]) ?? 'the default of PORT';
+}
+
+/**
+ * The address of the console: that of a running process, which may have other settings than this
+ * command, else that of the settings here.
+ * @throws {ConflictError} if no process of this installation serves the console
+ */
+async function consoleUrl(cli: OperatorCli, sql: Sql, config: AppConfig): Promise<string> {
+  const [{ runningConsoles }, { servesConsole }] = await Promise.all([
+    import('../../../app/keys/running-processes.ts'),
+    import('../../../platform/config/operator-config.ts'),
+  ]);
+  const running = await runningConsoles(sql);
+  const { url } = config.operator;
+  if (running.includes(url)) return url;
+  const [latest] = running;
+  if (latest !== undefined) return latest;
+  if (!servesConsole(config))
+    throw new ConflictError(
+      'operator.no-console',
+      'No process serves the console: set OPERATOR_PORT (docs/operators.md)',
+    );
+  cli.note(`No running process serves the console. The address ${url} is from ${settingOf(cli)}.`);
+  return url;
 }
 
 function addLink(group: Command, cli: OperatorCli): void {
@@ -99,9 +121,9 @@ function addLink(group: Command, cli: OperatorCli): void {
         import('../../../operator/access/only-operator.ts'),
       ]);
       const { url, endsAt } = await cli.withServices(async ({ config, database, clock }) => {
-        requireConsole(config);
+        const console = await consoleUrl(cli, database, config);
         const name = given ?? onlyOperator(await new Service(database, clock).list());
-        return new OperatorLinks(database, clock, config.operator.url).create(cli.actor, name);
+        return new OperatorLinks(database, clock, console).create(cli.actor, name);
       });
       cli.print({ url, ends_at: endsAt }, url);
     });
