@@ -170,8 +170,7 @@ export class OperatorCli {
     if (this.#format === 'json') return this.#io.print(formatJson(value));
     const shown = list ? list.rows.map(readable) : value;
     const columns = list?.columns ?? Object.keys(Object(value) as object);
-    const answer = formatAnswer(shown, this.#format, this.#columns(columns));
-    this.#printText(answer);
+    this.#printText(formatAnswer(shown, this.#format, this.#columns(columns)));
   }
 
   /**

@@ -76,13 +76,19 @@ describe('the command line of carillon', () => {
     expect(error).toMatchObject({ exitCode: 0 });
   });
 
-  it.each(COMMANDS)('shows in the help of %s an example that the command accepts', async (line) => {
-    const { printed } = await carillon(...line.split(' '), '--help');
-    const [, example = ''] = /\nExample:\n {2}(.+)$/.exec(printed) ?? [];
-    expect(example).toMatch(new RegExp(`^carillon ${line}( |$)`));
-    const flags = [...example.matchAll(/ (--[a-z-]+)/g)].map(([, flag = '']) => flag);
-    for (const flag of flags) expect(printed).toMatch(new RegExp(`^ +(-., )?${flag}\\b`, 'm'));
-  });
+  it.each(COMMANDS)(
+    'shows in the help of %s an example that the command accepts',
+    async (line, command) => {
+      const { printed } = await carillon(...line.split(' '), '--help');
+      const [, example = ''] = /\nExample:\n {2}(.+)$/.exec(printed) ?? [];
+      expect(example).toMatch(new RegExp(`^carillon ${line}( |$)`));
+      for (const [, flag = '', value = ''] of example.matchAll(/ (--[a-z-]+)(?:=(\S+))?/g)) {
+        expect(printed).toMatch(new RegExp(`^ +(-., )?${flag}\\b`, 'm'));
+        const choices = command.options.find(({ long }) => long === flag)?.argChoices;
+        if (choices) expect(choices).toContain(value);
+      }
+    },
+  );
 
   it('lists the filters of a list apart from its other options, and those of all commands', async () => {
     const { printed } = await carillon('jobs', 'list', '--help');

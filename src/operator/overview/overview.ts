@@ -124,7 +124,7 @@ export interface RefusalState {
   account: { id: string; email: string } | null;
   /** `null` if no application is known. */
   application: { clientId: string; name: string } | null;
-  /** Network address; `null` if it does not matter, because the sender is known. */
+  /** Network address; `null` if the account is known, or if an application is above a limit. */
   client: string | null;
 }
 

@@ -59,21 +59,20 @@ export class RateLimitInterceptor implements NestInterceptor {
     const request = context.switchToHttp().getRequest<Request>();
     const { applicationId, accountId } = callerOf(request) ?? {};
     if (!applicationId && !namesApplication(request)) return next.handle();
-    const client = clientAddress(request);
-    const counted = applicationId ?? clientKey(client);
+    const counted = applicationId ?? clientKey(clientAddress(request));
     const endpoint = `${context.getClass().name}.${context.getHandler().name}`;
     const application = applicationId === undefined ? {} : { application: applicationId };
     const { applicationPerSecond, accountPerSecond } = this.#limits;
     const perApplication = { limiter: this.#application, limit: applicationPerSecond };
-    await spend(perApplication, `${endpoint}:${counted}`, application, client);
+    await spend(perApplication, `${endpoint}:${counted}`, application, request);
     if (accountId === undefined) return next.handle();
     const perAccount = { limiter: this.#account, limit: accountPerSecond };
     const account = { ...application, account: accountId };
-    await spend(perAccount, `${endpoint}:${accountId}`, account, client);
+    await spend(perAccount, `${endpoint}:${accountId}`, account, request);
     const most = this.#limits.accountConcurrent;
     if (most === 0 || !CONCURRENT_GROUP.test(request.path)) return next.handle();
     if (this.#running.get(accountId) >= most) {
-      refusals.limit({ ...account, client });
+      refusals.limit({ ...account, client: clientAddress(request) });
       throw new RateLimitedError(
         `Too many concurrent requests to this endpoint for one account (limit ${most})`,
         most,
@@ -89,14 +88,14 @@ async function spend(
   { limiter, limit }: { limiter: RateLimiterMemory | null; limit: number },
   key: string,
   who: Pick<IncidentFields, 'account' | 'application'>,
-  client: string,
+  request: Request,
 ): Promise<void> {
   if (!limiter) return;
   try {
     await limiter.consume(key);
   } catch (rejection) {
     if (!(rejection instanceof RateLimiterRes)) throw rejection;
-    refusals.limit({ ...who, client });
+    refusals.limit({ ...who, client: clientAddress(request) });
     // One line for each second, not for each request.
     if (rejection.consumedPoints === limit + 1)
       reportIncident('request.limited', who, `${limit} a second to ${key.split(':')[0]}`);

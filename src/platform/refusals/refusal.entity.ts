@@ -13,7 +13,7 @@ const RefusalSchema = defineEntity({
     applicationId: p.uuid().nullable(),
     /** `null` if the account is not known. */
     accountId: p.uuid().nullable(),
-    /** Network address of the sender; `null` if the account or the application is known. */
+    /** Network address; `null` if the account is known, or an application is above a limit. */
     client: p.text().nullable(),
     /** Refused requests since `beganAt`. */
     refused: p.bigint(),

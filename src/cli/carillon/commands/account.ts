@@ -24,7 +24,8 @@ import {
   readableWhole,
 } from '../cli.ts';
 
-const COLUMNS = ['id', 'email', 'provider', 'client_id', 'health', 'sync_state', 'sync_lag_seconds', 'reason'] as const; // prettier-ignore
+// In a narrow terminal, the last columns are left out.
+const COLUMNS = ['id', 'email', 'health', 'reason', 'provider', 'sync_state', 'sync_lag_seconds', 'client_id'] as const; // prettier-ignore
 const WATCH_COLUMNS = ['state', 'kind', 'resource', 'expires_at', 'notified_at', 'failures', 'error'] as const; // prettier-ignore
 
 interface ListFlags extends PageFlags {
@@ -95,7 +96,7 @@ function addList(group: Command, cli: OperatorCli): void {
     .addOption(limitOption())
     .addOption(pageTokenOption())
     .addOption(allOption())
-    .addHelpText(...example('account list --health=invalid --provider=imap'))
+    .addHelpText(...example('account list --health=invalid-credentials --provider=imap'))
     .action(async ({ limit, pageToken, all, ...filter }: ListFlags) =>
       withAccounts(cli, (accounts) =>
         cli.printPages({ limit, pageToken, all }, COLUMNS, (page) => accounts.list(filter, page)),

@@ -31,7 +31,8 @@ import {
   readableWhole,
 } from '../cli.ts';
 
-const COLUMNS = ['id', 'kind', 'state', 'account_email', 'recipients', 'subject', 'due_at', 'next_at', 'attempts', 'reason'] as const; // prettier-ignore
+// In a narrow terminal, the last columns are left out.
+const COLUMNS = ['id', 'state', 'account_email', 'recipients', 'reason', 'due_at', 'kind', 'subject', 'next_at', 'attempts'] as const; // prettier-ignore
 
 interface ActFlags extends JobFilter {
   reason?: string;

@@ -27,7 +27,8 @@ import {
   readableWhole,
 } from '../cli.ts';
 
-const COLUMNS = ['id', 'client_id', 'callback_url', 'state', 'failing_since', 'failures', 'last_failure', 'backlog', 'oldest_due_at'] as const; // prettier-ignore
+// In a narrow terminal, the last columns are left out.
+const COLUMNS = ['id', 'state', 'callback_url', 'last_failure', 'failures', 'backlog', 'failing_since', 'oldest_due_at', 'client_id'] as const; // prettier-ignore
 const ATTEMPT_COLUMNS = ['started_at', 'event_id', 'trigger', 'attempt', 'outcome', 'http_status', 'took_ms', 'detail', 'response'] as const; // prettier-ignore
 
 /** No command but `activate` calls a receiver; see `withCalls`. */
