@@ -1,4 +1,5 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
+import './nest/nest-logs.ts';
 import { SecretBox } from './base/crypto/secret-box.ts';
 import { ConnectionChecks } from './egress/connection-checks.ts';
 import { EgressClient } from './egress/egress-client.ts';

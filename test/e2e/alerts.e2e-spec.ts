@@ -270,6 +270,34 @@ describeWith(['promtool'], 'alerts', () => {
     await client.end();
   });
 
+  it('report many requests with wrong credentials', () =>
+    expectAlertWhen(
+      'CarillonLoginsRefused',
+      async () => {
+        for (let sent = 0; sent < 101; sent += 1)
+          await request(world.server.url)
+            .get('/account')
+            .set('authorization', 'Bearer wrong')
+            .expect(401);
+      },
+      grown('carillon_logins_refused_total', { of: 'access-token' }, 101),
+    ));
+
+  it('report many simultaneous requests above a limit', async () => {
+    const before = await world.page();
+    const isEnough = grown('carillon_requests_limited_total', { by: 'account' }, 101);
+    const after = await until('enough refused requests', async () => {
+      const burst = Array.from({ length: 300 }, async () => {
+        const answer = await fetch(`${world.server.url}/threads`, { headers: users.ada.bearer });
+        await answer.arrayBuffer();
+      });
+      await Promise.all(burst);
+      const page = await world.page();
+      return isEnough(page, before) && page;
+    });
+    await expectAlert('CarillonRequestsLimited', before, after);
+  });
+
   it('report statements that wait for a connection, and metrics that cannot be read', async () => {
     const before = await world.page();
     const client = await world.client();

@@ -12,6 +12,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 const STAYS: Record<string, string> = {
   audit_entry: 'the audit log says who deleted what; it has no content of mail',
   application_deletion: 'the record of the deletion, for 90 days',
+  refusal: 'counts of refused requests, for an hour; requests with its old tokens still arrive',
 };
 
 /** Tables without a column of ids, each with the reason why no row belongs to an application. */

@@ -73,7 +73,7 @@ describe('carillon', () => {
   it('log-level sets the level of all processes for a while, shows it and ends it', async () => {
     expect(await carillon('log-level')).toBe('Each process has the level of its LOG_LEVEL.');
     expect(await carillon('log-level', 'debug', '--for', '90s')).toMatch(
-      /^All processes log at debug until 20\S+Z\.$/,
+      /^All processes log at debug until 20\S+ \S+\.$/,
     );
     expect(await json('log-level')).toMatchObject({ level: 'debug' });
     expect(await json('log-level', 'default')).toEqual({ level: null, until: null });
@@ -342,6 +342,28 @@ describe('carillon', () => {
     expect(await carillon('watches')).toContain('set PUSH_URL or BASE_URL');
   });
 
+  it('prints the address of the console that a running process serves', async () => {
+    const sql = context.get(Database);
+    const register = (consoleUrl: string | null, seconds: number) =>
+      sql.query(
+        `insert into running_process (id, host, pid, roles, sealing_key, keys, console_url, started_at, seen_at)
+         values ($1, 'h', 1, '{api}', 'k', '{}', $2, now(), now() - make_interval(secs => $3))`,
+        [newId(), consoleUrl, seconds],
+      );
+    await carillon('operator', 'create', 'ada');
+    await register(null, 0);
+    await register('http://localhost:3100', 90);
+    expect(await carillon('operator', 'link')).toContain('http://localhost:3000/console/');
+    await register('http://localhost:3200', 20);
+    await register('https://mail.example.test:9400', 5);
+    expect(await carillon('operator', 'link')).toContain('https://mail.example.test:9400/console/');
+    expect(errors).toBe('');
+    await register('http://localhost:3000', 30);
+    expect(await carillon('operator', 'link')).toContain('http://localhost:3000/console/');
+    await sql.query('delete from running_process');
+    await carillon('operator', 'remove', 'ada');
+  });
+
   it('creates operators with passwords, sign-in links and tokens, and removes them', async () => {
     typed = 'correct horse battery';
     expect(
@@ -351,6 +373,8 @@ describe('carillon', () => {
     expect(await json('operator', 'list')).toEqual([expect.objectContaining(listed)]);
     const link = /^http:\/\/localhost:3000\/console\/sign-in\/link\?secret=\w{40}$/;
     expect(await carillon('operator', 'link')).toMatch(link);
+    expect(errors).toContain('No running process serves the console.');
+    expect(errors).toContain('http://localhost:3000 is from the default of PORT');
     const made = await json<{ id: string; token: string }>(
       ...'operator token create ada --note backups --role read --expires 90d'.split(' '),
     );
@@ -745,6 +769,75 @@ describe('carillon', () => {
       expect(SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`).sort()).toEqual(
         columns.sort(),
       );
+    });
+  });
+
+  describe('lists', () => {
+    const NAMES = ['ada', 'bo', 'cy'];
+    /** Prints like a terminal: a line break after each text. */
+    const linesOf = async (...args: string[]): Promise<string[]> => {
+      let output = '';
+      errors = '';
+      await run(args, {
+        environment: environmentWith(oldKey),
+        print: (text) => (output += `${text}\n`),
+        write: (text) => (errors += text),
+      });
+      return output.trimEnd().split('\n');
+    };
+    const made = ['audit', 'list', '--action', 'operator.create', '--limit', '2'];
+
+    beforeEach(async () => {
+      for (const name of NAMES) await carillon('operator', 'create', name);
+    });
+
+    it('with --all print every page in each format', async () => {
+      const all = JSON.parse((await linesOf(...made, '--all', '--json')).join('\n')) as object[];
+      expect(all).toMatchObject(NAMES.toReversed().map((name) => ({ details: { name } })));
+      const lines = await linesOf(...made, '--all', '--output', 'jsonl');
+      expect(lines.map((line) => JSON.parse(line) as object)).toEqual(all);
+      const columns = ['--display_columns', 'action,details.name'];
+      expect(await linesOf(...made, '--all', '-o', 'csv', ...columns)).toEqual([
+        'action,details.name',
+        'operator.create,cy',
+        'operator.create,bo',
+        'operator.create,ada',
+      ]);
+      expect(
+        (await linesOf(...made, '--all')).join('\n').match(/│ operator.create │/g),
+      ).toHaveLength(3);
+    });
+
+    it('say how to read the next page, without disturbing what a program reads', async () => {
+      const table = await linesOf(...made);
+      expect(table.at(-1)).toMatch(/^More: --page-token \S+ or --all$/);
+      const csv = await linesOf(...made, '--output', 'csv', '--display_columns', 'details.name');
+      expect(csv).toEqual(['details.name', 'cy', 'bo']);
+      const [, token = ''] = /^More: --page-token (\S+) or --all\n$/.exec(errors) ?? [];
+      const rest = await json<{ items: object[] }>(...made, '--page-token', token);
+      expect(rest).toMatchObject({ items: [{ details: { name: 'ada' } }], next_page_token: null });
+    });
+
+    it('without pages follow --output too, and refuse --all', async () => {
+      const columns = ['--display_columns', 'name,role'];
+      expect(await linesOf('operator', 'list', '--output', 'csv', ...columns)).toEqual([
+        'name,role',
+        ...NAMES.map((name) => `${name},read`),
+      ]);
+      const lines = await linesOf('operator', 'list', '--output', 'jsonl');
+      expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject(
+        NAMES.map((name) => ({ name, role: 'read' })),
+      );
+      await expect(linesOf('operator', 'list', '--all')).rejects.toThrow('unknown option');
+    });
+
+    it('print a single object in each format', async () => {
+      const { client_id: id } = await json<Application>('application', 'create', '--name', 'x');
+      const [names = '', values = ''] = await linesOf('application', 'show', id, '-o', 'csv');
+      expect(names).toMatch(/^id,client_id,name/);
+      expect(values).toContain(id);
+      const [line = ''] = await linesOf('application', 'show', id, '-o', 'jsonl');
+      expect(JSON.parse(line)).toMatchObject({ client_id: id });
     });
   });
 });

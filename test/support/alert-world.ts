@@ -53,7 +53,7 @@ export class AlertWorld {
    * application that was made last.
    */
   async #serve(): Promise<void> {
-    const app = await this.#start({ ROLES: 'api' });
+    const app = await this.#start({ ROLES: 'api', RATE_LIMIT_CONCURRENT: '5' });
     await app.listen(0, '127.0.0.1');
     const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
     const url = `http://127.0.0.1:${port}`;

@@ -9009,7 +9009,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9062,7 +9062,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9119,7 +9119,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9212,7 +9212,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9279,7 +9279,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9346,7 +9346,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9417,7 +9417,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9484,7 +9484,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9551,7 +9551,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9622,7 +9622,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9693,7 +9693,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9786,7 +9786,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9839,7 +9839,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9901,7 +9901,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -9972,7 +9972,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -10048,7 +10048,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -10110,7 +10110,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -10172,7 +10172,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -10243,7 +10243,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -10309,7 +10309,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -10387,7 +10387,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -10440,7 +10440,7 @@ export interface operations {
             path: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -10511,7 +10511,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -10578,7 +10578,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -10649,7 +10649,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -10727,7 +10727,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
             };
@@ -18168,7 +18168,7 @@ export interface operations {
             query: {
                 /**
                  * @description Client id of the application
-                 * @example 019aa1b2-0000-7000-8000-0000000000aa
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
                  */
                 client_id: string;
                 /**

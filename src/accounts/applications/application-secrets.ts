@@ -2,10 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
 import { SigningSecrets } from '../../platform/webhooks/signing-secrets.ts';
-
-/** Context that an encrypted client secret is bound to. */
-export const applicationSecretContext = (applicationId: string): string =>
-  `application.secret:${applicationId}`;
+import { applicationSecretContext } from './secret-context.ts';
 
 /**
  * How long decrypted secrets are cached, and how many. Decrypting one costs more than signing with

@@ -9,6 +9,7 @@ import { type Sql, sqlOf } from '../../platform/database/sql.ts';
 import type { VerifiedCredentials } from '../grants/credentials.ts';
 import type { ConnectOptions } from '../grants/grant-connections.service.ts';
 import { AuthorizationCode } from './authorization-code.entity.ts';
+import { authorizationCodeContext } from './sealed-contexts.ts';
 
 /**
  * The request behind a code: an account to connect, or the token of an account that is already
@@ -31,10 +32,6 @@ export interface AuthorizedToken {
 const CODE_LENGTH = 40;
 /** How long a code can be exchanged. */
 const LIFETIME_MS = 10 * 60_000;
-
-/** Context that the encrypted request of a code is bound to. */
-export const authorizationCodeContext = (codeId: string): string =>
-  `authorization_code.request:${codeId}`;
 
 const TAKE = `
   delete from authorization_code where hash = $1 and application_id = $2 and expires_at > $3

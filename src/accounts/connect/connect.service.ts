@@ -152,7 +152,7 @@ export class ConnectService {
       clientSecret ?? '',
     );
     if (application) return application;
-    await this.failures.countWrongSecret(client);
+    await this.failures.countWrongSecret(client, { clientId });
     throw new ClientCredentialsError();
   }
 
@@ -179,7 +179,7 @@ export class ConnectService {
       return application;
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      await this.failures.countWrongSecret(caller.client);
+      await this.failures.countWrongSecret(caller.client, { clientId: caller.clientId });
       throw new ClientCredentialsError();
     }
   }

@@ -11,6 +11,7 @@ import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
 import type { VerifiedCredentials } from '../grants/credentials.ts';
 import type { GrantMetadata } from '../grants/grants.service.ts';
 import { LoginRequest } from './login-request.entity.ts';
+import { loginPendingContext, loginSettingsContext } from './sealed-contexts.ts';
 import {
   LOGIN_REQUEST_TRANSITIONS,
   type LoginFlow,
@@ -57,10 +58,6 @@ export type FoundLogin =
 const LINK_LENGTH = 40;
 /** Number of attempts with refused credentials that one link allows. */
 const MOST_REFUSED = 10;
-
-/** Contexts that the encrypted values of a login request are bound to. */
-export const loginPendingContext = (id: string): string => `login_request.pending:${id}`;
-export const loginSettingsContext = (id: string): string => `login_request.settings:${id}`;
 
 const MOVE = `
   update login_request

@@ -1,5 +1,5 @@
 import { columnsOf, type Sql } from '../../platform/database/sql.ts';
-import { currentTraceparent } from '../../platform/tracing/spans.ts';
+import { currentTraceparent } from '../../platform/tracing/traceparent.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { JobAction } from '../../platform/job-statuses/job-status.ts';
 import { type JobTransition, OPEN_JOBS } from '../../platform/job-statuses/jobs.ts';

@@ -11,6 +11,7 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { Readiness } from '../../platform/work/readiness.ts';
 import { WorkPermit } from '../../platform/work/work-permit.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { servesConsole } from '../../platform/config/operator-config.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { adoptKeys, describeProblems } from './key-check.ts';
 import { unregisterProcess, type ProcessSelf, registerProcess } from './running-processes.ts';
@@ -31,13 +32,18 @@ export class KeyGuard implements OnModuleInit, BeforeApplicationShutdown {
   #stopped = false;
 
   constructor(
-    @Inject(APP_CONFIG) { roles }: AppConfig,
+    @Inject(APP_CONFIG) config: AppConfig,
     private readonly box: SecretBox,
     private readonly database: Database,
     private readonly readiness: Readiness,
     private readonly permit: WorkPermit,
   ) {
-    this.#self = { id: newId(), host: hostname(), pid: process.pid, roles };
+    const { roles, operator } = config;
+    // Nobody can open the address of a port that the system chooses.
+    const isKnown = !operator.url.endsWith(':0');
+    const serves = roles.includes('api') && servesConsole(config);
+    const consoleUrl = serves && isKnown ? operator.url : null;
+    this.#self = { id: newId(), host: hostname(), pid: process.pid, roles, consoleUrl };
   }
 
   /** `null` if the keys are right, else a description of the problem with the ids of keys. */

@@ -12,6 +12,8 @@ const RunningProcessSchema = defineEntity({
     sealingKey: p.text(),
     /** All keys that the process has, as id → fingerprint. Never the keys themselves. */
     keys: p.json<Record<string, string>>(),
+    /** Address of the console that the process serves; `null` if it serves none. */
+    consoleUrl: p.text().nullable(),
     startedAt: p.datetime().columnType('timestamptz'),
     /** Updated every ten seconds. */
     seenAt: p.datetime().columnType('timestamptz'),

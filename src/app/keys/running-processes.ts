@@ -8,6 +8,8 @@ export interface ProcessSelf {
   host: string;
   pid: number;
   roles: readonly string[];
+  /** Address of the console that the process serves; `null` if it serves none. */
+  consoleUrl: string | null;
 }
 
 /**
@@ -18,15 +20,25 @@ const SILENT_SECONDS = 60;
 
 const REGISTER = `
   with ended as (delete from running_process where seen_at < now() - interval '1 day')
-  insert into running_process (id, host, pid, roles, sealing_key, keys, started_at, seen_at)
-  values ($1, $2, $3, $4, $5, $6, now(), now())
+  insert into running_process (id, host, pid, roles, sealing_key, keys, console_url, started_at, seen_at)
+  values ($1, $2, $3, $4, $5, $6, $7, now(), now())
   on conflict (id) do update set seen_at = excluded.seen_at`;
 
 /** Records that the process is alive, and which keys it has. */
 export async function registerProcess(sql: Sql, self: ProcessSelf, box: SecretBox): Promise<void> {
-  const { id, host, pid, roles } = self;
+  const { id, host, pid, roles, consoleUrl } = self;
   const keys = JSON.stringify(box.fingerprints);
-  await sql.query(REGISTER, [id, host, pid, roles, box.currentKeyId, keys]);
+  await sql.query(REGISTER, [id, host, pid, roles, box.currentKeyId, keys, consoleUrl]);
+}
+
+const CONSOLES = `
+  select console_url as url from running_process
+  where seen_at > now() - make_interval(secs => ${SILENT_SECONDS}) and console_url is not null
+  group by console_url order by max(seen_at) desc`;
+
+/** Addresses of the console that running processes serve, the latest first. */
+export async function runningConsoles(sql: Sql): Promise<string[]> {
+  return (await sql.query<{ url: string }>(CONSOLES)).map(({ url }) => url);
 }
 
 /** Deletes the record at an orderly stop. */

@@ -1,9 +1,9 @@
-import { applicationSecretContext } from '../../accounts/applications/application-secrets.ts';
-import { authorizationCodeContext } from '../../accounts/connect/authorization-codes.ts';
+import { applicationSecretContext } from '../../accounts/applications/secret-context.ts';
 import {
+  authorizationCodeContext,
   loginPendingContext,
   loginSettingsContext,
-} from '../../accounts/connect/login-requests.ts';
+} from '../../accounts/connect/sealed-contexts.ts';
 import { conferencingSettingsContext } from '../../calendar/conferencing/conferencing-secrets.ts';
 import { grantSettingsContext, grantTokensContext } from '../../accounts/grants/grant-secrets.ts';
 import { integrationSecretContext } from '../../accounts/integrations/integration-secrets.ts';

@@ -43,7 +43,7 @@ export const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   checked: ['Objects compared'],
   checks: ['Each check with its result'],
   city: ['City', 'Berlin'],
-  client_id: ['Client id of the application', '019aa1b2-0000-7000-8000-0000000000aa'],
+  client_id: ['Client id of the application', '5f2p0a8k3n1m7q9w4e6r2t8yx'],
   client_secret: ['Client secret of the application', 'kP2…'],
   code: ['Code from the redirect after the sign-in', 'c0de…'],
   'JobAttempt.code': ['What happened, as a code'],

@@ -14,6 +14,7 @@ import { pruneIdempotencyKeys } from '../../platform/idempotency/idempotency-key
 import { pruneJobAttempts } from '../../platform/job-statuses/jobs.ts';
 import { pruneProviderBuckets } from '../../platform/budgets/provider-budget.ts';
 import { pruneOperatorSessions } from '../../operator/access/prune-operator-sessions.ts';
+import { pruneRefusals } from '../../platform/refusals/refusal-recorder.ts';
 import { pruneQuotaUse } from '../../platform/quotas/quotas.ts';
 import { pruneDeletions } from '../../operator/applications/prune-deletions.ts';
 import { pruneTableSamples } from '../../operator/capacity/prune-table-samples.ts';
@@ -32,6 +33,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'authorization codes': pruneAuthorizationCodes,
   'login requests': pruneLoginRequests,
   'failed attempts': pruneFailedAttempts,
+  'counts of refused requests': pruneRefusals,
   'access tokens': pruneAccessTokens,
   'sessions of operators': pruneOperatorSessions,
   'webhook events and attempts': pruneWebhookEvidence,

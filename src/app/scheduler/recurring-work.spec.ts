@@ -26,7 +26,12 @@ describe('recurring work', () => {
 
   it('runs tasks of workers only in processes with that role', async () => {
     start(['api']);
-    expect(registry.getIntervals()).toEqual(['keys', 'log level', 'uses of access tokens']);
+    expect(registry.getIntervals()).toEqual([
+      'keys',
+      'log level',
+      'uses of access tokens',
+      'refused requests',
+    ]);
   });
 
   it('does not start a task that is still running', async () => {

@@ -23,6 +23,7 @@ import { TextBacklogRunner } from '../../mail/search/text-backlog.ts';
 import { ApplicationDeletions } from '../../operator/applications/application-deletions.service.ts';
 import { TableSamples } from '../../operator/capacity/table-samples.service.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { RefusalRecorder } from '../../platform/refusals/refusal-recorder.ts';
 import { LogLevels } from '../../platform/log-level/log-levels.ts';
 import { Engine } from '../../platform/work/engine.ts';
 import { KeyGuard } from '../keys/key-guard.ts';
@@ -59,6 +60,7 @@ const RECURRING_WORK: readonly RecurringTask[] = [
   { name: 'keys', everySeconds: 10, role: 'any', run: calls(KeyGuard, (keys) => keys.tick()) },
   { name: 'log level', everySeconds: 5, role: 'any', run: calls(LogLevels, (levels) => levels.tick()) },
   { name: 'uses of access tokens', everySeconds: 60, role: 'any', run: calls(TokenUses, (uses) => uses.store()) },
+  { name: 'refused requests', everySeconds: 10, role: 'any', run: calls(RefusalRecorder, (recorder) => recorder.store()) },
   { name: 'address checks', everySeconds: 10, role: 'worker', run: calls(AddressChecks, (checks) => checks.runAll()) },
   { name: 'address loops', everySeconds: 10, role: 'worker', run: calls(AddressLoops, (loops) => loops.run()) },
   { name: 'push subscriptions', everySeconds: 5, role: 'worker', run: calls(PushUpkeep, (upkeep, stop) => upkeep.run(stop)) },

@@ -52,6 +52,17 @@ export const limitOption = (): Option =>
 export const pageTokenOption = (): Option =>
   new Option('--page-token <token>', 'next_page_token of the page before, with the same filters');
 
+/** `--all`: every page. */
+export const allOption = (): Option =>
+  new Option('--all', 'all pages of a list, printed as they arrive; --limit is the page size');
+
 /** `--reason <words>`, shown to users. */
 export const reasonOption = (): Option =>
   new Option('--reason <words>', 'your words; users see them in the state of their messages');
+
+/** An example below the help of a command: arguments of `addHelpText`. */
+export const example = (line: string) => ['after', `\nExample:\n  carillon ${line}`] as const;
+
+/** Headings of options in the help of a command: arguments of `optionsGroup`. */
+export const FILTERS = 'Filters:';
+export const OPTIONS = 'Options:';

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { forTerminal } from '../../platform/base/text/plain-text.ts';
 import { allowClosedPipes, reportFailure } from '../terminal/report.ts';
+import { terminalRoom } from '../terminal/table.ts';
 import { failureOf } from './exit-codes.ts';
 import { run } from './program.ts';
 
@@ -16,6 +18,10 @@ export async function main(args: readonly string[]): Promise<void> {
       print: (text) => void process.stdout.write(`${forTerminal(text)}\n`),
       write: (text) => void process.stderr.write(text),
       isTTY: process.stderr.isTTY,
+      async drained() {
+        if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+      },
+      room: terminalRoom(),
     });
   } catch (error) {
     process.exit(reportFailure(error, args.includes('--json'), failureOf));

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { forTerminal } from '../../platform/base/text/plain-text.ts';
 import {
   addCompletion,
@@ -6,15 +6,30 @@ import {
   COMPLETE,
   formatCandidates,
 } from '../terminal/completion.ts';
+import { OUTPUT_FORMATS } from '../terminal/output.ts';
 import { ownVersion } from '../terminal/version.ts';
-import { OperatorCli, type OperatorIo } from './cli.ts';
+import { OperatorCli, type OperatorIo, type OutputFlags } from './cli.ts';
 import { type CommandGroup, GROUPS } from './groups.ts';
 
-/** The group that the arguments name; the options before it take no values. */
-function groupOf(args: readonly string[]): CommandGroup | undefined {
-  const words = args.filter((word) => !word.startsWith('-'));
-  const name = words[0] === 'help' ? words[1] : words[0];
-  return GROUPS.find((group) => group.name === name || group.alias === name);
+/** Whether an argument names the group. A value of an option may do so too, which does no harm. */
+const isNamed = ({ name, alias }: CommandGroup, args: readonly string[]): boolean =>
+  args.includes(name) || (alias !== undefined && args.includes(alias));
+
+/** After an error, each command says how to get its own help. */
+function showOwnHelp(command: Command, line: string): void {
+  command.showHelpAfterError(`(more: ${line} --help)`);
+  for (const inner of command.commands) showOwnHelp(inner, `${line} ${inner.name()}`);
+}
+
+function addOptions(program: Command): void {
+  program
+    .addOption(
+      new Option('-o, --output <format>', 'format of the result; default: table').choices(
+        OUTPUT_FORMATS,
+      ),
+    )
+    .option('--json', 'print the result as JSON, and errors too')
+    .option('--display_columns <names>', 'columns of a table or of CSV, separated by commas');
 }
 
 async function createProgram(args: readonly string[], io: OperatorIo): Promise<Command> {
@@ -25,24 +40,22 @@ async function createProgram(args: readonly string[], io: OperatorIo): Promise<C
       'Command for the operator of Carillon. Uses the database of DATABASE_URL, else the embedded one of DATA_DIR (.carillon).',
     )
     .version(ownVersion(), '--version', 'print the version')
-    .option('--json', 'print results and errors as JSON')
-    .showHelpAfterError(isJson ? false : '(more: carillon --help)')
+    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     // With --json the caller prints the error.
     .configureOutput({
       writeOut: (text) => io.print(text.trimEnd()),
       writeErr: (text) => (isJson ? undefined : io.write(forTerminal(text))),
     })
-    .hook('preAction', (_, action) => {
-      cli.json = action.optsWithGlobals<{ json?: boolean }>().json ?? false;
-    });
-  const wanted = groupOf(args);
+    .hook('preAction', (_, action) => cli.configure(action.optsWithGlobals<OutputFlags>()));
+  addOptions(program);
   for (const group of GROUPS) {
     const command = program.command(group.name).description(group.description);
     if (group.alias !== undefined) command.alias(group.alias);
-    if (group === wanted) (await group.load()).add(command, cli);
+    if (isNamed(group, args)) (await group.load()).add(command, cli);
   }
   addCompletion(program, (text) => io.print(text.trimEnd()));
+  if (!isJson) showOwnHelp(program, program.name());
   return program;
 }
 

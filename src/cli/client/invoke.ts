@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { withProgress } from '../../platform/base/progress.ts';
 import { forTerminal } from '../../platform/base/text/plain-text.ts';
 import {
-  contentOf,
   formatAnswer,
   formatStreamLine,
   type OutputFormat,
   PageWriter,
 } from '../terminal/output.ts';
+import { contentOf, terminalRoom } from '../terminal/table.ts';
 import { readArguments, readBody, readPairs } from './arguments.ts';
 import { assertKnown } from './check.ts';
 import { ApiDocument } from './document.ts';
@@ -110,7 +110,7 @@ async function writeAll(
   const { size, position: begin } = firstPage(flags);
   let position = begin;
   const filters = request.query.filter(([name]) => name !== 'limit' && name !== 'offset');
-  const writer = new PageWriter(flags.output, columns);
+  const writer = new PageWriter(flags.output, columns, terminalRoom());
   for (;;) {
     const page: [string, string][] = [
       ['limit', String(size)],
@@ -119,7 +119,8 @@ async function writeAll(
     const answer = await callApi({ ...request, query: [...filters, ...page] }, settings);
     const items = 'json' in answer ? contentOf(answer.json) : [];
     // With `view=count` the response is no list.
-    if (!Array.isArray(items)) return write(formatAnswer(items, flags.output, columns));
+    if (!Array.isArray(items))
+      return write(formatAnswer(items, flags.output, columns, terminalRoom()));
     await write(writer.page(items));
     position += items.length;
     update(`Read to entry ${position}`);
@@ -182,5 +183,5 @@ export async function invoke(invocation: Invocation): Promise<void> {
       : await callApi(request, settings);
   // A raw message: unchanged for a file or a program, without control characters for a terminal.
   if ('text' in answer) return write(process.stdout.isTTY ? forTerminal(answer.text) : answer.text);
-  await write(formatAnswer(answer.json, flags.output, columns));
+  await write(formatAnswer(answer.json, flags.output, columns, terminalRoom()));
 }

@@ -1,4 +1,5 @@
-import { csvLine, formatAnswer, formatTable, PageWriter } from './output.ts';
+import { csvLine, formatAnswer, PageWriter } from './output.ts';
+import { fittingWidths, formatTable, wrappedTable } from './table.ts';
 
 const MESSAGES = [
   { id: 'a', date: 1_795_488_095, from: [{ name: 'Bo', email: 'bo@x.test' }], unread: true },
@@ -78,5 +79,64 @@ describe('output of the commands', () => {
     expect(second).toBe(first);
     const csv = new PageWriter('csv', ['id']);
     expect(MESSAGES.map((one) => csv.page([one])).join('')).toBe('id\na\nb\n');
+  });
+});
+
+describe('tables in a terminal', () => {
+  const id = '0199c0de-1234-7abc-8def-0123456789ab';
+  const long = 'the server said no '.repeat(10).trim();
+  const rows = [{ id, kind: 'send', due_at: '2026-11-24T09:00:00Z', reason: long }];
+  const columns = ['id', 'kind', 'due_at', 'reason'];
+  const widthOf = (table: string) => Math.max(...table.split('\n').map((line) => line.length));
+
+  it('cut only the longest texts, so that ids and times stay whole', () => {
+    const table = formatTable(rows, columns, { width: 100 });
+    expect(widthOf(table)).toBe(100);
+    expect(table).toContain(id);
+    expect(table).toMatch(/│ send │ 2026-11-2\d \d\d:\d\d:00 │ the server .*… │/);
+  });
+
+  it('name the columns for which there is no room', () => {
+    const table = formatTable(rows, columns, { width: 60 });
+    expect(table.split('\n')[0]).toHaveLength(47);
+    expect(table).toContain('No room for: due_at, reason.');
+  });
+
+  it('keep texts whole in a file or a pipe', () => {
+    expect(formatTable(rows, columns)).toContain(long);
+    const writer = new PageWriter('table', columns);
+    writer.page([{ ...rows[0], reason: 'short' }]);
+    expect(writer.page(rows)).toContain(long);
+  });
+
+  it('have the widths of the first page on every page, and one note', () => {
+    const writer = new PageWriter('table', columns, { width: 60 });
+    const [first, second] = [writer.page(rows), writer.page(rows)];
+    expect(second.split('\n')[0]).toBe(first.split('\n')[0]);
+    expect(second).not.toContain('No room for');
+  });
+
+  it('continue a text on further lines if it must be read whole', () => {
+    const table = wrappedTable(rows, ['kind', 'reason'], { width: 40 });
+    expect(widthOf(table)).toBeLessThanOrEqual(40);
+    expect(table).not.toContain('…');
+    expect(table.match(/said/g)).toHaveLength(10);
+  });
+
+  it('break the values of a single object to the width', () => {
+    expect(widthOf(formatTable({ reason: long }, [], { width: 50 }))).toBeLessThanOrEqual(50);
+  });
+
+  it.each([
+    [[20, 20], 100, [20, 20]],
+    [[20, 60], 60, [20, 37]],
+    [[60, 60], 60, [28, 28]],
+    [[20, 20, 20], 36, [16, 17]],
+    [[5, 90], 12, [5]],
+    [[90], 20, [18]],
+  ])('give columns of %j in a terminal of %d the widths %j', (widths, room, fitting) => {
+    const result = fittingWidths(widths, [], room);
+    expect(result).toHaveLength(fitting.length);
+    expect(result.reduce((sum, one) => sum + one + 1, 1)).toBeLessThanOrEqual(room);
   });
 });

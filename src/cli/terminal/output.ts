@@ -1,138 +1,6 @@
-import Table from 'cli-table3';
 import { escapedJson, forTerminal, onOneLine } from '../../platform/base/text/plain-text.ts';
-
-type Row = Record<string, unknown>;
-
-const isRow = (value: unknown): value is Row =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/**
- * Reads a column; `a.b` reads field `b` of object `a`, or of each object if `a` is a list.
- */
-export function pick(value: unknown, column: string): unknown {
-  const [name = '', ...rest] = column.split('.');
-  if (Array.isArray(value)) return value.map((item) => pick(item, column));
-  const inner = isRow(value) ? value[name] : undefined;
-  return rest.length === 0 ? inner : pick(inner, rest.join('.'));
-}
-
-const WIDEST = 60;
-/** A value of a single object may take this many characters, on several lines. */
-const LONGEST = 300;
-/** Names of fields that contain Unix seconds. */
-const TIME_FIELD = /(^|[._])(date|at|time|timestamp|datetime)$/;
-const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
-/** Smaller numbers are no times of mail: 1973. */
-const FIRST_SECOND = 100_000_000;
-const LAST_SECOND = 100_000_000_000;
-
-const pad = (value: number): string => String(value).padStart(2, '0');
-
-/** Local time, such as `2026-11-24 09:30:00`; the variable TZ chooses the time zone. */
-function localTime(at: Date): string {
-  const day = `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
-  return `${day} ${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
-}
-
-function timeOf(value: unknown, name: string): Date | undefined {
-  if (typeof value === 'string' && ISO_TIME.test(value)) return new Date(value);
-  const isSeconds =
-    typeof value === 'number' &&
-    Number.isInteger(value) &&
-    value >= FIRST_SECOND &&
-    value < LAST_SECOND;
-  return isSeconds && TIME_FIELD.test(name) ? new Date(value * 1000) : undefined;
-}
-
-function objectCell(object: Row): string {
-  const { email, start_time: start, end_time: end } = object;
-  if (typeof email === 'string') return email;
-  if (typeof start === 'number' && typeof end === 'number')
-    return `${cell(start, 'start_time')} – ${cell(end, 'end_time')}`;
-  // `object` names the kind of what is shown, such as "timespan".
-  return Object.entries(object)
-    .filter(([name, value]) => name !== 'object' && value !== null && value !== undefined)
-    .map(([name, value]) => `${name}: ${cell(value, name)}`)
-    .join(', ');
-}
-
-/**
- * Text of a value for people: times in local time, an address object as its address, a time span as
- * its two times, any other object as its fields, a list as its items.
- * @param name of the field, which decides whether a number is a time
- */
-export function cell(value: unknown, name = ''): string {
-  if (value === null || value === undefined) return '';
-  if (Array.isArray(value)) return value.map((item) => cell(item, name)).join(', ');
-  const time = timeOf(value, name);
-  if (time) return localTime(time);
-  return isRow(value) ? objectCell(value) : String(value);
-}
-
-function shorten(text: string): string {
-  const line = onOneLine(text);
-  return line.length > WIDEST ? `${line.slice(0, WIDEST - 1)}…` : line;
-}
-
-/** Breaks a text into lines, so that the words of a provider are read to their end. */
-function wrapped(text: string): string {
-  const line = onOneLine(text);
-  const shown = line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
-  const broken = new RegExp(`(.{1,${WIDEST}})(?: +|$)|(.{${WIDEST}})`, 'gu');
-  return shown
-    .replaceAll(broken, (_, words?: string, letters?: string) => `${words ?? letters}\n`)
-    .trimEnd();
-}
-
-/** The list in a response: the response itself, or its `data` on the integrations address. */
-export function contentOf(answer: unknown): unknown {
-  return isRow(answer) && 'data' in answer ? answer['data'] : answer;
-}
-
-const STYLE = { head: [], border: [] };
-
-/** A table of rows, and the widths of its columns. */
-function tableOf(
-  rows: readonly Row[],
-  columns: readonly string[],
-  widths?: readonly number[],
-): { text: string; widths: number[] } {
-  const cells = rows.map((row) =>
-    columns.map((column) => shorten(cell(pick(row, column), column))),
-  );
-  const table = new Table({
-    head: [...columns],
-    style: STYLE,
-    ...(widths ? { colWidths: [...widths] } : {}),
-  });
-  table.push(...cells);
-  const text = table.toString();
-  // The upper border has one character for each column of the terminal.
-  const border = text.slice(1, text.indexOf('\n') - 1);
-  return { text, widths: border.split('┬').map((part) => part.length) };
-}
-
-/**
- * Formats a response as a table: a list with one column per field, a single object with one line
- * per field.
- */
-export function formatTable(answer: unknown, columns: readonly string[]): string {
-  const content = contentOf(answer);
-  if (Array.isArray(content)) {
-    const rows = content.filter(isRow);
-    // With `view=ids` the response is a list of strings.
-    if (rows.length === 0)
-      return content.length === 0
-        ? '(none)'
-        : content.map((item) => onOneLine(cell(item))).join('\n');
-    return tableOf(rows, columns).text;
-  }
-  if (!isRow(content)) return forTerminal(cell(content));
-  const table = new Table({ style: STYLE });
-  for (const [name, value] of Object.entries(content))
-    table.push({ [shorten(name)]: wrapped(cell(value, name)) });
-  return table.toString();
-}
+import { isRow, pick } from './cells.ts';
+import { contentOf, formatTable, tableOf, type TableRoom } from './table.ts';
 
 /**
  * Formats a response as JSON, for people and for `jq`. Control characters that a terminal would
@@ -196,10 +64,12 @@ export class PageWriter {
 
   readonly #format: OutputFormat;
   readonly #columns: readonly string[];
+  readonly #room: TableRoom;
 
-  constructor(format: OutputFormat, columns: readonly string[]) {
+  constructor(format: OutputFormat, columns: readonly string[], room: TableRoom = {}) {
     this.#format = format;
     this.#columns = columns;
+    this.#room = room;
   }
 
   page(items: readonly unknown[]): string {
@@ -235,9 +105,9 @@ export class PageWriter {
   /** One table for each page, all with the widths of the first. */
   #table(items: readonly unknown[]): string {
     const rows = items.filter(isRow);
-    if (rows.length === 0) return `${formatTable(items, this.#columns)}\n`;
-    const { text, widths } = tableOf(rows, this.#columns, this.#widths);
-    this.#widths ??= widths;
+    if (rows.length === 0) return `${formatTable(items, this.#columns, this.#room)}\n`;
+    const { text, widths } = tableOf(rows, this.#columns, { ...this.#room, before: this.#widths });
+    this.#widths = widths;
     return `${text}\n`;
   }
 }
@@ -253,11 +123,12 @@ export function formatAnswer(
   answer: unknown,
   format: OutputFormat,
   columns: readonly string[],
+  room: TableRoom = {},
 ): string {
   if (format === 'json') return `${formatJson(answer)}\n`;
-  if (format === 'table') return `${formatTable(answer, columns)}\n`;
+  if (format === 'table') return `${formatTable(answer, columns, room)}\n`;
   const content = contentOf(answer);
-  const writer = new PageWriter(format, columns);
+  const writer = new PageWriter(format, columns, room);
   const items = Array.isArray(content) ? content : [content];
   return `${writer.page(items)}${writer.end()}`;
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { Clock, monotonicMs } from '../../platform/base/time/clock.ts';
-import { currentTraceparent } from '../../platform/tracing/spans.ts';
+import { currentTraceparent } from '../../platform/tracing/traceparent.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { Outcome } from '../../platform/work/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';

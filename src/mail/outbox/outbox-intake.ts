@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
-import { currentTraceparent, outsideSpans } from '../../platform/tracing/spans.ts';
+import { outsideSpans } from '../../platform/tracing/spans.ts';
+import { currentTraceparent } from '../../platform/tracing/traceparent.ts';
 import { type NewOutboxMessage, OutboxRepository } from './outbox.repository.ts';
 
 /** Statements that run at a time: while one waits for the disk, the next is assembled. */

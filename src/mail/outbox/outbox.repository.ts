@@ -7,7 +7,7 @@ import { sendsAccepted } from '../../platform/metrics/metrics.ts';
 import { type RateGateDelay, rateGateDelay } from '../../platform/work/rate-gates.ts';
 import type { ComposedMessage } from '../composing/outgoing-messages.ts';
 import type { OutboxChoices, OutboxItem, OutboxTimes } from './outbox-content.ts';
-import { currentTraceparent } from '../../platform/tracing/spans.ts';
+import { currentTraceparent } from '../../platform/tracing/traceparent.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 /** A new message with its ids and times. */

@@ -10,7 +10,7 @@ import {
 import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
 import { forgetMessageOfJob } from '../../platform/job-statuses/jobs.ts';
 import type { MailPort } from '../../providers/port/connector.ts';
-import { currentTraceparent } from '../../platform/tracing/spans.ts';
+import { currentTraceparent } from '../../platform/tracing/traceparent.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 /** Payload of a job `save_sent_email`. */

@@ -17,7 +17,7 @@ import {
 } from '../../platform/database/page-token.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
 import type { Steered } from '../../platform/job-statuses/steered.ts';
-import { type ActionTerms, actOn } from './job-actions.ts';
+import type { ActionTerms } from './job-actions.ts';
 import { isOpen, readFacts, readJobs } from './job-rows.ts';
 import { findJobs } from './job-search.ts';
 import { readTimeline } from './job-timeline.ts';
@@ -30,6 +30,9 @@ import {
   type JobSummary,
 } from './job-types.ts';
 import { withinSeconds } from '../search/search-limit.ts';
+
+/** The modules of all queues. Lists do not need them, so that `carillon` lists jobs at once. */
+const loadActions = () => import('./job-actions.ts');
 
 /** How long a search may take. */
 const SEARCH_SECONDS = 5;
@@ -176,6 +179,7 @@ export class OperatorJobs {
   }
 
   async #allowed(sql: Sql, job: JobSummary): Promise<JobActionName[]> {
+    const { actOn } = await loadActions();
     const allowed: JobActionName[] = [];
     for (const action of JOB_ACTION_NAMES) {
       if (isOpen(job.state) === (action === 'release')) continue;
@@ -193,6 +197,7 @@ export class OperatorJobs {
     jobs: readonly JobSummary[],
     terms: ActionTerms,
   ): Promise<Steered> {
+    const { actOn } = await loadActions();
     const result: Steered = { changed: [], skipped: [] };
     for (const [kind, ofKind] of Map.groupBy(jobs, (job) => job.kind)) {
       const ids = ofKind.map(({ id }) => id).toSorted();

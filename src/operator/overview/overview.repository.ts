@@ -7,6 +7,7 @@ import {
   MOST_COUNTED,
   OVERVIEW_SECONDS,
   type QueueState,
+  type RefusalState,
   type SendingFigures,
   type SyncState,
   type WebhookStates,
@@ -69,6 +70,19 @@ const WEBHOOKS = `
 const WORKERS = `
   select id, host, pid, started_at as "startedAt", greatest(0, extract(epoch from now() - seen_at))::float8 as "silentSeconds"
   from worker order by id limit 1000`;
+
+/** A single wrong token or a short burst is no reason to worry. */
+const LEAST_REFUSED = { login: 10, limit: 20 };
+const REFUSED_WITHIN_MINUTES = 5;
+
+const REFUSALS = `
+  select r.kind, r.refused, r.began_at as "beganAt", r.seen_at as "seenAt", r.client,
+    case when g.id is not null then json_build_object('id', g.id, 'email', g.email) end as account,
+    case when a.id is not null then json_build_object('clientId', a.client_id, 'name', a.name) end as application
+  from refusal r left join "grant" g on g.id = r.account_id left join application a on a.id = r.application_id
+  where r.seen_at > now() - interval '${REFUSED_WITHIN_MINUTES} min'
+    and r.refused >= case r.kind when 'login' then ${LEAST_REFUSED.login} else ${LEAST_REFUSED.limit} end
+  order by r.refused desc limit 5`;
 
 const MESSAGE_ACTIONS = `('new_outbox', 'send_message', 'send_invitation')`;
 
@@ -134,6 +148,11 @@ export async function invalidAccounts(sql: Sql): Promise<number> {
 /** Providers with mailboxes whose pass is due or failing. */
 export function syncStates(sql: Sql): Promise<SyncState[]> {
   return sql.query<SyncState>(SYNC);
+}
+
+/** Senders whose requests are refused. */
+export function refusalStates(sql: Sql): Promise<RefusalState[]> {
+  return sql.query<RefusalState>(REFUSALS);
 }
 
 export async function webhookStates(sql: Sql): Promise<WebhookStates> {

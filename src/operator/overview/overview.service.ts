@@ -11,6 +11,7 @@ import {
   invalidAccounts,
   messagesApart,
   queueStates,
+  refusalStates,
   sendingFigures,
   syncStates,
   webhookStates,
@@ -57,7 +58,7 @@ export class OverviewService {
   async #read(): Promise<Overview> {
     const sql = this.database;
     const at = await databaseNow(sql);
-    const [queues, sends, deliveries, webhooks, sync, apart, invalid, workers, disk] =
+    const [queues, sends, deliveries, webhooks, sync, apart, invalid, refused, workers, disk] =
       await Promise.all([
         queueStates(sql),
         sendingFigures(sql, at),
@@ -66,6 +67,7 @@ export class OverviewService {
         syncStates(sql),
         messagesApart(sql),
         invalidAccounts(sql),
+        refusalStates(sql),
         workerStates(sql),
         this.#readDisk(),
       ]);
@@ -79,6 +81,7 @@ export class OverviewService {
       heldMessages: apart.held,
       quarantinedMessages: apart.quarantined,
       invalidAccounts: invalid,
+      refusals: refused,
       disk,
       workers,
     };

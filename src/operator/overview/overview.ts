@@ -113,6 +113,21 @@ export interface WorkerState {
   silentSeconds: number;
 }
 
+/** Refused requests of one sender, counted by all processes. */
+export interface RefusalState {
+  /** `login`: wrong credentials; `limit`: above a limit. */
+  kind: 'login' | 'limit';
+  refused: number;
+  beganAt: Date;
+  seenAt: Date;
+  /** `null` if no account is known. */
+  account: { id: string; email: string } | null;
+  /** `null` if no application is known. */
+  application: { clientId: string; name: string } | null;
+  /** Network address; `null` if the account is known, or if an application is above a limit. */
+  client: string | null;
+}
+
 /** Numbers of the whole installation, as its database shows them. */
 export interface Overview {
   /** When the numbers were read, by the database's clock. */
@@ -130,6 +145,8 @@ export interface Overview {
   quarantinedMessages: number;
   /** Accounts whose provider refuses the credentials. Up to `MOST_COUNTED`. */
   invalidAccounts: number;
+  /** Senders with many refused requests in the last minutes, the worst first; at most five. */
+  refusals: RefusalState[];
   /** How full the disk is; at most a minute old. */
   disk: DiskForecast;
   workers: WorkerState[];

@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { RateLimits } from '../http/rate-limits.ts';
+import { RefusalRecorder } from '../refusals/refusal-recorder.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import { PublicRouteGuard } from './guards.ts';
 
@@ -10,7 +11,12 @@ import { PublicRouteGuard } from './guards.ts';
  */
 @Global()
 @Module({
-  providers: [FailedAttempts, RateLimits, { provide: APP_GUARD, useClass: PublicRouteGuard }],
+  providers: [
+    FailedAttempts,
+    RateLimits,
+    RefusalRecorder,
+    { provide: APP_GUARD, useClass: PublicRouteGuard },
+  ],
   exports: [FailedAttempts, RateLimits],
 })
 export class AuthModule {}

@@ -5,6 +5,7 @@ import { clientKey } from '../base/client-address.ts';
 import { Clock } from '../base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { reportIncident } from '../logs/incidents.ts';
+import { refusals, type Sender } from '../refusals/refusals.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { ProviderError } from '../base/errors/provider-error.ts';
 
@@ -133,10 +134,15 @@ export class FailedAttempts {
    * Counts a wrong application secret or token. Call it after the secret was checked: a correct
    * secret must be accepted even if others have used up the limit.
    * @param client network address of the client
+   * @param named whose secret or token it should have been
    * @throws {TooManyFailuresError} to return to the client instead of the usual refusal
    */
-  async countWrongSecret(client: string): Promise<void> {
+  async countWrongSecret(
+    client: string,
+    named: Pick<Sender, 'clientId' | 'tokenHash'> = {},
+  ): Promise<void> {
     reportIncident('login.refused', { client, of: 'secret or token' });
+    refusals.login('secret', { client, ...named });
     await this.#begin(this.#clientOf(client), client);
   }
 
@@ -206,6 +212,7 @@ export class FailedAttempts {
 /** Names no account: the name may be one that the user has mistyped, or a password. */
 function reportRefusal({ applicationId, client }: SignInAttempt, error: unknown): void {
   const of = { application: applicationId, ...(client ? { client } : {}), of: 'sign-in' };
+  refusals.login('sign-in', { application: applicationId, client: client ?? undefined });
   reportIncident('login.refused', of, error instanceof Error ? error.message : null);
 }
 
@@ -222,6 +229,7 @@ function tooMany(
   until: number,
   now: Date,
 ): TooManyFailuresError {
+  refusals.login('too-many', { client: client ?? undefined });
   reportIncident('login.limited', { ...(client ? { client } : {}), of: WHAT[kind] });
   return new TooManyFailuresError(
     WHAT[kind],

@@ -11,15 +11,20 @@ import { ForbiddenError } from '../base/errors/domain-error.ts';
 import { clientAddress } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { authenticated } from '../http/caller.ts';
+import { hashToken } from '../base/crypto/token-hash.ts';
 import { reportIncident } from '../logs/incidents.ts';
 import { RateLimits } from '../http/rate-limits.ts';
 import { addressedRegion } from '../http/surface.ts';
+import { refusals } from '../refusals/refusals.ts';
 import { ACCESS_RULE, type AccessRule, PUBLIC_ROUTE } from './access-rule.ts';
 import { Credentials } from './credentials.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import { basicCredentials, presentedToken } from './presented-token.ts';
 import type { AccountPrincipal, ApplicationPrincipal, Principal } from './principal.ts';
 import { allows } from './scopes.ts';
+
+/** Longer texts are no tokens. */
+const LONGEST_TOKEN = 200;
 
 const requestOf = (context: ExecutionContext): Request =>
   context.switchToHttp().getRequest<Request>();
@@ -65,7 +70,9 @@ export class ApplicationGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
     const application = await authenticate(context, this.limits, this.#ownerOf(request), () =>
-      this.failures.countWrongSecret(clientAddress(request)),
+      this.failures.countWrongSecret(clientAddress(request), {
+        clientId: basicCredentials(request)?.userName,
+      }),
     );
     const { integrationsUrl } = this.config;
     const region = addressedRegion(request.headers.host, integrationsUrl);
@@ -102,18 +109,19 @@ export class ApplicationSecretGuard implements CanActivate {
   /** @throws {TooManyFailuresError} if the client has failed too often */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
-    await authenticate(context, this.limits, this.#ownerOf(request), () =>
-      this.failures.countWrongSecret(clientAddress(request)),
+    const { client_id: clientId } = request.params;
+    const secret = basicCredentials(request)?.userName;
+    const owner =
+      secret && typeof clientId === 'string'
+        ? this.credentials.applicationBySecret(clientId, secret)
+        : undefined;
+    await authenticate(context, this.limits, owner, () =>
+      this.failures.countWrongSecret(
+        clientAddress(request),
+        typeof clientId === 'string' ? { clientId } : {},
+      ),
     );
     return true;
-  }
-
-  #ownerOf(request: Request): Promise<ApplicationPrincipal | undefined> | undefined {
-    const clientId = request.params['client_id'];
-    const secret = basicCredentials(request)?.userName;
-    return secret && typeof clientId === 'string'
-      ? this.credentials.applicationBySecret(clientId, secret)
-      : undefined;
   }
 }
 
@@ -136,10 +144,12 @@ export class AccountGuard implements CanActivate {
     const request = requestOf(context);
     const token = presentedToken(request);
     const owner = token === undefined ? undefined : this.credentials.accountByToken(token);
-    const client = clientAddress(request);
     const account = await authenticate(context, this.limits, owner, () => {
-      if (rule?.revokes) return this.failures.countWrongSecret(client);
+      const client = clientAddress(request);
+      const named = token && token.length <= LONGEST_TOKEN ? { tokenHash: hashToken(token) } : {};
+      if (rule?.revokes) return this.failures.countWrongSecret(client, named);
       reportIncident('login.refused', { client, of: 'access token' });
+      refusals.login('access-token', { client, ...named });
     });
     if (!rule?.revokes) assertAllowed(account, rule);
     return true;

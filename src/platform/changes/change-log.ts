@@ -3,7 +3,7 @@ import { newId } from '../base/ids/ids.ts';
 import { toUnixSeconds } from '../base/time/unix-seconds.ts';
 import { signals, wakeAfterCommit } from '../work/signals.ts';
 import { columnsOf, afterCommit, type Sql } from '../database/sql.ts';
-import { currentTraceparent } from '../tracing/spans.ts';
+import { currentTraceparent } from '../tracing/traceparent.ts';
 import { withDeliveries, queueDeliveries } from '../webhooks/queue-deliveries.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
 import { writerKey } from './writer-keys.ts';

@@ -98,6 +98,18 @@ export function operatorConfig(
   };
 }
 
+/**
+ * Whether a process with these settings serves the console: on the listener of operators, or
+ * outside production on the main port.
+ */
+export const servesConsole = ({
+  environment,
+  operator,
+}: {
+  environment: string;
+  operator: Pick<OperatorConfig, 'port'>;
+}): boolean => environment !== 'production' || operator.port !== null;
+
 function oidcOf(env: Values, problems: string[]): OperatorOidc | null {
   const {
     OPERATOR_OIDC_ISSUER: issuer,

@@ -6,6 +6,7 @@ import { DomainError } from '../base/errors/domain-error.ts';
 import { clientAddress, clientKey } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { type IncidentFields, reportIncident } from '../logs/incidents.ts';
+import { refusals } from '../refusals/refusals.ts';
 import type { Caller } from './caller.ts';
 
 /** Paths that limit the simultaneous requests of one account. */
@@ -54,7 +55,8 @@ export class RateLimits {
   async countPublic(context: ExecutionContext): Promise<void> {
     const request = context.switchToHttp().getRequest<Request>();
     if (!namesApplication(request)) return;
-    await this.#countForApplication(context, clientKey(clientAddress(request)), {});
+    const counted = clientKey(clientAddress(request));
+    await this.#spend('application', { context, counted, who: {} });
   }
 
   /**
@@ -64,57 +66,60 @@ export class RateLimits {
    */
   async count(context: ExecutionContext, { applicationId, accountId }: Caller): Promise<void> {
     const application = { application: applicationId };
-    await this.#countForApplication(context, applicationId, application);
+    await this.#spend('application', { context, counted: applicationId, who: application });
     if (accountId === undefined) return;
-    const perAccount = { limiter: this.#account, limit: this.#limits.accountPerSecond };
-    const key = `${endpointOf(context)}:${accountId}`;
-    await spend(perAccount, key, { ...application, account: accountId });
-    const request = context.switchToHttp().getRequest<Request>();
-    if (CONCURRENT_GROUP.test(request.path))
-      this.#countSimultaneous(accountId, context.switchToHttp().getResponse<Response>());
+    const account = { ...application, account: accountId };
+    await this.#spend('account', { context, counted: accountId, who: account });
+    const { path } = context.switchToHttp().getRequest<Request>();
+    if (CONCURRENT_GROUP.test(path)) this.#countSimultaneous(context, account);
   }
 
-  async #countForApplication(
-    context: ExecutionContext,
-    counted: string,
-    application: IncidentFields,
-  ): Promise<void> {
-    const perApplication = { limiter: this.#application, limit: this.#limits.applicationPerSecond };
-    await spend(perApplication, `${endpointOf(context)}:${counted}`, application);
+  async #spend(of: 'application' | 'account', { context, counted, who }: Counted): Promise<void> {
+    const limiter = of === 'application' ? this.#application : this.#account;
+    if (!limiter) return;
+    const endpoint = `${context.getClass().name}.${context.getHandler().name}`;
+    try {
+      await limiter.consume(`${endpoint}:${counted}`);
+    } catch (rejection) {
+      if (!(rejection instanceof RateLimiterRes)) throw rejection;
+      refusals.limit({ ...who, client: clientOf(context) });
+      const limit = limiter.points;
+      // One line for each second, not for each request.
+      if (rejection.consumedPoints === limit + 1)
+        reportIncident('request.limited', who, `${limit} a second to ${endpoint}`);
+      const retryAfterSeconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1000));
+      throw new RateLimitedError('Too many requests', limit, retryAfterSeconds);
+    }
   }
 
-  #countSimultaneous(accountId: string, response: Response): void {
+  #countSimultaneous(context: ExecutionContext, who: Required<Who>): void {
     const most = this.#limits.accountConcurrent;
+    const { account } = who;
     if (most === 0) return;
-    if (this.#running.get(accountId) >= most) {
+    if (this.#running.get(account) >= most) {
+      refusals.limit({ ...who, client: clientOf(context) });
       throw new RateLimitedError(
         `Too many concurrent requests to this endpoint for one account (limit ${most})`,
         most,
         1,
       );
     }
-    this.#running.add(accountId, 1);
-    response.once('close', () => this.#running.add(accountId, -1));
+    this.#running.add(account, 1);
+    const response = context.switchToHttp().getResponse<Response>();
+    response.once('close', () => this.#running.add(account, -1));
   }
 }
 
-const endpointOf = (context: ExecutionContext): string =>
-  `${context.getClass().name}.${context.getHandler().name}`;
+type Who = Pick<IncidentFields, 'account' | 'application'>;
 
-async function spend(
-  { limiter, limit }: { limiter: RateLimiterMemory | null; limit: number },
-  key: string,
-  who: IncidentFields,
-): Promise<void> {
-  if (!limiter) return;
-  try {
-    await limiter.consume(key);
-  } catch (rejection) {
-    if (!(rejection instanceof RateLimiterRes)) throw rejection;
-    // One line for each second, not for each request.
-    if (rejection.consumedPoints === limit + 1)
-      reportIncident('request.limited', who, `${limit} a second to ${key.split(':')[0]}`);
-    const retryAfterSeconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1000));
-    throw new RateLimitedError('Too many requests', limit, retryAfterSeconds);
-  }
+/** A request that counts for a limit. */
+interface Counted {
+  context: ExecutionContext;
+  /** What the limit belongs to: the id of an application or account, or a client's address. */
+  counted: string;
+  /** Whom a refusal names. */
+  who: Who;
 }
+
+const clientOf = (context: ExecutionContext): string =>
+  clientAddress(context.switchToHttp().getRequest<Request>());

@@ -1,6 +1,6 @@
 import { Logger } from '../nest/light.ts';
 import { forLog } from '../base/text/for-log.ts';
-import { traceIdOf } from '../tracing/spans.ts';
+import { traceIdOf } from '../tracing/traceparent.ts';
 import { LineLimit } from './line-limit.ts';
 
 /**

@@ -1,4 +1,5 @@
 import { Global, Module } from '@nestjs/common';
+import './count-refusals.ts';
 import { MetricSources } from './metric-sources.ts';
 import { MetricsDatabase } from './metrics-database.ts';
 import { MetricsController } from './metrics.controller.ts';

@@ -38,6 +38,22 @@ export const httpSeconds = new Histogram({
   buckets: ANSWER_SECONDS,
 });
 
+/** Refused credentials, for all programs together. */
+export const loginsRefused = new Counter({
+  ...shared,
+  name: 'carillon_logins_refused_total',
+  help: 'Requests to this process with wrong credentials: access-token, secret (of an application, or a token of an operator), sign-in (password), too-many (not checked, because too many had failed)',
+  labelNames: ['of'],
+});
+
+/** Requests above a limit. */
+export const requestsLimited = new Counter({
+  ...shared,
+  name: 'carillon_requests_limited_total',
+  help: 'Requests to this process above a limit (429), by who sent them: account, application, or client (a network address)',
+  labelNames: ['by'],
+});
+
 // --- Sending
 
 /** Messages that were accepted and committed. */
@@ -383,6 +399,9 @@ export const processInfo = new Gauge({
  * Series that have to exist before their first event. Prometheus sees no increase in a series that
  * begins with 1.
  */
+for (const what of ['access-token', 'secret', 'sign-in', 'too-many'])
+  loginsRefused.inc({ of: what }, 0);
+for (const by of ['account', 'application', 'client']) requestsLimited.inc({ by }, 0);
 for (const by of ['outbox', 'send', 'invitation']) sendsAccepted.inc({ by }, 0);
 for (const status of ['successful', 'failed']) sendsEnded.inc({ status }, 0);
 for (const route of ['account', 'relay']) {

@@ -13,6 +13,7 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import { forLog } from '../base/text/for-log.ts';
+import { readTraceparentWith } from './traceparent.ts';
 
 /*
  * Traces (docs/tracing.md). Carillon uses only the API of OpenTelemetry. The operator loads an SDK,
@@ -118,11 +119,10 @@ export function traceparentOf(span: Span): string | null {
   return `00-${of.traceId}-${of.spanId}-${of.traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-/** The `traceparent` of the current span; `null` if there is none or nobody listens. */
-export function currentTraceparent(): string | null {
+readTraceparentWith(() => {
   const span = trace.getActiveSpan();
   return span && tracer() ? traceparentOf(span) : null;
-}
+});
 
 /**
  * Runs `work` as if the span of `traceparent` were the current one. For work that is done later, or
@@ -152,11 +152,6 @@ export function traceIds(
   const of = span?.spanContext();
   if (!of || !trace.isSpanContextValid(of)) return undefined;
   return { trace_id: of.traceId, span_id: of.spanId };
-}
-
-/** Id of the trace of a `traceparent`, for log lines. */
-export function traceIdOf(traceparent: string | null | undefined): string | undefined {
-  return traceparent?.split('-', 2)[1];
 }
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;

@@ -5,20 +5,34 @@ import {
   type AccountHealth,
 } from '../../../operator/accounts/account-health.ts';
 import type { OperatorAccounts } from '../../../operator/accounts/operator-accounts.ts';
-import { formatTable } from '../../terminal/output.ts';
-import { accountIdOf, limitOption, pageTokenOption, reasonOption } from '../arguments.ts';
-import { type AddCommands, type OperatorCli, readable, readableWhole } from '../cli.ts';
+import { localTime } from '../../terminal/cells.ts';
+import {
+  accountIdOf,
+  allOption,
+  example,
+  FILTERS,
+  limitOption,
+  OPTIONS,
+  pageTokenOption,
+  reasonOption,
+} from '../arguments.ts';
+import {
+  type AddCommands,
+  type OperatorCli,
+  type PageFlags,
+  readable,
+  readableWhole,
+} from '../cli.ts';
 
-const COLUMNS = ['id', 'email', 'provider', 'client_id', 'health', 'sync_state', 'sync_lag_seconds', 'reason'] as const; // prettier-ignore
+// In a narrow terminal, the last columns are left out.
+const COLUMNS = ['id', 'email', 'health', 'reason', 'provider', 'sync_state', 'sync_lag_seconds', 'client_id'] as const; // prettier-ignore
 const WATCH_COLUMNS = ['state', 'kind', 'resource', 'expires_at', 'notified_at', 'failures', 'error'] as const; // prettier-ignore
 
-interface ListFlags {
+interface ListFlags extends PageFlags {
   application?: string;
   provider?: string;
   health?: AccountHealth;
   address?: string;
-  limit: number;
-  pageToken?: string;
 }
 
 async function withAccounts<T>(
@@ -30,7 +44,7 @@ async function withAccounts<T>(
 }
 
 /** Text for one account: what is wrong, then the facts, then its watches. */
-function describe(account: AccountDetail): string {
+function describe(cli: OperatorCli, account: AccountDetail): string {
   const { sync, messages, gate, watches, errors, problems, audit, quotas } = account;
   const facts = {
     id: account.id,
@@ -42,7 +56,7 @@ function describe(account: AccountDetail): string {
       .map(({ health, reason }) => (reason === null ? health : `${health}: ${reason}`))
       .join('; '),
     sync: `${sync.state}${sync.reason ? `: ${sync.reason}` : ''}`,
-    history: `${sync.currentSince ? `listed since ${sync.currentSince.toISOString()}` : 'being listed'}; ${sync.contentsLeft} messages to read`,
+    history: `${sync.currentSince ? `listed since ${localTime(sync.currentSince)}` : 'being listed'}; ${sync.contentsLeft} messages to read`,
     nextPassAt: sync.nextPassAt,
     lagSeconds: sync.lagSeconds,
     failures: sync.failures,
@@ -54,21 +68,22 @@ function describe(account: AccountDetail): string {
     auditedAt: audit?.checkedAt ?? null,
     quotas: quotas.map(({ quota, used }) => `${quota}: ${used} today`).join('; '),
     lastErrors: errors
-      .map(({ what, at, text }) => `${what}${at ? ` at ${at.toISOString()}` : ''}: ${text}`)
+      .map(({ what, at, text }) => `${what}${at ? ` at ${localTime(at)}` : ''}: ${text}`)
       .join('; '),
   };
-  const shown = formatTable(readable(facts), []);
+  const shown = cli.table(readable(facts));
   if (watches.length === 0) return shown;
-  return `${shown}\n${formatTable(watches.map(readable), WATCH_COLUMNS)}`;
+  return `${shown}\n${cli.table(watches.map(readable), WATCH_COLUMNS)}`;
 }
 
 const print = (cli: OperatorCli, account: AccountDetail) =>
-  cli.print(readableWhole(account), () => describe(account));
+  cli.print(readableWhole(account), () => describe(cli, account));
 
 function addList(group: Command, cli: OperatorCli): void {
   group
     .command('list')
     .description('list accounts of all applications, those in trouble first')
+    .optionsGroup(FILTERS)
     .option('--application <id>', 'only accounts of this application: its client id or id')
     .option('--provider <name>', 'only accounts of this provider')
     .addOption(
@@ -77,22 +92,21 @@ function addList(group: Command, cli: OperatorCli): void {
       ),
     )
     .option('--address <text>', 'only accounts with this text in their address')
+    .optionsGroup(OPTIONS)
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action(async ({ limit, pageToken, ...filter }: ListFlags) => {
-      const page = await withAccounts(cli, (accounts) =>
-        accounts.list(filter, { limit, pageToken }),
-      );
-      cli.print(readableWhole(page), () => {
-        const table = formatTable(page.items.map(readable), COLUMNS);
-        const { nextPageToken } = page;
-        return nextPageToken === null ? table : `${table}\nMore: --page-token ${nextPageToken}`;
-      });
-    });
+    .addOption(allOption())
+    .addHelpText(...example('account list --health=invalid-credentials --provider=imap'))
+    .action(async ({ limit, pageToken, all, ...filter }: ListFlags) =>
+      withAccounts(cli, (accounts) =>
+        cli.printPages({ limit, pageToken, all }, COLUMNS, (page) => accounts.list(filter, page)),
+      ),
+    );
   group
     .command('show')
     .description('show one account: everything that is wrong, sync, watches, messages, last errors')
     .argument('<id>', 'id of the account', accountIdOf)
+    .addHelpText(...example('account show <id>'))
     .action(async (id: string) =>
       print(cli, await withAccounts(cli, (accounts) => accounts.get(id))),
     );
@@ -106,6 +120,7 @@ function addPause(group: Command, cli: OperatorCli): void {
     )
     .argument('<id>', 'id of the account', accountIdOf)
     .addOption(reasonOption())
+    .addHelpText(...example("account pause <id> --reason='the mail server moves'"))
     .action(async (id: string, { reason }: { reason?: string }) =>
       print(
         cli,
@@ -116,6 +131,7 @@ function addPause(group: Command, cli: OperatorCli): void {
     .command('resume')
     .description('resume sending: what became due meanwhile is sent now')
     .argument('<id>', 'id of the account', accountIdOf)
+    .addHelpText(...example('account resume <id>'))
     .action(async (id: string) =>
       print(cli, await withAccounts(cli, (accounts) => accounts.resumeSending(cli.actor, id))),
     );
@@ -136,6 +152,7 @@ function addSignInLink(group: Command, cli: OperatorCli): void {
     )
     .argument('<id>', 'id of the account', accountIdOf)
     .option('--expires-in <seconds>', 'lifetime of the link', secondsOf, 1_800)
+    .addHelpText(...example('account sign-in-link <id> --expires-in=3600'))
     .action(async (id: string, { expiresIn }: { expiresIn: number }) => {
       const [
         { OperatorAccessModule },
@@ -154,7 +171,7 @@ function addSignInLink(group: Command, cli: OperatorCli): void {
       );
       cli.print(
         readableWhole(link),
-        `Send this link to ${link.email}; it works once, until ${link.expiresAt.toISOString()}:\n${link.url}`,
+        `Send this link to ${link.email}; it works once, until ${localTime(link.expiresAt)}:\n${link.url}`,
       );
     });
 }
@@ -166,6 +183,7 @@ function addRefreshToken(group: Command, cli: OperatorCli): void {
       'get a new access token from the provider now, to see whether it still accepts the account; a refusal makes the account invalid',
     )
     .argument('<id>', 'id of an account that signed in by OAuth', accountIdOf)
+    .addHelpText(...example('account refresh-token <id>'))
     .action(async (id: string) => {
       const [{ GrantsModule }, { TokenRefresh }, { WorkThreadsModule }] = await Promise.all([
         import('../../../accounts/grants/grants.module.ts'),
@@ -176,10 +194,9 @@ function addRefreshToken(group: Command, cli: OperatorCli): void {
         (context) => context.get(TokenRefresh, { strict: false }).refresh(id),
         [WorkThreadsModule, GrantsModule],
       );
-      const until = expiresAt?.toISOString() ?? null;
       cli.print(
-        { account_id: id, expires_at: until },
-        `The provider has given a new access token${until ? `, valid until ${until}` : ''}.`,
+        { account_id: id, expires_at: expiresAt?.toISOString() ?? null },
+        `The provider has given a new access token${expiresAt ? `, valid until ${localTime(expiresAt)}` : ''}.`,
       );
     });
 }

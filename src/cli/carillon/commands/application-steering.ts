@@ -8,8 +8,8 @@ import {
 } from '../../../operator/applications/application-item.ts';
 import type { OperatorApplications } from '../../../operator/applications/operator-applications.ts';
 import { MOST_PAGE_ITEMS } from '../../../platform/database/page-token.ts';
-import { formatTable } from '../../terminal/output.ts';
-import { reasonOption } from '../arguments.ts';
+import { localTime } from '../../terminal/cells.ts';
+import { example, FILTERS, reasonOption } from '../arguments.ts';
 import { type OperatorCli, readable, readableWhole } from '../cli.ts';
 
 const COLUMNS = [
@@ -30,9 +30,9 @@ async function withApplications<T>(
 }
 
 const heldSince = (hold: OperatorHold | null): string | null =>
-  hold && `since ${hold.since.toISOString()}${hold.reason ? `: ${hold.reason}` : ''}`;
+  hold && `since ${localTime(hold.since)}${hold.reason ? `: ${hold.reason}` : ''}`;
 
-function describe(application: ApplicationDetail): string {
+function describe(cli: OperatorCli, application: ApplicationDetail): string {
   const { sendingPaused, suspended, deletion, integrations, webhooks, ...rest } = application;
   const shown = {
     ...rest,
@@ -44,11 +44,11 @@ function describe(application: ApplicationDetail): string {
     integrations: integrations.map(({ provider }) => provider),
     webhooks: `${webhooks.active} active, ${webhooks.failing} failing, ${webhooks.failed} failed`,
   };
-  return formatTable(readable(shown), []);
+  return cli.table(readable(shown));
 }
 
 const print = (cli: OperatorCli, application: ApplicationDetail) =>
-  cli.print(readableWhole(application), () => describe(application));
+  cli.print(readableWhole(application), () => describe(cli, application));
 
 interface ListFlags {
   state?: NonNullable<ApplicationFilter['state']>;
@@ -80,28 +80,28 @@ export function addLists(group: Command, cli: OperatorCli): void {
   group
     .command('list')
     .description('list applications, oldest first')
+    .optionsGroup(FILTERS)
     .addOption(
       new Option('--state <state>', 'only applications in this state').choices(APPLICATION_STATES),
     )
     .option('--search <text>', 'only applications with this text in their name or client id')
+    .addHelpText(...example('application list --state=suspended'))
     .action(async (filter: ListFlags) => {
       const all = await listAll(cli, filter);
-      cli.print(readableWhole(all), () =>
-        formatTable(
-          all.map((application) => ({ ...readable(application), state: stateOf(application) })),
-          COLUMNS,
-        ),
-      );
+      const rows = all.map((one) => ({ ...readable(one), state: stateOf(one) }));
+      cli.print(readableWhole(all), () => cli.table(rows, COLUMNS), { rows, columns: COLUMNS });
     });
   group
     .command('show <client_id>')
     .description('show one application: accounts, state, webhooks, progress of its deletion')
+    .addHelpText(...example('application show <client_id>'))
     .action(async (clientId: string) =>
       print(cli, await withApplications(cli, (all) => all.get(clientId))),
     );
   group
     .command('deletions')
     .description('list deletions that run, and those that ended within 90 days, newest first')
+    .addHelpText(...example('application deletions'))
     .action(async () => {
       const deletions = await withApplications(cli, (all) => all.deletions());
       cli.printRows(deletions, DELETION_COLUMNS);
@@ -121,6 +121,7 @@ export function addSteering(group: Command, cli: OperatorCli): void {
     group
       .command(`${name} <client_id>`)
       .description(description)
+      .addHelpText(...example(`application ${name} <client_id>`))
       .action(async (clientId: string, { reason }: { reason?: string }) =>
         print(cli, await withApplications(cli, (all) => act(all, clientId, reason ?? null))),
       );
@@ -146,6 +147,7 @@ export function addSteering(group: Command, cli: OperatorCli): void {
       'delete the application with all its data; workers do it in batches, and it cannot be undone',
     )
     .requiredOption('--confirm <client_id>', 'the client id or the name again')
+    .addHelpText(...example('application delete <client_id> --confirm=<client_id>'))
     .action(async (clientId: string, { confirm }: { confirm: string }) =>
       print(cli, await withApplications(cli, (all) => all.delete(cli.actor, clientId, confirm))),
     );

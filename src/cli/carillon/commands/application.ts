@@ -16,6 +16,7 @@ import {
 } from '../../../platform/auth/plan.ts';
 import { isScope, type Scope, SCOPES } from '../../../platform/auth/scopes.ts';
 import { type Region, REGIONS } from '../../../platform/config/regions.ts';
+import { example } from '../arguments.ts';
 import type { AddCommands, OperatorCli } from '../cli.ts';
 import { addLists, addSteering } from './application-steering.ts';
 
@@ -133,6 +134,7 @@ function addCreate(group: Command, cli: OperatorCli): Command {
     .addOption(planOption().default('standard' satisfies Plan))
     .addOption(featureOption())
     .addOption(regionOption().default('us' satisfies Region))
+    .addHelpText(...example("application create --name='My app' --region=eu"))
     .action(async (flags: ApplicationFlags) => {
       const { name = '', plan = 'standard', feature = [], region = 'us' } = flags;
       const { application, clientSecret } = await withApplications(
@@ -156,6 +158,7 @@ function addUpdate(group: Command, cli: OperatorCli): Command {
     .addOption(featureOption())
     .option('--no-features', 'switch all features off')
     .addOption(regionOption())
+    .addHelpText(...example('application update <client_id> --allowed-scopes=email.send,calendar'))
     .action(async (clientId: string, flags: ApplicationFlags & { features: boolean }) => {
       const { name, plan, feature, region } = flags;
       const features = flags.features ? feature : (feature ?? []);
@@ -179,6 +182,7 @@ export const add: AddCommands = (group, cli) => {
   group
     .command('rotate-secret <client_id>')
     .description('create a new client secret; the old one is refused at once')
+    .addHelpText(...example('application rotate-secret <client_id>'))
     .action(async (clientId: string) => {
       const { application, clientSecret } = await withApplications(
         cli,

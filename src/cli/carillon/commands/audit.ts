@@ -1,12 +1,20 @@
 import { Option } from 'commander';
 import type { AuditFilter } from '../../../platform/audit/list-audit.ts';
-import { instantOf, limitOption, pageTokenOption } from '../arguments.ts';
-import type { AddCommands } from '../cli.ts';
+import {
+  allOption,
+  example,
+  FILTERS,
+  instantOf,
+  limitOption,
+  OPTIONS,
+  pageTokenOption,
+} from '../arguments.ts';
+import type { AddCommands, PageFlags } from '../cli.ts';
 
 const COLUMNS = ['at', 'action', 'target', 'actor', 'address', 'details'] as const;
 const KINDS = ['operator', 'application', 'token', 'system'] as const;
 
-interface AuditFlags {
+interface AuditFlags extends PageFlags {
   action?: string;
   target?: string;
   actor?: string;
@@ -15,8 +23,6 @@ interface AuditFlags {
   account?: string;
   since?: Date;
   until?: Date;
-  limit: number;
-  pageToken?: string;
 }
 
 /** Adds `carillon audit`. */
@@ -24,6 +30,7 @@ export const add: AddCommands = (group, cli) => {
   group
     .command('list')
     .description('list who did what, newest first')
+    .optionsGroup(FILTERS)
     .option('--action <name>', 'an action such as account.pause, or all of a subject: account.')
     .option('--target <id>', 'id of what was changed')
     .option('--actor <name>', 'id or name of who did it')
@@ -36,22 +43,29 @@ export const add: AddCommands = (group, cli) => {
       instantOf,
     )
     .option('--until <time>', 'only entries before then', instantOf)
-    .addOption(pageTokenOption())
+    .optionsGroup(OPTIONS)
     .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .addOption(allOption())
+    .addHelpText(...example('audit list --action=account. --since=2d'))
     .action(async (flags: AuditFlags) => {
       const { AuditLog } = await import('../../../operator/audit/audit-log.service.ts');
-      const { limit, pageToken, application: applicationId, account: accountId, ...rest } = flags;
-      const filter: AuditFilter = { ...rest, applicationId, accountId };
-      const { items, nextPageToken } = await cli.withServices(({ database }) =>
-        new AuditLog(database).list(filter, { limit, pageToken }),
+      const { limit, pageToken, all, action, target, actor, actorKind, since, until } = flags;
+      const { application: applicationId, account: accountId } = flags;
+      const what = { action, target, applicationId, accountId };
+      const filter: AuditFilter = { ...what, actor, actorKind, since, until };
+      await cli.withServices(({ database }) =>
+        cli.printPages(
+          { limit, pageToken, all },
+          COLUMNS,
+          (page) => new AuditLog(database).list(filter, page),
+          ({ actor: who, target: what, ...item }) => ({
+            ...item,
+            actor: `${who.kind} ${who.name}`,
+            address: who.address,
+            target: `${what.type} ${what.id}`,
+          }),
+        ),
       );
-      const rows = items.map(({ actor, target, ...item }) => ({
-        ...item,
-        actor: cli.json ? actor : `${actor.kind} ${actor.name}`,
-        address: actor.address,
-        target: cli.json ? target : `${target.type} ${target.id}`,
-      }));
-      const more = nextPageToken === null ? undefined : `More: --page-token ${nextPageToken}`;
-      cli.printRows(rows, COLUMNS, more);
     });
 };

@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { OperatorError } from '../../../platform/base/errors/operator-error.ts';
+import { example } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
 import type { InstanceReport, Takeover, TakeoverReport } from '../instance.ts';
 
@@ -65,6 +66,7 @@ export const add: AddCommands = (group, cli) => {
   group
     .command('show')
     .description('show where the database belongs, where it is now, and what is waiting in it')
+    .addHelpText(...example('instance show'))
     .action(async () => {
       const shown = await report();
       cli.print(shown, () => showReport(shown));
@@ -76,6 +78,7 @@ export const add: AddCommands = (group, cli) => {
     .addOption(cancelOption('--cancel-sends', 'messages that are waiting to be sent'))
     .addOption(cancelOption('--cancel-reminders', 'reminders'))
     .option('--pause-webhooks', 'first make the webhooks of all applications inactive')
+    .addHelpText(...example('instance confirm --cancel-sends=overdue --yes'))
     .action(async ({ yes, ...wanted }: ConfirmFlags) => {
       if (!yes) {
         throw new NotConfirmedError(

@@ -12,16 +12,28 @@ import {
   type JobSummary,
   type TimelineEntry,
 } from '../../../operator/jobs/job-types.ts';
-import { cell, formatTable } from '../../terminal/output.ts';
-import { limitOption, momentOf, pageTokenOption, reasonOption } from '../arguments.ts';
-import { type AddCommands, type OperatorCli, readable, readableWhole } from '../cli.ts';
+import { localTime } from '../../terminal/cells.ts';
+import {
+  allOption,
+  example,
+  FILTERS,
+  limitOption,
+  momentOf,
+  OPTIONS,
+  pageTokenOption,
+  reasonOption,
+} from '../arguments.ts';
+import {
+  type AddCommands,
+  type OperatorCli,
+  type PageFlags,
+  readable,
+  readableWhole,
+} from '../cli.ts';
 
-const COLUMNS = ['id', 'kind', 'state', 'account_email', 'recipients', 'subject', 'due_at', 'next_at', 'attempts', 'reason'] as const; // prettier-ignore
+// In a narrow terminal, the last columns are left out.
+const COLUMNS = ['id', 'state', 'account_email', 'recipients', 'reason', 'due_at', 'kind', 'subject', 'next_at', 'attempts'] as const; // prettier-ignore
 
-interface ListFlags extends JobFilter {
-  limit: number;
-  pageToken?: string;
-}
 interface ActFlags extends JobFilter {
   reason?: string;
   yes?: boolean;
@@ -41,6 +53,7 @@ function jobIdOf(value: string): string {
 /** Adds the conditions that choose jobs. */
 function addFilter(command: Command): Command {
   return command
+    .optionsGroup(FILTERS)
     .addOption(new Option('--kind <kind>', 'only jobs of this kind').choices(JOB_KINDS))
     .addOption(
       new Option(
@@ -54,36 +67,43 @@ function addFilter(command: Command): Command {
     .option('--message-id <id>', 'only the message with this Message-ID')
     .option('--subject <words>', 'only jobs whose subject has these words')
     .option('--since <time>', 'only jobs accepted since: 2h, 3d, or 2026-11-24T09:00Z', momentOf)
-    .option('--until <time>', 'only jobs accepted before, written in the same way', momentOf);
+    .option('--until <time>', 'only jobs accepted before, written in the same way', momentOf)
+    .optionsGroup(OPTIONS);
 }
-
-const table = (jobs: readonly JobSummary[]) => formatTable(jobs.map(readable), COLUMNS);
 
 /** One line, and one for what the provider answered. A table would cut those words off. */
 function describeEntry({ at, kind, text, said }: TimelineEntry): string {
-  const line = `${at === null ? 'now' : cell(at.toISOString())} ${kind}: ${text}`;
+  const line = `${at === null ? 'now' : localTime(at)} ${kind}: ${text}`;
   return onOneLine(line) + (said === null ? '' : `\n    ${onOneLine(said)}`);
 }
 
 /** Text for one job: its fields, then its timeline. */
-function describe({ timeline, worker, accountClosed, refused, ...job }: JobDetails): string {
+function describe(
+  cli: OperatorCli,
+  { timeline, worker, accountClosed, refused, ...job }: JobDetails,
+): string {
   const facts = {
     ...job,
     refused: refused.map(({ email, reason }) => `${email}: ${reason}`).join('; '),
-    worker: worker && `${worker.id}, last seen ${worker.seenAt?.toISOString() ?? 'never'}`,
+    worker:
+      worker && `${worker.id}, last seen ${worker.seenAt ? localTime(worker.seenAt) : 'never'}`,
     accountClosed:
-      accountClosed && `until ${accountClosed.until.toISOString()}: ${accountClosed.reason ?? ''}`,
+      accountClosed && `until ${localTime(accountClosed.until)}: ${accountClosed.reason ?? ''}`,
   };
-  return `${formatTable(readable(facts), [])}\n${timeline.map(describeEntry).join('\n')}`;
+  return `${cli.table(readable(facts))}\n${timeline.map(describeEntry).join('\n')}`;
 }
 
-function describeBulk(action: JobActionName, result: BulkResult<JobSummary>): string {
+function describeBulk(
+  cli: OperatorCli,
+  action: JobActionName,
+  result: BulkResult<JobSummary>,
+): string {
   const { matched, changed, skipped, sample, dryRun, nextPageToken } = result;
   const verb = { retry: 'made due now', cancel: 'cancelled', release: 'released' }[action];
   return [
     `${matched} matched, ${changed} ${dryRun ? 'would be' : 'were'} ${verb}`,
     ...skipped.map(({ reason, count }) => `${count} left alone: ${reason}`),
-    ...(sample.length > 0 ? ['For example:', table(sample)] : []),
+    ...(sample.length > 0 ? ['For example:', cli.table(sample.map(readable), COLUMNS)] : []),
     ...(dryRun && changed > 0 ? ['Nothing was changed. Add --yes to do it.'] : []),
     ...(nextPageToken === null ? [] : [`There are more: --page-token ${nextPageToken}`]),
   ].join('\n');
@@ -107,17 +127,18 @@ function addAction(group: Command, cli: OperatorCli, action: JobActionName, what
     .addOption(reasonOption())
     .option('--yes', 'do it to all jobs that match, at most 5,000 in a call')
     .addOption(pageTokenOption())
+    .addHelpText(...example(`jobs ${action} --account=ada@example.com --state=late --yes`))
     .action(async (id: string | undefined, flags: ActFlags) => {
       const { reason, yes = false, pageToken, ...filter } = flags;
       if (id !== undefined) {
         if (Object.keys(filter).length > 0)
           command.error('error: give the id of one job, or conditions, not both');
         const job = await withJobs(cli, (jobs) => jobs.act(cli.actor, action, id, reason));
-        return cli.print(readableWhole(job), () => describe(job));
+        return cli.print(readableWhole(job), () => describe(cli, job));
       }
       const bulk = { action, filter, dryRun: !yes, reason, pageToken };
       const result = await withJobs(cli, (jobs) => jobs.actOnAll(cli.actor, bulk));
-      cli.print(readableWhole(result), () => describeBulk(action, result));
+      cli.print(readableWhole(result), () => describeBulk(cli, action, result));
     });
 }
 
@@ -126,21 +147,21 @@ export const add: AddCommands = (group, cli) => {
   addFilter(group.command('list').description('list jobs of all accounts, newest first'))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action(async ({ limit, pageToken, ...filter }: ListFlags) => {
-      const page = await withJobs(cli, (jobs) => jobs.list(filter, { limit, pageToken }));
-      cli.print(readableWhole(page), () =>
-        page.nextPageToken === null
-          ? table(page.items)
-          : `${table(page.items)}\nMore: --page-token ${page.nextPageToken}`,
-      );
-    });
+    .addOption(allOption())
+    .addHelpText(...example('jobs list --state=late --since=2h'))
+    .action(async ({ limit, pageToken, all, ...filter }: JobFilter & PageFlags) =>
+      withJobs(cli, (jobs) =>
+        cli.printPages({ limit, pageToken, all }, COLUMNS, (page) => jobs.list(filter, page)),
+      ),
+    );
   group
     .command('show')
     .description('show one job with its timeline: every attempt and what the provider answered')
     .argument('<id>', 'id of the job (job_status_id)', jobIdOf)
+    .addHelpText(...example('jobs show <id>'))
     .action(async (id: string) => {
       const job = await withJobs(cli, (jobs) => jobs.get(id));
-      cli.print(readableWhole(job), () => describe(job));
+      cli.print(readableWhole(job), () => describe(cli, job));
     });
   for (const [action, what] of ACTIONS) addAction(group, cli, action, what);
 };

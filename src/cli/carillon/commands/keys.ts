@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../../platform/base/errors/operator-error.ts';
 import { randomBase36 } from '../../../platform/base/ids/ids.ts';
+import { example } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
 
 /** Some secrets cannot be decrypted with any key of the key ring. */
@@ -19,6 +20,7 @@ export const add: AddCommands = (group, cli) => {
   group
     .command('generate')
     .description('print a new entry for ENCRYPTION_KEYS')
+    .addHelpText(...example('keys generate'))
     .action(() => {
       const entry = `k${randomBase36(8)}:${randomBytes(32).toString('base64')}`;
       cli.print({ encryption_key: entry }, entry);
@@ -26,6 +28,7 @@ export const add: AddCommands = (group, cli) => {
   group
     .command('forget <id>')
     .description('start without a lost key; values encrypted with it can never be decrypted again')
+    .addHelpText(...example('keys forget k4x2mzqa'))
     .action(async (id: string) => {
       const { giveUpKey } = await import('../../../app/keys/key-check.ts');
       const { recordAudit } = await import('../../../platform/audit/record-audit.ts');
@@ -50,6 +53,7 @@ export const add: AddCommands = (group, cli) => {
       '--force',
       'continue although processes that ran within the last minute do not have the key',
     )
+    .addHelpText(...example('keys reseal'))
     .action(async ({ force }: { force?: boolean }) => {
       const { prepareReseal, reseal } = await import('../../../app/keys/reseal.ts');
       const { recordAudit } = await import('../../../platform/audit/record-audit.ts');

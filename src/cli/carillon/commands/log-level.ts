@@ -1,5 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { LogLevelName } from '../../../platform/base/log-level.ts';
+import { localTime } from '../../terminal/cells.ts';
+import { example } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
@@ -34,6 +36,7 @@ export const add: AddCommands = (group, cli) => {
         .argParser(durationOf)
         .default(600, '10m'),
     )
+    .addHelpText(...example('log-level debug --for=5m'))
     .action(async (wanted: string | undefined, { for: seconds }: { for: number }) => {
       const { LogLevelService } = await import('../../../operator/log-level/log-level.service.ts');
       const level = wanted === undefined || wanted === 'default' ? null : await levelOf(wanted);
@@ -45,7 +48,7 @@ export const add: AddCommands = (group, cli) => {
       });
       cli.print(
         { level: forAll?.level ?? null, until: forAll?.until ?? null },
-        forAll ? `All processes log at ${forAll.level} until ${forAll.until.toISOString()}.` : OWN,
+        forAll ? `All processes log at ${forAll.level} until ${localTime(forAll.until)}.` : OWN,
       );
     });
 };

@@ -1,4 +1,4 @@
-import { accountIdOf, limitOption } from '../arguments.ts';
+import { accountIdOf, example, limitOption } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
 
 const FAILURE_COLUMNS = [
@@ -28,6 +28,7 @@ export const add: AddCommands = (group, cli) => {
     .option('--account <id>', 'only this account', accountIdOf)
     .addOption(limitOption())
     .option('--totals', 'sums of all audits since the installation exists, instead of accounts')
+    .addHelpText(...example('mailbox audits --account=<id>'))
     .action(async ({ account, limit, totals }: ListFlags & { totals?: boolean }) => {
       const { auditTotals, listAudits } =
         await import('../../../accounts/sync-schedule/mirror-audits.ts');
@@ -43,6 +44,7 @@ export const add: AddCommands = (group, cli) => {
     )
     .option('--account <id>', 'only this account', accountIdOf)
     .addOption(limitOption())
+    .addHelpText(...example('mailbox failures --limit=10'))
     .action(async ({ account, limit }: ListFlags) => {
       const { listFailures } = await import('../../../sync/sync-failures.ts');
       const failures = await cli.withServices(({ database }) =>

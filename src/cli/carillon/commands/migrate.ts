@@ -1,3 +1,4 @@
+import { example } from '../arguments.ts';
 import type { AddCommands, OperatorCli } from '../cli.ts';
 
 /** The database of DATABASE_URL, for which no other setting is needed, else the embedded one. */
@@ -16,7 +17,7 @@ async function runMigrations(cli: OperatorCli): Promise<string[]> {
 
 /** Adds `carillon migrate`. */
 export const add: AddCommands = (group, cli) => {
-  group.action(async () => {
+  group.addHelpText(...example('migrate')).action(async () => {
     const migrated = await runMigrations(cli);
     cli.print(
       { migrated },

@@ -1,13 +1,14 @@
 import { type Command, Option } from 'commander';
 import { ConflictError } from '../../../platform/base/errors/domain-error.ts';
 import type { AppConfig } from '../../../platform/config/app-config.ts';
+import type { Sql } from '../../../platform/database/sql.ts';
 import type { ListedOperator, Operators } from '../../../operator/access/operators.service.ts';
 import type {
   ListedOperatorToken,
   OperatorTokens,
 } from '../../../operator/access/operator-tokens.service.ts';
 import { OPERATOR_ROLES, type OperatorRole } from '../../../platform/config/operator-roles.ts';
-import { secondsOf } from '../arguments.ts';
+import { example, secondsOf } from '../arguments.ts';
 import type { AddCommands, OperatorCli } from '../cli.ts';
 
 const COLUMNS = ['name', 'role', 'has_password', 'tokens', 'sessions', 'last_sign_in_at'] as const;
@@ -30,6 +31,7 @@ function addOperators(group: Command, cli: OperatorCli): void {
     .description('create an operator; without --password it signs in by link or uses tokens')
     .addOption(roleOption('read: sees everything; operate: also changes things').default('read'))
     .option('--password', 'ask for a password of 12 to 200 characters, or read it from a pipe')
+    .addHelpText(...example('operator create ada --role=operate'))
     .action(async (name: string, flags: { role: OperatorRole; password?: boolean }) => {
       const password = flags.password ? await cli.askSecret(`Password for ${name}: `) : null;
       const id = await withOperators(cli, (operators) =>
@@ -41,6 +43,7 @@ function addOperators(group: Command, cli: OperatorCli): void {
   group
     .command('list')
     .description('list the operators')
+    .addHelpText(...example('operator list'))
     .action(async () => {
       const all: ListedOperator[] = await withOperators(cli, (operators) => operators.list());
       cli.printRows(all, COLUMNS);
@@ -49,6 +52,7 @@ function addOperators(group: Command, cli: OperatorCli): void {
     .command('set-password <name>')
     .description('set a password, asked for or read from a pipe; ends all sessions of the operator')
     .option('--none', 'remove the password instead')
+    .addHelpText(...example('operator set-password ada'))
     .action(async (name: string, { none }: { none?: boolean }) => {
       const password = none ? null : await cli.askSecret(`New password for ${name}: `);
       await withOperators(cli, (operators) => operators.setPassword(cli.actor, name, password));
@@ -58,6 +62,7 @@ function addOperators(group: Command, cli: OperatorCli): void {
     .command('set-role <name>')
     .description('change what an operator may do; ends all sessions of the operator')
     .addOption(roleOption('the new role').makeOptionMandatory())
+    .addHelpText(...example('operator set-role ada --role=read'))
     .action(async (name: string, { role }: { role: OperatorRole }) => {
       await withOperators(cli, (operators) => operators.setRole(cli.actor, name, role));
       cli.print({ name, role }, `${name} has the role ${role}.`);
@@ -65,19 +70,41 @@ function addOperators(group: Command, cli: OperatorCli): void {
   group
     .command('remove <name>')
     .description('remove an operator with all sessions and tokens')
+    .addHelpText(...example('operator remove ada'))
     .action(async (name: string) => {
       await withOperators(cli, (operators) => operators.remove(cli.actor, name));
       cli.print({ removed: name }, `${name} is no operator any more.`);
     });
 }
 
-/** @throws {ConflictError} if no process of this installation serves the console */
-function requireConsole({ environment, operator }: AppConfig): void {
-  if (environment !== 'production' || operator.port !== null) return;
-  throw new ConflictError(
-    'operator.no-console',
-    'No process serves the console: set OPERATOR_PORT (docs/operators.md)',
-  );
+/** The variable that decides the address of the console. */
+function settingOf({ environment }: OperatorCli): string {
+  const names = ['OPERATOR_URL', 'OPERATOR_PORT', 'BASE_URL', 'PORT'];
+  return names.find((name) => environment[name]) ?? 'the default of PORT';
+}
+
+/**
+ * The address of the console: that of a running process, which may have other settings than this
+ * command, else that of the settings here.
+ * @throws {ConflictError} if no process of this installation serves the console
+ */
+async function consoleUrl(cli: OperatorCli, sql: Sql, config: AppConfig): Promise<string> {
+  const [{ runningConsoles }, { servesConsole }] = await Promise.all([
+    import('../../../app/keys/running-processes.ts'),
+    import('../../../platform/config/operator-config.ts'),
+  ]);
+  const running = await runningConsoles(sql);
+  const { url } = config.operator;
+  if (running.includes(url)) return url;
+  const [latest] = running;
+  if (latest !== undefined) return latest;
+  if (!servesConsole(config))
+    throw new ConflictError(
+      'operator.no-console',
+      'No process serves the console: set OPERATOR_PORT (docs/operators.md)',
+    );
+  cli.note(`No running process serves the console. The address ${url} is from ${settingOf(cli)}.`);
+  return url;
 }
 
 function addLink(group: Command, cli: OperatorCli): void {
@@ -86,6 +113,7 @@ function addLink(group: Command, cli: OperatorCli): void {
     .description(
       'print an address that signs an operator in to the console, once and within an hour; without a name: the only operator',
     )
+    .addHelpText(...example('operator link ada'))
     .action(async (given: string | undefined) => {
       const [{ OperatorLinks }, { Operators: Service }, { onlyOperator }] = await Promise.all([
         import('../../../operator/access/operator-links.service.ts'),
@@ -93,9 +121,9 @@ function addLink(group: Command, cli: OperatorCli): void {
         import('../../../operator/access/only-operator.ts'),
       ]);
       const { url, endsAt } = await cli.withServices(async ({ config, database, clock }) => {
-        requireConsole(config);
+        const console = await consoleUrl(cli, database, config);
         const name = given ?? onlyOperator(await new Service(database, clock).list());
-        return new OperatorLinks(database, clock, config.operator.url).create(cli.actor, name);
+        return new OperatorLinks(database, clock, console).create(cli.actor, name);
       });
       cli.print({ url, ends_at: endsAt }, url);
     });
@@ -115,6 +143,7 @@ function addTokens(group: Command, cli: OperatorCli): void {
     .option('--note <text>', 'what the token is for', '')
     .addOption(roleOption('the most that the token may do').default('operate'))
     .option('--expires <time>', 'lifetime, such as 12h or 90d; default: none', secondsOf)
+    .addHelpText(...example('operator token create ada --note=monitoring --role=read'))
     .action(
       async (
         operatorName: string,
@@ -129,6 +158,7 @@ function addTokens(group: Command, cli: OperatorCli): void {
   tokens
     .command('list')
     .description('list the tokens, without the tokens themselves')
+    .addHelpText(...example('operator token list'))
     .action(async () => {
       const all: ListedOperatorToken[] = await withTokens((service) => service.list());
       cli.printRows(
@@ -139,6 +169,7 @@ function addTokens(group: Command, cli: OperatorCli): void {
   tokens
     .command('revoke <id>')
     .description('revoke a token from the next request on')
+    .addHelpText(...example('operator token revoke <id>'))
     .action(async (id: string) => {
       await withTokens((service) => service.revoke(cli.actor, id));
       cli.print({ revoked: id }, 'The token is revoked.');

@@ -1,4 +1,4 @@
-import { limitOption } from '../arguments.ts';
+import { example, limitOption } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
 
 /** Adds `carillon quotas`. */
@@ -8,6 +8,7 @@ export const add: AddCommands = (group, cli) => {
     .description('list use: limits that were reached first, then by use')
     .option('--reached', 'only limits that were reached')
     .addOption(limitOption())
+    .addHelpText(...example('quotas list --reached'))
     .action(async ({ limit, reached = false }: { limit: number; reached?: boolean }) => {
       const { listQuotaUse } =
         await import('../../../accounts/account-management/list-quota-use.ts');

@@ -1,5 +1,5 @@
 import type { SmsMessage } from '../../../calendar/sms/sms-message.entity.ts';
-import { limitOption } from '../arguments.ts';
+import { example, limitOption } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
 
 const SMS = `
@@ -12,6 +12,7 @@ export const add: AddCommands = (group, cli) => {
     .command('list')
     .description('list messages, latest first')
     .addOption(limitOption())
+    .addHelpText(...example('sms list --limit=10'))
     .action(async ({ limit }: { limit: number }) => {
       const messages = await cli.withServices(({ database }) =>
         database.query<SmsMessage>(SMS, [limit]),

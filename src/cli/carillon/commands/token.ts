@@ -1,5 +1,5 @@
 import type { AccountTokens } from '../../../operator/accounts/account-tokens.service.ts';
-import { accountIdOf, secondsOf } from '../arguments.ts';
+import { accountIdOf, example, secondsOf } from '../arguments.ts';
 import type { AddCommands, OperatorCli } from '../cli.ts';
 
 const COLUMNS = ['id', 'state', 'scopes', 'created_at', 'last_used_at', 'expires_at'] as const;
@@ -38,6 +38,7 @@ export const add: AddCommands = (group, cli) => {
       secondsOf,
     )
     .option('--revoke-others', 'revoke all earlier tokens of the account')
+    .addHelpText(...example('token create <account> --scope=email.send --expires=90d'))
     .action(
       async (
         account: string,
@@ -59,6 +60,7 @@ export const add: AddCommands = (group, cli) => {
     .command('list')
     .description('list the access tokens of an account, without the tokens themselves')
     .argument('<account>', 'id of the account', accountIdOf)
+    .addHelpText(...example('token list <account>'))
     .action(async (account: string) => {
       cli.printRows(await withTokens(cli, (tokens) => tokens.list(account)), COLUMNS);
     });
@@ -67,6 +69,7 @@ export const add: AddCommands = (group, cli) => {
     .description('revoke one access token of an account, or all')
     .argument('<account>', 'id of the account', accountIdOf)
     .argument('<token>', 'id of the token, or "all"')
+    .addHelpText(...example('token revoke <account> all'))
     .action(async (account: string, token: string) => {
       await withTokens(cli, (tokens) =>
         token === 'all' ? tokens.revokeAll(account) : tokens.revoke(account, token),

@@ -8,11 +8,27 @@ import type {
 } from '../../../operator/webhooks/webhook-types.ts';
 import { isId } from '../../../platform/base/ids/ids.ts';
 import { WEBHOOK_STATES } from '../../../platform/webhooks/webhook-state.ts';
-import { formatTable } from '../../terminal/output.ts';
-import { limitOption, momentOf, pageTokenOption, reasonOption } from '../arguments.ts';
-import { type AddCommands, type OperatorCli, readable, readableWhole } from '../cli.ts';
+import { localTime } from '../../terminal/cells.ts';
+import {
+  allOption,
+  example,
+  FILTERS,
+  limitOption,
+  momentOf,
+  OPTIONS,
+  pageTokenOption,
+  reasonOption,
+} from '../arguments.ts';
+import {
+  type AddCommands,
+  type OperatorCli,
+  type PageFlags,
+  readable,
+  readableWhole,
+} from '../cli.ts';
 
-const COLUMNS = ['id', 'client_id', 'callback_url', 'state', 'failing_since', 'failures', 'last_failure', 'backlog', 'oldest_due_at'] as const; // prettier-ignore
+// In a narrow terminal, the last columns are left out.
+const COLUMNS = ['id', 'state', 'callback_url', 'last_failure', 'failures', 'backlog', 'failing_since', 'oldest_due_at', 'client_id'] as const; // prettier-ignore
 const ATTEMPT_COLUMNS = ['started_at', 'event_id', 'trigger', 'attempt', 'outcome', 'http_status', 'took_ms', 'detail', 'response'] as const; // prettier-ignore
 
 /** No command but `activate` calls a receiver; see `withCalls`. */
@@ -62,22 +78,14 @@ const print = (cli: OperatorCli, webhook: WebhookDetails) =>
   cli.print(readableWhole(webhook), () => {
     const { lastHour, ...facts } = webhook;
     const hour = `${lastHour.delivered} delivered, ${lastHour.retry} failed, ${lastHour.dropped} given up`;
-    return formatTable(readable({ ...facts, lastHour: hour }), []);
+    return cli.table(readable({ ...facts, lastHour: hour }));
   });
-
-function withMore(table: string, nextPageToken: string | null): string {
-  return nextPageToken === null ? table : `${table}\nMore: --page-token ${nextPageToken}`;
-}
-
-interface PageFlags {
-  limit: number;
-  pageToken?: string;
-}
 
 function addLists(group: Command, cli: OperatorCli): void {
   group
     .command('list')
     .description('list webhooks of all applications: failed and failing ones first')
+    .optionsGroup(FILTERS)
     .addOption(
       new Option(
         '--state <state>',
@@ -86,23 +94,27 @@ function addLists(group: Command, cli: OperatorCli): void {
     )
     .option('--application <id>', 'only webhooks of this application: its client id or id')
     .option('--url <text>', 'only webhooks with this text in their callback address')
+    .optionsGroup(OPTIONS)
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action(async ({ limit, pageToken, ...filter }: PageFlags & WebhookFilter) => {
-      const page = await withWebhooks(cli, (all) => all.list(filter, { limit, pageToken }));
-      cli.print(readableWhole(page), () =>
-        withMore(formatTable(page.items.map(readable), COLUMNS), page.nextPageToken),
-      );
-    });
+    .addOption(allOption())
+    .addHelpText(...example('webhooks list --state=unwell'))
+    .action(async ({ limit, pageToken, all, ...filter }: PageFlags & WebhookFilter) =>
+      withWebhooks(cli, (webhooks) =>
+        cli.printPages({ limit, pageToken, all }, COLUMNS, (page) => webhooks.list(filter, page)),
+      ),
+    );
   group
     .command('show')
     .description('show one webhook: state, backlog, the last hour, and how far a replay can reach')
     .argument('<id>', 'id of the webhook', idOf)
+    .addHelpText(...example('webhooks show <id>'))
     .action(async (id: string) => print(cli, await withWebhooks(cli, (all) => all.get(id))));
   group
     .command('attempts')
     .description('list attempts of the last 30 days with what the receiver answered, newest first')
     .argument('<id>', 'id of the webhook', idOf)
+    .optionsGroup(FILTERS)
     .addOption(
       new Option('--outcome <outcome>', 'only attempts with this outcome').choices([
         'delivered',
@@ -113,14 +125,18 @@ function addLists(group: Command, cli: OperatorCli): void {
     .option('--event-id <id>', 'only attempts of this event (the header webhook-id)')
     .option('--since <time>', 'only attempts since: 2h, 3d, or 2026-11-24T09:00Z', momentOf)
     .option('--until <time>', 'only attempts before, written in the same way', momentOf)
+    .optionsGroup(OPTIONS)
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action(async (id: string, { limit, pageToken, ...filter }: PageFlags & AttemptFilter) => {
-      const page = await withWebhooks(cli, (all) => all.attempts(id, filter, { limit, pageToken }));
-      cli.print(readableWhole(page), () =>
-        withMore(formatTable(page.items.map(readable), ATTEMPT_COLUMNS), page.nextPageToken),
-      );
-    });
+    .addOption(allOption())
+    .addHelpText(...example('webhooks attempts <id> --outcome=retry --since=2h'))
+    .action(async (id: string, { limit, pageToken, all, ...filter }: PageFlags & AttemptFilter) =>
+      withWebhooks(cli, (webhooks) =>
+        cli.printPages({ limit, pageToken, all }, ATTEMPT_COLUMNS, (page) =>
+          webhooks.attempts(id, filter, page),
+        ),
+      ),
+    );
 }
 
 interface ReplayFlags {
@@ -133,7 +149,7 @@ interface ReplayFlags {
 function describeReplay({ matched, queued, running, reachesBackTo, dryRun }: ReplayResult): string {
   return [
     `${matched} events matched, ${queued} ${dryRun ? 'would be' : 'were'} queued, ${running} are being delivered now`,
-    `A replay reaches back to ${reachesBackTo.toISOString()}; the receiver sees the same event ids again.`,
+    `A replay reaches back to ${localTime(reachesBackTo)}; the receiver sees the same event ids again.`,
     ...(dryRun && queued > 0 ? ['Nothing was queued. Add --yes to do it.'] : []),
   ].join('\n');
 }
@@ -149,6 +165,7 @@ function addReplay(group: Command, cli: OperatorCli): void {
     .option('--since <time>', 'all events since: 2h, 3d, or 2026-11-24T09:00Z', momentOf)
     .option('--undelivered', 'with --since: leave out events that the receiver has confirmed')
     .option('--yes', 'do it')
+    .addHelpText(...example('webhooks replay <id> --since=2h --undelivered'))
     .action(async (id: string, { event, since, undelivered = false, yes = false }: ReplayFlags) => {
       if ((event === undefined) === (since === undefined))
         command.error('error: give --event or --since');
@@ -172,6 +189,7 @@ export const add: AddCommands = (group, cli) => {
     .description('stop the deliveries of a webhook; its events stay stored')
     .argument('<id>', 'id of the webhook', idOf)
     .addOption(reasonOption())
+    .addHelpText(...example('webhooks pause <id>'))
     .action(async (id: string, { reason }: { reason?: string }) =>
       print(cli, await withWebhooks(cli, (all) => all.pause(cli.actor, id, reason))),
     );
@@ -179,6 +197,7 @@ export const add: AddCommands = (group, cli) => {
     .command('activate')
     .description('activate a webhook: its receiver must pass the challenge; missed events follow')
     .argument('<id>', 'id of the webhook', idOf)
+    .addHelpText(...example('webhooks activate <id>'))
     .action(async (id: string) =>
       print(cli, await withCalls(cli, (all) => all.activate(cli.actor, id))),
     );

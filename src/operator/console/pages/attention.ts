@@ -1,7 +1,12 @@
 import { counted, size } from '../kit/figures.ts';
 import { address } from '../kit/table.ts';
 import { duration } from '../kit/time.ts';
-import { type HourOf, MOST_COUNTED, type Overview } from '../../overview/overview.ts';
+import {
+  type HourOf,
+  MOST_COUNTED,
+  type Overview,
+  type RefusalState,
+} from '../../overview/overview.ts';
 import type { QueueName } from '../../../platform/work/signals.ts';
 
 /** Something that an operator should look at. */
@@ -171,6 +176,42 @@ const credentialConcerns = ({ invalidAccounts }: Overview): Concern[] =>
         },
       ];
 
+/** Where a sender is shown. */
+function senderLink({ account, application }: RefusalState): Concern['link'] {
+  if (account) return { path: `/console/accounts/${account.id}`, label: 'Account' };
+  if (!application) return null;
+  return { path: `/console/applications/${application.clientId}`, label: 'Application' };
+}
+
+const REFUSED_WORDS: Readonly<Record<RefusalState['kind'], { with: string; text: string }>> = {
+  limit: {
+    with: 'above a limit',
+    text: 'Each got 429. If the sender does not slow down, pause or suspend it.',
+  },
+  login: {
+    with: 'with wrong credentials',
+    text: 'A token was revoked, has expired or was lost, a secret was replaced, or somebody guesses. Make a new one: carillon token create, or carillon application rotate-secret.',
+  },
+};
+
+const refusalConcerns = ({ refusals }: Overview): Concern[] =>
+  refusals.map((refusal) => {
+    const { kind, refused, beganAt, seenAt, account, application, client } = refusal;
+    const names = [
+      account && `account ${account.email}`,
+      application && `application ${application.name}`,
+      client && `network address ${client}`,
+    ].filter((name) => name !== null);
+    const time = duration(Math.max(seenAt.getTime() - beganAt.getTime(), 60_000));
+    const words = REFUSED_WORDS[kind];
+    return {
+      tone: 'warning',
+      title: `${counted(refused, 'request')} ${words.with} within ${time}: ${names.join(', ')}`,
+      text: words.text,
+      link: senderLink(refusal),
+    };
+  });
+
 function diskConcerns({ at, disk }: Overview): Concern[] {
   const { limitBytes, freeBytes, fullAt } = disk;
   if (limitBytes === null || freeBytes === null) return [];
@@ -238,6 +279,7 @@ export function concernsOf(overview: Overview): Concern[] {
     ...messageConcerns(overview),
     ...accountConcerns(overview),
     ...credentialConcerns(overview),
+    ...refusalConcerns(overview),
   ];
   return [
     ...all.filter(({ tone }) => tone === 'bad'),

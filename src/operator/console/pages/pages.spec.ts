@@ -120,6 +120,13 @@ describe('pages of the console', () => {
     ]);
     expect(concerns.slice(2).every(({ tone }) => tone === 'warning')).toBe(true);
     const worker = { ...overview.workers[0], silentSeconds: 600 } as (typeof overview.workers)[0];
+    expect(concerns.map(({ title, link }) => [title, link?.path]).slice(-2)).toEqual([
+      [
+        '1,840 requests above a limit within 4 min: account ada@example.test, application Acme CRM',
+        '/console/accounts/019aa1b2-0000-7000-8000-000000000001',
+      ],
+      ['64 requests with wrong credentials within 1 min: network address 192.0.2.7', undefined],
+    ]);
     expect(concernsOf({ ...overview, workers: [worker] })[0]?.title).toBe('No worker is running');
     const well = {
       ...overview,
@@ -127,6 +134,7 @@ describe('pages of the console', () => {
       sync: [],
       quarantinedMessages: 0,
       invalidAccounts: 0,
+      refusals: [],
       disk: { limitBytes: null, source: null, freeBytes: null, fullAt: null },
       webhooks: { active: 1, inactive: 0, failing: 0, failed: 0 },
       workers: overview.workers.slice(0, 1),
