@@ -104,8 +104,10 @@ export class RateLimits {
         1,
       );
     }
-    this.#running.add(account, 1);
     const response = context.switchToHttp().getResponse<Response>();
+    // The client has gone while its token was looked up; there will be no further event.
+    if (response.closed || response.destroyed) return;
+    this.#running.add(account, 1);
     response.once('close', () => this.#running.add(account, -1));
   }
 }
