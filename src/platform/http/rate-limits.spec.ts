@@ -39,17 +39,20 @@ describe('RateLimits', () => {
     server.close();
   });
 
-  it('counts a request as simultaneous until its response has ended', async () => {
+  it('counts a request as simultaneous until its response is complete', async () => {
     const [first, second, third] = [await begin(), await begin(), await begin()];
     await limits.count(first.context, CALLER);
     await limits.count(second.context, CALLER);
     await expect(limits.count(third.context, CALLER)).rejects.toThrow(/Too many concurrent/);
     first.response.end('ok');
-    await once(first.response, 'close');
     await limits.count(third.context, CALLER);
-    second.response.end();
+    const fourth = await begin();
+    await expect(limits.count(fourth.context, CALLER)).rejects.toThrow(/Too many concurrent/);
+    second.client.destroy();
+    await once(second.response, 'close');
+    await limits.count(fourth.context, CALLER);
     third.response.end();
-    await Promise.all([once(second.response, 'close'), once(third.response, 'close')]);
+    fourth.response.end();
   });
 
   it('does not count a request whose client has gone before it was counted', async () => {

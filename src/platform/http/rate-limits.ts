@@ -61,7 +61,7 @@ export class RateLimits {
 
   /**
    * Counts a request of an application or account. A request of an account is simultaneous with
-   * others until its response has ended.
+   * others until its response is complete or the client has gone.
    * @throws {RateLimitedError}
    */
   async count(context: ExecutionContext, { applicationId, accountId }: Caller): Promise<void> {
@@ -108,7 +108,14 @@ export class RateLimits {
     // The client has gone while its token was looked up; there will be no further event.
     if (response.closed || response.destroyed) return;
     this.#running.add(account, 1);
-    response.once('close', () => this.#running.add(account, -1));
+    let runs = true;
+    const end = (): void => {
+      if (runs) this.#running.add(account, -1);
+      runs = false;
+    };
+    // Not only when it is closed: a client may have a large response, and send its next request,
+    // before this process learns that all of it was sent.
+    response.once('prefinish', end).once('close', end);
   }
 }
 
