@@ -2,6 +2,7 @@ import request from 'supertest';
 import { OverviewService } from '../../src/operator/overview/overview.service.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { pruneRefusals, RefusalRecorder } from '../../src/platform/refusals/refusal-recorder.ts';
+import { refusals } from '../../src/platform/refusals/refusals.ts';
 import { rowsOf } from '../support/connect.ts';
 import {
   createAccount,
@@ -19,6 +20,8 @@ describe('refused requests', () => {
   let ada: TestAccount;
 
   beforeAll(async () => {
+    // What other tests of this process have counted.
+    refusals.take();
     server = await startTestApp({ ROLES: 'api', RATE_LIMIT_ACCOUNT: '3', TRUST_PROXY: '1' });
     application = await createApplication(server.app, { name: 'Acme CRM' });
   });
