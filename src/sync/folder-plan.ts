@@ -18,8 +18,8 @@ export interface FolderPlan {
 }
 
 /**
- * Names under which the provider may list a folder: its present one, and those that its open writes
- * give it. After two quick renames the provider may have carried out the first one only.
+ * The names that a folder may have at the provider: its name here, and each name that an open write
+ * gives it. After two quick renames, the provider may have carried out only the first.
  */
 function namesOf(
   { id, displayName }: MirroredFolder,

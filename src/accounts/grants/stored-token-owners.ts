@@ -5,7 +5,7 @@ import { TokenOwners } from '../../platform/refusals/token-owners.ts';
 const OWNERS = `
   select encode(hash, 'base64') as hash, grant_id as "accountId" from access_token where hash = any($1::bytea[])`;
 
-/** Accounts of access tokens, those that have ended included. */
+/** Finds accounts by the stored hashes of their tokens. */
 @Injectable()
 export class StoredTokenOwners extends TokenOwners {
   constructor(private readonly database: Database) {

@@ -126,7 +126,7 @@ interface Counted {
   context: ExecutionContext;
   /** What the limit belongs to: the id of an application or account, or a client's address. */
   counted: string;
-  /** Whom a refusal names. */
+  /** The sender, for the log and for operators. Empty if only its address is known. */
   who: Who;
 }
 
