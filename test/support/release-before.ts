@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,7 +38,8 @@ export const thisRelease = (): Program => new Program(ROOT);
 
 /**
  * The release before this one, built from the commit that `deploy/upgrade/from.json` names, with
- * the packages of this working tree. It is built once and kept in the folder for temporary files.
+ * its own packages from the registry: this release may have removed or replaced some of them. It is
+ * built once and kept in the folder for temporary files.
  * @throws Error if the repository does not have the commit
  */
 export async function releaseBefore(): Promise<Program> {
@@ -54,7 +55,7 @@ async function build(commit: string, folder: string): Promise<void> {
   const made = mkdtempSync(path.join(os.tmpdir(), 'carillon-release-'));
   try {
     await unpack(commit, made);
-    symlinkSync(path.join(ROOT, 'node_modules'), path.join(made, 'node_modules'));
+    await run('npm', ['ci'], { cwd: made });
     await run(process.execPath, ['scripts/run.mjs', 'build'], { cwd: made });
     renameSync(made, folder);
   } catch (error) {
