@@ -43,6 +43,19 @@ describe('the database layer', () => {
     expect(await sql.query<{ one: number }>('select 1 as one')).toEqual([{ one: 1 }]);
   });
 
+  it('closes a connection on which the server does not answer, and goes on with another one', async () => {
+    const sql = pool();
+    const [row] = await sql.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const pid = row?.pid ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await expect(sql.query('select 1')).rejects.toThrow('Connection terminated');
+      expect(await sql.query('select 1 as one')).toEqual([{ one: 1 }]);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+  });
+
   it('lets the engine find jobs by index even when the statement was planned on an empty table', async () => {
     const sql = pool(true);
     const ada = await createAccount(server.app, await createApplication(server.app));

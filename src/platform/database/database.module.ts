@@ -19,7 +19,7 @@ import { DatabaseClock } from './database-clock.ts';
 import { returnLostConnections } from './lost-connections.ts';
 import { listPool } from './open-pools.ts';
 import { RequestContexts } from './request-contexts.ts';
-import { transactionCommitted, connectionOptions, Database, types } from './sql.ts';
+import { answerLimitMs, connectionOptions, Database, transactionCommitted, types } from './sql.ts';
 
 /** Maximum time that a statement of a request may run. */
 const REQUEST_STATEMENT_MS = 15_000;
@@ -82,6 +82,7 @@ export class DatabaseModule implements NestModule {
               statementTimeoutMs: REQUEST_STATEMENT_MS,
               transactionPooling: config.database.transactionPooling,
             }),
+            query_timeout: answerLimitMs(REQUEST_STATEMENT_MS),
             types,
             // Passed unchanged: the ORM drops everything after the database name, such as sslmode.
             connectionString: config.database.url,

@@ -68,6 +68,29 @@ export interface ConnectionLimits {
   transactionPooling?: boolean;
 }
 
+/**
+ * How long a client waits for the answer to a statement, in milliseconds. Longer than the server's
+ * own limit, so that the server's error is reported.
+ */
+export const answerLimitMs = (statementTimeoutMs: number): number => statementTimeoutMs + 2_000;
+
+/**
+ * Runs a statement, and closes its connection if the server does not answer; then the statement
+ * fails. The driver could do that (`query_timeout`), but it keeps the rows of most statements alive
+ * until the next full garbage collection (docs/performance.md, "Reading").
+ */
+async function answered<T>(client: pg.Client, limitMs: number, ask: () => Promise<T>): Promise<T> {
+  const limit = setTimeout(() => {
+    // The statement reports what is wrong.
+    client.end().catch(() => undefined);
+  }, limitMs);
+  try {
+    return await ask();
+  } finally {
+    clearTimeout(limit);
+  }
+}
+
 /** Sets what the connections of a pool have in common, in one round trip. */
 const settingsText = (settings: SessionSettings): string =>
   Object.entries(settings)
@@ -76,7 +99,9 @@ const settingsText = (settings: SessionSettings): string =>
 
 /**
  * Options of every pool of connections to PostgreSQL, the ORM's included. No process waits without
- * limit for a connection, a statement, a lock, or an open transaction that was left idle.
+ * limit for a connection, a lock, or an open transaction that was left idle, and the server ends
+ * statements that take too long. How long a client waits for a server that does not answer at all
+ * is the pool's own matter (`answerLimitMs`).
  * Connections that are not needed are closed after ten seconds.
  */
 export function connectionOptions({
@@ -94,11 +119,17 @@ export function connectionOptions({
     idleTimeoutMillis: 10_000,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
-    // The client's limit is longer than the server's, so that the server's own error is reported.
-    query_timeout: statementTimeoutMs + 2_000,
     // Not sent with the start of the connection: PgBouncer refuses all such settings, or ignores
     // them. With transaction pooling a setting would stay on a connection that others use.
-    ...(transactionPooling ? {} : { onConnect: (client: pg.ClientBase) => client.query(all) }),
+    ...(transactionPooling
+      ? {}
+      : {
+          // The clients of a pool are of this class, although its type does not say so.
+          onConnect: (client: pg.ClientBase) =>
+            answered(client as pg.Client, answerLimitMs(statementTimeoutMs), () =>
+              client.query(all),
+            ),
+        }),
   } satisfies pg.PoolConfig;
 }
 
@@ -157,11 +188,13 @@ export class SqlPool implements Sql {
   readonly #pool: pg.Pool;
   readonly #listed: OpenPool;
   readonly #prepares: boolean;
+  readonly #answerMs: number;
 
   constructor(options: PoolOptions) {
     const { steadyPlans = false, statementTimeoutMs, transactionPooling = false } = options;
     const settings = steadyPlans ? STEADY_PLAN_SETTINGS : SHORT_STATEMENT_SETTINGS;
     this.#prepares = !transactionPooling;
+    this.#answerMs = answerLimitMs(statementTimeoutMs);
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.max,
@@ -178,13 +211,23 @@ export class SqlPool implements Sql {
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
-  query<R extends object = Record<string, unknown>>(
+  async query<R extends object = Record<string, unknown>>(
     text: string,
     values: readonly unknown[] = [],
     options: QueryOptions = {},
   ): Promise<R[]> {
     noteUse(this.#listed);
-    return this.#run<R>(this.#pool, text, values, options);
+    const client = await this.#pool.connect();
+    let failure: Error | undefined;
+    try {
+      return await this.#run<R>(client, text, values, options);
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    } finally {
+      // After an error the connection is closed.
+      client.release(failure);
+    }
   }
 
   /**
@@ -196,19 +239,21 @@ export class SqlPool implements Sql {
     const client = await this.#pool.connect();
     let broken: Error | undefined;
     try {
-      await client.query('begin');
+      await this.#run(client, 'begin', [], UNPREPARED);
       const sql: Sql = {
         query: (text, values = [], options = {}) => this.#run(client, text, values, options),
       };
       const waiting: (() => void)[] = [];
       afterwards.set(sql, waiting);
       const result = await work(sql);
-      await client.query('commit');
+      await this.#run(client, 'commit', [], UNPREPARED);
       for (const next of waiting) next();
       return result;
     } catch (error) {
       // If even the rollback fails, the connection is closed and not used again.
-      await client.query('rollback').catch((cause: Error) => (broken = cause));
+      await this.#run(client, 'rollback', [], UNPREPARED).catch(
+        (cause: unknown) => (broken = cause as Error),
+      );
       throw error;
     } finally {
       client.release(broken);
@@ -219,17 +264,20 @@ export class SqlPool implements Sql {
     await this.#pool.end();
   }
 
+  /** @throws {Error} also if the server does not answer: then the connection is closed */
   async #run<R extends object>(
-    target: pg.Pool | pg.PoolClient,
+    client: pg.PoolClient,
     text: string,
     values: readonly unknown[],
     { prepared = true }: QueryOptions,
   ): Promise<R[]> {
     const name = prepared && this.#prepares ? statementName(text) : undefined;
-    const result = await target.query<R>({ name, text, values: [...values] });
-    return result.rows;
+    const ask = () => client.query<R>({ name, text, values: [...values] });
+    return (await answered(client, this.#answerMs, ask)).rows;
   }
 }
+
+const UNPREPARED: QueryOptions = { prepared: false };
 
 /** Work to run after the commit of each open transaction. */
 const afterwards = new WeakMap<Sql, (() => void)[]>();
