@@ -9,10 +9,10 @@ import { serve } from './serve.ts';
  * the same receiver, with as many connections as Carillon opens to one origin. It stores nothing.
  */
 
-const pool = new Pool(`http://127.0.0.1:${process.env['BENCH_RECEIVER']}`, { connections: 16 });
+const pool = new Pool(`http://127.0.0.1:${process.env['BENCH_RECEIVER']}`, { connections: 32 });
 const secret = process.env['BENCH_SECRET'] ?? '';
 /** As many as Carillon delivers at the same time. */
-const AT_ONCE = 128;
+const AT_ONCE = 192;
 
 /** What to post: each event to each of the webhooks. */
 export interface AskedPosts {

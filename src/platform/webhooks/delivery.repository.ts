@@ -140,9 +140,9 @@ export async function deleteDeliveries(sql: Sql, webhookId: string): Promise<voi
 }
 
 /**
- * Limits the webhook to eight simultaneous deliveries and 200 a second. Further deliveries wait and
+ * Limits the webhook to 16 simultaneous deliveries and 500 a second. Further deliveries wait and
  * do not delay other webhooks.
  */
 export function createDeliveryRateGate(sql: Sql, webhookId: string): Promise<void> {
-  return setPace(sql, webhookId, 5, 8);
+  return setPace(sql, webhookId, 2, 16);
 }

@@ -53,13 +53,13 @@ export interface DeliveryResult {
 }
 
 /**
- * Deliveries that one process sends at the same time. A receiver that hangs occupies eight of them.
+ * Deliveries that one process sends at the same time. A receiver that hangs occupies 16 of them.
  */
-const SLOTS = 128;
+const SLOTS = 192;
 /**
  * Deliveries are spread out by the paces of their webhooks, so this small delay does not matter.
  */
-const CLAIM_EVERY_MS = 25;
+const CLAIM_EVERY_MS = 12;
 /** Pause after an internal error. */
 const SURPRISE_PAUSE_MS = 60_000;
 
