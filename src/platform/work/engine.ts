@@ -71,6 +71,11 @@ export class Engine
   readonly #log = new Logger(Engine.name);
   readonly #sql: SqlPool;
   /**
+   * Results have connections of their own. A statement is planned on each connection that runs it,
+   * so fewer plans are made if each connection runs fewer statements.
+   */
+  readonly #results: SqlPool;
+  /**
    * The heartbeat has a connection of its own, so that it never waits behind the work whose leases
    * it keeps alive.
    */
@@ -112,14 +117,18 @@ export class Engine
     this.#enabled = config.roles.includes('worker');
     this.#shutdownMs = config.shutdownMs;
     this.#guard = new InstanceGuard(config);
-    this.#sql = new SqlPool({
-      url: config.database.url,
-      max: Math.max(1, config.database.pools.engine),
-      statementTimeoutMs: STATEMENT_MS,
-      applicationName: 'carillon-engine',
-      // Planning the claim statement takes as long as running it.
-      steadyPlans: true,
-    });
+    const pool = (max: number, applicationName: string) =>
+      new SqlPool({
+        url: config.database.url,
+        max: Math.max(1, max),
+        statementTimeoutMs: STATEMENT_MS,
+        applicationName,
+        // Planning the claim statement takes as long as running it.
+        steadyPlans: true,
+      });
+    const ofResults = Math.floor(config.database.pools.engine / 2);
+    this.#sql = pool(config.database.pools.engine - ofResults, 'carillon-engine');
+    this.#results = pool(ofResults, 'carillon-results');
     this.#pulse = new SqlPool({
       url: config.database.url,
       max: 1,
@@ -133,8 +142,11 @@ export class Engine
     this.#runners = new Map(
       dispatchers.map((dispatcher) => [
         dispatcher.table.queue,
-        new QueueRunner(this.#sql, this.#identity, dispatcher, (queue) =>
-          this.signals.send({ kind: 'surplus', queue }),
+        new QueueRunner(
+          { work: this.#sql, results: this.#results },
+          this.#identity,
+          dispatcher,
+          (queue) => this.signals.send({ kind: 'surplus', queue }),
         ),
       ]),
     );
@@ -312,6 +324,6 @@ export class Engine
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.#sql.close(), this.#pulse.close()]);
+    await Promise.all([this.#sql.close(), this.#results.close(), this.#pulse.close()]);
   }
 }

@@ -8,8 +8,11 @@ import type { WorkerIdentity } from './worker-identity.ts';
 
 /** The effect of a run waits for its marker, so a marker waits only briefly for others. */
 const HANDOFF_BATCH: BatcherOptions = { most: 400, parallel: 2, delayMs: 5 };
-/** All rows of a claim ask to be loaded at the same time, so a short wait is enough. */
-const LOAD_BATCH: BatcherOptions = { most: MOST_PER_CLAIM, parallel: 2, delayMs: 1 };
+/**
+ * All rows of a claim ask to be loaded at the same time, so a short wait is enough. Loading takes
+ * as long as a claim, so one statement at a time keeps up with the claims.
+ */
+const LOAD_BATCH: BatcherOptions = { most: MOST_PER_CLAIM, parallel: 1, delayMs: 1 };
 
 /** The part of a run that concerns its hand-off. */
 export interface HandedRun {

@@ -45,6 +45,14 @@ interface Run extends HandedRun {
   ended: boolean;
 }
 
+/** The connections of the engine. */
+export interface EnginePools {
+  /** For claims, loading and hand-offs. */
+  work: SqlPool;
+  /** For results. */
+  results: SqlPool;
+}
+
 /**
  * Runs one queue in this process: one claim at a time, a limited number of rows at a time. It
  * writes hand-off markers and results in batches.
@@ -57,6 +65,7 @@ export class QueueRunner {
   readonly #log: Logger;
   readonly #statements;
   readonly #settler: Settler;
+  readonly #sql: SqlPool;
   readonly #runs = new Set<Run>();
   readonly #handOffs: HandOffs<Run>;
   readonly #comparison: ClaimComparison;
@@ -79,19 +88,20 @@ export class QueueRunner {
   #reportingLate: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly sql: SqlPool,
+    { work, results }: EnginePools,
     private readonly identity: WorkerIdentity,
     private readonly dispatcher: AnyDispatcher,
     private readonly onSurplus: (queue: QueueName) => void,
   ) {
+    this.#sql = work;
     this.#statements = queueStatements(dispatcher.table, Boolean(dispatcher.recordLate));
-    this.#handOffs = new HandOffs(dispatcher.table.queue, sql, identity, this.#statements, {
+    this.#handOffs = new HandOffs(dispatcher.table.queue, work, identity, this.#statements, {
       isOurs: (run) => this.#isOurs(run),
       mayBegin: ({ abort }) => this.#active && !abort.signal.aborted,
     });
-    this.#settler = new Settler(sql, this.#statements, dispatcher);
+    this.#settler = new Settler(results, this.#statements, dispatcher);
     const { reclaim } = this.#statements;
-    this.#comparison = new ClaimComparison(dispatcher.table.queue, sql, identity, reclaim);
+    this.#comparison = new ClaimComparison(dispatcher.table.queue, work, identity, reclaim);
     this.#pace = new ClaimPace(dispatcher);
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
@@ -188,7 +198,7 @@ export class QueueRunner {
    */
   async #forgive(): Promise<void> {
     try {
-      await this.sql.query(this.#statements.forgive, [this.identity.id]);
+      await this.#sql.query(this.#statements.forgive, [this.identity.id]);
     } catch (error) {
       this.#log.warn(
         `could not mark unfinished rows; they will be retried as if this worker had crashed: ${error instanceof Error ? error.message : String(error)}`,
@@ -251,7 +261,7 @@ export class QueueRunner {
   async #claim(free: number): Promise<boolean> {
     const scope = this.#pace.begin(free);
     const epoch = this.identity.epoch;
-    const rows = await this.sql.query<ClaimResultRow>(this.#statements.claim, [
+    const rows = await this.#sql.query<ClaimResultRow>(this.#statements.claim, [
       free,
       this.identity.id,
       scope.floor ?? '-infinity',
@@ -291,7 +301,7 @@ export class QueueRunner {
   /** Reports late rows to the dispatcher. If that fails, the rows still run. */
   async #reportLate(late: readonly LateRow[]): Promise<void> {
     try {
-      await this.sql.transaction(
+      await this.#sql.transaction(
         (sql) => this.dispatcher.recordLate?.(sql, late) ?? Promise.resolve(),
       );
     } catch (error) {

@@ -21,10 +21,11 @@ export interface Ending {
 }
 
 /**
- * Batches for writing results. While the database is unavailable, a batch is repeated and occupies
- * one of the three parallel writes.
+ * Batches for writing results. One is written at a time: while many workers share a database, a
+ * second one would need one more connection of each, on which every statement is planned again.
+ * While the database is unavailable, the batch is repeated.
  */
-export const SETTLE_BATCH: BatcherOptions = { most: 400, parallel: 3, delayMs: 40 };
+export const SETTLE_BATCH: BatcherOptions = { most: 400, parallel: 1, delayMs: 40 };
 /**
  * How often a batch is tried before its rows are written one by one, and how often a row is tried
  * before it stays claimed.
