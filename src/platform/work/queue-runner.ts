@@ -65,7 +65,6 @@ export class QueueRunner {
   readonly #log: Logger;
   readonly #statements;
   readonly #settler: Settler;
-  readonly #sql: SqlPool;
   readonly #runs = new Set<Run>();
   readonly #handOffs: HandOffs<Run>;
   readonly #comparison: ClaimComparison;
@@ -88,12 +87,12 @@ export class QueueRunner {
   #reportingLate: Promise<void> = Promise.resolve();
 
   constructor(
-    { work, results }: EnginePools,
+    private readonly pools: EnginePools,
     private readonly identity: WorkerIdentity,
     private readonly dispatcher: AnyDispatcher,
     private readonly onSurplus: (queue: QueueName) => void,
   ) {
-    this.#sql = work;
+    const { work, results } = pools;
     this.#statements = queueStatements(dispatcher.table, Boolean(dispatcher.recordLate));
     this.#handOffs = new HandOffs(dispatcher.table.queue, work, identity, this.#statements, {
       isOurs: (run) => this.#isOurs(run),
@@ -198,7 +197,7 @@ export class QueueRunner {
    */
   async #forgive(): Promise<void> {
     try {
-      await this.#sql.query(this.#statements.forgive, [this.identity.id]);
+      await this.pools.work.query(this.#statements.forgive, [this.identity.id]);
     } catch (error) {
       this.#log.warn(
         `could not mark unfinished rows; they will be retried as if this worker had crashed: ${error instanceof Error ? error.message : String(error)}`,
@@ -261,7 +260,7 @@ export class QueueRunner {
   async #claim(free: number): Promise<boolean> {
     const scope = this.#pace.begin(free);
     const epoch = this.identity.epoch;
-    const rows = await this.#sql.query<ClaimResultRow>(this.#statements.claim, [
+    const rows = await this.pools.work.query<ClaimResultRow>(this.#statements.claim, [
       free,
       this.identity.id,
       scope.floor ?? '-infinity',
@@ -301,7 +300,7 @@ export class QueueRunner {
   /** Reports late rows to the dispatcher. If that fails, the rows still run. */
   async #reportLate(late: readonly LateRow[]): Promise<void> {
     try {
-      await this.#sql.transaction(
+      await this.pools.work.transaction(
         (sql) => this.dispatcher.recordLate?.(sql, late) ?? Promise.resolve(),
       );
     } catch (error) {

@@ -95,7 +95,7 @@ function messageConcerns(overview: Overview): Concern[] {
     overdue > 0 && {
       tone: 'warning',
       title: `${bounded(overdue, 'message')} should have left more than a minute ago`,
-      text: 'Most wait for their next attempt, because their server cannot be reached or refused them for now, or because their sending is paused. Each says why.',
+      text: 'Most wait for their next attempt, because their server cannot be reached or refuses them temporarily, or because their sending is paused. Each says why.',
       link: LATE_LINKS.send,
     },
     quarantinedMessages > 0 && {
