@@ -219,8 +219,7 @@ describe('the audit log', () => {
     await refused(rowsOf(server, 'delete from audit_entry'));
     await refused(rowsOf(server, `delete from audit_entry where action = 'old.entry'`));
     await refused(rowsOf(server, 'truncate audit_entry'));
-    const prune = (days: number) =>
-      database.transaction((sql) => pruneAudit(sql, new Date(), days));
+    const prune = (days: number) => pruneAudit(database, new Date(), days);
     expect(await prune(400)).toBe(1);
     // Even a program that names a shorter time deletes no entry of the last 30 days.
     await refused(prune(10));

@@ -56,6 +56,22 @@ describe('the database layer', () => {
     }
   });
 
+  it('runs work exclusively: nowhere else at the same time, and again after it ended or failed', async () => {
+    const [sql, other] = [pool(), pool()];
+    const [key, ran]: [number, string[]] = [727_999, []];
+    const first = await sql.exclusively(key, async (connection) => {
+      const refused = await other.exclusively(key, async () => void ran.push('meanwhile'));
+      await connection.transaction((open) => open.query('select 1'));
+      ran.push(`first, other: ${refused}`);
+    });
+    const failing = sql.exclusively(key, () => Promise.reject(new Error('failed')));
+    await expect(failing).rejects.toThrow('failed');
+    await until('the lock to end with its connection', () =>
+      other.exclusively(key, async () => void ran.push('after')),
+    );
+    expect([first, ...ran]).toEqual([true, 'first, other: false', 'after']);
+  });
+
   it('lets the engine find jobs by index even when the statement was planned on an empty table', async () => {
     const sql = pool(true);
     const ada = await createAccount(server.app, await createApplication(server.app));

@@ -4,6 +4,9 @@ import { pruneChanges } from '../../src/platform/changes/prune-changes.ts';
 import { pruneFiles } from '../../src/mail/files/prune-files.ts';
 import { pruneJobAttempts } from '../../src/platform/job-statuses/jobs.ts';
 import { pruneWebhookEvidence } from '../../src/platform/webhooks/prune-webhook-evidence.ts';
+import { Maintenance } from '../../src/app/scheduler/maintenance.ts';
+import type { Clock } from '../../src/platform/base/time/clock.ts';
+import type { AppConfig } from '../../src/platform/config/app-config.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const DAY = 24 * 3_600_000;
@@ -189,5 +192,21 @@ describe('retention', () => {
     await database.query('delete from message where id = $1', [draft]);
     expect(await pruneFiles(database, now)).toBe(2);
     expect(await database.query('select 1 from file_chunk')).toHaveLength(2);
+  });
+
+  it('deletes everything that has expired in one maintenance, even if a task fails', async () => {
+    await database.query(
+      `insert into table_sample (day, table_name, taken_at, bytes, estimated_rows)
+       values ('2026-01-01', 'message', now(), 1, 1)`,
+    );
+    await database.query('alter table job_attempt rename to job_attempt_away');
+    const config = { auditLogDays: 400 } as AppConfig;
+    const maintenance = new Maintenance(database, { now: () => now } as Clock, config);
+    try {
+      await maintenance.runAll(new AbortController().signal);
+    } finally {
+      await database.query('alter table job_attempt_away rename to job_attempt');
+    }
+    expect(await database.query('select 1 from table_sample')).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ const PAUSE_MS = 1_000;
 /** Integrations that one process pulls for at a time. */
 const MOST_AT_A_TIME = 50;
 /** Time between two readings of the list of integrations. */
-const LIST_MS = 10_000;
+const LIST_MS = 30_000;
 
 interface Pulled {
   provider: string;

@@ -5,7 +5,7 @@ import { pruneAuthorizationCodes } from '../../accounts/connect/authorization-co
 import { pruneLoginRequests } from '../../accounts/connect/prune-login-requests.ts';
 import { pruneAudit } from '../../platform/audit/prune-audit.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import { Database, type SqlConnection } from '../../platform/database/sql.ts';
 import { pruneChanges } from '../../platform/changes/prune-changes.ts';
 import { pruneFiles } from '../../mail/files/prune-files.ts';
 import { pruneAccessTokens } from '../../accounts/grants/prune-access-tokens.ts';
@@ -21,9 +21,12 @@ import { pruneTableSamples } from '../../operator/capacity/prune-table-samples.t
 import { pruneTrackedMessages } from '../../mail/tracking/prune-tracked-messages.ts';
 import { pruneWebhookEvidence } from '../../platform/webhooks/prune-webhook-evidence.ts';
 
-/** Deletes expired rows, a limited number per call. Returns how many it deleted. */
+/**
+ * Deletes expired rows, a limited number per call, in statements of their own or in one
+ * transaction. Returns how many it deleted.
+ */
 export type MaintenanceTask = (
-  sql: Sql,
+  sql: SqlConnection,
   now: Date,
   config: Pick<AppConfig, 'auditLogDays'>,
 ) => Promise<number>;
@@ -68,37 +71,33 @@ export class Maintenance {
     @Inject(APP_CONFIG) private readonly config: AppConfig,
   ) {}
 
-  /** Runs every task, one after the other. A task that fails does not stop the others. */
+  /**
+   * Runs every task, one after the other, unless another process does so. A task that fails does
+   * not stop the others.
+   */
   async runAll(stop: AbortSignal): Promise<void> {
-    for (const [name, task] of Object.entries(MAINTENANCE_TASKS)) {
-      if (stop.aborted) return;
-      try {
-        const removed = await this.run(task, stop);
-        if (removed > 0) this.#log.log(`deleted ${removed} expired ${name}`);
-      } catch (error) {
-        this.#log.warn(
-          `deleting expired ${name} failed; trying again at the next maintenance: ${error instanceof Error ? error.message : String(error)}`,
-        );
+    await this.database.exclusively(LOCK, async (sql) => {
+      for (const [name, task] of Object.entries(MAINTENANCE_TASKS)) {
+        if (stop.aborted) return;
+        try {
+          const removed = await this.#run(sql, task, stop);
+          if (removed > 0) this.#log.log(`deleted ${removed} expired ${name}`);
+        } catch (error) {
+          this.#log.warn(
+            `deleting expired ${name} failed; trying again at the next maintenance: ${error instanceof Error ? error.message : String(error)}`,
+          );
+        }
       }
-    }
+    });
   }
 
-  /**
-   * Repeats a task until it finds nothing, at most 100 times, in a new transaction each time.
-   * @returns number of deleted rows
-   */
-  async run(task: MaintenanceTask, stop?: AbortSignal): Promise<number> {
+  /** Repeats a task until it finds nothing, at most 100 times. Returns how many rows it deleted. */
+  async #run(sql: SqlConnection, task: MaintenanceTask, stop: AbortSignal): Promise<number> {
     let removed = 0;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
-      const count = await this.database.transaction(async (sql) => {
-        const [lock] = await sql.query<{ ours: boolean }>(
-          'select pg_try_advisory_xact_lock($1) as ours',
-          [LOCK],
-        );
-        return lock?.ours ? task(sql, this.clock.now(), this.config) : 0;
-      });
+      const count = await task(sql, this.clock.now(), this.config);
       removed += count;
-      if (count === 0 || stop?.aborted) break;
+      if (count === 0 || stop.aborted) break;
     }
     return removed;
   }

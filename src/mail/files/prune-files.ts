@@ -1,5 +1,5 @@
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
-import { idsOf, type Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql, type SqlConnection } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { IS_UNUSED } from './unused-uploads.ts';
 
@@ -36,25 +36,32 @@ const ORPHANS = `
 
 /**
  * Deletes uploads that were unused for 7 days, and bytes without a reference. Those were left by
- * aborted requests and deleted drafts. Deletes at most 100 of each, in the caller's transaction.
- * Several processes may run it at once.
+ * aborted requests and deleted drafts. Deletes at most 100 of each. Several processes may run it at
+ * once.
  * @returns number of deleted rows; 0 if nothing is left to delete
  */
-export async function pruneFiles(sql: Sql, now: Date): Promise<number> {
-  const before = firstIdAt(new Date(now.getTime() - UPLOAD_RETENTION_MS));
-  const locked = await sql.query<{ id: string }>(LOCK, [before, BATCH]);
-  const expired =
-    locked.length === 0
-      ? []
-      : await sql.query<{ id: string; accountId: string; applicationId: string }>(EXPIRE, [
-          idsOf(locked),
-        ]);
-  const change = { object: 'file', event: 'delete', at: now } as const;
-  const changes = expired.map(({ id, ...owner }) => ({ ...owner, ...change, objectId: id }));
-  await recordChanges(sql, changes);
+export async function pruneFiles(sql: SqlConnection, now: Date): Promise<number> {
+  const expired = await sql.transaction((open) => expire(open, now));
   const orphans = await sql.query(ORPHANS, [
     firstIdAt(new Date(now.getTime() - UPLOAD_IN_PROGRESS_MS)),
     BATCH,
   ]);
-  return expired.length + orphans.length;
+  return expired + orphans.length;
+}
+
+/** Deletes unused uploads and records these changes, in the caller's transaction. */
+async function expire(sql: Sql, now: Date): Promise<number> {
+  const before = firstIdAt(new Date(now.getTime() - UPLOAD_RETENTION_MS));
+  const locked = await sql.query<{ id: string }>(LOCK, [before, BATCH]);
+  if (locked.length === 0) return 0;
+  const expired = await sql.query<{ id: string; accountId: string; applicationId: string }>(
+    EXPIRE,
+    [idsOf(locked)],
+  );
+  const change = { object: 'file', event: 'delete', at: now } as const;
+  await recordChanges(
+    sql,
+    expired.map(({ id, ...owner }) => ({ ...owner, ...change, objectId: id })),
+  );
+  return expired.length;
 }

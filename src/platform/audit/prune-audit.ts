@@ -1,4 +1,4 @@
-import type { Sql } from '../database/sql.ts';
+import type { SqlConnection } from '../database/sql.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -15,8 +15,10 @@ const PRUNE = `
  * @param days at least 30
  * @returns the number of removed rows, at most 1000
  */
-export async function pruneAudit(sql: Sql, now: Date, days: number): Promise<number> {
+export function pruneAudit(sql: SqlConnection, now: Date, days: number): Promise<number> {
   const since = new Date(now.getTime() - days * DAY_MS);
-  await sql.query(NAME_AGE, [since.toISOString()]);
-  return (await sql.query(PRUNE, [since])).length;
+  return sql.transaction(async (open) => {
+    await open.query(NAME_AGE, [since.toISOString()]);
+    return (await open.query(PRUNE, [since])).length;
+  });
 }

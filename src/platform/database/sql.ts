@@ -21,6 +21,15 @@ export interface Sql {
   ): Promise<R[]>;
 }
 
+/** Runs statements on their own and in transactions: the pool, or one connection of it. */
+export interface SqlConnection extends Sql {
+  /**
+   * Runs `work` in one transaction, which commits if `work` resolves and rolls back if it throws.
+   * Never use the network inside.
+   */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+}
+
 /** How one statement is run. */
 export interface QueryOptions {
   /**
@@ -91,11 +100,13 @@ async function answered<T>(client: pg.Client, limitMs: number, ask: () => Promis
   }
 }
 
-/** Sets what the connections of a pool have in common, in one round trip. */
-const settingsText = (settings: SessionSettings): string =>
-  Object.entries(settings)
-    .map(([name, value]) => `set ${name} = '${value}'`)
-    .join('; ');
+/** Sets what the connections of a pool have in common, in one statement. */
+const settingsText = (settings: SessionSettings): string => {
+  const each = Object.entries(settings).map(
+    ([name, value]) => `set_config('${name}', '${value}', false)`,
+  );
+  return `select ${each.join(', ')}`;
+};
 
 /**
  * Options of every pool of connections to PostgreSQL, the ORM's included. No process waits without
@@ -184,7 +195,7 @@ export interface PoolOptions {
  * A pool of PostgreSQL connections with named statements, for the hot paths. The ORM inlines
  * parameters, so its statements are planned each time.
  */
-export class SqlPool implements Sql {
+export class SqlPool implements SqlConnection {
   readonly #pool: pg.Pool;
   readonly #listed: OpenPool;
   readonly #prepares: boolean;
@@ -230,14 +241,52 @@ export class SqlPool implements Sql {
     }
   }
 
-  /**
-   * Runs `work` in one transaction, which commits if `work` resolves and rolls back if it throws.
-   * Never use the network inside.
-   */
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     noteUse(this.#listed);
     const client = await this.#pool.connect();
     let broken: Error | undefined;
+    try {
+      return await this.#transaction(client, work, (error) => (broken = error));
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  /**
+   * Runs `work` on one connection while it holds the advisory lock `key`, outside any transaction.
+   * If the connection breaks, the lock ends, and further statements of `work` fail. A lock needs a
+   * session, so not with `transactionPooling`.
+   * @returns false if another connection holds the lock; `work` does not run then
+   */
+  async exclusively(key: number, work: (sql: SqlConnection) => Promise<void>): Promise<boolean> {
+    noteUse(this.#listed);
+    const client = await this.#pool.connect();
+    let failure: Error | undefined;
+    try {
+      const sql: SqlConnection = {
+        query: (text, values = [], options = {}) => this.#run(client, text, values, options),
+        transaction: (inner) => this.#transaction(client, inner, (error) => (failure = error)),
+      };
+      const [lock] = await sql.query<{ ours: boolean }>(LOCK, [key]);
+      if (!lock?.ours) return false;
+      await work(sql);
+      await sql.query(UNLOCK, [key]);
+      return true;
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    } finally {
+      // After an error the connection is closed, which also ends the lock.
+      client.release(failure);
+    }
+  }
+
+  /** @param onBroken called if even the rollback fails: the connection must not be used again */
+  async #transaction<T>(
+    client: pg.PoolClient,
+    work: (sql: Sql) => Promise<T>,
+    onBroken: (error: Error) => void,
+  ): Promise<T> {
     try {
       await this.#run(client, 'begin', [], UNPREPARED);
       const sql: Sql = {
@@ -250,13 +299,10 @@ export class SqlPool implements Sql {
       for (const next of waiting) next();
       return result;
     } catch (error) {
-      // If even the rollback fails, the connection is closed and not used again.
-      await this.#run(client, 'rollback', [], UNPREPARED).catch(
-        (cause: unknown) => (broken = cause as Error),
+      await this.#run(client, 'rollback', [], UNPREPARED).catch((cause: unknown) =>
+        onBroken(cause as Error),
       );
       throw error;
-    } finally {
-      client.release(broken);
     }
   }
 
@@ -278,6 +324,8 @@ export class SqlPool implements Sql {
 }
 
 const UNPREPARED: QueryOptions = { prepared: false };
+const LOCK = 'select pg_try_advisory_lock($1) as ours';
+const UNLOCK = 'select pg_advisory_unlock($1)';
 
 /** Work to run after the commit of each open transaction. */
 const afterwards = new WeakMap<Sql, (() => void)[]>();

@@ -9,6 +9,11 @@ import type { WorkerIdentity } from './worker-identity.ts';
  * seems wrong.
  */
 const COMPARE_EVERY_MS = 10_000;
+/**
+ * The same for a queue that has claimed nothing since the last comparison. Rows that a transaction
+ * had locked then are still found.
+ */
+const COMPARE_IDLE_EVERY_MS = 60_000;
 
 /**
  * Compares the runs of a queue in this process with the claims that the database shows for this
@@ -21,9 +26,11 @@ export class ClaimComparison {
    * then show claims that have no run here.
    */
   #uncertain = false;
+  /** Whether the queue is at work: there were runs at the last comparison, or claims since. */
+  #busy = false;
   // The queues of a process start together. Each compares at its own time, so that the statements
   // do not need a connection each.
-  #comparedAt = monotonicMs() - Math.random() * COMPARE_EVERY_MS;
+  #comparedAt = monotonicMs() - Math.random() * COMPARE_IDLE_EVERY_MS;
   /** Ids of the rows of runs that never ended. */
   readonly #endless = new Set<string>();
 
@@ -39,7 +46,13 @@ export class ClaimComparison {
 
   /** Whether a comparison should be made now. */
   get isDue(): boolean {
-    return this.#uncertain || monotonicMs() - this.#comparedAt > COMPARE_EVERY_MS;
+    const everyMs = this.#busy ? COMPARE_EVERY_MS : COMPARE_IDLE_EVERY_MS;
+    return this.#uncertain || monotonicMs() - this.#comparedAt > everyMs;
+  }
+
+  /** Call it before each claim. */
+  noteClaim(): void {
+    this.#busy = true;
   }
 
   /** The database may show claims that have no run here. */
@@ -66,6 +79,7 @@ export class ClaimComparison {
     this.#comparedAt = monotonicMs();
     const blamed = [...this.#endless, ...unwritable];
     this.#endless.clear();
+    this.#busy = jobs.length > 0;
     const rows = await this.sql.query(this.reclaim, [
       this.identity.id,
       jobs.map(({ id }) => id),

@@ -260,6 +260,7 @@ export class QueueRunner {
   async #claim(free: number): Promise<boolean> {
     const scope = this.#pace.begin(free);
     const epoch = this.identity.epoch;
+    this.#comparison.noteClaim();
     const rows = await this.pools.work.query<ClaimResultRow>(this.#statements.claim, [
       free,
       this.identity.id,
