@@ -43,6 +43,16 @@ describe('the database layer', () => {
     expect(await sql.query<{ one: number }>('select 1 as one')).toEqual([{ one: 1 }]);
   });
 
+  it('reports a statement that fails with the place in the program that sent it', async () => {
+    const sentFromHere = () => pool().query('select 1 / 0');
+    const error = await sentFromHere().catch((cause: Error) => cause);
+    expect(error).toMatchObject({ code: '22012', stack: expect.stringMatching(/SqlPool/) });
+    const inside = await pool()
+      .transaction((sql) => sql.query('select nothing'))
+      .catch((cause: Error) => cause);
+    expect(inside).toMatchObject({ code: '42703', stack: expect.stringMatching(/transaction/) });
+  });
+
   it('closes a connection on which the server does not answer, and goes on with another one', async () => {
     const sql = pool();
     const [row] = await sql.query<{ pid: number }>('select pg_backend_pid() as pid');

@@ -140,19 +140,17 @@ async function readItems<T extends object>(
   const read = (most: number) =>
     sql.query<T & Measured>(itemsText(query, ids, most), conditions.values, options);
   const items = await read(LARGE_PAGE_BYTES);
-  const [first] = items;
-  if (first?.isWhole !== false) return items;
-  const long = await admitPage(first.pageItems, first.pageBytes, () => read(MAX_PAGE_BYTES));
-  if (long[0]?.isWhole === false) throw new PageTooLargeError(MAX_PAGE_BYTES);
+  const tooLong = items[0]?.tooLong;
+  if (!tooLong) return items;
+  const long = await admitPage(tooLong.items, tooLong.bytes, () => read(MAX_PAGE_BYTES));
+  if (long[0]?.tooLong) throw new PageTooLargeError(MAX_PAGE_BYTES);
   return long;
 }
 
 /** What each item of a page reports, if the query has `bytes`. */
 interface Measured {
-  /** False if the page is too long: then only one of its items was read. */
-  isWhole?: boolean;
-  pageItems: number;
-  pageBytes: number;
+  /** The size of a page that is too long: then only one of its items was read. */
+  tooLong?: { items: number; bytes: number } | null;
 }
 
 /**
@@ -188,7 +186,8 @@ function itemsText(query: ListingQuery, ids: string, most: number): string {
     coalesce(sum((${bytes})::float8) over (), 0) as page_bytes, count(*) over () as page_items, row_number() over () as page_row`;
   const isWhole = `(${row}.page_bytes <= ${most} or ${row}.page_items = 1)`;
   return `
-    select ${columns}, ${isWhole} as "isWhole", ${row}.page_items as "pageItems", ${row}.page_bytes as "pageBytes"
+    select ${columns}, case when not ${isWhole} then
+      json_build_object('items', ${row}.page_items, 'bytes', ${row}.page_bytes) end as "tooLong"
     from (${read(measures)}) ${row} ${joins}
     where ${isWhole} or ${row}.page_row = 1
     order by ${orderBy}`;

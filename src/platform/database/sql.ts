@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { listPool, noteUse, type OpenPool } from './open-pools.ts';
+import { parseTimestamp } from './timestamps.ts';
 
 /**
  * Runs SQL with `$1` parameters. Both the request pool and an open transaction implement it, so a
@@ -40,6 +41,7 @@ export interface QueryOptions {
 }
 
 const BIGINT_OID = 20;
+const TIMESTAMPTZ_OID = 1184;
 /**
  * How values of the database are read, in the pools and in the ORM: timestamps as Date, bigints as
  * number.
@@ -48,6 +50,7 @@ export const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     // Our bigints are counters and cursors, far below 2^53.
     if (oid === BIGINT_OID) return Number;
+    if (oid === TIMESTAMPTZ_OID && format !== 'binary') return parseTimestamp;
     return pg.types.getTypeParser(oid, format as 'text');
   },
 } as pg.CustomTypesConfig;
@@ -85,16 +88,31 @@ export const answerLimitMs = (statementTimeoutMs: number): number => statementTi
 
 /**
  * Runs a statement, and closes its connection if the server does not answer; then the statement
- * fails. The driver could do that (`query_timeout`), but it keeps the rows of most statements alive
- * until the next full garbage collection (docs/performance.md, "Reading").
+ * fails. The driver could do both, with `query_timeout` and with promises. But each of these keeps
+ * the rows of most statements alive until the next full garbage collection (docs/performance.md,
+ * "Reading").
  */
-async function answered<T>(client: pg.Client, limitMs: number, ask: () => Promise<T>): Promise<T> {
+async function answered<R extends pg.QueryResultRow>(
+  client: pg.Client,
+  limitMs: number,
+  statement: pg.QueryConfig,
+): Promise<pg.QueryResult<R>> {
   const limit = setTimeout(() => {
     // The statement reports what is wrong.
     client.end().catch(() => undefined);
   }, limitMs);
   try {
-    return await ask();
+    return await new Promise((resolve, reject) => {
+      client.query<R>(statement, (error, result) => {
+        // The types of the driver leave out that there is no error.
+        if (error as Error | null) reject(error);
+        else resolve(result);
+      });
+    });
+  } catch (error) {
+    // Otherwise the error would name the socket from which it came, and not who sent the statement.
+    if (error instanceof Error) Error.captureStackTrace(error);
+    throw error;
   } finally {
     clearTimeout(limit);
   }
@@ -137,9 +155,7 @@ export function connectionOptions({
       : {
           // The clients of a pool are of this class, although its type does not say so.
           onConnect: (client: pg.ClientBase) =>
-            answered(client as pg.Client, answerLimitMs(statementTimeoutMs), () =>
-              client.query(all),
-            ),
+            answered(client as pg.Client, answerLimitMs(statementTimeoutMs), { text: all }),
         }),
   } satisfies pg.PoolConfig;
 }
@@ -318,8 +334,8 @@ export class SqlPool implements SqlConnection {
     { prepared = true }: QueryOptions,
   ): Promise<R[]> {
     const name = prepared && this.#prepares ? statementName(text) : undefined;
-    const ask = () => client.query<R>({ name, text, values: [...values] });
-    return (await answered(client, this.#answerMs, ask)).rows;
+    const statement = { name, text, values: [...values] };
+    return (await answered<R>(client, this.#answerMs, statement)).rows;
   }
 }
 
