@@ -32,19 +32,21 @@ const FOLDERS = `
 const SHOWN = `
   m.id, m.subject, m.snippet, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
   m.bcc_addresses as "bcc", m.reply_to_addresses as "replyTo", m.unread, m.starred, m.metadata, m.draft, m.listed, m.version,
-  m.tracking, ${REPLIED_TO} as "replyToMessageId", ${FILES} as files, ${FOLDERS} as folders,
+  m.tracking, ${REPLIED_TO} as "replyToMessageId", ${FILES} as files,
   to_json(m.event_ids) as "eventIds"`;
 
 /** Columns of a `StoredMessage`. `m` also needs the `body` of `message_body`. */
-export const MESSAGE_COLUMNS = `${SHOWN},
+export const MESSAGE_COLUMNS = `${SHOWN}, ${FOLDERS} as folders,
   m.account_id as "accountId", m.thread_id as "threadId", m.date, m.message_id_header as "messageIdHeader",
   m.in_reply_to as "inReplyTo", m.reference_ids as "references", m.body`;
 
 /**
- * Columns of a message shown in its thread: without body and headers, and with the date in Unix
- * seconds.
+ * Columns of a message shown in its thread: without body and headers, with the date in Unix
+ * seconds, and with the ids of its folders. A page of threads has hundreds of messages in a few
+ * folders; joining the folders to each message took a third of the time of the page.
  */
-export const THREAD_MESSAGE_COLUMNS = `${SHOWN}, floor(extract(epoch from m.date))::bigint as date`;
+export const THREAD_MESSAGE_COLUMNS = `${SHOWN}, floor(extract(epoch from m.date))::bigint as date,
+  array(select o.folder_id from message_folder o where o.message_id = m.id order by o.folder_id) as "folderIds"`;
 
 /**
  * Estimated memory of the addresses: each becomes an object. PostgreSQL may compress long values to

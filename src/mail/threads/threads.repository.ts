@@ -6,7 +6,13 @@ import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
 import { HEADER_BYTES, THREAD_MESSAGE_COLUMNS } from '../messages/message-columns.ts';
 import { addSpan, filenameCondition, peopleAskedFor } from '../messages/message-conditions.ts';
-import type { ThreadFilter, ThreadListRequest, StoredThread } from './thread-filter.ts';
+import type { MessageFolderRecord } from '../messages/message-filter.ts';
+import type {
+  StoredThread,
+  StoredThreadMessage,
+  ThreadFilter,
+  ThreadListRequest,
+} from './thread-filter.ts';
 
 const FOLDERS = `
   (select coalesce(json_agg(json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name) order by f.id), '[]')
@@ -47,6 +53,14 @@ const WITH_MESSAGES = {
      from message m where m.thread_id = t.id)`,
 };
 
+/** A thread as `columns` reads it: its messages name their folders by id. */
+interface ThreadRow extends Omit<StoredThread, 'messages'> {
+  messages: (Omit<StoredThreadMessage, 'folders'> & { folderIds: string[] })[];
+}
+
+const FOLDERS_OF_ACCOUNT = `
+  select id, name, display_name as "displayName" from folder where account_id = $1 and not deleting`;
+
 const NEWEST_FIRST = 't.last_message_at desc, t.id desc';
 
 /**
@@ -74,7 +88,7 @@ export class ThreadsRepository {
     const people = peopleAskedFor(filter);
     const frequent = view === 'count' ? [] : await this.#frequent(accountId, people, page);
     const conditions = conditionsOf(accountId, filter, folders, { people, frequent });
-    return runListing<StoredThread>(this.database, {
+    const listing = await runListing<ThreadRow>(this.database, {
       ...(view === 'expanded' ? WITH_MESSAGES : PLAIN),
       from: 'thread t',
       id: 't.id',
@@ -87,6 +101,31 @@ export class ThreadsRepository {
       // so only that one is prepared.
       prepared: conditions.values.length === 1,
     });
+    if (listing.view !== 'items') return listing;
+    return {
+      view: 'items',
+      items: await this.#withFolders(this.database, accountId, listing.items),
+    };
+  }
+
+  /** Replaces the ids of the messages' folders by the folders. */
+  async #withFolders(
+    sql: Sql,
+    accountId: string,
+    threads: readonly ThreadRow[],
+  ): Promise<StoredThread[]> {
+    const isExpanded = threads.some(({ messages }) => messages.length > 0);
+    const folders = isExpanded
+      ? await sql.query<MessageFolderRecord>(FOLDERS_OF_ACCOUNT, [accountId])
+      : [];
+    const byId = new Map(folders.map((folder) => [folder.id, folder]));
+    return threads.map((thread) => ({
+      ...thread,
+      messages: thread.messages.map(({ folderIds, ...message }) => ({
+        ...message,
+        folders: folderIds.flatMap((id) => byId.get(id) ?? []),
+      })),
+    }));
   }
 
   /** Groups of several people that appear in very many threads. */
@@ -121,7 +160,7 @@ export class ThreadsRepository {
     const conditions = new Conditions();
     conditions.add(`t.account_id = ${conditions.value(accountId)} and t.message_count > 0`);
     conditions.add(`t.id = any(${conditions.value(ids)}::uuid[])`);
-    const listing = await runListing<StoredThread>(sql, {
+    const listing = await runListing<ThreadRow>(sql, {
       ...(expanded ? WITH_MESSAGES : PLAIN),
       from: 'thread t',
       id: 't.id',
@@ -130,7 +169,7 @@ export class ThreadsRepository {
       conditions,
       page: { limit: ids.length, offset: 0 },
     });
-    return listing.view === 'items' ? listing.items : [];
+    return listing.view === 'items' ? this.#withFolders(sql, accountId, listing.items) : [];
   }
 
   /**
