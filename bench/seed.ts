@@ -67,8 +67,9 @@ export async function seedAccounts(
   }));
   await sql.query(
     `insert into "grant" (id, application_id, provider, email, name, status, sync_state, organization_unit,
-                          billing_state, metadata, settings_sealed, linked_at, created_at, updated_at)
-     select id, $1, $5, email, 'Bench', 'valid', 'running', 'folder', 'paid', '{}', sealed, now(), now(), now()
+                          billing_state, metadata, settings_sealed, proof, linked_at, created_at, updated_at)
+     select id, $1, $5, email, 'Bench', 'valid', 'running', 'folder', 'paid', '{}', sealed,
+       case when $5 = 'sandbox' then 'sandbox' else 'integration' end, now(), now(), now()
      from unnest($2::uuid[], $3::text[], $4::text[]) a(id, email, sealed)`,
     [
       applicationId,
