@@ -72,8 +72,11 @@ describe('the database layer', () => {
     const first = await sql.exclusively(key, async (connection) => {
       const refused = await other.exclusively(key, async () => void ran.push('meanwhile'));
       await connection.transaction((open) => open.query('select 1'));
+      const [limit] = await connection.query('show idle_session_timeout');
+      expect(limit).toEqual({ idle_session_timeout: '1min' });
       ran.push(`first, other: ${refused}`);
     });
+    expect(await sql.query('show idle_session_timeout')).toEqual([{ idle_session_timeout: '0' }]);
     const failing = sql.exclusively(key, () => Promise.reject(new Error('failed')));
     await expect(failing).rejects.toThrow('failed');
     await until('the lock to end with its connection', () =>

@@ -199,6 +199,11 @@ describe('retention', () => {
       `insert into table_sample (day, table_name, taken_at, bytes, estimated_rows)
        values ('2026-01-01', 'message', now(), 1, 1)`,
     );
+    await database.query(
+      `insert into webhook_attempt (id, webhook_id, event_id, attempt, started_at, took_ms, outcome)
+       select ($1 || lpad(to_hex(n), 12, '0'))::uuid, $2, $2, 1, now(), 0, 'delivered' from generate_series(1, 5001) n`,
+      [firstIdAt(ago(40)).slice(0, 24), firstIdAt(now)],
+    );
     await database.query('alter table job_attempt rename to job_attempt_away');
     const config = { auditLogDays: 400 } as AppConfig;
     const maintenance = new Maintenance(database, { now: () => now } as Clock, config);
@@ -208,5 +213,9 @@ describe('retention', () => {
       await database.query('alter table job_attempt_away rename to job_attempt');
     }
     expect(await database.query('select 1 from table_sample')).toEqual([]);
+    const attempts = await database.query('select 1 from webhook_attempt where id < $1', [
+      firstIdAt(ago(30)),
+    ]);
+    expect(attempts).toEqual([]);
   });
 });

@@ -17,8 +17,8 @@ const LONGEST_PULL_MS = 45_000;
 const PAUSE_MS = 1_000;
 /** Integrations that one process pulls for at a time. */
 const MOST_AT_A_TIME = 50;
-/** Time between two readings of the list of integrations. */
-const LIST_MS = 30_000;
+/** Shortest time between two readings of the list of integrations: every third run reads it. */
+const LIST_MS = 25_000;
 
 interface Pulled {
   provider: string;

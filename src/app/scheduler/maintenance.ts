@@ -22,7 +22,7 @@ import { pruneTrackedMessages } from '../../mail/tracking/prune-tracked-messages
 import { pruneWebhookEvidence } from '../../platform/webhooks/prune-webhook-evidence.ts';
 
 /**
- * Deletes expired rows, a limited number per call, in statements of their own or in one
+ * Deletes expired rows, a limited number per call. A task whose statements belong together opens a
  * transaction. Returns how many it deleted.
  */
 export type MaintenanceTask = (
@@ -72,33 +72,38 @@ export class Maintenance {
   ) {}
 
   /**
-   * Runs every task, one after the other, unless another process does so. A task that fails does
-   * not stop the others.
+   * Runs every task, and again those that found rows, at most 100 times. A task that fails is
+   * logged, and the others run. If another process runs maintenance, it ends.
    */
   async runAll(stop: AbortSignal): Promise<void> {
-    await this.database.exclusively(LOCK, async (sql) => {
-      for (const [name, task] of Object.entries(MAINTENANCE_TASKS)) {
-        if (stop.aborted) return;
-        try {
-          const removed = await this.#run(sql, task, stop);
-          if (removed > 0) this.#log.log(`deleted ${removed} expired ${name}`);
-        } catch (error) {
-          this.#log.warn(
-            `deleting expired ${name} failed; trying again at the next maintenance: ${error instanceof Error ? error.message : String(error)}`,
-          );
+    const removed = new Map<string, number>();
+    let tasks = Object.entries(MAINTENANCE_TASKS);
+    // A round takes the lock, and with it a connection, which requests need as well.
+    for (let round = 0; round < MOST_ROUNDS && tasks.length > 0; round += 1) {
+      const again: typeof tasks = [];
+      const isOurs = await this.database.exclusively(LOCK, async (sql) => {
+        for (const [name, task] of tasks) {
+          if (stop.aborted) return;
+          const count = await this.#run(sql, name, task);
+          removed.set(name, (removed.get(name) ?? 0) + count);
+          if (count > 0) again.push([name, task]);
         }
-      }
-    });
+      });
+      if (!isOurs || stop.aborted) break;
+      tasks = again;
+    }
+    for (const [name, count] of removed)
+      if (count > 0) this.#log.log(`deleted ${count} expired ${name}`);
   }
 
-  /** Repeats a task until it finds nothing, at most 100 times. Returns how many rows it deleted. */
-  async #run(sql: SqlConnection, task: MaintenanceTask, stop: AbortSignal): Promise<number> {
-    let removed = 0;
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
-      const count = await task(sql, this.clock.now(), this.config);
-      removed += count;
-      if (count === 0 || stop.aborted) break;
+  async #run(sql: SqlConnection, name: string, task: MaintenanceTask): Promise<number> {
+    try {
+      return await task(sql, this.clock.now(), this.config);
+    } catch (error) {
+      this.#log.warn(
+        `deleting expired ${name} failed; trying again at the next maintenance: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      return 0;
     }
-    return removed;
   }
 }

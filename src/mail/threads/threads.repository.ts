@@ -62,8 +62,9 @@ interface ThreadRow extends Omit<StoredThread, 'messages'> {
   messages: (Omit<StoredThreadMessage, 'folders'> & { folderIds: string[] })[];
 }
 
-const FOLDERS_OF_ACCOUNT = `
-  select id, name, display_name as "displayName" from folder where account_id = $1 and not deleting`;
+const FOLDERS_BY_ID = `
+  select id, name, display_name as "displayName" from folder
+  where account_id = $1 and id = any($2::uuid[]) and not deleting`;
 
 const NEWEST_FIRST = 't.last_message_at desc, t.id desc';
 
@@ -118,10 +119,13 @@ export class ThreadsRepository {
     accountId: string,
     threads: readonly ThreadRow[],
   ): Promise<StoredThread[]> {
-    const isExpanded = threads.some(({ messages }) => messages.length > 0);
-    const folders = isExpanded
-      ? await sql.query<MessageFolderRecord>(FOLDERS_OF_ACCOUNT, [accountId])
-      : [];
+    const ids = new Set(
+      threads.flatMap(({ messages }) => messages.flatMap(({ folderIds }) => folderIds)),
+    );
+    const folders =
+      ids.size > 0
+        ? await sql.query<MessageFolderRecord>(FOLDERS_BY_ID, [accountId, [...ids]])
+        : [];
     const byId = new Map(folders.map((folder) => [folder.id, folder]));
     const named = (message: ThreadRow['messages'][number]) =>
       // Not copied: a page may have hundreds of messages.

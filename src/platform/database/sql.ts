@@ -270,8 +270,8 @@ export class SqlPool implements SqlConnection {
 
   /**
    * Runs `work` on one connection while it holds the advisory lock `key`, outside any transaction.
-   * If the connection breaks, the lock ends, and further statements of `work` fail. A lock needs a
-   * session, so not with `transactionPooling`.
+   * If the connection breaks, or is not used for a minute, the lock ends, and further statements of
+   * `work` fail. A lock needs a session, so not with `transactionPooling`.
    * @returns false if another connection holds the lock; `work` does not run then
    */
   async exclusively(key: number, work: (sql: SqlConnection) => Promise<void>): Promise<boolean> {
@@ -340,8 +340,11 @@ export class SqlPool implements SqlConnection {
 }
 
 const UNPREPARED: QueryOptions = { prepared: false };
-const LOCK = 'select pg_try_advisory_lock($1) as ours';
-const UNLOCK = 'select pg_advisory_unlock($1)';
+// The server ends the session of a process that is frozen or gone, and with it the lock.
+const LOCK = `
+  select ours, case when ours then set_config('idle_session_timeout', '60s', false) end
+  from (select pg_try_advisory_lock($1) as ours) lock`;
+const UNLOCK = `select pg_advisory_unlock($1), set_config('idle_session_timeout', '0', false)`;
 
 /** Work to run after the commit of each open transaction. */
 const afterwards = new WeakMap<Sql, (() => void)[]>();

@@ -10,8 +10,8 @@ import type { WorkerIdentity } from './worker-identity.ts';
  */
 const COMPARE_EVERY_MS = 10_000;
 /**
- * The same for a queue that has claimed nothing since the last comparison. Rows that a transaction
- * had locked then are still found.
+ * The same for a queue that has no runs and did not look for rows since the last comparison. A lost
+ * claim may have been committed after that comparison, and rows that were locked were skipped.
  */
 const COMPARE_IDLE_EVERY_MS = 60_000;
 
@@ -30,7 +30,7 @@ export class ClaimComparison {
   #busy = false;
   // The queues of a process start together. Each compares at its own time, so that the statements
   // do not need a connection each.
-  #comparedAt = monotonicMs() - Math.random() * COMPARE_IDLE_EVERY_MS;
+  #comparedAt = monotonicMs() - Math.random() * COMPARE_EVERY_MS;
   /** Ids of the rows of runs that never ended. */
   readonly #endless = new Set<string>();
 
