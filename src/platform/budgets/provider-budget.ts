@@ -106,12 +106,13 @@ export class ProviderBudget {
     signal?: AbortSignal,
   ): Promise<void> {
     const until = monotonicMs() + PATIENCE_MS[priority];
+    signal?.throwIfAborted();
     for (;;) {
-      signal?.throwIfAborted();
       const { taken, wait, full, left } = await this.#try(shares, priority);
       const provider = providerOf(shares);
       noteBudget(provider, left);
       if (taken) return;
+      signal?.throwIfAborted();
       if (monotonicMs() + wait * 1000 > until) {
         budgetRefusals.inc({ provider, priority });
         throw new BudgetExhaustedError(wait, full);
