@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { STEADY_PLAN_SETTINGS } from '../../src/platform/database/sql.ts';
+import { STEADY_PLAN_SETTINGS } from '../../src/platform/database/connections.ts';
 import type { BenchRow, Finding } from '../finding.ts';
 import type { Report } from '../report.ts';
 import { databaseNowMs, seedMessages, seedPending } from '../seed.ts';

@@ -1,4 +1,4 @@
-import { SHORT_STATEMENT_SETTINGS } from '../../src/platform/database/sql.ts';
+import { SHORT_STATEMENT_SETTINGS } from '../../src/platform/database/connections.ts';
 import { compiled } from '../../scripts/lib/project.ts';
 import type { BenchRow, Finding } from '../finding.ts';
 import { round, spread } from '../statistics.ts';

@@ -72,8 +72,9 @@ export class Maintenance {
   ) {}
 
   /**
-   * Runs every task, and again those that found rows, at most 100 times. A task that fails is
-   * logged, and the others run. If another process runs maintenance, it ends.
+   * Runs every task once. Tasks that deleted rows run again, until nothing is left or a task has
+   * run 100 times. A failed task is logged and does not stop the others. Does nothing while another
+   * process runs maintenance.
    */
   async runAll(stop: AbortSignal): Promise<void> {
     const removed = new Map<string, number>();

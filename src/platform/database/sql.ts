@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import {
+  answered,
+  answerLimitMs,
+  connectionOptions,
+  SHORT_STATEMENT_SETTINGS,
+  STEADY_PLAN_SECONDS,
+  STEADY_PLAN_SETTINGS,
+  types,
+} from './connections.ts';
 import { listPool, noteUse, type OpenPool } from './open-pools.ts';
-import { parseTimestamp } from './timestamps.ts';
 
 /**
  * Runs SQL with `$1` parameters. Both the request pool and an open transaction implement it, so a
@@ -40,21 +48,6 @@ export interface QueryOptions {
   prepared?: boolean;
 }
 
-const BIGINT_OID = 20;
-const TIMESTAMPTZ_OID = 1184;
-/**
- * How values of the database are read, in the pools and in the ORM: timestamps as Date, bigints as
- * number.
- */
-export const types = {
-  getTypeParser(oid: number, format?: 'text' | 'binary') {
-    // Our bigints are counters and cursors, far below 2^53.
-    if (oid === BIGINT_OID) return Number;
-    if (oid === TIMESTAMPTZ_OID && format !== 'binary') return parseTimestamp;
-    return pg.types.getTypeParser(oid, format as 'text');
-  },
-} as pg.CustomTypesConfig;
-
 const names = new Map<string, string>();
 
 /** Returns a short stable name for a text. A connection parses and plans a named statement once. */
@@ -66,127 +59,6 @@ function statementName(text: string): string {
   }
   return name;
 }
-
-/** Settings of a session, by the names that PostgreSQL has for them. */
-type SessionSettings = Readonly<Record<string, string | number>>;
-
-/** Limits of connections to PostgreSQL. */
-export interface ConnectionLimits {
-  /** Maximum time that a statement may run, in milliseconds. */
-  statementTimeoutMs: number;
-  /** Further settings of the session. Default: none. */
-  settings?: SessionSettings;
-  /** See `PoolOptions`. */
-  transactionPooling?: boolean;
-}
-
-/**
- * How long a client waits for the answer to a statement, in milliseconds. Longer than the server's
- * own limit, so that the server's error is reported.
- */
-export const answerLimitMs = (statementTimeoutMs: number): number => statementTimeoutMs + 2_000;
-
-/**
- * Runs a statement, and closes its connection if the server does not answer; then the statement
- * fails. The driver could do both, with `query_timeout` and with promises. But each of these keeps
- * the rows of most statements alive until the next full garbage collection (docs/performance.md,
- * "Reading").
- */
-async function answered<R extends pg.QueryResultRow>(
-  client: pg.Client,
-  limitMs: number,
-  statement: pg.QueryConfig,
-): Promise<pg.QueryResult<R>> {
-  const limit = setTimeout(() => {
-    // The statement reports what is wrong.
-    client.end().catch(() => undefined);
-  }, limitMs);
-  try {
-    return await new Promise((resolve, reject) => {
-      client.query<R>(statement, (error, result) => {
-        // The types of the driver leave out that there is no error.
-        if (error as Error | null) reject(error);
-        else resolve(result);
-      });
-    });
-  } catch (error) {
-    // Otherwise the error would name the socket from which it came, and not who sent the statement.
-    if (error instanceof Error) Error.captureStackTrace(error);
-    throw error;
-  } finally {
-    clearTimeout(limit);
-  }
-}
-
-/** Sets what the connections of a pool have in common, in one statement. */
-const settingsText = (settings: SessionSettings): string => {
-  const each = Object.entries(settings).map(
-    ([name, value]) => `set_config('${name}', '${value}', false)`,
-  );
-  return `select ${each.join(', ')}`;
-};
-
-/**
- * Options of every pool of connections to PostgreSQL, the ORM's included. No process waits without
- * limit for a connection, a lock, or an open transaction that was left idle, and the server ends
- * statements that take too long. How long a client waits for a server that does not answer at all
- * is the pool's own matter (`answerLimitMs`).
- * Connections that are not needed are closed after ten seconds.
- */
-export function connectionOptions({
-  statementTimeoutMs,
-  settings = {},
-  transactionPooling = false,
-}: ConnectionLimits) {
-  const all = settingsText({
-    statement_timeout: statementTimeoutMs,
-    lock_timeout: Math.ceil(statementTimeoutMs / 2),
-    idle_in_transaction_session_timeout: 10_000,
-    ...settings,
-  });
-  return {
-    idleTimeoutMillis: 10_000,
-    connectionTimeoutMillis: 5_000,
-    keepAlive: true,
-    // Not sent with the start of the connection: PgBouncer refuses all such settings, or ignores
-    // them. With transaction pooling a setting would stay on a connection that others use.
-    ...(transactionPooling
-      ? {}
-      : {
-          // The clients of a pool are of this class, although its type does not say so.
-          onConnect: (client: pg.ClientBase) =>
-            answered(client as pg.Client, answerLimitMs(statementTimeoutMs), { text: all }),
-        }),
-  } satisfies pg.PoolConfig;
-}
-
-/**
- * Planner settings of a pool with `steadyPlans`: statements are planned once per connection and
- * never compiled, and plans use indexes even while a table is empty.
- */
-export const STEADY_PLAN_SETTINGS = {
-  plan_cache_mode: 'force_generic_plan',
-  jit: 'off',
-  enable_seqscan: 'off',
-} as const;
-
-/**
- * A plan depends on what the tables held when it was made, so connections are replaced after a
- * minute.
- */
-const STEADY_PLAN_SECONDS = 60;
-
-/**
- * Planner settings of all other pools, for short and frequent statements: no compilation and no
- * parallel workers. Reading a random page costs hardly more than reading the next one, as on
- * solid-state disks or in memory. With the default cost, PostgreSQL would read all of a large table
- * to find a tenth of it.
- */
-export const SHORT_STATEMENT_SETTINGS = {
-  jit: 'off',
-  max_parallel_workers_per_gather: 0,
-  random_page_cost: 1.1,
-} as const;
 
 /** Address and limits of a pool. */
 export interface PoolOptions {
