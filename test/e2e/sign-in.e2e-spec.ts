@@ -1,5 +1,7 @@
 import request from 'supertest';
 import { pruneLoginRequests } from '../../src/accounts/connect/prune-login-requests.ts';
+import { loginPendingContext } from '../../src/accounts/connect/sealed-contexts.ts';
+import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { PLAIN_INTEGRATION } from '../../src/providers/port/integration-descriptor.ts';
@@ -448,6 +450,8 @@ describe('hosted sign-in', () => {
       await browser.submit('deny');
       expect(returned()).toMatchObject({ success: 'false', error: 'access_denied' });
       expect(await grants()).toEqual([]);
+      clock.advance(60_001);
+      await pruneLoginRequests(server.app.get(Database), clock.now());
       const rows = await rowsOf(
         server,
         "select 1 from login_request where application_id = $1 and state = 'cancelled' and pending_sealed is null",
@@ -463,6 +467,7 @@ describe('hosted sign-in', () => {
       await signIn();
       const consent = browser.form('consent');
       await browser.submit('consent');
+      clock.advance(60_001);
       for (const again of [
         () => browser.get(link),
         () => browser.post(consent.action, consent.fields),
@@ -479,6 +484,36 @@ describe('hosted sign-in', () => {
       expect(await grants()).toHaveLength(1);
     });
 
+    it('lead a browser that sends its last form again to the same address, for a minute', async () => {
+      const link = await open();
+      await signIn();
+      const { action, fields } = browser.form('consent');
+      const { location } = await browser.submit('consent');
+      clock.advance(59_000);
+      const other = new PageBrowser(server);
+      await other.get(link);
+      expect(other.page.status).toBe(410);
+      for (const step of ['consent', 'deny', 'cancel']) {
+        const form = action.replace('consent', step);
+        expect(await browser.post(form, fields)).toMatchObject({ status: 303, location });
+        // Without the cookie, and without the token of the form.
+        expect((await other.post(form, fields)).status).toBe(403);
+        expect((await browser.post(form, {})).status).toBe(403);
+      }
+      clock.advance(1_001);
+      expect((await browser.post(action, fields)).status).toBe(410);
+      expect(await grants()).toHaveLength(1);
+    });
+
+    it('lead a browser that declines twice to the same address', async () => {
+      await open();
+      await signIn();
+      const { action, fields } = browser.form('deny');
+      const { location } = await browser.submit('deny');
+      expect(await browser.post(action, fields)).toMatchObject({ status: 303, location });
+      expect(returned()).toMatchObject({ error: 'access_denied' });
+    });
+
     it('create one grant if the consent is sent many times at once', async () => {
       await open();
       await signIn();
@@ -486,9 +521,8 @@ describe('hosted sign-in', () => {
       const answers = await Promise.all(
         Array.from({ length: 5 }, () => browser.post(action, fields)),
       );
-      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([
-        303, 410, 410, 410, 410,
-      ]);
+      expect(answers.map(({ status }) => status)).toEqual([303, 303, 303, 303, 303]);
+      expect(new Set(answers.map(({ location }) => location)).size).toBe(1);
       expect(await grants()).toHaveLength(1);
       expect(
         await rowsOf(
@@ -507,10 +541,9 @@ describe('hosted sign-in', () => {
         browser.post(yes.action, yes.fields),
         browser.post(no.action, no.fields),
       ]);
-      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([303, 410]);
-      const agreed = answers
-        .find(({ status }) => status === 303)
-        ?.location?.includes('success=true');
+      const [first, second] = answers;
+      expect(first).toMatchObject({ status: 303, location: second?.location });
+      const agreed = first?.location?.includes('success=true');
       expect(await grants()).toHaveLength(agreed ? 1 : 0);
     });
 
@@ -760,12 +793,12 @@ describe('hosted sign-in', () => {
     });
   });
 
-  it('stores accepted credentials encrypted, and deletes them at the end', async () => {
+  it('stores accepted credentials encrypted, and replaces them with the address of the return at the end', async () => {
     const row = async () =>
       (
-        await rowsOf<{ text: string; pending: string | null }>(
+        await rowsOf<{ id: string; text: string; pending: string | null }>(
           server,
-          'select r::text as text, pending_sealed as pending from login_request r where application_id = $1',
+          'select id, r::text as text, pending_sealed as pending from login_request r where application_id = $1',
           [application.id],
         )
       )[0];
@@ -776,7 +809,12 @@ describe('hosted sign-in', () => {
     expect(between?.text).not.toMatch(/pass-of-ada|ada@sandbox/);
     await browser.get(browser.page.location ?? '');
     await browser.submit('consent');
-    expect((await row())?.pending).toBeNull();
+    const after = await row();
+    expect(after?.text).not.toMatch(/pass-of-ada|ada@sandbox/);
+    const opened = server.app
+      .get(SecretBox)
+      .openJson(after?.pending ?? '', loginPendingContext(after?.id ?? ''));
+    expect(opened).toEqual({ returnedTo: browser.page.location });
   });
 
   it('deletes accepted credentials when the link expires before the consent', async () => {

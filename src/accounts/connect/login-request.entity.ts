@@ -36,13 +36,13 @@ const LoginRequestSchema = defineEntity({
     /** JSON of provider settings from the application, encrypted. */
     settingsSealed: p.text().nullable(),
     /**
-     * JSON of `AtProvider` while the user is at an OAuth provider, or of `VerifiedCredentials` once
-     * an account is accepted; encrypted. `null` in all other states.
+     * JSON of `AtProvider` while the user is at an OAuth provider, of `VerifiedCredentials` once an
+     * account is accepted, or of `Returned` soon after the end; encrypted. Else `null`.
      */
     pendingSealed: p.text().nullable(),
     /**
-     * SHA-256 of the secret of the browser that started the sign-in. No other browser may continue
-     * it.
+     * SHA-256 of the secret of the browser that started the sign-in, or that ended it. No other
+     * browser may continue it.
      */
     browserHash: p.blob().nullable(),
     /** SHA-256 of the `state` sent to the provider; `null` if the user is not at a provider. */

@@ -50,14 +50,24 @@ export interface AtProvider {
   again: boolean;
 }
 
+/** Stored when a sign-in ends by sending the browser back to the application. */
+interface Returned {
+  returnedTo: string;
+}
+
 /** The result of looking up a link. */
 export type FoundLogin =
   | { is: 'usable'; request: LoginRequest; application: Application }
   | { is: 'unknown' | 'used' | 'expired' };
 
+const hasEnded = ({ state }: LoginRequest): boolean =>
+  LOGIN_REQUEST_TRANSITIONS[state].length === 0;
+
 const LINK_LENGTH = 40;
 /** Number of attempts with refused credentials that one link allows. */
 const MOST_REFUSED = 10;
+/** How long a browser that sends its last form again gets the same response. */
+export const ANSWERED_AGAIN_MS = 60_000;
 
 const MOVE = `
   update login_request
@@ -121,7 +131,7 @@ export class LoginRequests {
     const em = this.em.fork();
     const request = await em.findOne(LoginRequest, { hash: hashToken(link) });
     if (!request) return { is: 'unknown' };
-    if (LOGIN_REQUEST_TRANSITIONS[request.state].length === 0) return { is: 'used' };
+    if (hasEnded(request)) return { is: 'used' };
     if (request.expiresAt <= this.clock.now()) return { is: 'expired' };
     const application = await em.findOneOrFail(Application, { id: request.application.id });
     return { is: 'usable', request, application };
@@ -199,18 +209,59 @@ export class LoginRequests {
 
   /**
    * Uses the request up, in the caller's transaction.
-   * @returns `false` if the request belongs to another browser or has already ended
+   * @param connect connects the account and returns the address to which the browser is sent. Runs
+   *   only if no other transaction has ended the request
+   * @returns the address; `undefined` if the request belongs to another browser or has ended
    */
-  finish(em: EntityManager, id: string, browser: Buffer): Promise<boolean> {
-    return this.#move(sqlOf(em), id, 'finished', { only: browser });
+  async finish(
+    em: EntityManager,
+    id: string,
+    browser: Buffer,
+    connect: () => Promise<string>,
+  ): Promise<string | undefined> {
+    const sql = sqlOf(em);
+    if (!(await this.#move(sql, id, 'finished', { browser, only: browser }))) return undefined;
+    const returnedTo = await connect();
+    await sql.query('update login_request set pending_sealed = $2 where id = $1', [
+      id,
+      this.#sealed(id, { returnedTo } satisfies Returned),
+    ]);
+    return returnedTo;
   }
 
   /**
    * Ends the request without an account.
-   * @returns `false` if it had already ended
+   * @param browser the browser that ended it
+   * @param returnedTo the address to which the browser is sent; `null` if it is shown a page
+   * @returns `false` if the request had already ended
    */
-  end(id: string, state: 'failed' | 'cancelled', reason: string): Promise<boolean> {
-    return this.#move(this.database, id, state, { reason });
+  end(
+    id: string,
+    state: 'failed' | 'cancelled',
+    reason: string,
+    browser: Buffer,
+    returnedTo: string | null,
+  ): Promise<boolean> {
+    const pending = returnedTo === null ? undefined : ({ returnedTo } satisfies Returned);
+    return this.#move(this.database, id, state, { reason, browser, pending });
+  }
+
+  /**
+   * The address to which a browser was sent at the end of a sign-in. A button that is pressed twice
+   * sends its form twice, and browsers show only the second response.
+   * @returns `undefined` if the request has not ended, ended in another browser, more than a minute
+   *   ago or with a page
+   * @throws {UnsealError}
+   */
+  async returnedTo(link: string, browser: Buffer): Promise<string | undefined> {
+    const request = await this.em.fork().findOne(LoginRequest, {
+      hash: hashToken(link),
+      browserHash: browser,
+      updatedAt: { $gt: new Date(this.clock.now().getTime() - ANSWERED_AGAIN_MS) },
+    });
+    if (!request?.pendingSealed || !hasEnded(request)) return undefined;
+    const { id, pendingSealed } = request;
+    return (this.secretBox.openJson(pendingSealed, loginPendingContext(id)) as Returned).returnedTo;
   }
 
   /**
@@ -238,7 +289,7 @@ export class LoginRequests {
     const rows = await sql.query(MOVE, [
       id,
       to,
-      pending === undefined ? null : this.secretBox.sealJson(pending, loginPendingContext(id)),
+      pending === undefined ? null : this.#sealed(id, pending),
       browser ?? null,
       oauthState === undefined ? null : hashToken(oauthState),
       reason ?? null,
@@ -247,5 +298,9 @@ export class LoginRequests {
       only ?? null,
     ]);
     return rows.length > 0;
+  }
+
+  #sealed(id: string, pending: unknown): string {
+    return this.secretBox.sealJson(pending, loginPendingContext(id));
   }
 }

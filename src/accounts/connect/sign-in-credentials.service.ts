@@ -110,14 +110,14 @@ export class SignInCredentials {
     typed: Typed,
     client: string,
   ): Promise<VerifiedCredentials> {
-    const { request, application } = visit;
+    const { request, application, browser } = visit;
     const { provider } = offer;
     const { email } = typed;
     const settings = settingsOf(typed, formOf(offer), this.requests.settingsOf(request));
     if (!(await this.requests.countAttempt(request.id))) {
       const { text } = TEXTS.problem.tooMany;
       const reason = TEXTS.returned.tooMany;
-      await this.requests.end(request.id, 'failed', reason);
+      await this.requests.end(request.id, 'failed', reason, browser, null);
       const back = request.redirectOnError ? linkBack(visit, 'access_denied', reason) : undefined;
       throw new SignInProblem('tooMany', text, back);
     }

@@ -84,6 +84,14 @@ export class SignInVisits {
   }
 
   /**
+   * Where this browser was sent when the sign-in of this link ended, less than a minute ago.
+   * @returns `undefined` if nowhere
+   */
+  async returnedTo(link: string, secret: string | undefined): Promise<string | undefined> {
+    return secret === undefined ? undefined : this.requests.returnedTo(link, browserHash(secret));
+  }
+
+  /**
    * The offers that fit the request. If a grant authenticates again, only the method it used
    * before, if that is still offered.
    */

@@ -22,9 +22,10 @@ import { stepPath } from './pages/form.ts';
 import { ICON_FILE, STYLES_FILE } from './pages/styles.ts';
 import { ALL_SCOPES } from './pages/sign-in.pages.ts';
 import { SignInCredentials } from './sign-in-credentials.service.ts';
+import { SignInProblem } from './sign-in-problem.ts';
 import { type Agreement, RETURNED, SignIn } from './sign-in.service.ts';
 import { SignInOauth } from './sign-in-oauth.service.ts';
-import { SignInVisits, type Visit } from './sign-in-visits.ts';
+import { SignInVisits, type Step, type Visit } from './sign-in-visits.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -105,13 +106,14 @@ export class SignInController {
     @Headers('user-agent') userAgent: string | undefined,
     @ClientAddress() ip: string,
   ): Promise<void> {
-    const visit = await this.#sent(response);
-    sendStep(response, await this.signIn.consent(visit, agreementOf(body), { userAgent, ip }));
+    await this.#end(response, (visit) =>
+      this.signIn.consent(visit, agreementOf(body), { userAgent, ip }),
+    );
   }
 
   @Post('deny')
   async deny(@Res() response: Response): Promise<void> {
-    sendStep(response, await this.signIn.cancel(await this.#sent(response), RETURNED.denied));
+    await this.#end(response, (visit) => this.signIn.cancel(visit, RETURNED.denied));
   }
 
   @Get('cancel')
@@ -121,7 +123,7 @@ export class SignInController {
 
   @Post('cancel')
   async cancel(@Res() response: Response): Promise<void> {
-    sendStep(response, await this.signIn.cancel(await this.#sent(response), RETURNED.cancelled));
+    await this.#end(response, (visit) => this.signIn.cancel(visit, RETURNED.cancelled));
   }
 
   /** A browser without a secret gets one with its first page. */
@@ -132,6 +134,20 @@ export class SignInController {
     const visit = await this.visits.open(linkIn(response.req), secret);
     if (known === undefined) response.append('Set-Cookie', cookie.write(secret));
     return visit;
+  }
+
+  /** Handles a form that ends the sign-in. If it is sent twice, both responses are the same. */
+  async #end(response: Response, work: (visit: Visit) => Promise<Step>): Promise<void> {
+    const step = await this.#sent(response)
+      .then(work)
+      .catch(async (error: unknown): Promise<Step> => {
+        if (!(error instanceof SignInProblem) || error.problem !== 'used') throw error;
+        const secret = this.visits.cookie.read(response.req.headers.cookie);
+        const redirect = await this.visits.returnedTo(linkIn(response.req), secret);
+        if (redirect === undefined) throw error;
+        return { redirect };
+      });
+    sendStep(response, step);
   }
 
   #sent({ req }: Response): Promise<Visit> {

@@ -100,10 +100,11 @@ export class SignIn {
    * Ends the sign-in for a user who leaves. The application always gets this error, even without
    * `redirect_on_error`, so that the user does not stay on our page.
    */
-  async cancel({ request }: Visit, description: string): Promise<Step> {
-    if (!(await this.requests.end(request.id, 'cancelled', description)))
+  async cancel({ request, browser }: Visit, description: string): Promise<Step> {
+    const redirect = failureAddress(request, 'access_denied', description);
+    if (!(await this.requests.end(request.id, 'cancelled', description, browser, redirect)))
       throw new SignInProblem('used');
-    return { redirect: failureAddress(request, 'access_denied', description) };
+    return { redirect };
   }
 
   /**
@@ -141,9 +142,7 @@ export class SignIn {
       throw new TokenResponseError();
     const options = { ...optionsOf(visit, browser), agreed };
     const missing = (await this.#missing(visit, verified)).join(',');
-    const redirect = await this.em.transactional(async (em) => {
-      if (!(await this.requests.finish(em, request.id, visit.browser)))
-        throw new SignInProblem('used');
+    const connect = async (em: EntityManager): Promise<string> => {
       if (request.flow === 'oauth' && request.responseType === 'code') {
         const waiting = { credentials: verified, ...options };
         return successAddress(request, {
@@ -169,17 +168,22 @@ export class SignIn {
       return successAddress(request, {
         grant_id: id, provider, email, code, missing_scope: missing || null,
       }); // prettier-ignore
-    });
+    };
+    const redirect = await this.em.transactional((em) =>
+      this.requests.finish(em, request.id, visit.browser, () => connect(em)),
+    );
+    if (redirect === undefined) throw new SignInProblem('used');
     return { redirect };
   }
 
   async #failed(visit: Visit, error: DomainError): Promise<Step> {
     const { request } = visit;
     const reason = error.kind === 'unavailable' ? 'temporarily_unavailable' : 'unauthorized_client';
-    if (!(await this.requests.end(request.id, 'failed', error.message)))
+    const address = failureAddress(request, reason, error.message);
+    const redirect = request.redirectOnError ? address : null;
+    if (!(await this.requests.end(request.id, 'failed', error.message, visit.browser, redirect)))
       throw new SignInProblem('used');
-    if (request.redirectOnError)
-      return { redirect: failureAddress(request, reason, error.message) };
+    if (redirect !== null) return { redirect };
     throw new SignInProblem('refused', error.message, linkBack(visit, reason, error.message));
   }
 
