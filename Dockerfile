@@ -32,6 +32,5 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "require(process.env.TLS_CERT_FILE ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.PORT, path: '/health/ready', rejectUnauthorized: false }, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 # Signals reach the process itself: SIGTERM stops it in order.
-# Why so much room for young objects: docs/adr/0051-room-for-young-objects.md
-ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=32"]
+ENTRYPOINT ["node", "--enable-source-maps"]
 CMD ["dist/src/main.js"]
