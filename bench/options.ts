@@ -31,7 +31,9 @@ export interface Scale {
    * machines are warm too.
    */
   acceptWarmRequests: number;
+  /** Messages of a round of `send`, and before the first round, until the code is compiled. */
   sendMessages: number;
+  sendWarmMessages: number;
   engineMessages: number;
   /** Events of a round of `webhooks`. Each goes to 20 webhooks. */
   webhookEvents: number;
@@ -88,6 +90,7 @@ const FULL: Scale = {
   acceptSeconds: 8,
   acceptWarmRequests: 3_000,
   sendMessages: 3_000,
+  sendWarmMessages: 15_000,
   engineMessages: 30_000,
   webhookEvents: 4_000,
   pending: 5_000_000,
@@ -118,7 +121,7 @@ const FULL: Scale = {
   largeFiles: 50,
   readMessages: 5_000,
   readSeconds: 2,
-  readWarmRequests: 1_000,
+  readWarmRequests: 10_000,
   rowLimitSeconds: 900,
   limitSeconds: 5_400,
 };
@@ -128,6 +131,7 @@ const QUICK: Scale = {
   acceptSeconds: 3,
   acceptWarmRequests: 500,
   sendMessages: 1_000,
+  sendWarmMessages: 500,
   engineMessages: 10_000,
   webhookEvents: 500,
   pending: 300_000,

@@ -83,10 +83,8 @@ async function measure(
   path: string,
   connections: number,
 ): Promise<Finding[]> {
-  const { rounds: most, readSeconds, readWarmRequests } = world.scale;
+  const { rounds: most, readSeconds } = world.scale;
   const rounds: Record<Side, Round[]> = { carillon: [], raw: [] };
-  for (const side of SIDES)
-    await fire(world, servers[side], path, connections, { amount: readWarmRequests });
   for (let number = 1; number <= most; number += 1) {
     for (const side of SIDES) {
       const result = await fire(world, servers[side], path, connections, { duration: readSeconds });
@@ -134,6 +132,10 @@ export const readRow: BenchRow = {
     for (const path of PATHS.map(pathOf)) {
       const bytes = await assertSame(path, servers, accounts);
       report.note(`${path}: the same ${round(bytes / 1000, 1)} kB from both sides`);
+      for (const side of SIDES)
+        await fire(world, servers[side], path, Math.max(...CONNECTIONS), {
+          amount: world.scale.readWarmRequests,
+        });
       for (const connections of CONNECTIONS)
         findings.push(...(await measure(world, report, servers, path, connections)));
     }

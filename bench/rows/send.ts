@@ -82,8 +82,8 @@ async function measure(world: World, report: Report, stage: Stage): Promise<Find
   const made: Record<Side, Round[]> = { carillon: [], raw: [] };
   const run = (side: Side, count: number) =>
     side === 'raw' ? sendRaw(world, stage, count) : sendOurs(world, stage, count);
-  const { rounds, sendMessages } = world.scale;
-  for (const side of ['raw', 'carillon'] as const) await run(side, Math.round(sendMessages / 3));
+  const { rounds, sendMessages, sendWarmMessages } = world.scale;
+  for (const side of ['raw', 'carillon'] as const) await run(side, sendWarmMessages);
   for (let number = 1; number <= rounds; number += 1) {
     for (const side of ['raw', 'carillon'] as const) {
       // Deliveries of earlier rounds still wait because of the webhook's pace. They are not part of
