@@ -58,8 +58,7 @@ export class BenchProcess {
     this.#name = entry;
     this.#child = fork(path.join(ROOT, entry), [], {
       cwd: ROOT,
-      execArgv:
-        profiles === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(profiles)}`],
+      execArgv: profiles === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(profiles)}`],
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });

@@ -17,13 +17,13 @@ import type {
 // `limit 1`: each folder is looked up by its key. Without it, all folders of the account are read
 // for each thread, which makes a page of threads a tenth slower.
 const FOLDERS = `
-  (select coalesce(json_agg(json_build_object('id', f.id, 'name', f.name, 'displayName', f.display_name) order by f.id), '[]')
+  (select coalesce(json_agg(f order by f.id), '[]')
    from unnest(t.folder_ids) x(id) cross join lateral (
-     select f.id, f.name, f.display_name from folder f
+     select f.id, f.name, f.display_name as "displayName" from folder f
      where f.id = x.id and f.account_id = t.account_id and not f.deleting limit 1) f)`;
 
 const MESSAGES = `
-  (select coalesce(json_agg(row_to_json(e) order by m.date, m.id), '[]')
+  (select coalesce(json_agg(e order by m.date, m.id), '[]')
    from message m cross join lateral (select ${THREAD_MESSAGE_COLUMNS}) e
    where m.thread_id = t.id and m.account_id = t.account_id and not m.deleting)`;
 
