@@ -33,6 +33,13 @@ export function freePort(): Promise<number> {
 }
 
 /**
+ * Processes that run the program's own code, and the flag with which the image starts it (ADR
+ * 0103). Other processes use Node's defaults.
+ */
+const PROGRAMS = ['dist/src/main.js', 'bench/processes/worker.ts'];
+const PROGRAM_FLAGS = ['--max-semi-space-size=16'];
+
+/**
  * A process of a bench. Its output goes to /dev/null, except the last error output. It ends when
  * this process ends in any way, because the channel between them closes.
  */
@@ -58,7 +65,10 @@ export class BenchProcess {
     this.#name = entry;
     this.#child = fork(path.join(ROOT, entry), [], {
       cwd: ROOT,
-      execArgv: profiles === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(profiles)}`],
+      execArgv: [
+        ...(PROGRAMS.includes(entry) ? PROGRAM_FLAGS : []),
+        ...(profiles === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(profiles)}`]),
+      ],
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
