@@ -97,12 +97,9 @@ describe('the responses of an IMAP server', () => {
   it('are dropped and reported if they name too many vanished messages', async () => {
     const { input, send, passed, settled, failure } = inputOf();
     send('* VANISHED 1:16777216');
-    expect([passed, settled(), input.takeLeftOut(), input.takeLeftOut()]).toEqual([
-      [],
-      1,
-      true,
-      false,
-    ]);
+    expect([passed, input.takeLeftOut(), input.takeLeftOut()]).toEqual([[], true, false]);
+    // On a slow machine the next line is asked for one turn later.
+    expect([await failure(), settled()]).toEqual([null, 1]);
     send('A1 OK done');
     send('* VANISHED 1:1000');
     expect([passed.length, input.takeLeftOut(), await failure()]).toEqual([2, false, null]);
@@ -111,13 +108,9 @@ describe('the responses of an IMAP server', () => {
   it('are dropped and reported if the structure of a message is too long to be parsed', async () => {
     const { input, send, passed, settled, failure } = inputOf();
     send(`* 1 FETCH (UID 1 BODYSTRUCTURE (${'("text" "plain")'.repeat(50_000)} "mixed"))`);
-    expect([passed, settled(), input.takeFetchLeftOut(), input.takeFetchLeftOut()]).toEqual([
-      [],
-      1,
-      true,
-      false,
-    ]);
-    expect(await failure()).toBeNull();
+    expect([passed, input.takeFetchLeftOut(), input.takeFetchLeftOut()]).toEqual([[], true, false]);
+    // On a slow machine the next line is asked for one turn later.
+    expect([await failure(), settled()]).toEqual([null, 1]);
   });
 
   it('are dropped if a server sends ESEARCH without offering it', () => {
