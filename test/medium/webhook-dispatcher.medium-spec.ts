@@ -83,7 +83,7 @@ describe('WebhookDispatcher', () => {
     const job = await claimOne(id);
     expect(await attempt(job)).toMatchObject({
       next: { kind: 'done' },
-      result: { effect: 'delivered' },
+      result: { attempts: [{ effect: 'delivered' }] },
     });
     const [delivery] = receiver.posted;
     const [stored] = await database.query<{ body: Buffer }>(
@@ -152,7 +152,7 @@ describe('WebhookDispatcher', () => {
     const pause = (next.at.getTime() - clock.now().getTime()) / 1000;
     expect(pause).toBeGreaterThanOrEqual(least);
     expect(pause).toBeLessThanOrEqual(most);
-    expect(result.effect).toBe('failed');
+    expect(result.attempts).toMatchObject([{ effect: 'failed' }]);
     expect(await evidenceOf(id)).toMatchObject([
       {
         outcome: 'retry',
@@ -197,14 +197,18 @@ describe('WebhookDispatcher', () => {
       let hung = true;
       const slow = attempt(await claimOne(hanging)).finally(() => (hung = false));
       expect(await attempt(await claimOne(well))).toMatchObject({
-        result: { effect: 'delivered' },
+        result: { attempts: [{ effect: 'delivered' }] },
       });
       expect(hung).toBe(true);
       expect(await slow).toMatchObject({
         next: { kind: 'again' },
         result: {
-          effect: 'failed',
-          evidence: { httpStatus: null, detail: expect.stringContaining('10000 ms') },
+          attempts: [
+            {
+              effect: 'failed',
+              evidence: { httpStatus: null, detail: expect.stringContaining('10000 ms') },
+            },
+          ],
         },
       });
     } finally {
@@ -275,7 +279,7 @@ describe('WebhookDispatcher', () => {
     await recordEvent(server.app, application);
     expect(await attempt(await claimOne(id))).toMatchObject({
       next: { kind: 'done' },
-      result: { effect: 'gone', evidence: { outcome: 'dropped', httpStatus: 410 } },
+      result: { attempts: [{ effect: 'gone', evidence: { outcome: 'dropped', httpStatus: 410 } }] },
     });
     expect((await webhookRow(id))?.state).toBe('failed');
   });
@@ -286,7 +290,11 @@ describe('WebhookDispatcher', () => {
     await database.query(`update webhook set state = 'inactive' where id = $1`, [id]);
     expect(await attempt(await claimOne(id))).toMatchObject({
       next: { kind: 'done' },
-      result: { effect: null, evidence: { outcome: 'dropped', detail: 'the webhook is inactive' } },
+      result: {
+        attempts: [
+          { effect: null, evidence: { outcome: 'dropped', detail: 'the webhook is inactive' } },
+        ],
+      },
     });
     expect(receiver.received).toHaveLength(0);
     expect(await webhookRow(id)).toMatchObject({ state: 'inactive', failures: 0 });
@@ -297,7 +305,7 @@ describe('WebhookDispatcher', () => {
     await recordEvent(server.app, application);
     expect(await attempt(await claimOne(id))).toMatchObject({
       next: { kind: 'again' },
-      result: { effect: 'failed', evidence: { httpStatus: null } },
+      result: { attempts: [{ effect: 'failed', evidence: { httpStatus: null } }] },
     });
   });
 
@@ -306,11 +314,14 @@ describe('WebhookDispatcher', () => {
     await recordEvent(server.app, application);
     const job = await claimOne(id);
     await database.query('delete from webhook_event where id = $1', [job.eventId]);
-    expect(await attempt(job)).toMatchObject({ next: { kind: 'done' }, result: { effect: null } });
+    expect(await attempt(job)).toMatchObject({
+      next: { kind: 'done' },
+      result: { attempts: [{ effect: null }] },
+    });
     await database.query('delete from webhook where id = $1', [id]);
     expect(await steps.run(job)).toEqual({
       next: { kind: 'done' },
-      result: { evidence: null, effect: null },
+      result: { attempts: [], left: [] },
     });
     expect(receiver.received).toHaveLength(0);
   });
@@ -325,15 +336,15 @@ describe('WebhookDispatcher', () => {
     await expect(steps.run(job)).rejects.toThrow('ENCRYPTION_KEYS');
     expect(dispatcher.onError(job)).toMatchObject({
       next: { kind: 'again', at: new Date(clock.now().getTime() + MINUTE) },
-      result: { effect: null, evidence: { outcome: 'retry' } },
+      result: { attempts: [{ effect: null, evidence: { outcome: 'retry' } }] },
     });
     expect(dispatcher.onError({ ...job, giveUpAt: clock.now() })).toMatchObject({
       next: { kind: 'done' },
-      result: { effect: null, evidence: { outcome: 'dropped' } },
+      result: { attempts: [{ effect: null, evidence: { outcome: 'dropped' } }] },
     });
     expect(dispatcher.onPoison(job)).toMatchObject({
       next: { kind: 'done' },
-      result: { effect: null },
+      result: { attempts: [{ effect: null }] },
     });
     expect(receiver.received).toHaveLength(0);
   });

@@ -3,7 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { Application } from '../../src/accounts/applications/application.entity.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { recordChanges } from '../../src/platform/changes/change-log.ts';
+import { type ChangeRecord, recordChanges } from '../../src/platform/changes/change-log.ts';
 import { createDeliveryRateGate } from '../../src/platform/webhooks/delivery.repository.ts';
 import { Webhook } from '../../src/platform/webhooks/webhook.entity.ts';
 import type { Trigger } from '../../src/platform/webhooks/webhook-state.ts';
@@ -42,33 +42,45 @@ export async function createWebhook(
  * Records an event in the application, as every module does.
  * @returns true if deliveries were queued
  */
-export function recordEvent(
+export async function recordEvent(
   app: INestApplicationContext,
   application: TestApplication,
   trigger: Trigger = 'job.failed',
 ): Promise<boolean> {
-  const id = newId();
-  const dedupe = `test:${id}`;
-  return app.get(Database).transaction(async (sql) => {
-    await recordChanges(sql, [
-      {
-        applicationId: application.id,
-        accountId: newId(),
-        object: 'job_status',
-        objectId: id,
-        event: 'modify',
-        at: new Date(),
-        webhook: {
-          trigger,
-          dedupe,
-          attributes: { job_status_id: id, extras: { reason: 'ümlaut' } },
-        },
-      },
-    ]);
-    const queued = await sql.query(
+  const [dedupe] = await recordEvents(app, application, 1, trigger);
+  const queued = await app
+    .get(Database)
+    .query(
       'select 1 from hook_job h join webhook_event e on e.id = h.event_id where e.dedupe = $1',
       [dedupe],
     );
-    return queued.length > 0;
-  });
+  return queued.length > 0;
+}
+
+/**
+ * Records events in one transaction.
+ * @returns the keys of the events (`webhook_event.dedupe`), in their order
+ */
+export async function recordEvents(
+  app: INestApplicationContext,
+  application: TestApplication,
+  count: number,
+  trigger: Trigger = 'job.failed',
+): Promise<string[]> {
+  const ids = Array.from({ length: count }, newId);
+  const changes = ids.map((id): ChangeRecord => ({
+    applicationId: application.id,
+    accountId: newId(),
+    object: 'job_status',
+    objectId: id,
+    event: 'modify',
+    at: new Date(),
+    webhook: {
+      trigger,
+      dedupe: `test:${id}`,
+      attributes: { job_status_id: id, extras: { reason: 'ümlaut' } },
+    },
+  }));
+  await app.get(Database).transaction((sql) => recordChanges(sql, changes));
+  return ids.map((id) => `test:${id}`);
 }

@@ -1,3 +1,4 @@
+import { DELIVERIES_OF_ROW } from '../../platform/webhooks/queued-events.ts';
 import { pauseWebhooks } from '../../platform/webhooks/pause-webhooks.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { AppConfig } from '../../platform/config/app-config.ts';
@@ -40,19 +41,21 @@ export interface InstanceReport {
   active_webhooks: number;
 }
 
+/** SQL of how many items a row of a queue has: a row of `hook_job` can have several deliveries. */
 const QUEUES = {
-  messages: 'send_job',
-  reminders: 'reminder_job',
-  deliveries: 'hook_job',
-  provider_writes: 'provider_job',
+  messages: { table: 'send_job', items: '1' },
+  reminders: { table: 'reminder_job', items: '1' },
+  deliveries: { table: 'hook_job', items: DELIVERIES_OF_ROW },
+  provider_writes: { table: 'provider_job', items: '1' },
 } as const;
 
-const waiting = (table: string) =>
-  `(select json_build_object('open', count(*), 'overdue', count(*) filter (where due_at <= now())) from ${table})`;
+const waiting = ({ table, items }: { table: string; items: string }) => `
+  (select json_build_object('open', coalesce(sum(${items}), 0),
+                            'overdue', coalesce(sum(${items}) filter (where due_at <= now()), 0)) from ${table})`;
 
 const COUNTS = `
   select ${Object.entries(QUEUES)
-    .map(([name, table]) => `${waiting(table)} as ${name}`)
+    .map(([name, queue]) => `${waiting(queue)} as ${name}`)
     .join(', ')},
     (select count(*) from worker where seen_at > now() - interval '10 s')::int as workers,
     (select count(*) from webhook where state <> 'inactive')::int as active_webhooks`;

@@ -1,5 +1,6 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
+import { queuedEvents } from '../../platform/webhooks/queued-events.ts';
 import { isOpen, type JobFacts } from './job-rows.ts';
 import type { JobAttemptInfo, JobSummary, TimelineEntry } from './job-types.ts';
 
@@ -23,8 +24,9 @@ const WEBHOOKS = `
     a.outcome, a.detail, a.response, e.created_at as "createdAt", q.run_at as "nextAt"
   from webhook_event e
   left join webhook_attempt a on a.event_id = e.id
-  left join hook_job q on a.id is null and q.event_id = e.id
-    and q.webhook_id in (select x.id from webhook x where x.application_id = e.application_id)
+  left join lateral (
+    select x.id as webhook_id, q.run_at from webhook x cross join lateral ${queuedEvents('x.id')} q
+    where a.id is null and x.application_id = e.application_id and q.event_id = e.id) q on true
   left join webhook w on w.id = coalesce(a.webhook_id, q.webhook_id)
   where e.dedupe = any($1::text[]) order by coalesce(a.id, e.id) limit 200`;
 

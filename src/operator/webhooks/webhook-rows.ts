@@ -1,6 +1,7 @@
 import { Conditions } from '../../platform/database/conditions.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
+import { DELIVERIES_OF_ROW, queuedEvents } from '../../platform/webhooks/queued-events.ts';
 import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
 import type {
   AttemptFilter,
@@ -29,7 +30,8 @@ const COLUMNS = `
     case when w.failures > 0 then (
       select t.detail from webhook_attempt t where t.webhook_id = w.id and t.outcome <> 'delivered' order by t.id desc limit 1) end
   ) as "lastFailure",
-  (select count(*)::int from (select from hook_job q where q.webhook_id = w.id limit ${MOST_COUNTED + 1}) q) as backlog,
+  (select coalesce(sum(q.deliveries), 0)::int
+   from (select ${DELIVERIES_OF_ROW} as deliveries from hook_job q where q.webhook_id = w.id limit ${MOST_COUNTED + 1}) q) as backlog,
   (select q.due_at from hook_job q where q.webhook_id = w.id order by q.event_id limit 1) as "oldestDueAt",
   w.created_at as "createdAt"`;
 
@@ -140,7 +142,7 @@ export async function readTarget(sql: Sql, id: string): Promise<ReplayTarget | u
 const REPLAYABLE = `
   select count(*)::int as matched, count(*) filter (where q.state <> 0)::int as running
   from webhook w join webhook_event e on e.application_id = w.application_id and e.type = any(w.triggers)
-  left join hook_job q on q.webhook_id = w.id and q.event_id = e.id
+  left join ${queuedEvents('$1')} q on q.event_id = e.id
   where w.id = $1 and e.id > $2 and not ($3 and exists (
     select from webhook_attempt a where a.webhook_id = w.id and a.event_id = e.id and a.outcome = 'delivered'))`;
 
@@ -159,7 +161,7 @@ export async function countReplayable(
 const STORED = `
   select e.type, coalesce(q.state <> 0, false) as running from webhook w
   join webhook_event e on e.application_id = w.application_id
-  left join hook_job q on q.webhook_id = w.id and q.event_id = e.id
+  left join ${queuedEvents('$1')} q on q.event_id = e.id
   where w.id = $1 and e.id = $2`;
 
 /** `undefined` if the event is not stored, or is not one of the webhook's application. */

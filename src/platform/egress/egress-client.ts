@@ -69,6 +69,17 @@ export interface EgressRequest {
   body?: Buffer | AsyncIterable<Buffer>;
 }
 
+/** Where a request goes to. */
+interface Target {
+  origin: string;
+  /** With the query. */
+  path: string;
+  agent: Agent;
+}
+
+/** Each has at most 2048 characters. */
+const MOST_TARGETS = 500;
+
 const log = new Logger('Egress');
 
 const USER_AGENT = 'Carillon/0.1';
@@ -91,6 +102,11 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
   readonly #guardedAgent: Agent;
   /** For host names on the allow-list. They may resolve to any address. */
   readonly #unguardedAgent: Agent;
+  /**
+   * Targets of recent URLs, which depend only on the URL and the policy. Parsing and checking a URL
+   * would take as long as signing a webhook delivery does.
+   */
+  readonly #targets = new Map<string, Target>();
 
   constructor(
     private readonly policy: EgressPolicy,
@@ -186,10 +202,8 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     request: Pick<Dispatcher.RequestOptions, 'method' | 'body' | 'headers'>,
     { signal, deadlineMs, maxBodyBytes, ...kind }: EgressOptions,
   ): Promise<EgressResponse> {
-    // The URL may have been stored under an earlier allow-list.
-    const { origin, pathname, search, hostname } = new URL(this.#recheck(url, kind));
+    const { origin, path, agent } = this.#target(url, kind);
     signal?.throwIfAborted();
-    const agent = this.policy.trustsName(hostname) ? this.#unguardedAgent : this.#guardedAgent;
     const limitMs = deadlineMs ?? this.#limits.deadlineMs;
     const exchange = new Exchange(maxBodyBytes ?? this.#limits.maxBodyBytes);
     const timer = setTimeout(
@@ -202,12 +216,29 @@ export class EgressClient implements OnModuleInit, OnApplicationShutdown {
     // first, and its error says nothing about the time.
     const limits = { headersTimeout: 0, bodyTimeout: 0 };
     try {
-      agent.dispatch({ ...request, ...limits, origin, path: pathname + search }, exchange);
+      agent.dispatch({ ...request, ...limits, origin, path }, exchange);
       return await exchange.response;
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
     }
+  }
+
+  /**
+   * Where a request goes to.
+   * @throws {EgressError} if the policy refuses the URL
+   */
+  #target(url: string, kind: UrlOptions): Target {
+    const key = `${kind.plainHttp ? 'http' : 'https'} ${url}`;
+    const known = this.#targets.get(key);
+    if (known) return known;
+    // The URL may have been stored under an earlier allow-list.
+    const { origin, pathname, search, hostname } = new URL(this.#recheck(url, kind));
+    const agent = this.policy.trustsName(hostname) ? this.#unguardedAgent : this.#guardedAgent;
+    const target = { origin, path: pathname + search, agent };
+    if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
+    this.#targets.set(key, target);
+    return target;
   }
 
   #recheck(url: string, kind: UrlOptions): string {

@@ -2,6 +2,7 @@ import { storable } from '../base/text/storable.ts';
 import { afterCommit, columnsOf, type Sql } from '../database/sql.ts';
 import { reportIncident } from '../logs/incidents.ts';
 import { setPace } from '../work/rate-gates.ts';
+import { wakeAfterCommit } from '../work/signals.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
 
 /** One delivery attempt, as stored. */
@@ -49,6 +50,56 @@ export async function insertAttempts(
     attempts.map(({ nextAt }) => nextAt),
     attempts.map(({ response }) => response),
   ]);
+}
+
+/** A delivery that gets a queue row of its own. */
+export interface LeftDelivery {
+  eventId: string;
+  webhookId: string;
+  /** When the next attempt is due. */
+  runAt: Date;
+  dueAt: Date;
+  giveUpAt: Date;
+  /** How many attempts were made. */
+  attempts: number;
+  traceparent: string | null;
+}
+
+const QUEUE_LEFT = `
+  insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at, attempt, traceparent)
+  select gen_random_uuid(), *
+  from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::smallint[], $7::text[])
+  on conflict (webhook_id, event_id) do nothing`;
+
+/** Queues deliveries that were not completed, in the transaction that ends their rows. */
+export async function queueLeft(sql: Sql, left: readonly LeftDelivery[]): Promise<void> {
+  if (left.length === 0) return;
+  await sql.query(
+    QUEUE_LEFT,
+    columnsOf(
+      left,
+      'eventId',
+      'webhookId',
+      'runAt',
+      'dueAt',
+      'giveUpAt',
+      'attempts',
+      'traceparent',
+    ),
+  );
+  wakeAfterCommit(sql, 'hook');
+}
+
+// For the trigger `hook_job_keeps_events`.
+const END_WHOLE_ROWS = `select set_config('carillon.hook_job', 'whole', true)`;
+
+/**
+ * Call it in a transaction before it deletes rows of `hook_job` with several events. A process of
+ * the release before knows only the first event of a row; when it deletes the row, a trigger queues
+ * the others.
+ */
+export async function endWholeRows(sql: Sql): Promise<void> {
+  await sql.query(END_WHOLE_ROWS);
 }
 
 // In one statement and ordered by id, so that two workers cannot deadlock. "no key" lets other
@@ -136,13 +187,14 @@ const FORGET_DELIVERIES = 'delete from hook_job where webhook_id = $1';
  * in the same transaction.
  */
 export async function deleteDeliveries(sql: Sql, webhookId: string): Promise<void> {
+  await endWholeRows(sql);
   await sql.query(FORGET_DELIVERIES, [webhookId]);
 }
 
 /**
- * Limits the webhook to 16 simultaneous deliveries and 500 a second. Further deliveries wait and
+ * Limits the webhook to 16 simultaneous deliveries and 1,000 a second. Further deliveries wait and
  * do not delay other webhooks.
  */
 export function createDeliveryRateGate(sql: Sql, webhookId: string): Promise<void> {
-  return setPace(sql, webhookId, 2, 16);
+  return setPace(sql, webhookId, 1, 16);
 }

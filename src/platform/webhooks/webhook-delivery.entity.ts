@@ -8,10 +8,21 @@ const HookJobSchema = defineEntity({
   indexes: [
     { name: 'hook_job_due', properties: ['runAt'], where: 'state = 0' },
     { name: 'hook_job_busy', properties: ['webhookId'], where: 'state = 1' },
+    {
+      name: 'hook_job_several',
+      properties: ['webhookId', 'eventId'],
+      where: 'more_events is not null',
+    },
   ],
   properties: {
     ...queueColumns,
+    /** The only event, or the first one: the one with the lowest id. */
     eventId: p.uuid(),
+    /**
+     * Further events, delivered after it in this order. Only rows of first attempts have them: an
+     * event that has to be delivered again gets a row of its own.
+     */
+    moreEvents: p.array().columnType('uuid[]').nullable(),
     /**
      * No foreign key: checking it would be a considerable part of the cost of inserting the row. A
      * delivery whose webhook was deleted is dropped.
@@ -22,6 +33,6 @@ const HookJobSchema = defineEntity({
   },
 });
 
-/** Queue row of one webhook delivery. */
+/** Queue row of deliveries to one webhook: one, or several that became due together. */
 export class WebhookDelivery extends HookJobSchema.class {}
 HookJobSchema.setClass(WebhookDelivery);

@@ -12,60 +12,93 @@ import { webhookAttempts, webhookSeconds } from '../metrics/metrics.ts';
 import { reportIncident } from '../logs/incidents.ts';
 import { annotateSpan } from '../tracing/spans.ts';
 import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
-import { type AttemptEvidence, insertAttempts, recordHealth } from './delivery.repository.ts';
+import {
+  type AttemptEvidence,
+  endWholeRows,
+  insertAttempts,
+  type LeftDelivery,
+  queueLeft,
+  recordHealth,
+} from './delivery.repository.ts';
 import { KEPT_BYTES, receiverText } from './receiver-text.ts';
 import { deliveryHeaders } from './signature.ts';
 import { SigningSecrets } from './signing-secrets.ts';
 import type { WebhookState } from './webhook-state.ts';
 
-/** A claimed row of `hook_job`: one webhook delivery. Its rate gate belongs to the webhook. */
+/** A claimed row of `hook_job`: deliveries to one webhook, made one after the other. */
 export interface WebhookDeliveryRow extends ClaimedRow {
   eventId: string;
+  /** Further events, in their order; `null` if there are none. */
+  moreEvents: string[] | null;
   giveUpAt: Date;
 }
 
-/** Data that an attempt needs. */
-interface LoadedDelivery {
+/** Data that the attempts need. */
+interface LoadedDeliveries {
   callbackUrl: string;
   state: WebhookState;
   applicationId: string;
   secretSealed: string;
-  /** `null` if the event is no longer stored. */
-  body: Buffer | null;
+  /** The bodies of the events, one after the other; `null` if none of them is stored. */
+  bodies: Buffer | null;
+  /** Length of the body of each event; `null` if the event is no longer stored. */
+  lengths: (number | null)[];
 }
 
 const LOADING: RowLoading = {
-  columns: `w.callback_url as "callbackUrl", w.state, w.application_id as "applicationId", a.secret_sealed as "secretSealed", e.body`,
+  columns: `w.callback_url as "callbackUrl", w.state, w.application_id as "applicationId", a.secret_sealed as "secretSealed",
+    e.bodies, e.lengths`,
+  // One value for all bodies: an array of them would take the program several times as long.
   joins: `
     join webhook w on w.id = j.webhook_id
     join application a on a.id = w.application_id
-    left join webhook_event e on e.id = j.event_id`,
+    cross join lateral (
+      select string_agg(b.body, ''::bytea order by b.n) as bodies, array_agg(length(b.body) order by b.n) as lengths
+      from (select o.n, (select e.body from webhook_event e where e.id = o.id) as body
+            from unnest(j.event_id || j.more_events) with ordinality o(id, n)) b) e`,
   // A delivery may be repeated, so it has no hand-off marker.
   ready: 'false',
 };
 
-/** Result of an attempt. */
-export interface DeliveryResult {
-  /** The attempt to list; `null` if there is nothing to list. */
-  evidence: AttemptEvidence | null;
+/** One attempt to deliver one event. */
+export interface AttemptResult {
+  evidence: AttemptEvidence;
   /** Effect on the health of the webhook; `null` = none. */
   effect: 'delivered' | 'failed' | 'gone' | null;
 }
 
+/** Result of a run. */
+export interface DeliveryResult {
+  /** The attempts of the run, at most one for each event. */
+  attempts: AttemptResult[];
+  /** Deliveries that get a queue row of their own, because the row of the run ends. */
+  left: LeftDelivery[];
+}
+
+/** An attempt, and when the next one of the same event follows; `null` = never. */
+interface MadeAttempt extends AttemptResult {
+  againAt: Date | null;
+}
+
 /**
- * Deliveries that one process sends at the same time. A receiver that hangs occupies 16 of them.
+ * Rows that one process runs at the same time. A receiver that hangs occupies 16 of them.
  */
 const SLOTS = 192;
 /**
- * Deliveries are spread out by the paces of their webhooks, so this small delay does not matter.
+ * Rows are spread out by the paces of their webhooks, so this small delay does not matter.
  */
-const CLAIM_EVERY_MS = 12;
+const CLAIM_EVERY_MS = 25;
+/**
+ * After a delivery that took longer than this, the other events of its row get rows of their own: a
+ * slow receiver gets them at the same time, and not one after the other.
+ */
+const SLOW_MS = 100;
 /** Pause after an internal error. */
 const SURPRISE_PAUSE_MS = 60_000;
 
 const NOTHING: Outcome<DeliveryResult> = {
   next: { kind: 'done' },
-  result: { evidence: null, effect: null },
+  result: { attempts: [], left: [] },
 };
 
 /** Start of an attempt, by the clock and for measuring its duration. */
@@ -75,21 +108,25 @@ interface Start {
 }
 
 /**
- * Delivers one event to one webhook: signs and sends the stored bytes, once per attempt. Delivery
- * is at least once. The same bytes and `webhook-id` may arrive again, so there is no hand-off
- * marker.
+ * Delivers events to one webhook: signs and sends the stored bytes, once per attempt. Delivery is
+ * at least once. The same bytes and `webhook-id` may arrive again, so there is no hand-off marker.
  */
 @Injectable()
 export class WebhookDispatcher implements Dispatcher<
   WebhookDeliveryRow,
   DeliveryResult,
-  LoadedDelivery
+  LoadedDeliveries
 > {
   readonly table: QueueTable = {
     queue: 'hook',
     table: 'hook_job',
     gateColumn: 'webhook_id',
-    columns: { eventId: 'event_id', giveUpAt: 'give_up_at', traceparent: 'traceparent' },
+    columns: {
+      eventId: 'event_id',
+      moreEvents: 'more_events',
+      giveUpAt: 'give_up_at',
+      traceparent: 'traceparent',
+    },
     loading: LOADING,
   };
   readonly slots = SLOTS;
@@ -104,12 +141,101 @@ export class WebhookDispatcher implements Dispatcher<
   async run(
     job: WebhookDeliveryRow,
     lease: Lease,
-    delivery: LoadedDelivery | undefined,
+    loaded: LoadedDeliveries | undefined,
   ): Promise<Outcome<DeliveryResult> | null> {
-    const start = this.#start();
     // The webhook was deleted.
-    if (!delivery) return NOTHING;
-    const { body, state } = delivery;
+    if (!loaded) return NOTHING;
+    const made: MadeAttempt[] = [];
+    for (const { eventId, body } of eventsOf(job, loaded)) {
+      const attempt = await this.#attempt({ ...job, eventId }, loaded, body, lease.signal).catch(
+        (error: unknown) => {
+          // With a row of its own, the event meets the error again, and the engine reports it.
+          if (made.length === 0) throw error;
+          return null;
+        },
+      );
+      if (!attempt) break;
+      made.push(attempt);
+      const { effect, evidence } = attempt;
+      if (effect === 'gone' || evidence.tookMs > SLOW_MS || lease.stopping()) break;
+    }
+    return made.length === 0 ? null : this.#conclude(job, made);
+  }
+
+  onError(job: WebhookDeliveryRow): Outcome<DeliveryResult> {
+    const start = this.#start();
+    const late = start.at >= job.giveUpAt;
+    // An error in our own code, which must not count against the webhook.
+    const at = new Date(start.at.getTime() + SURPRISE_PAUSE_MS);
+    const attempts = eventIdsOf(job).map((eventId) =>
+      late
+        ? this.#drop(
+            { ...job, eventId },
+            start,
+            'an internal error of Carillon repeated until the time for retries was over',
+          )
+        : {
+            evidence: this.#evidence({ ...job, eventId }, start, {
+              outcome: 'retry',
+              detail: 'an internal error of Carillon; the delivery will be repeated',
+              nextAt: at,
+            }),
+            effect: null,
+          },
+    );
+    return {
+      next: late ? { kind: 'done' } : { kind: 'again', at, ambiguous: false },
+      result: { attempts, left: [] },
+    };
+  }
+
+  onPoison(job: WebhookDeliveryRow): Outcome<DeliveryResult> {
+    // Only one of the events may be the cause. With rows of their own, the others are delivered.
+    if (job.moreEvents) return { next: { kind: 'done' }, result: this.#split(job, []) };
+    const dropped = this.#drop(
+      job,
+      this.#start(),
+      'quarantined: its worker ended several times during the delivery',
+    );
+    return { next: { kind: 'done' }, result: { attempts: [dropped], left: [] } };
+  }
+
+  async lockFirst(
+    sql: Sql,
+    settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
+  ): Promise<void> {
+    if (settled.some(({ job }) => job.moreEvents)) await endWholeRows(sql);
+  }
+
+  async record(
+    sql: Sql,
+    settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
+  ): Promise<void> {
+    const attempts = settled.flatMap(({ result }) => result.attempts);
+    await insertAttempts(
+      sql,
+      attempts.map(({ evidence }) => evidence),
+    );
+    await queueLeft(
+      sql,
+      settled.flatMap(({ result }) => result.left),
+    );
+    await recordHealth(sql, tally(attempts), this.clock.now());
+    afterCommit(sql, () => {
+      countDeliveries(attempts);
+      for (const { result, traceparent } of settled) reportDropped(result.attempts, traceparent);
+    });
+  }
+
+  /** @returns `null` if the process stops before there is a result */
+  async #attempt(
+    job: WebhookDeliveryRow,
+    webhook: LoadedDeliveries,
+    body: Buffer | null,
+    signal: AbortSignal,
+  ): Promise<MadeAttempt | null> {
+    const start = this.#start();
+    const { state } = webhook;
     if (!body) return this.#drop(job, start, 'the event is no longer stored');
     if (state === 'inactive') return this.#drop(job, start, 'the webhook is inactive');
     if (state === 'failed') {
@@ -119,60 +245,15 @@ export class WebhookDispatcher implements Dispatcher<
         'the webhook has failed; activate it within 72 hours to get this event',
       );
     }
-    const answer = await this.#deliver(job, { ...delivery, body }, start.at, lease.signal);
-    return answer && this.#conclude(job, start, answer);
-  }
-
-  onError(job: WebhookDeliveryRow): Outcome<DeliveryResult> {
-    const start = this.#start();
-    if (start.at >= job.giveUpAt)
-      return this.#drop(
-        job,
-        start,
-        'an internal error of Carillon repeated until the time for retries was over',
-      );
-    // An error in our own code, which must not count against the webhook.
-    const at = new Date(start.at.getTime() + SURPRISE_PAUSE_MS);
-    return {
-      next: { kind: 'again', at, ambiguous: false },
-      result: {
-        evidence: this.#evidence(job, start, {
-          outcome: 'retry',
-          detail: 'an internal error of Carillon; the delivery will be repeated',
-          nextAt: at,
-        }),
-        effect: null,
-      },
-    };
-  }
-
-  onPoison(job: WebhookDeliveryRow): Outcome<DeliveryResult> {
-    return this.#drop(
-      job,
-      this.#start(),
-      'quarantined: its worker ended several times during the delivery',
-    );
-  }
-
-  async record(
-    sql: Sql,
-    settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
-  ): Promise<void> {
-    await insertAttempts(
-      sql,
-      settled.flatMap(({ result }) => result.evidence ?? []),
-    );
-    await recordHealth(sql, tally(settled), this.clock.now());
-    afterCommit(sql, () => {
-      countDeliveries(settled);
-      reportDropped(settled);
-    });
+    const answer = await this.#deliver(job, webhook, body, start.at, signal);
+    return answer && this.#judge(job, start, answer);
   }
 
   /** @returns `null` if the process stops before there is a result */
   async #deliver(
     job: WebhookDeliveryRow,
-    { callbackUrl, applicationId, secretSealed, body }: LoadedDelivery & { body: Buffer },
+    { callbackUrl, applicationId, secretSealed }: LoadedDeliveries,
+    body: Buffer,
     at: Date,
     signal: AbortSignal,
   ): Promise<DeliveryAnswer | null> {
@@ -195,45 +276,52 @@ export class WebhookDispatcher implements Dispatcher<
     }
   }
 
-  #conclude(
-    job: WebhookDeliveryRow,
-    start: Start,
-    answer: DeliveryAnswer,
-  ): Outcome<DeliveryResult> {
+  #judge(job: WebhookDeliveryRow, start: Start, answer: DeliveryAnswer): MadeAttempt {
     const { attempt, giveUpAt } = job;
     const now = this.clock.now();
     const decision = decideDelivery({ attempt, answer, now, giveUpAt, random: Math.random() });
+    const againAt = decision.kind === 'retry' ? decision.at : null;
     const evidence = this.#evidence(job, start, {
       outcome: decision.kind,
       ...answerOf(answer, decision.kind === 'delivered'),
       ...(decision.kind === 'delivered' ? {} : { detail: decision.detail }),
-      ...(decision.kind === 'retry' ? { nextAt: decision.at } : {}),
+      nextAt: againAt,
     });
-    if (decision.kind === 'delivered')
-      return { next: { kind: 'done' }, result: { evidence, effect: 'delivered' } };
-    if (decision.kind === 'dropped')
-      return {
-        next: { kind: 'done' },
-        result: { evidence, effect: decision.gone ? 'gone' : 'failed' },
-      };
+    if (decision.kind === 'delivered') return { evidence, effect: 'delivered', againAt };
+    const gone = decision.kind === 'dropped' && decision.gone;
+    return { evidence, effect: gone ? 'gone' : 'failed', againAt };
+  }
+
+  #conclude(job: WebhookDeliveryRow, made: readonly MadeAttempt[]): Outcome<DeliveryResult> {
+    if (job.moreEvents) return { next: { kind: 'done' }, result: this.#split(job, made) };
+    const at = made[0]?.againAt;
     return {
-      next: { kind: 'again', at: decision.at, ambiguous: false },
-      result: { evidence, effect: 'failed' },
+      next: at ? { kind: 'again', at, ambiguous: false } : { kind: 'done' },
+      result: { attempts: [...made], left: [] },
     };
+  }
+
+  /** Gives each event that needs another attempt, or has had none, a row of its own. */
+  #split(job: WebhookDeliveryRow, made: readonly MadeAttempt[]): DeliveryResult {
+    const { gateId: webhookId, dueAt, giveUpAt, traceparent = null } = job;
+    const now = this.clock.now();
+    const left = eventIdsOf(job).flatMap((eventId, index): LeftDelivery[] => {
+      const tried = made[index];
+      const runAt = tried ? tried.againAt : now;
+      if (!runAt) return [];
+      const attempts = tried ? job.attempt : job.attempt - 1;
+      return [{ eventId, webhookId, runAt, dueAt, giveUpAt, attempts, traceparent }];
+    });
+    return { attempts: [...made], left };
   }
 
   #start(): Start {
     return { at: this.clock.now(), mark: monotonicMs() };
   }
 
-  #drop(job: WebhookDeliveryRow, start: Start, detail: string): Outcome<DeliveryResult> {
-    return {
-      next: { kind: 'done' },
-      result: {
-        evidence: this.#evidence(job, start, { outcome: 'dropped', detail }),
-        effect: null,
-      },
-    };
+  #drop(job: WebhookDeliveryRow, start: Start, detail: string): MadeAttempt {
+    const evidence = this.#evidence(job, start, { outcome: 'dropped', detail });
+    return { evidence, effect: null, againAt: null };
   }
 
   #evidence(
@@ -257,13 +345,29 @@ export class WebhookDispatcher implements Dispatcher<
   }
 }
 
-function countDeliveries(settled: readonly { result: DeliveryResult }[]): void {
-  for (const { result } of settled) {
-    if (!result.evidence) continue;
-    const { outcome, httpStatus, tookMs } = result.evidence;
+function eventIdsOf({ eventId, moreEvents }: WebhookDeliveryRow): string[] {
+  return [eventId, ...(moreEvents ?? [])];
+}
+
+/** The events of a row with the bytes to send; `null` if an event is no longer stored. */
+function eventsOf(
+  job: WebhookDeliveryRow,
+  { bodies, lengths }: LoadedDeliveries,
+): { eventId: string; body: Buffer | null }[] {
+  let end = 0;
+  return eventIdsOf(job).map((eventId, index) => {
+    const length = lengths[index] ?? null;
+    if (!bodies || length === null) return { eventId, body: null };
+    return { eventId, body: bodies.subarray(end, (end += length)) };
+  });
+}
+
+function countDeliveries(attempts: readonly AttemptResult[]): void {
+  for (const { evidence, effect } of attempts) {
+    const { outcome, httpStatus, tookMs } = evidence;
     webhookAttempts.inc({ outcome, status: String(httpStatus ?? 'none') });
     // Without an effect no request was made, for example because the webhook was switched off.
-    if (result.effect) webhookSeconds.observe(tookMs / 1000);
+    if (effect) webhookSeconds.observe(tookMs / 1000);
   }
 }
 
@@ -279,31 +383,29 @@ function answerOf(
 }
 
 /** Writes a log line for each event that a webhook does not get. */
-function reportDropped(settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[]): void {
-  for (const { job, result, traceparent } of settled) {
-    if (result.evidence?.outcome !== 'dropped') continue;
-    const of = { webhook: job.gateId, event: job.eventId };
-    reportIncident('delivery.dropped', of, result.evidence.detail, traceparent);
+function reportDropped(
+  attempts: readonly AttemptResult[],
+  traceparent: string | null | undefined,
+): void {
+  for (const { evidence } of attempts) {
+    if (evidence.outcome !== 'dropped') continue;
+    const of = { webhook: evidence.webhookId, event: evidence.eventId };
+    reportIncident('delivery.dropped', of, evidence.detail, traceparent);
   }
 }
 
 /** Counts for each webhook the attempts that affect its health. */
-function tally(
-  settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
-): Map<string, AttemptTally> {
+function tally(attempts: readonly AttemptResult[]): Map<string, AttemptTally> {
   const tallies = new Map<string, AttemptTally>();
-  for (const { job, result } of settled) {
-    if (!result.effect) continue;
-    const counts: AttemptTally = tallies.get(job.gateId) ?? {
-      delivered: 0,
-      failed: 0,
-      gone: false,
-    };
-    if (result.effect === 'delivered') counts.delivered++;
+  for (const { evidence, effect } of attempts) {
+    if (!effect) continue;
+    const { webhookId, detail } = evidence;
+    const counts: AttemptTally = tallies.get(webhookId) ?? { delivered: 0, failed: 0, gone: false };
+    if (effect === 'delivered') counts.delivered++;
     else counts.failed++;
-    if (result.effect === 'gone') counts.gone = true;
-    if (result.effect !== 'delivered') counts.detail = result.evidence?.detail ?? null;
-    tallies.set(job.gateId, counts);
+    if (effect === 'gone') counts.gone = true;
+    if (effect !== 'delivered') counts.detail = detail;
+    tallies.set(webhookId, counts);
   }
   return tallies;
 }
