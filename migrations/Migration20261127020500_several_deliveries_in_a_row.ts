@@ -1,8 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * Rows of `hook_job` with several deliveries, and the pace of new webhooks for existing ones
- * (`createDeliveryRateGate`).
+ * Rows of `hook_job` with several deliveries.
  *
  * A process of the release before knows only the first event of a row. When it deletes the row, the
  * trigger queues the other events, each with a row of its own. Processes that deliver all events of
@@ -31,15 +30,9 @@ export class Migration20261127020500_several_deliveries_in_a_row extends Migrati
        when (old.more_events is not null and current_setting('carillon.hook_job', true) is distinct from 'whole')
        execute function hook_job_keeps_events();`,
     );
-    this.addSql(
-      `update "account_gate" set "slot_ms" = 1 where "slot_ms" = 2 and "max_in_flight" = 16 and "account_id" in (select "id" from "webhook");`,
-    );
   }
 
   override down(): void | Promise<void> {
-    this.addSql(
-      `update "account_gate" set "slot_ms" = 2 where "slot_ms" = 1 and "max_in_flight" = 16 and "account_id" in (select "id" from "webhook");`,
-    );
     this.addSql(
       `insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at, traceparent)
        select gen_random_uuid(), e.id, j.webhook_id, j.run_at, j.due_at, j.give_up_at, j.traceparent

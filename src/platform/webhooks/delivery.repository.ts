@@ -192,9 +192,9 @@ export async function deleteDeliveries(sql: Sql, webhookId: string): Promise<voi
 }
 
 /**
- * Limits the webhook to 16 simultaneous deliveries and 1,000 a second. Further deliveries wait and
+ * Limits the webhook to 16 simultaneous deliveries and 500 a second. Further deliveries wait and
  * do not delay other webhooks.
  */
 export function createDeliveryRateGate(sql: Sql, webhookId: string): Promise<void> {
-  return setPace(sql, webhookId, 1, 16);
+  return setPace(sql, webhookId, 2, 16);
 }
