@@ -6,8 +6,8 @@ import {
 import { Database } from '../../src/platform/database/sql.ts';
 import { pruneWebhookEvidence } from '../../src/platform/webhooks/prune-webhook-evidence.ts';
 import { requeueEvent, requeueEvents } from '../../src/platform/webhooks/requeue-events.ts';
+import type { DeliveryResult } from '../../src/platform/webhooks/delivery-results.ts';
 import {
-  type DeliveryResult,
   type WebhookDeliveryRow,
   WebhookDispatcher,
 } from '../../src/platform/webhooks/webhook-dispatcher.ts';

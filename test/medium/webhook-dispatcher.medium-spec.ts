@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Database } from '../../src/platform/database/sql.ts';
+import type { DeliveryResult } from '../../src/platform/webhooks/delivery-results.ts';
 import {
-  type DeliveryResult,
   type WebhookDeliveryRow,
   WebhookDispatcher,
 } from '../../src/platform/webhooks/webhook-dispatcher.ts';

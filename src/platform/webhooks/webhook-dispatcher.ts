@@ -8,10 +8,15 @@ import type {
   ClaimedRow, Dispatcher, Lease, Outcome, QueueTable, RowLoading, Settled,
 } from '../work/dispatcher.ts'; // prettier-ignore
 import { afterCommit, type Sql } from '../database/sql.ts';
-import { webhookAttempts, webhookSeconds } from '../metrics/metrics.ts';
-import { reportIncident } from '../logs/incidents.ts';
 import { annotateSpan } from '../tracing/spans.ts';
-import { type AttemptTally, decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
+import { decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
+import {
+  type AttemptResult,
+  countDeliveries,
+  type DeliveryResult,
+  reportDropped,
+  tally,
+} from './delivery-results.ts';
 import {
   type AttemptEvidence,
   endWholeRows,
@@ -59,21 +64,6 @@ const LOADING: RowLoading = {
   // A delivery may be repeated, so it has no hand-off marker.
   ready: 'false',
 };
-
-/** One attempt to deliver one event. */
-export interface AttemptResult {
-  evidence: AttemptEvidence;
-  /** Effect on the health of the webhook; `null` = none. */
-  effect: 'delivered' | 'failed' | 'gone' | null;
-}
-
-/** Result of a run. */
-export interface DeliveryResult {
-  /** The attempts of the run, at most one for each event. */
-  attempts: AttemptResult[];
-  /** Deliveries that get a queue row of their own, because the row of the run ends. */
-  left: LeftDelivery[];
-}
 
 /** An attempt, and when the next one of the same event follows; `null` = never. */
 interface MadeAttempt extends AttemptResult {
@@ -362,15 +352,6 @@ function eventsOf(
   });
 }
 
-function countDeliveries(attempts: readonly AttemptResult[]): void {
-  for (const { evidence, effect } of attempts) {
-    const { outcome, httpStatus, tookMs } = evidence;
-    webhookAttempts.inc({ outcome, status: String(httpStatus ?? 'none') });
-    // Without an effect no request was made, for example because the webhook was switched off.
-    if (effect) webhookSeconds.observe(tookMs / 1000);
-  }
-}
-
 /** What is kept of an answer. */
 function answerOf(
   answer: DeliveryAnswer,
@@ -380,32 +361,4 @@ function answerOf(
   const most = delivered ? KEPT_BYTES.delivered : KEPT_BYTES.failed;
   const response = answer.body ? receiverText(answer.body, most) : null;
   return { httpStatus: answer.status, response };
-}
-
-/** Writes a log line for each event that a webhook does not get. */
-function reportDropped(
-  attempts: readonly AttemptResult[],
-  traceparent: string | null | undefined,
-): void {
-  for (const { evidence } of attempts) {
-    if (evidence.outcome !== 'dropped') continue;
-    const of = { webhook: evidence.webhookId, event: evidence.eventId };
-    reportIncident('delivery.dropped', of, evidence.detail, traceparent);
-  }
-}
-
-/** Counts for each webhook the attempts that affect its health. */
-function tally(attempts: readonly AttemptResult[]): Map<string, AttemptTally> {
-  const tallies = new Map<string, AttemptTally>();
-  for (const { evidence, effect } of attempts) {
-    if (!effect) continue;
-    const { webhookId, detail } = evidence;
-    const counts: AttemptTally = tallies.get(webhookId) ?? { delivered: 0, failed: 0, gone: false };
-    if (effect === 'delivered') counts.delivered++;
-    else counts.failed++;
-    if (effect === 'gone') counts.gone = true;
-    if (effect !== 'delivered') counts.detail = detail;
-    tallies.set(webhookId, counts);
-  }
-  return tallies;
 }
