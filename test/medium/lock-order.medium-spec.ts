@@ -7,9 +7,15 @@ import {
 import { lockGroups, lockMirrorEvent } from '../../src/calendar/event-store/event-mirror.ts';
 import { lockContacts } from '../../src/contacts/contact-mirror.ts';
 import { recordHealth } from '../../src/platform/webhooks/delivery.repository.ts';
+import {
+  type WebhookDeliveryRow,
+  WebhookDispatcher,
+} from '../../src/platform/webhooks/webhook-dispatcher.ts';
+import { queueStatements } from '../../src/platform/work/queue-statements.ts';
 import { Database, type Sql } from '../../src/platform/database/sql.ts';
 import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
 import { markGrantsInvalid } from '../../src/accounts/grants/mark-invalid.ts';
+import { EngineSteps } from '../support/engine-steps.ts';
 import {
   createAccount,
   createApplication,
@@ -75,6 +81,38 @@ describe('removals under concurrent work', () => {
     });
     expect((await removing)?.status).toBe(200);
     expect(await sql.query('select 1 from webhook where id = $1', [webhookId])).toEqual([]);
+  });
+
+  it('cause no deadlock when one of several deliveries has ended and another has to wait', async () => {
+    const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
+    for (let n = 0; n < 2; n++) await recordEvent(server.app, application);
+    const dispatcher = server.app.get(WebhookDispatcher, { strict: false });
+    const { finish, again } = queueStatements(dispatcher.table);
+    const steps = new EngineSteps(sql, () => dispatcher);
+    const rows = await sql.query<{ id: string }>(
+      'select id from hook_job where webhook_id = $1 order by id',
+      [webhookId],
+    );
+    const jobs: WebhookDeliveryRow[] = [];
+    for (const { id } of rows) jobs.push(await steps.claim(id));
+    const [waits, ends] = jobs;
+    if (!waits || !ends) throw new Error('two deliveries are needed');
+    let removing: PromiseLike<request.Response> | undefined;
+    await sql.transaction(async (settling) => {
+      const settled = [waits, ends].map((job) => ({ job, ...dispatcher.onError(job) }));
+      await dispatcher.lockFirst(settling, settled);
+      await settling.query(finish, [[ends.id], [ends.fence]]);
+      removing = request(server.url)
+        .delete(`/a/${application.clientId}/webhooks/${webhookId}`)
+        .set(application.secretBasic)
+        .then((response) => response);
+      await untilLockWait(sql);
+      await settling.query(again, [[waits.id], [waits.fence], [new Date()], [false]]);
+    });
+    expect((await removing)?.status).toBe(200);
+    expect(await sql.query('select 1 from hook_job where webhook_id = $1', [webhookId])).toEqual(
+      [],
+    );
   });
 
   it('make a new message for the account fail without a server error', async () => {

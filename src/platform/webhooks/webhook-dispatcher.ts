@@ -19,9 +19,9 @@ import {
 } from './delivery-results.ts';
 import {
   type AttemptEvidence,
-  endWholeRows,
   insertAttempts,
   type LeftDelivery,
+  lockSettled,
   queueLeft,
   recordHealth,
 } from './delivery.repository.ts';
@@ -190,11 +190,14 @@ export class WebhookDispatcher implements Dispatcher<
     return { next: { kind: 'done' }, result: { attempts: [dropped], left: [] } };
   }
 
-  async lockFirst(
+  lockFirst(
     sql: Sql,
     settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
   ): Promise<void> {
-    if (settled.some(({ job }) => job.moreEvents)) await endWholeRows(sql);
+    return lockSettled(
+      sql,
+      settled.map(({ job }) => job.id),
+    );
   }
 
   async record(
