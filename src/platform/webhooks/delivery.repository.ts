@@ -98,7 +98,7 @@ const END_WHOLE_ROWS = `select set_config('carillon.hook_job', 'whole', true)`;
  * the release before knows only the first event of a row; when it deletes the row, a trigger queues
  * the others.
  */
-export async function endWholeRows(sql: Sql): Promise<void> {
+async function endWholeRows(sql: Sql): Promise<void> {
   await sql.query(END_WHOLE_ROWS);
 }
 
