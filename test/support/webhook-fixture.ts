@@ -47,26 +47,19 @@ export async function recordEvent(
   application: TestApplication,
   trigger: Trigger = 'job.failed',
 ): Promise<boolean> {
-  const [dedupe] = await recordEvents(app, application, 1, trigger);
-  const queued = await app
-    .get(Database)
-    .query(
-      'select 1 from hook_job h join webhook_event e on e.id = h.event_id where e.dedupe = $1',
-      [dedupe],
-    );
-  return queued.length > 0;
+  return (await recordEvents(app, application, 1, trigger)) > 0;
 }
 
 /**
  * Records events in one transaction.
- * @returns the keys of the events (`webhook_event.dedupe`), in their order
+ * @returns number of deliveries that were queued
  */
 export async function recordEvents(
   app: INestApplicationContext,
   application: TestApplication,
   count: number,
   trigger: Trigger = 'job.failed',
-): Promise<string[]> {
+): Promise<number> {
   const ids = Array.from({ length: count }, newId);
   const changes = ids.map((id): ChangeRecord => ({
     applicationId: application.id,
@@ -81,6 +74,14 @@ export async function recordEvents(
       attributes: { job_status_id: id, extras: { reason: 'ümlaut' } },
     },
   }));
-  await app.get(Database).transaction((sql) => recordChanges(sql, changes));
-  return ids.map((id) => `test:${id}`);
+  // Counted before a worker can have delivered them.
+  return app.get(Database).transaction(async (sql) => {
+    await recordChanges(sql, changes);
+    const queued = await sql.query(
+      `select from hook_job h cross join unnest(h.event_id || h.more_events) q(id)
+       join webhook_event e on e.id = q.id where e.dedupe = any($1)`,
+      [ids.map((id) => `test:${id}`)],
+    );
+    return queued.length;
+  });
 }

@@ -3,7 +3,7 @@ import { forgetRateGates } from '../work/rate-gates.ts';
 
 // In this order: attempts and deliveries are found through their webhooks. Rows that are being
 // settled are skipped; the next call finds them. It also finds the single deliveries that a trigger
-// queues for deleted rows with several (`endWholeRows`).
+// queues for deleted rows with several (`hook_job_keeps_events`).
 const DELIVERIES = `
   delete from hook_job where id = any(array(
     select j.id from webhook w join hook_job j on j.webhook_id = w.id

@@ -65,11 +65,6 @@ const LOADING: RowLoading = {
   ready: 'false',
 };
 
-/** An attempt, and when the next one of the same event follows; `null` = never. */
-interface MadeAttempt extends AttemptResult {
-  againAt: Date | null;
-}
-
 /**
  * Rows that one process runs at the same time. A receiver that hangs occupies 16 of them.
  */
@@ -135,7 +130,7 @@ export class WebhookDispatcher implements Dispatcher<
   ): Promise<Outcome<DeliveryResult> | null> {
     // The webhook was deleted.
     if (!loaded) return NOTHING;
-    const made: MadeAttempt[] = [];
+    const made: AttemptResult[] = [];
     for (const { eventId, body } of eventsOf(job, loaded)) {
       const attempt = await this.#attempt({ ...job, eventId }, loaded, body, lease.signal).catch(
         (error: unknown) => {
@@ -226,7 +221,7 @@ export class WebhookDispatcher implements Dispatcher<
     webhook: LoadedDeliveries,
     body: Buffer | null,
     signal: AbortSignal,
-  ): Promise<MadeAttempt | null> {
+  ): Promise<AttemptResult | null> {
     const start = this.#start();
     const { state } = webhook;
     if (!body) return this.#drop(job, start, 'the event is no longer stored');
@@ -269,25 +264,24 @@ export class WebhookDispatcher implements Dispatcher<
     }
   }
 
-  #judge(job: WebhookDeliveryRow, start: Start, answer: DeliveryAnswer): MadeAttempt {
+  #judge(job: WebhookDeliveryRow, start: Start, answer: DeliveryAnswer): AttemptResult {
     const { attempt, giveUpAt } = job;
     const now = this.clock.now();
     const decision = decideDelivery({ attempt, answer, now, giveUpAt, random: Math.random() });
-    const againAt = decision.kind === 'retry' ? decision.at : null;
     const evidence = this.#evidence(job, start, {
       outcome: decision.kind,
       ...answerOf(answer, decision.kind === 'delivered'),
       ...(decision.kind === 'delivered' ? {} : { detail: decision.detail }),
-      nextAt: againAt,
+      ...(decision.kind === 'retry' ? { nextAt: decision.at } : {}),
     });
-    if (decision.kind === 'delivered') return { evidence, effect: 'delivered', againAt };
+    if (decision.kind === 'delivered') return { evidence, effect: 'delivered' };
     const gone = decision.kind === 'dropped' && decision.gone;
-    return { evidence, effect: gone ? 'gone' : 'failed', againAt };
+    return { evidence, effect: gone ? 'gone' : 'failed' };
   }
 
-  #conclude(job: WebhookDeliveryRow, made: readonly MadeAttempt[]): Outcome<DeliveryResult> {
+  #conclude(job: WebhookDeliveryRow, made: readonly AttemptResult[]): Outcome<DeliveryResult> {
     if (job.moreEvents) return { next: { kind: 'done' }, result: this.#split(job, made) };
-    const at = made[0]?.againAt;
+    const at = made[0]?.evidence.nextAt;
     return {
       next: at ? { kind: 'again', at, ambiguous: false } : { kind: 'done' },
       result: { attempts: [...made], left: [] },
@@ -295,12 +289,12 @@ export class WebhookDispatcher implements Dispatcher<
   }
 
   /** Gives each event that needs another attempt, or has had none, a row of its own. */
-  #split(job: WebhookDeliveryRow, made: readonly MadeAttempt[]): DeliveryResult {
+  #split(job: WebhookDeliveryRow, made: readonly AttemptResult[]): DeliveryResult {
     const { gateId: webhookId, dueAt, giveUpAt, traceparent = null } = job;
     const now = this.clock.now();
     const left = eventIdsOf(job).flatMap((eventId, index): LeftDelivery[] => {
       const tried = made[index];
-      const runAt = tried ? tried.againAt : now;
+      const runAt = tried ? tried.evidence.nextAt : now;
       if (!runAt) return [];
       const attempts = tried ? job.attempt : job.attempt - 1;
       return [{ eventId, webhookId, runAt, dueAt, giveUpAt, attempts, traceparent }];
@@ -312,9 +306,9 @@ export class WebhookDispatcher implements Dispatcher<
     return { at: this.clock.now(), mark: monotonicMs() };
   }
 
-  #drop(job: WebhookDeliveryRow, start: Start, detail: string): MadeAttempt {
+  #drop(job: WebhookDeliveryRow, start: Start, detail: string): AttemptResult {
     const evidence = this.#evidence(job, start, { outcome: 'dropped', detail });
-    return { evidence, effect: null, againAt: null };
+    return { evidence, effect: null };
   }
 
   #evidence(

@@ -209,7 +209,8 @@ export interface Dispatcher<
    */
   onPoison(job: J): Outcome<R>;
   /**
-   * Locks rows that other code locks before rows of this queue (`test/medium/sync-locks`). Called
+   * Locks what other code locks before rows of this queue (`test/medium/sync-locks`), or the rows
+   * themselves in the order in which other code locks several (`test/medium/lock-order`). Called
    * first in the transaction that settles, so some of the rows may no longer belong to this worker.
    * Absent: there are no such rows.
    */
