@@ -174,9 +174,9 @@ describe('encryption keys', () => {
     const ids = Array.from({ length: 1_000 }, () => newId());
     await sql.query(
       `insert into application
-       select (jsonb_populate_record(a, jsonb_build_object('id', i, 'client_id', i, 'secret_sealed', s,
-                 'secret_hash', '\\x' || replace(i::text, '-', '')))).*
-       from application a, unnest($1::uuid[], $2::text[]) x(i, s)`,
+       select copy.* from application a, unnest($1::uuid[], $2::text[]) x(i, s),
+         jsonb_populate_record(a, jsonb_build_object('id', i, 'client_id', i, 'secret_sealed', s,
+           'secret_hash', '\\x' || replace(i::text, '-', ''))) copy`,
       [ids, ids.map((id) => sealApplicationSecret(box, id, 'secret'))],
     );
     await stop(app);

@@ -9,11 +9,13 @@ const SHARE = WATCHES / WORKERS;
 /** Pages of tables and indexes that a claim without a free watch may read. */
 const MOST_PAGES = 100;
 
-// The copies have the columns of one grant, and other keys.
+// The copies have the columns of one grant, and other keys. With `(function(…)).*` PostgreSQL
+// would call the function once for each column.
 const COPY_GRANT = `
   insert into "grant"
-  select (jsonb_populate_record(g, jsonb_build_object('id', gen_random_uuid(), 'email', n || '@watches.test'))).*
-  from "grant" g, generate_series(1, ${WATCHES}) n where g.id = $1`;
+  select copy.* from "grant" g, generate_series(1, ${WATCHES}) n,
+    jsonb_populate_record(g, jsonb_build_object('id', gen_random_uuid(), 'email', n || '@watches.test')) copy
+  where g.id = $1`;
 const ADD_WATCHES = `
   insert into mailbox_watch (account_id, worker_id, up_since)
   select g.id, w[1 + row_number() over () % ${WORKERS}], now()

@@ -195,6 +195,20 @@ export class EmulatorWorld {
     one.emulator.faults.add({ match, answer });
   }
 
+  /** Lets no further request fail, and waits until the account has nothing to send or to write. */
+  async finish(one: EmulatedAccount): Promise<void> {
+    one.emulator.faults.clear();
+    await this.eventually(one, 'the end of the work', async () => {
+      const left = await rowsOf(
+        this.server,
+        `select 1 from send_job where account_id = $1
+         union all select 1 from provider_job where account_id = $1`,
+        [one.id],
+      );
+      return left.length === 0;
+    });
+  }
+
   /** Requests of an account whose `METHOD path` matches. */
   requestsOf(one: EmulatedAccount, what: RegExp): RecordedRequest[] {
     return one.emulator.requestsOf(what).filter((sent) => one.emulator.isBy(one, sent));

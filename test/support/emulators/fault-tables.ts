@@ -96,6 +96,11 @@ export function describeWriteFaults(
     outcome,
   }));
   describe(`the request to ${work.what}`, () => {
+    // What a failed test leaves behind would fail the next ones.
+    afterEach(async () => {
+      const { world, one } = fixture();
+      await world.finish(one);
+    });
     it.each(rows)('$follows when it $when', async (row) => {
       const { world, one } = fixture();
       const before = world.requestsOf(one, work.request).length;
