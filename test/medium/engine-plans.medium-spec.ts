@@ -58,6 +58,8 @@ interface Work {
   allRows: number;
   /** Pages that it touched. */
   pages: number;
+  /** Whether it finds rows of queue tables in the order in which they lie in the table. */
+  hasBitmaps: boolean;
 }
 
 const extraColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -107,6 +109,7 @@ describe.each([
       queueRows: sum(scans),
       allRows: sum(nodes),
       pages: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'],
+      hasBitmaps: scans.some((node) => node['Node Type'] === 'Bitmap Heap Scan'),
     };
   };
 
@@ -201,12 +204,13 @@ describe.each([
     queues.find(({ table }) => table.queue === queue)?.table.table ?? '';
 
   it.each(QUEUES)(
-    'changes the rows of a batch of the queue %s without reading others',
+    'locks and changes the rows of a batch of the queue %s in the order of their ids, without reading others',
     async (queue) => {
       const [ids, fences] = await batchOf(tableOf(queue), BATCH);
       const batches: Record<string, string[]> = {
         handOff: [ids, fences, `${SELF}`],
         load: [ids, fences, `${SELF}`, each('true')],
+        lock: [ids],
         finish: [ids, fences],
         again: [ids, fences, each('2026-01-01'), each('true')],
         release: [ids, fences, '1000'],
@@ -217,6 +221,7 @@ describe.each([
         expect(done.queueRows).toBeGreaterThanOrEqual(BATCH);
         expect(done.queueRows).toBeLessThanOrEqual(3 * BATCH);
         expect(done.pages).toBeLessThan(40 * BATCH);
+        expect(done.hasBitmaps).toBe(false);
       }
     },
   );

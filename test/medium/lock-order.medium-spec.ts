@@ -7,11 +7,13 @@ import {
 import { lockGroups, lockMirrorEvent } from '../../src/calendar/event-store/event-mirror.ts';
 import { lockContacts } from '../../src/contacts/contact-mirror.ts';
 import { recordHealth } from '../../src/platform/webhooks/delivery.repository.ts';
-import {
-  type WebhookDeliveryRow,
-  WebhookDispatcher,
-} from '../../src/platform/webhooks/webhook-dispatcher.ts';
+import { requeueEvents } from '../../src/platform/webhooks/requeue-events.ts';
+import { WebhookDispatcher } from '../../src/platform/webhooks/webhook-dispatcher.ts';
+import type { ClaimedRow, Dispatcher, Outcome } from '../../src/platform/work/dispatcher.ts';
 import { queueStatements } from '../../src/platform/work/queue-statements.ts';
+import { Settler } from '../../src/platform/work/settler.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
+import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
 import { Database, type Sql } from '../../src/platform/database/sql.ts';
 import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
 import { markGrantsInvalid } from '../../src/accounts/grants/mark-invalid.ts';
@@ -25,6 +27,8 @@ import {
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 import { createWebhook, recordEvent } from '../support/webhook-fixture.ts';
+
+const NO_EVENT = '00000000-0000-0000-0000-000000000000';
 
 /**
  * A worker that settles a row locks the queue row first, then the account or the webhook. All other
@@ -83,37 +87,115 @@ describe('removals under concurrent work', () => {
     expect(await sql.query('select 1 from webhook where id = $1', [webhookId])).toEqual([]);
   });
 
-  it('cause no deadlock when one of several deliveries has ended and another has to wait', async () => {
+  /** Writes results as the engine does, and starts a removal as soon as the first row has ended. */
+  async function removedWhileWriting<J extends ClaimedRow, R>(
+    dispatcher: Dispatcher<J, R>,
+    results: readonly { job: J; outcome: Outcome<R> }[],
+    remove: () => PromiseLike<request.Response>,
+  ): Promise<request.Response> {
+    const statements = queueStatements(dispatcher.table);
+    let removing: PromiseLike<request.Response> | undefined;
+    const transaction = <T>(work: (inside: Sql) => Promise<T>): Promise<T> =>
+      sql.transaction((inside) => {
+        const query = inside.query.bind(inside);
+        inside.query = async <Row extends object>(...parameters: Parameters<Sql['query']>) => {
+          const rows = await query<Row>(...parameters);
+          if (parameters[0] !== statements.finish || removing) return rows;
+          removing = remove().then((response) => response);
+          await untilLockWait(sql);
+          return rows;
+        };
+        return work(inside);
+      });
+    const pool = { query: sql.query.bind(sql), transaction } as unknown as Database;
+    const endings = results.map((result) => ({ ...result, waitMs: 0, gateMarked: false }));
+    expect(await new Settler(pool, statements, dispatcher).settle(endings)).toBe(true);
+    if (!removing) throw new Error('no row has ended');
+    return removing;
+  }
+
+  it('cause no deadlock when one delivery to a webhook has ended and another has to wait', async () => {
     const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
     for (let n = 0; n < 2; n++) await recordEvent(server.app, application);
     const dispatcher = server.app.get(WebhookDispatcher, { strict: false });
-    const { finish, again } = queueStatements(dispatcher.table);
     const steps = new EngineSteps(sql, () => dispatcher);
-    const rows = await sql.query<{ id: string }>(
+    const [first, last] = await sql.query<{ id: string }>(
       'select id from hook_job where webhook_id = $1 order by id',
       [webhookId],
     );
-    const jobs: WebhookDeliveryRow[] = [];
-    for (const { id } of rows) jobs.push(await steps.claim(id));
-    const [waits, ends] = jobs;
-    if (!waits || !ends) throw new Error('two deliveries are needed');
-    let removing: PromiseLike<request.Response> | undefined;
-    await sql.transaction(async (settling) => {
-      const settled = [waits, ends].map((job) => ({ job, ...dispatcher.onError(job) }));
-      await dispatcher.lockFirst(settling, settled);
-      await settling.query(finish, [[ends.id], [ends.fence]]);
-      removing = request(server.url)
+    const waits = await steps.claim(first?.id ?? '');
+    const ends = await steps.claim(last?.id ?? '');
+    const results = [
+      { job: waits, outcome: dispatcher.onError(waits) },
+      { job: ends, outcome: dispatcher.onPoison(ends) },
+    ];
+    const removed = await removedWhileWriting(dispatcher, results, () =>
+      request(server.url)
         .delete(`/a/${application.clientId}/webhooks/${webhookId}`)
-        .set(application.secretBasic)
-        .then((response) => response);
-      await untilLockWait(sql);
-      await settling.query(again, [[waits.id], [waits.fence], [new Date()], [false]]);
-    });
-    expect((await removing)?.status).toBe(200);
+        .set(application.secretBasic),
+    );
+    expect(removed.status).toBe(200);
     expect(await sql.query('select 1 from hook_job where webhook_id = $1', [webhookId])).toEqual(
       [],
     );
   });
+
+  it('cause no deadlock when one message of an account has ended and another has to wait', async () => {
+    const ada = await createAccount(server.app, application);
+    const ids: string[] = [];
+    for (let n = 0; n < 2; n++) {
+      const message = { to: [{ email: 'bo@example.test' }] };
+      const { body } = await request(server.url).post('/v2/outbox').set(ada.bearer).send(message);
+      ids.push(body.job_status_id);
+    }
+    const dispatcher = server.app.get(SendDispatcher, { strict: false });
+    const steps = new EngineSteps(sql, () => dispatcher);
+    const [first = '', last = ''] = ids.toSorted();
+    const waits = await steps.claim(first);
+    const ends = await steps.claim(last);
+    const results = [
+      { job: waits, outcome: dispatcher.onError(waits, new Error('broken')) },
+      { job: ends, outcome: dispatcher.onPoison(ends) },
+    ];
+    const removed = await removedWhileWriting(dispatcher, results, () =>
+      request(server.url)
+        .delete(`/a/${application.clientId}/accounts/${ada.id}`)
+        .set(application.secretBasic),
+    );
+    expect(removed.status).toBe(200);
+    expect(await sql.query('select 1 from send_job where account_id = $1', [ada.id])).toEqual([]);
+  });
+
+  it.each([
+    { order: 'in the order', descending: false },
+    { order: 'in the opposite order', descending: true },
+  ])(
+    'cause no deadlock when an operator replays events whose rows lie $order',
+    async ({ descending }) => {
+      const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
+      for (let n = 0; n < 2; n++) await recordEvent(server.app, application);
+      const rows = await sql.query<{ id: string }>(
+        `select id from hook_job where webhook_id = $1 order by event_id ${descending ? 'desc' : ''}`,
+        [webhookId],
+      );
+      const ids = [newId(), newId()].toSorted();
+      for (const [index, { id }] of rows.entries())
+        await sql.query('update hook_job set id = $2, state = 1, worker_id = 1 where id = $1', [
+          id,
+          ids[index],
+        ]);
+      const lock = 'select from hook_job where id = $1 for update';
+      let replaying: Promise<unknown> | undefined;
+      await sql.transaction(async (settling) => {
+        await settling.query(lock, [ids[0]]);
+        replaying = sql.transaction((replay) => requeueEvents(replay, webhookId, NO_EVENT, false));
+        // A replay that leaves claimed rows alone does not wait.
+        await Promise.race([replaying, untilLockWait(sql)]);
+        await settling.query(lock, [ids[1]]);
+      });
+      expect(await replaying).toMatchObject({ count: 2, queued: 0 });
+    },
+  );
 
   it('make a new message for the account fail without a server error', async () => {
     const ada = await createAccount(server.app, application);

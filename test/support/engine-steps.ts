@@ -105,7 +105,7 @@ export class EngineSteps<J extends ClaimedRow, R> {
     if (!outcome) return void (await this.sql.query(release, [ids, fences, 0]));
     const { next } = outcome;
     await this.sql.transaction(async (sql) => {
-      await this.dispatcher().lockFirst?.(sql, [{ job, ...outcome }]);
+      await this.dispatcher().beforeWriting?.(sql, [{ job, ...outcome }]);
       const rows =
         next.kind === 'done'
           ? await sql.query(finish, [ids, fences])

@@ -258,7 +258,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
    * the provider's state decides. Sync passes and removals of accounts also lock the row of the
    * sync queue before those of this queue.
    */
-  async lockFirst(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
+  async beforeWriting(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
     const ended = settled.filter(
       ({ job, next, result }) =>
         next.kind === 'done' && result.kind !== 'gone' && this.writes.changesMail(job.action),

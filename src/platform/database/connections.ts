@@ -113,12 +113,14 @@ export function connectionOptions({
 
 /**
  * Planner settings of a pool with `steadyPlans`: statements are planned once per connection and
- * never compiled, and plans use indexes even while a table is empty.
+ * never compiled, and plans use indexes even while a table is empty. Without bitmap scans, rows
+ * that are found by their ids are also locked in the order of their ids (docs/adr/0004).
  */
 export const STEADY_PLAN_SETTINGS = {
   plan_cache_mode: 'force_generic_plan',
   jit: 'off',
   enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
 } as const;
 
 /**

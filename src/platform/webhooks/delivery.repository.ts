@@ -98,7 +98,7 @@ const END_WHOLE_ROWS = `select set_config('carillon.hook_job', 'whole', true)`;
  * the release before knows only the first event of a row; when it deletes the row, a trigger queues
  * the others.
  */
-async function endWholeRows(sql: Sql): Promise<void> {
+export async function endWholeRows(sql: Sql): Promise<void> {
   await sql.query(END_WHOLE_ROWS);
 }
 
@@ -168,18 +168,6 @@ export function recentAttempts(
   page: { limit: number; offset: number },
 ): Promise<StoredAttempt[]> {
   return sql.query(RECENT_ATTEMPTS, [webhookId, page.limit, page.offset]);
-}
-
-const LOCK_SETTLED = `
-  with settled as materialized (select id from hook_job where id = any($1::uuid[]) order by id for update)
-  select set_config('carillon.hook_job', 'whole', true) from (select count(*) from settled) locked`;
-
-/**
- * Locks the rows whose runs have ended, in the transaction that settles them, in the order in which
- * `lockDeliveries` locks rows. Includes `endWholeRows`.
- */
-export async function lockSettled(sql: Sql, ids: readonly string[]): Promise<void> {
-  await sql.query(LOCK_SETTLED, [ids]);
 }
 
 const LOCK_DELIVERIES = 'select from hook_job where webhook_id = $1 order by id for update';

@@ -1,39 +1,44 @@
 import type { Sql } from '../database/sql.ts';
 import { wakeAfterCommit } from '../work/signals.ts';
 
-// Rows of several deliveries, one row here for each of their events. Such a row becomes due as a
-// whole, so some of its events may be sent that were not asked for; each of them waits for its
-// first attempt anyway.
-const SEVERAL = `
-  several as materialized (
-    select id, state, unnest(event_id || more_events) as event_id from hook_job
-    where webhook_id = $1 and more_events is not null)`;
-const atOnce = (events: string): string => `
+// A row may have several deliveries. It becomes due as a whole, so some of its events may be sent
+// that were not asked for; each of them waits for its first attempt anyway.
+/**
+ * Makes the queued deliveries of `wanted` events due at once, and queues the others. Rows are
+ * locked in the order of their ids (docs/adr/0004). With `on conflict do update`, they would be
+ * locked in the order of the events, also those that a worker has claimed.
+ */
+const QUEUED_AT_ONCE = `
+  known as materialized (
+    select id, event_id from hook_job where webhook_id = $1 and event_id in (select id from wanted)
+    union all
+    select j.id, k.event_id from hook_job j cross join lateral unnest(j.more_events) k(event_id)
+    where j.webhook_id = $1 and j.more_events is not null and k.event_id in (select id from wanted)),
+  waiting as materialized (
+    select id from hook_job where id in (select id from known) and state = 0 order by id for update),
   at_once as (
     update hook_job set run_at = now(), give_up_at = now() + interval '76 hours', attempt = 0
-    where id = any(array(select s.id from several s where s.event_id in (${events}))) and state = 0)`;
-const ALREADY_QUEUED = `
-    on conflict (webhook_id, event_id) do update
-      set run_at = excluded.run_at, give_up_at = excluded.give_up_at, attempt = 0 where hook_job.state = 0`;
+    where id = any(array(select id from waiting))),
+  queued as (
+    insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at)
+    select gen_random_uuid(), id, $1, now(), now(), now() + interval '76 hours' from wanted
+    where id not in (select event_id from known)
+    on conflict (webhook_id, event_id) do nothing
+    returning event_id),
+  all_queued as (
+    select event_id from queued
+    union all select event_id from known where id in (select id from waiting))`;
 
 const REQUEUE = `
-  with batch as materialized (
+  with wanted as materialized (
     select e.id from webhook_event e join webhook w on w.id = $1
     where e.application_id = w.application_id and e.type = any(w.triggers) and e.id > $2
       and not ($4 and exists (select 1 from webhook_attempt a
                               where a.webhook_id = w.id and a.event_id = e.id and a.outcome = 'delivered'))
     order by e.id limit $3),
-  ${SEVERAL}, ${atOnce('select id from batch')},
-  queued as (
-    insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at)
-    select gen_random_uuid(), b.id, $1, now(), now(), now() + interval '76 hours' from batch b
-    where not exists (select from several s where s.event_id = b.id)
-    ${ALREADY_QUEUED}
-    returning 1)
-  select count(*)::int as count, max(id::text) as last,
-    ((select count(*) from queued)
-      + (select count(*) from several where state = 0 and event_id in (select id from batch)))::int as queued
-  from batch`;
+  ${QUEUED_AT_ONCE}
+  select count(*)::int as count, max(id::text) as last, (select count(*) from all_queued)::int as queued
+  from wanted`;
 
 const REQUEUE_BATCH = 5_000;
 
@@ -85,15 +90,11 @@ export async function requeueUndelivered(
 }
 
 const REQUEUE_ONE = `
-  with ${SEVERAL}, ${atOnce('select $2::uuid')},
-  queued as (
-    insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at)
-    select gen_random_uuid(), e.id, w.id, now(), now(), now() + interval '76 hours'
-    from webhook w join webhook_event e on e.application_id = w.application_id
-    where w.id = $1 and e.id = $2 and not exists (select from several s where s.event_id = e.id)
-    ${ALREADY_QUEUED}
-    returning 1)
-  select 1 from queued union all select 1 from several where state = 0 and event_id = $2`;
+  with wanted as materialized (
+    select e.id from webhook w join webhook_event e on e.application_id = w.application_id
+    where w.id = $1 and e.id = $2),
+  ${QUEUED_AT_ONCE}
+  select 1 from all_queued`;
 
 /**
  * Queues one stored event for a webhook of its application, in the caller's transaction.

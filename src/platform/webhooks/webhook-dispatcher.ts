@@ -19,9 +19,9 @@ import {
 } from './delivery-results.ts';
 import {
   type AttemptEvidence,
+  endWholeRows,
   insertAttempts,
   type LeftDelivery,
-  lockSettled,
   queueLeft,
   recordHealth,
 } from './delivery.repository.ts';
@@ -185,14 +185,11 @@ export class WebhookDispatcher implements Dispatcher<
     return { next: { kind: 'done' }, result: { attempts: [dropped], left: [] } };
   }
 
-  lockFirst(
+  async beforeWriting(
     sql: Sql,
     settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
   ): Promise<void> {
-    return lockSettled(
-      sql,
-      settled.map(({ job }) => job.id),
-    );
+    if (settled.some(({ job }) => job.moreEvents)) await endWholeRows(sql);
   }
 
   async record(

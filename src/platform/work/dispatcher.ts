@@ -209,12 +209,11 @@ export interface Dispatcher<
    */
   onPoison(job: J): Outcome<R>;
   /**
-   * Locks what other code locks before rows of this queue (`test/medium/sync-locks`), or the rows
-   * themselves in the order in which other code locks several (`test/medium/lock-order`). Called
-   * first in the transaction that settles, so some of the rows may no longer belong to this worker.
-   * Absent: there are no such rows.
+   * Called first in the transaction that writes results, before the rows are locked; some of them
+   * may no longer belong to this worker. Locks what other code locks before rows of this queue
+   * (`test/medium/sync-locks`), or sets what triggers of this queue read. Absent: nothing.
    */
-  lockFirst?(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
+  beforeWriting?(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
   /**
    * Writes what the runs did, in the transaction that settles their queue rows. It must not use the
    * network.

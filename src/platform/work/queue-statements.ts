@@ -20,6 +20,11 @@ export interface QueueStatements {
    * `handedOff`. `null` if the queue has no `loading`.
    */
   load: string | null;
+  /**
+   * Locks rows in the order of their ids. For a batch whose rows are written by two statements. $1
+   * ids.
+   */
+  lock: string;
   /** Deletes rows that are done. $1 ids, $2 fences. */
   finish: string;
   /** Lets rows wait for their next attempt. $1 ids, $2 fences, $3 instants, $4 ambiguous flags. */
@@ -53,6 +58,9 @@ const dueInMs = (table: string) =>
  * `id in (select …)`, `reclaim` read 20,000 due rows once for each row, for more than ten minutes.
  * `test/medium/engine-plans` checks the plans of all of them.
  *
+ * Rows are locked in the order of their ids, as by code that removes an account or a webhook: the
+ * engine's connections read the index of the ids in its order (ADR 0004).
+ *
  * `state <> 0` means the same as `state = 1` here. With `= 1` the planner would read the whole
  * partial index of claimed rows, with all its dead entries, instead of the few ids.
  */
@@ -81,6 +89,7 @@ export function queueStatements(queue: QueueTable, reportsLate = false): QueueSt
       update ${table} j set handoff_at = clock_timestamp() where ${STILL_CLAIMED} and j.worker_id = $3
       returning j.id`,
     load: loading ? loadStatement(table, loading) : null,
+    lock: `select from ${table} where id = any($1::uuid[]) order by id for update`,
     finish: `delete from ${table} j where ${settled} returning j.id`,
     again: `
       update ${table} j

@@ -139,11 +139,13 @@ export class Settler {
         ({ job, outcome, traceparent }): Settled<ClaimedRow, unknown>[] =>
           outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
       );
-      await this.dispatcher.lockFirst?.(sql, settled);
+      await this.dispatcher.beforeWriting?.(sql, settled);
       const done = settled.filter(({ next }) => next.kind === 'done');
       const again = settled.flatMap(({ job, next }) =>
         next.kind === 'again' ? [{ job, next }] : [],
       );
+      if (done.length > 0 && again.length > 0)
+        await sql.query(this.statements.lock, [settled.map(({ job }) => job.id)]);
       const ours = new Set<string>();
       if (done.length > 0) {
         const rows = await sql.query<{ id: string }>(this.statements.finish, [
