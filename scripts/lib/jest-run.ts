@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import type { Summary } from './checks.ts';
 import { npmScript, ROOT, runCommand } from './project.ts';
 import { specFilesOf } from './test-groups.ts';
@@ -71,8 +72,17 @@ export async function runJest(options: readonly string[]): Promise<JestRun> {
   }
 }
 
+/** Longest text of an error beside the name of its test. */
+const MOST_CHARACTERS = 500;
+
+/** A failed test with its error, because the end of a long log is often all that is kept of it. */
+const described = ({ name, file, messages }: RanTest): string => {
+  const [error = ''] = stripVTControlCharacters(messages).split(/\n\s+at /);
+  return `${name} (${file}): ${error.replaceAll(/\s+/g, ' ').slice(0, MOST_CHARACTERS)}`;
+};
+
 const failuresOf = (tests: readonly RanTest[]): string[] =>
-  tests.flatMap(({ name, file, passed }) => (passed ? [] : [`${name} (${file})`]));
+  tests.filter(({ passed }) => !passed).map(described);
 
 /** Files that Jest could not run. */
 function brokenFiles({ testResults }: JestResults): string[] {
@@ -117,8 +127,10 @@ export async function runJestTwice(
     process.stdout.write(
       `UNSTABLE AGAIN, and so failed (it stands in test/unstable.json): ${name} (${file})\n`,
     );
-  const unstable = verdict.unstable.map(({ name, file }) => `${name} (${file})`);
   const isUnstable = ({ name }: RanTest) => verdict.unstable.some((one) => one.name === name);
+  const unstable = verdict.unstable.flatMap(({ name, file }) =>
+    failed.filter((one) => one.name === name).map((one) => described({ ...one, file })),
+  );
   return {
     passed: first.passed + unstable.length,
     failed: verdict.failed,
