@@ -76,7 +76,7 @@ export async function runJest(options: readonly string[]): Promise<JestRun> {
 const MOST_CHARACTERS = 500;
 
 /** A failed test with its error, because the end of a long log is often all that is kept of it. */
-const described = ({ name, file, messages }: RanTest): string => {
+const described = ({ name, file, messages }: Omit<RanTest, 'passed'>): string => {
   const [error = ''] = stripVTControlCharacters(messages).split(/\n\s+at /);
   return `${name} (${file}): ${error.replaceAll(/\s+/g, ' ').slice(0, MOST_CHARACTERS)}`;
 };
@@ -128,8 +128,8 @@ export async function runJestTwice(
       `UNSTABLE AGAIN, and so failed (it stands in test/unstable.json): ${name} (${file})\n`,
     );
   const isUnstable = ({ name }: RanTest) => verdict.unstable.some((one) => one.name === name);
-  const unstable = verdict.unstable.flatMap(({ name, file }) =>
-    failed.filter((one) => one.name === name).map((one) => described({ ...one, file })),
+  const unstable = verdict.unstable.map(({ name, file }) =>
+    described({ name, file, messages: failed.find((one) => one.name === name)?.messages ?? '' }),
   );
   return {
     passed: first.passed + unstable.length,

@@ -5,8 +5,8 @@ import { wakeAfterCommit } from '../work/signals.ts';
 // that were not asked for; each of them waits for its first attempt anyway.
 /**
  * Makes the queued deliveries of `wanted` events due at once, and queues the others. Rows are
- * locked in the order of their ids (docs/adr/0004). With `on conflict do update`, they would be
- * locked in the order of the events, also those that a worker has claimed.
+ * locked in the order of their ids (docs/adr/0004). With `on conflict do update`, PostgreSQL would
+ * lock them in the order of their events. It would also lock rows that a worker has claimed.
  */
 const QUEUED_AT_ONCE = `
   known as materialized (

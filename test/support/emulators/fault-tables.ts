@@ -84,6 +84,14 @@ interface Fixture {
 
 const nameOf = (what: string, when: string) => `${what} ${when}`.replaceAll(/\W+/g, '');
 
+/** What a failed test leaves behind would fail the next ones. */
+function finishAfterEach(fixture: () => Fixture): void {
+  afterEach(async () => {
+    const { world, one } = fixture();
+    await world.finish(one);
+  });
+}
+
 /** Registers a test for each fault of a request that changes something. */
 export function describeWriteFaults(
   work: FaultyWork,
@@ -96,11 +104,7 @@ export function describeWriteFaults(
     outcome,
   }));
   describe(`the request to ${work.what}`, () => {
-    // What a failed test leaves behind would fail the next ones.
-    afterEach(async () => {
-      const { world, one } = fixture();
-      await world.finish(one);
-    });
+    finishAfterEach(fixture);
     it.each(rows)('$follows when it $when', async (row) => {
       const { world, one } = fixture();
       const before = world.requestsOf(one, work.request).length;
@@ -145,6 +149,7 @@ export function describeReadFaults(
 ): void {
   const rows = reading.faults.map((name) => FAULTS[name]);
   describe(`when the request for ${reading.what}`, () => {
+    finishAfterEach(fixture);
     it.each(rows)('$when, the changes are shown, and nothing is lost', async (row) => {
       const { world, one } = fixture();
       const name = nameOf(reading.what, row.when);
