@@ -26,6 +26,10 @@ const ALLOWED = new Set([
  */
 const READ_IN_THE_PACKAGE: Readonly<Record<string, string>> = {
   busboy: 'MIT',
+  'passport-http': 'MIT',
+  'passport-http-bearer': 'MIT',
+  'passport-strategy': 'MIT',
+  pause: 'MIT',
   streamsearch: 'MIT',
 };
 

@@ -11,6 +11,8 @@ import { OperatorOidcSignIn } from './operator-oidc.service.ts';
 import { OperatorSessions } from './operator-sessions.service.ts';
 import { OperatorTokens } from './operator-tokens.service.ts';
 import { Operators } from './operators.service.ts';
+import { OperatorSessionStrategy } from './strategies/operator-session.strategy.ts';
+import { OperatorTokenStrategy } from './strategies/operator-token.strategy.ts';
 
 /**
  * Operators, their sessions and tokens. Global, because the guard of every controller for operators
@@ -21,6 +23,8 @@ import { Operators } from './operators.service.ts';
   imports: [AuthModule, OauthModule],
   controllers: [AdminMeController],
   providers: [
+    OperatorTokenStrategy,
+    OperatorSessionStrategy,
     OperatorCredentials,
     OperatorSessions,
     OperatorOidcSignIn,

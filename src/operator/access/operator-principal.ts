@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import { setRequestActor } from '../../platform/audit/current-actor.ts';
 import type { OperatorRole } from './operator-role.ts';
 
 /** The operator that sent a request. */
@@ -14,19 +13,10 @@ export interface OperatorPrincipal {
   tokenId: string | null;
 }
 
-const principals = new WeakMap<Request, OperatorPrincipal>();
-
-/**
- * Remembers the operator of a request. The guard calls it.
- * @param address network address of the client
- */
-export function setOperator(request: Request, operator: OperatorPrincipal, address: string): void {
-  principals.set(request, operator);
-  const { operatorId: id, name } = operator;
-  setRequestActor(request, { kind: 'operator', id, name, address: address || null });
-}
+/** Property of a request in which the guard keeps its operator. */
+export const OPERATOR_OF_REQUEST = 'operator';
 
 /** The operator that sent this request; `undefined` before the guard, and for other callers. */
 export function operatorOf(request: Request): OperatorPrincipal | undefined {
-  return principals.get(request);
+  return (request as Request & { [OPERATOR_OF_REQUEST]?: OperatorPrincipal })[OPERATOR_OF_REQUEST];
 }

@@ -1,13 +1,13 @@
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { type ExecutionContext, Injectable, UnauthorizedException } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { FailedAttempts } from '../../platform/auth/failed-attempts.ts';
-import { bearerToken } from '../../platform/auth/presented-token.ts';
+import { setRequestActor } from '../../platform/audit/current-actor.ts';
 import { clientAddress } from '../../platform/base/client-address.ts';
 import { isConsolePath } from '../../platform/http/surface.ts';
 import { isFromOwnPage } from './csrf.ts';
-import { OperatorCredentials } from './operator-credentials.ts';
-import { type OperatorPrincipal, setOperator } from './operator-principal.ts';
+import { OPERATOR_OF_REQUEST, type OperatorPrincipal, operatorOf } from './operator-principal.ts';
 import { includesRole, type OperatorRole } from './operator-role.ts';
 import {
   ForeignFormError,
@@ -15,6 +15,7 @@ import {
   RoleMissingError,
 } from './operator.errors.ts';
 import { presentedSession } from './session-cookie.ts';
+import { OPERATOR_STRATEGY } from './strategies/operator-strategy-names.ts';
 
 /** Metadata key of the role that a handler needs. */
 export const OPERATOR_ROLE = 'carillon:operator-role';
@@ -28,41 +29,54 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
  * only a token of an operator as Bearer, which browsers never send by themselves.
  */
 @Injectable()
-export class OperatorGuard implements CanActivate {
+export class OperatorGuard extends AuthGuard([OPERATOR_STRATEGY.token, OPERATOR_STRATEGY.session]) {
   constructor(
     private readonly reflector: Reflector,
-    private readonly credentials: OperatorCredentials,
     private readonly failures: FailedAttempts,
-  ) {}
+  ) {
+    super();
+  }
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  /**
+   * @throws {OperatorSignInRequiredError}
+   * @throws {TooManyFailuresError} if the client has presented too many wrong tokens
+   * @throws {ForeignFormError}
+   * @throws {RoleMissingError}
+   */
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
     const needed = this.reflector.getAllAndOverride<OperatorRole>(OPERATOR_ROLE, [
       context.getHandler(),
       context.getClass(),
     ]);
-    const operator = isConsolePath(request.path)
-      ? await this.#ofSession(request)
-      : await this.#ofToken(request);
+    const operator = await this.#authenticate(context, request);
     if (!includesRole(operator.role, needed)) throw new RoleMissingError(operator.name);
-    setOperator(request, operator, clientAddress(request));
+    const { operatorId: id, name } = operator;
+    const address = clientAddress(request) || null;
+    setRequestActor(request, { kind: 'operator', id, name, address });
     return true;
   }
 
-  async #ofToken(request: Request): Promise<OperatorPrincipal> {
-    const operator = await this.credentials.byToken(bearerToken(request) ?? '');
-    if (operator) return operator;
-    if (request.headers.authorization !== undefined)
-      await this.failures.countWrongSecret(clientAddress(request));
-    throw new OperatorSignInRequiredError(false);
+  /** Operators are no callers of the API, so they are not kept in `request.user`. */
+  override getAuthenticateOptions(): { property: string } {
+    return { property: OPERATOR_OF_REQUEST };
   }
 
-  async #ofSession(request: Request): Promise<OperatorPrincipal> {
-    const session = presentedSession(request);
-    const operator = await this.credentials.bySession(session);
-    if (!operator) throw new OperatorSignInRequiredError(true);
-    if (!SAFE_METHODS.has(request.method) && !isFromOwnPage(request, session))
-      throw new ForeignFormError();
+  async #authenticate(context: ExecutionContext, request: Request): Promise<OperatorPrincipal> {
+    const isConsole = isConsolePath(request.path);
+    try {
+      await super.canActivate(context);
+    } catch (error) {
+      if (!(error instanceof UnauthorizedException)) throw error;
+      if (!isConsole && request.headers.authorization !== undefined)
+        await this.failures.countWrongSecret(clientAddress(request));
+      throw new OperatorSignInRequiredError(isConsole);
+    }
+    const operator = operatorOf(request);
+    if (!operator) throw new OperatorSignInRequiredError(isConsole);
+    if (isConsole && !SAFE_METHODS.has(request.method)) {
+      if (!isFromOwnPage(request, presentedSession(request))) throw new ForeignFormError();
+    }
     return operator;
   }
 }

@@ -6,22 +6,22 @@ import {
   UnauthorizedException,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { ForbiddenError } from '../base/errors/domain-error.ts';
 import { clientAddress } from '../base/client-address.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { authenticated } from '../http/caller.ts';
 import { hashToken } from '../base/crypto/token-hash.ts';
 import { reportIncident } from '../logs/incidents.ts';
 import { RateLimits } from '../http/rate-limits.ts';
 import { addressedRegion } from '../http/surface.ts';
 import { refusals } from '../refusals/refusals.ts';
 import { ACCESS_RULE, type AccessRule, PUBLIC_ROUTE } from './access-rule.ts';
-import { Credentials } from './credentials.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import { basicCredentials, presentedToken } from './presented-token.ts';
 import type { AccountPrincipal, ApplicationPrincipal, Principal } from './principal.ts';
 import { allows } from './scopes.ts';
+import { STRATEGY } from './strategies/strategy-names.ts';
 
 /** Longer texts are no tokens. */
 const LONGEST_TOKEN = 200;
@@ -30,27 +30,29 @@ const requestOf = (context: ExecutionContext): Request =>
   context.switchToHttp().getRequest<Request>();
 
 /**
- * Waits for the owner of the presented credentials, keeps it with the request, and counts the
- * request for its limits.
+ * Waits for the verdict of passport, which keeps the caller with the request, and counts the request
+ * for its limits.
  * @param onWrong called before credentials are refused that belong to nobody; not if there are none
- * @throws {UnauthorizedException} if there is no owner
+ * @throws {UnauthorizedException} if no strategy knows the caller
  * @throws {RateLimitedError}
  */
 async function authenticate<P extends Principal>(
   context: ExecutionContext,
   limits: RateLimits,
-  owner: Promise<P | undefined> | undefined,
+  verdict: ReturnType<CanActivate['canActivate']>,
   onWrong: () => Promise<void> | void,
 ): Promise<P> {
   const request = requestOf(context);
-  const principal = await owner;
-  if (principal) {
-    authenticated(request, principal);
-    await limits.count(context, principal);
-    return principal;
+  try {
+    await verdict;
+  } catch (error) {
+    const isWrong = error instanceof UnauthorizedException && request.headers.authorization;
+    if (isWrong) await onWrong();
+    throw error;
   }
-  if (request.headers.authorization !== undefined) await onWrong();
-  throw new UnauthorizedException();
+  const principal = request.user as P;
+  await limits.count(context, principal);
+  return principal;
 }
 
 /**
@@ -58,21 +60,26 @@ async function authenticate<P extends Principal>(
  * region. Wrong ones count as a failed attempt of the client.
  */
 @Injectable()
-export class ApplicationGuard implements CanActivate {
+export class ApplicationGuard extends AuthGuard(STRATEGY.applicationBasic) {
   constructor(
     @Inject(APP_CONFIG) private readonly config: AppConfig,
-    private readonly credentials: Credentials,
     private readonly failures: FailedAttempts,
     private readonly limits: RateLimits,
-  ) {}
+  ) {
+    super();
+  }
 
   /** @throws {TooManyFailuresError} if the client has failed too often */
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
-    const application = await authenticate(context, this.limits, this.#ownerOf(request), () =>
-      this.failures.countWrongSecret(clientAddress(request), {
-        clientId: basicCredentials(request)?.userName,
-      }),
+    const application = await authenticate<ApplicationPrincipal>(
+      context,
+      this.limits,
+      super.canActivate(context),
+      () =>
+        this.failures.countWrongSecret(clientAddress(request), {
+          clientId: basicCredentials(request)?.userName,
+        }),
     );
     const { integrationsUrl } = this.config;
     const region = addressedRegion(request.headers.host, integrationsUrl);
@@ -85,13 +92,6 @@ export class ApplicationGuard implements CanActivate {
     }
     return true;
   }
-
-  #ownerOf(request: Request): Promise<ApplicationPrincipal | undefined> | undefined {
-    const { userName, password } = basicCredentials(request) ?? {};
-    return userName && password
-      ? this.credentials.applicationBySecret(userName, password)
-      : undefined;
-  }
 }
 
 /**
@@ -99,23 +99,19 @@ export class ApplicationGuard implements CanActivate {
  * application in the path. A wrong one counts as a failed attempt of the client.
  */
 @Injectable()
-export class ApplicationSecretGuard implements CanActivate {
+export class ApplicationSecretGuard extends AuthGuard(STRATEGY.applicationSecret) {
   constructor(
-    private readonly credentials: Credentials,
     private readonly failures: FailedAttempts,
     private readonly limits: RateLimits,
-  ) {}
+  ) {
+    super();
+  }
 
   /** @throws {TooManyFailuresError} if the client has failed too often */
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
     const { client_id: clientId } = request.params;
-    const secret = basicCredentials(request)?.userName;
-    const owner =
-      secret && typeof clientId === 'string'
-        ? this.credentials.applicationBySecret(clientId, secret)
-        : undefined;
-    await authenticate(context, this.limits, owner, () =>
+    await authenticate(context, this.limits, super.canActivate(context), () =>
       this.failures.countWrongSecret(
         clientAddress(request),
         typeof clientId === 'string' ? { clientId } : {},
@@ -127,25 +123,29 @@ export class ApplicationSecretGuard implements CanActivate {
 
 /** Requires an access token, then applies the handler's rule: scopes and state of the account. */
 @Injectable()
-export class AccountGuard implements CanActivate {
+export class AccountGuard extends AuthGuard([
+  STRATEGY.accessTokenBearer,
+  STRATEGY.accessTokenBasic,
+]) {
   constructor(
     private readonly reflector: Reflector,
-    private readonly credentials: Credentials,
     private readonly failures: FailedAttempts,
     private readonly limits: RateLimits,
-  ) {}
+  ) {
+    super();
+  }
 
   /** @throws {TooManyFailuresError} if the client has failed too often to revoke a token */
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
     const rule = this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, [
       context.getHandler(),
       context.getClass(),
     ]);
     const request = requestOf(context);
-    const token = presentedToken(request);
-    const owner = token === undefined ? undefined : this.credentials.accountByToken(token);
-    const account = await authenticate(context, this.limits, owner, () => {
+    const verdict = super.canActivate(context);
+    const account = await authenticate<AccountPrincipal>(context, this.limits, verdict, () => {
       const client = clientAddress(request);
+      const token = presentedToken(request);
       const named = token && token.length <= LONGEST_TOKEN ? { tokenHash: hashToken(token) } : {};
       if (rule?.revokes) return this.failures.countWrongSecret(client, named);
       reportIncident('login.refused', { client, of: 'access token' });

@@ -23,13 +23,9 @@ export function basicCredentials(
  * addresses appear in logs. `undefined` if there is none.
  */
 export function presentedToken(request: Request): string | undefined {
-  return bearerToken(request) ?? (basicCredentials(request)?.userName || undefined);
-}
-
-/** The token in `Authorization: Bearer`; `undefined` if there is none. */
-export function bearerToken(request: Request): string | undefined {
   const sent = authorization(request);
-  return sent?.scheme === 'bearer' ? sent.value : undefined;
+  if (sent?.scheme === 'bearer') return sent.value;
+  return basicCredentials(request)?.userName || undefined;
 }
 
 /** The access token of the request, sent as Bearer or Basic. For handlers behind `AccountAuth`. */

@@ -1,6 +1,5 @@
 import type { Request } from 'express';
 import type { ApplicationFeature, Plan } from './plan.ts';
-import { callerOf } from '../http/caller.ts';
 import type { Region } from '../config/app-config.ts';
 import type { BillingState, GrantStatus, OrganizationUnit } from './grant-status.ts';
 import type { Scope } from './scopes.ts';
@@ -50,5 +49,5 @@ export type Principal = ApplicationPrincipal | AccountPrincipal;
 
 /** The application or account that authenticated this request; `undefined` if there is none. */
 export function principalOf(request: Request): Principal | undefined {
-  return callerOf(request) as Principal | undefined;
+  return request.user as Principal | undefined;
 }

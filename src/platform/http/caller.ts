@@ -7,15 +7,7 @@ export interface Caller {
   accountId?: string;
 }
 
-/** A request and who has sent it, once that is known. */
-type AuthenticatedRequest = Request & { caller?: Caller };
-
-/** Keeps who has sent a request, for `callerOf`. */
-export function authenticated(request: Request, caller: Caller): void {
-  (request as AuthenticatedRequest).caller = caller;
-}
-
 /** The authenticated caller; `undefined` if the request is not authenticated (yet). */
 export function callerOf(request: Request): Caller | undefined {
-  return (request as AuthenticatedRequest).caller;
+  return request.user as Caller | undefined;
 }
