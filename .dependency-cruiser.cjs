@@ -1,21 +1,41 @@
 /**
  * Who may import whom; docs/architecture.md draws the same. A group imports itself and the groups below it:
- * platform ← formats ← providers ← accounts ← contacts, mail ← calendar ← sync, deltas ← operator ← app, cli.
+ * platform ← formats ← providers ← job-statuses ← accounts ← contacts, mail ← calendar ← sync, deltas ← operator ← app, cli.
  */
 const GROUPS_BELOW = {
   platform: [],
   formats: ['platform'],
   providers: ['platform', 'formats'],
-  accounts: ['platform', 'formats', 'providers'],
-  contacts: ['platform', 'formats', 'providers', 'accounts'],
-  mail: ['platform', 'formats', 'providers', 'accounts', 'contacts'],
-  calendar: ['platform', 'formats', 'providers', 'accounts', 'contacts', 'mail'],
-  sync: ['platform', 'formats', 'providers', 'accounts', 'contacts', 'mail', 'calendar'],
-  deltas: ['platform', 'formats', 'providers', 'accounts', 'contacts', 'mail', 'calendar'],
+  'job-statuses': ['platform', 'formats', 'providers'],
+  accounts: ['platform', 'formats', 'providers', 'job-statuses'],
+  contacts: ['platform', 'formats', 'providers', 'job-statuses', 'accounts'],
+  mail: ['platform', 'formats', 'providers', 'job-statuses', 'accounts', 'contacts'],
+  calendar: ['platform', 'formats', 'providers', 'job-statuses', 'accounts', 'contacts', 'mail'],
+  sync: [
+    'platform',
+    'formats',
+    'providers',
+    'job-statuses',
+    'accounts',
+    'contacts',
+    'mail',
+    'calendar',
+  ],
+  deltas: [
+    'platform',
+    'formats',
+    'providers',
+    'job-statuses',
+    'accounts',
+    'contacts',
+    'mail',
+    'calendar',
+  ],
   operator: [
     'platform',
     'formats',
     'providers',
+    'job-statuses',
     'accounts',
     'contacts',
     'mail',
@@ -104,6 +124,13 @@ module.exports = {
       to: { path: '^src/[^/]+/[^/]+/.*\\.(repository|controller)\\.ts$', pathNot: '^src/$1/' },
     },
     {
+      name: 'private-files-of-a-group-without-modules',
+      comment: 'The same, for groups that are one module.',
+      severity: 'error',
+      from: { path: '^src/([^/]+)/', pathNot: NOT_TESTS },
+      to: { path: '^src/[^/]+/[^/]+\\.(repository|controller)\\.ts$', pathNot: '^src/$1/' },
+    },
+    {
       name: 'services-know-no-wire',
       comment:
         'Schemas and mappers know snake_case and Unix seconds; services, repositories and entities do not.',
@@ -116,7 +143,7 @@ module.exports = {
       comment: 'Services throw DomainError; the HTTP filter alone turns kinds into status codes.',
       severity: 'error',
       from: {
-        path: '^src/(accounts|contacts|mail|calendar|sync|deltas)/',
+        path: '^src/(job-statuses|accounts|contacts|mail|calendar|sync|deltas)/',
         pathNot: ['\\.(controller|schema|module|spec)\\.ts$'],
       },
       to: { path: '^src/platform/http/' },

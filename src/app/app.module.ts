@@ -25,7 +25,7 @@ import { HealthModule } from '../platform/health/health.module.ts';
 import { HttpModule } from '../platform/http/http.module.ts';
 import { IntegrationsModule } from '../accounts/integrations/integrations.module.ts';
 import { InvitationsModule } from '../calendar/invitations/invitations.module.ts';
-import { JobStatusesModule } from '../platform/job-statuses/job-statuses.module.ts';
+import { JobStatusesModule } from '../job-statuses/job-statuses.module.ts';
 import { KeysModule } from './keys/keys.module.ts';
 import { LogLevelModule } from '../operator/log-level/log-level.module.ts';
 import { LogLevelsModule } from '../platform/log-level/log-level.module.ts';
@@ -128,7 +128,7 @@ export class AppModule {
         LogLevelsModule,
         LogLevelModule,
         HealthModule,
-        SchedulerModule,
+        SchedulerModule.register(config),
         OperatorAccountsModule,
         OperatorApplicationsModule,
         OperatorCapacityModule,

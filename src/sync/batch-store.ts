@@ -11,7 +11,7 @@ import { expiredOf, unvanish, vanish } from '../mail/messages/vanished-messages.
 import { sentByUs } from '../mail/outbox/sent-by-us.ts';
 import { providerThreadKey } from '../mail/threading/provider-threads.ts';
 import { findThreads, findThreadsBySubject } from '../mail/threading/find-threads.ts';
-import { objectsOfEndedJobs } from '../platform/job-statuses/jobs.ts';
+import { objectsOfEndedJobs } from '../job-statuses/jobs.ts';
 import type { MailChanges } from '../providers/port/connector.ts';
 import { harvestContacts } from './contact-harvest.ts';
 import { UNREADABLE } from '../mail/parsing/mime-parser.ts';

@@ -15,7 +15,7 @@ import {
 import { moveMessages } from '../mail/messages/folder-contents.ts';
 import { type FolderPlan, planFolders } from './folder-plan.ts';
 import { setContentsAside, setDisplacedAside } from '../mail/messages/vanished-messages.ts';
-import { objectsOfEndedJobs } from '../platform/job-statuses/jobs.ts';
+import { objectsOfEndedJobs } from '../job-statuses/jobs.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 
 const FOLDER_ACTIONS = [

@@ -1,6 +1,6 @@
 import { openWritesOfAccount } from '../accounts/provider-writes/open-writes.ts';
 import type { Sql } from '../platform/database/sql.ts';
-import { objectsOfEndedJobs } from '../platform/job-statuses/jobs.ts';
+import { objectsOfEndedJobs } from '../job-statuses/jobs.ts';
 import type { OpenWrite } from './mirror-plan.ts';
 
 /** Payload keys of a provider write that show that it moves the message. */

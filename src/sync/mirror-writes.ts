@@ -19,7 +19,7 @@ import {
   writeThreads,
 } from '../mail/threading/store-threads.ts';
 import type { RemoteMessage } from '../providers/port/connector.ts';
-import { rethreadJobs } from '../platform/job-statuses/jobs.ts';
+import { rethreadJobs } from '../job-statuses/jobs.ts';
 import type { MirrorPlan, NewMessage } from './mirror-plan.ts';
 
 /*

@@ -39,7 +39,7 @@ describe('conferencing', () => {
     [server, zoom] = await Promise.all([startTestApp(), ZoomServer.start()]);
     // The upkeep of meetings must run only when a test starts it.
     for (const name of ['meetings', 'meetings without events'])
-      server.app.get(SchedulerRegistry, { strict: false }).deleteInterval(name);
+      server.app.get(SchedulerRegistry, { strict: false }).deleteCronJob(name);
   });
   afterAll(async () => {
     await server.close();

@@ -51,7 +51,7 @@ describe("an access token used to spend the operator's money", () => {
       Receiver.start(),
     ]);
     for (const name of ['meetings', 'meetings without events'])
-      server.app.get(SchedulerRegistry, { strict: false }).deleteInterval(name);
+      server.app.get(SchedulerRegistry, { strict: false }).deleteCronJob(name);
   });
   beforeEach(async () => {
     receiver.received.length = 0;

@@ -1,7 +1,7 @@
 import { EntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import { transitionJobs } from '../../src/platform/job-statuses/jobs.ts';
+import { transitionJobs } from '../../src/job-statuses/jobs.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';

@@ -5,8 +5,8 @@ import {
   JOB_STATES,
   JOB_TRANSITIONS,
   STATES_WITH_REASON,
-} from '../../src/platform/job-statuses/job-status.ts';
-import { objectsOfEndedJobs } from '../../src/platform/job-statuses/jobs.ts';
+} from '../../src/job-statuses/job-status.ts';
+import { objectsOfEndedJobs } from '../../src/job-statuses/jobs.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

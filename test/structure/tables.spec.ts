@@ -44,8 +44,10 @@ const READS: Record<string, string> = {
   'mail/outbox > job_status': 'a message and its job are read together',
   'mail/outbox > worker': 'an operator may cancel only rows that no living worker has claimed',
   'mail/write-back > provider_job': 'reads the payloads of its own jobs',
-  'platform/job-statuses > send_job': 'a timeline shows when the next attempt is due',
-  'platform/job-statuses > outbox_message': 'the list of jobs shows the message of each',
+  'job-statuses > account_gate':
+    'a timeline shows for how long the circuit breaker of the account delays the next attempt',
+  'job-statuses > outbox_message': 'the list of jobs shows the message of each',
+  'job-statuses > send_job': 'a timeline shows when the next attempt is due',
   'sync > sync_job': 'its own queue: see WRITES',
   'sync > worker': 'living workers share the watches of mailboxes',
 };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql } from '../../platform/database/sql.ts';
-import type { JobTransition } from '../../platform/job-statuses/jobs.ts';
+import type { JobTransition } from '../../job-statuses/jobs.ts';
 
 /**
  * An account, in the transaction that changes it. The caller holds the row lock on its application.

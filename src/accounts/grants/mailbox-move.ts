@@ -6,7 +6,7 @@ import {
   type ChangeRecord,
   recordChanges,
 } from '../../platform/changes/change-log.ts';
-import { transitionJobs } from '../../platform/job-statuses/jobs.ts';
+import { transitionJobs } from '../../job-statuses/jobs.ts';
 import { restartSync } from '../sync-schedule/schedule-sync.ts';
 import type { AccountListeners, ChangedAccount } from './account-listeners.ts';
 import { moveGrants } from './grant-moves.ts';

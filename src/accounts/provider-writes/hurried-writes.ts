@@ -1,11 +1,11 @@
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
-import type { JobState } from '../../platform/job-statuses/job-status.ts';
+import type { JobState } from '../../job-statuses/job-status.ts';
 import {
   BEING_CHANGED,
   ON_ITS_WAY,
   sortOut,
   type Steered,
-} from '../../platform/job-statuses/steered.ts';
+} from '../../job-statuses/steered.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 interface SeenWrite {

@@ -1,5 +1,5 @@
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
-import type { JobAction } from '../../platform/job-statuses/job-status.ts';
+import type { JobAction } from '../../job-statuses/job-status.ts';
 
 /** A provider write that is waiting or running. */
 export interface OpenProviderWrite {

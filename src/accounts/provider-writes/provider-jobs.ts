@@ -1,8 +1,8 @@
 import { columnsOf, type Sql } from '../../platform/database/sql.ts';
 import { currentTraceparent } from '../../platform/tracing/traceparent.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
-import type { JobAction } from '../../platform/job-statuses/job-status.ts';
-import { type JobTransition, OPEN_JOBS } from '../../platform/job-statuses/jobs.ts';
+import type { JobAction } from '../../job-statuses/job-status.ts';
+import { type JobTransition, OPEN_JOBS } from '../../job-statuses/jobs.ts';
 import type { AccountListener } from '../grants/account-listeners.ts';
 
 /** A change to write to a provider. */

@@ -20,12 +20,12 @@ import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-error.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { scheduleChangedSync } from '../sync-schedule/schedule-sync.ts';
-import type { JobAction } from '../../platform/job-statuses/job-status.ts';
+import type { JobAction } from '../../job-statuses/job-status.ts';
 import {
   type JobTransition,
   transitionJobs,
   recordAttempts,
-} from '../../platform/job-statuses/jobs.ts';
+} from '../../job-statuses/jobs.ts';
 import { decideAfterFailure, type WriteFailure } from './provider-write-policy.ts';
 import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
 import { notesOf } from './write-notes.ts';

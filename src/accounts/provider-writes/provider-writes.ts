@@ -10,7 +10,7 @@ import type {
   WriteNotes,
 } from '../../providers/port/connector.ts';
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
-import type { JobAction } from '../../platform/job-statuses/job-status.ts';
+import type { JobAction } from '../../job-statuses/job-status.ts';
 
 /** The parts of a connector that a write can use. */
 export interface WritePorts {

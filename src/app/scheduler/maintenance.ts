@@ -11,7 +11,7 @@ import { pruneFiles } from '../../mail/files/prune-files.ts';
 import { pruneAccessTokens } from '../../accounts/grants/prune-access-tokens.ts';
 import { pruneAddressLoops } from '../../accounts/grants/prune-address-loops.ts';
 import { pruneIdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
-import { pruneJobAttempts } from '../../platform/job-statuses/jobs.ts';
+import { pruneJobAttempts } from '../../job-statuses/jobs.ts';
 import { pruneProviderBuckets } from '../../platform/budgets/provider-budget.ts';
 import { pruneOperatorSessions } from '../../operator/access/prune-operator-sessions.ts';
 import { pruneRefusals } from '../../platform/refusals/refusal-recorder.ts';
@@ -58,8 +58,8 @@ const LOCK = 727_003;
 const MOST_ROUNDS = 100;
 
 /**
- * Deletes expired records in small batches, in one process at a time. `RECURRING_WORK` runs it
- * every ten minutes.
+ * Deletes expired records in small batches, in one process at a time. `recurring-work.ts`
+ * runs it every ten minutes.
  */
 @Injectable()
 export class Maintenance {

@@ -1,4 +1,4 @@
-import { Module, type OnModuleInit } from '@nestjs/common';
+import { type DynamicModule, Module, type OnModuleInit } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import type { AnyDispatcher } from '../../platform/work/dispatcher.ts';
 import { Readiness } from '../../platform/work/readiness.ts';
@@ -14,10 +14,15 @@ import { WebhookDispatcher } from '../../platform/webhooks/webhook-dispatcher.ts
 import { WebhooksModule } from '../../platform/webhooks/webhooks.module.ts';
 import { DISPATCHERS, Engine } from '../../platform/work/engine.ts';
 import { Maintenance } from './maintenance.ts';
-import { RecurringWork } from './recurring-work.ts';
+import type { AppConfig } from '../../platform/config/app-config.ts';
+import { WorkOfProcesses, WorkOfWorkers } from './recurring-work.ts';
+import { TaskRuns } from './task-runs.ts';
 import { Notifier } from '../../platform/work/notifier.ts';
 
-/** The engine, one dispatcher for each queue, and recurring work. */
+/**
+ * The engine, one dispatcher for each queue, and the cron jobs of `recurring-work.ts`. Processes
+ * without the role `worker` have only the jobs of every process.
+ */
 @Module({
   imports: [
     ScheduleModule.forRoot(),
@@ -42,11 +47,16 @@ import { Notifier } from '../../platform/work/notifier.ts';
     Engine,
     Notifier,
     Maintenance,
-    RecurringWork,
+    TaskRuns,
+    WorkOfProcesses,
   ],
   exports: [Engine],
 })
 export class SchedulerModule implements OnModuleInit {
+  static register({ roles }: Pick<AppConfig, 'roles'>): DynamicModule {
+    return { module: SchedulerModule, providers: roles.includes('worker') ? [WorkOfWorkers] : [] };
+  }
+
   constructor(
     private readonly engine: Engine,
     private readonly readiness: Readiness,

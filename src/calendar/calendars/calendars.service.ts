@@ -12,7 +12,7 @@ import { sqlOf } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { objectChange } from '../../platform/changes/object-change.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
-import type { JobAction } from '../../platform/job-statuses/job-status.ts';
+import type { JobAction } from '../../job-statuses/job-status.ts';
 import type { ReplacedValues } from '../../accounts/provider-writes/open-writes.ts';
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import { CalendarServers } from './calendar-servers.ts';

@@ -1,5 +1,5 @@
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
-import type { JobState } from '../../platform/job-statuses/job-status.ts';
+import type { JobState } from '../../job-statuses/job-status.ts';
 import { METHODS } from './invitation-plan.ts';
 import type { InvitationResult } from './invitations.repository.ts';
 import type { InvitationView } from './invitations.schema.ts';

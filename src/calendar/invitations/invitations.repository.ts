@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Page } from '../../platform/database/listing.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import type { JobState } from '../../platform/job-statuses/job-status.ts';
+import type { JobState } from '../../job-statuses/job-status.ts';
 import { openProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pageQuery } from '../../platform/wire/pagination.schema.ts';
-import { JOB_STATES } from '../../platform/job-statuses/job-status.ts';
+import { JOB_STATES } from '../../job-statuses/job-status.ts';
 import { INVITATION_KINDS } from './invitation-plan.ts';
 
 /** Query of GET /events/{id}/invitations. */

@@ -6,7 +6,7 @@ import {
   sortOut,
   type Steered,
   UNKNOWN_OUTCOME,
-} from '../../platform/job-statuses/steered.ts';
+} from '../../job-statuses/steered.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { ReminderStatus } from './reminder-status.ts';
 import { transitionReminders } from './reminder-transitions.ts';

@@ -1,5 +1,5 @@
 import { type Database, idsOf } from '../../platform/database/sql.ts';
-import { transitionJobs } from '../../platform/job-statuses/jobs.ts';
+import { transitionJobs } from '../../job-statuses/jobs.ts';
 
 // A row claimed by a live worker is left alone, because its effect cannot be undone. All other
 // claims belong to workers of the installation this database was copied from.

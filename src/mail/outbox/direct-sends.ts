@@ -10,7 +10,7 @@ import { afterCommit, Database, type Sql } from '../../platform/database/sql.ts'
 import { sendsAccepted } from '../../platform/metrics/metrics.ts';
 import { type DraftVersion, lockDraft } from '../drafts/sent-drafts.ts';
 import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
-import type { JobState } from '../../platform/job-statuses/job-status.ts';
+import type { JobState } from '../../job-statuses/job-status.ts';
 import type {
   ProviderErrorCode,
   RefusedRecipient,

@@ -1,4 +1,4 @@
-import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
+import type { SendRoute } from '../../job-statuses/job-status.ts';
 import type { OutgoingContent } from '../composing/outgoing-content.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
-import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
+import type { SendRoute } from '../../job-statuses/job-status.ts';
 import type { RateGateDelay } from '../../platform/work/rate-gates.ts';
 import { RelayRoutes } from '../relay/relay-routes.ts';
 import { ComposingSlots } from '../composing/composing-slots.ts';

@@ -1,5 +1,5 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../../platform/base/time/unix-seconds.ts';
-import { STATES_WITH_REASON, type JobState } from '../../platform/job-statuses/job-status.ts';
+import { STATES_WITH_REASON, type JobState } from '../../job-statuses/job-status.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import type { OutboxPlan } from './outbox-planner.ts';
 import type { OutboxRequest } from './outbox-preparation.ts';

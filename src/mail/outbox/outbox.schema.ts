@@ -7,7 +7,7 @@ import {
 } from '../../platform/wire/wire.schema.ts';
 import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import { listByView, withOtherShapes } from '../../platform/wire/response-shapes.ts';
-import { JOB_STATES, SEND_ROUTES } from '../../platform/job-statuses/job-status.ts';
+import { JOB_STATES, SEND_ROUTES } from '../../job-statuses/job-status.ts';
 import { messageFields, trackingInput, trackingView } from '../composing/message-fields.schema.ts';
 import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-terms.ts';
 import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';

@@ -11,7 +11,7 @@ import type {
   IdempotentRequest,
 } from '../../platform/idempotency/idempotency-keys.ts';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
-import { transitionJobs } from '../../platform/job-statuses/jobs.ts';
+import { transitionJobs } from '../../job-statuses/jobs.ts';
 import { ComposingSlots } from '../composing/composing-slots.ts';
 import { OutgoingMessages } from '../composing/outgoing-messages.ts';
 import { cancellationReason } from './cancellation-reason.ts';

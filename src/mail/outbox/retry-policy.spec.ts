@@ -3,7 +3,7 @@ import {
   PROVIDER_ERROR_CODES,
   type ProviderErrorCode,
 } from '../../platform/base/errors/provider-error.ts';
-import { SEND_ROUTES } from '../../platform/job-statuses/job-status.ts';
+import { SEND_ROUTES } from '../../job-statuses/job-status.ts';
 import {
   backoffSeconds,
   decideLookUp,

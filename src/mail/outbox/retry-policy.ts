@@ -1,4 +1,4 @@
-import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
+import type { SendRoute } from '../../job-statuses/job-status.ts';
 import { backoff, spread } from '../../platform/work/backoff.ts';
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 import type { OnUnknown } from './outbox-content.ts';

@@ -1,8 +1,8 @@
 import type { ClaimedRow, Outcome } from '../../platform/work/dispatcher.ts';
 import type { DraftVersion, SentDraft } from '../drafts/sent-drafts.ts';
 import type { CredentialsRefusal } from '../../accounts/grants/mark-invalid.ts';
-import type { JobState, SendRoute } from '../../platform/job-statuses/job-status.ts';
-import type { AttemptRecord, JobTransition } from '../../platform/job-statuses/jobs.ts';
+import type { JobState, SendRoute } from '../../job-statuses/job-status.ts';
+import type { AttemptRecord, JobTransition } from '../../job-statuses/jobs.ts';
 import type {
   ProviderErrorCode,
   RefusedRecipient,

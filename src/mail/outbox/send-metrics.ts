@@ -1,5 +1,5 @@
 import { sendAttempts, sendsEnded } from '../../platform/metrics/metrics.ts';
-import type { AttemptRecord, JobTransition } from '../../platform/job-statuses/jobs.ts';
+import type { AttemptRecord, JobTransition } from '../../job-statuses/jobs.ts';
 
 /** Counts attempts, after their records were committed. */
 export function countAttempts(attempts: readonly AttemptRecord[]): void {

@@ -7,7 +7,7 @@ import {
   type JobTransition,
   transitionJobs,
   recordAttempts,
-} from '../../platform/job-statuses/jobs.ts';
+} from '../../job-statuses/jobs.ts';
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 import { openSentCopies } from './sent-copies.ts';
 import type { SendJobRow, SendResult } from './send-attempt.ts';

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { scheduleSyncSoon } from '../../accounts/sync-schedule/schedule-sync.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
 import { Database } from '../../platform/database/sql.ts';
-import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
+import type { SendRoute } from '../../job-statuses/job-status.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type {
   OutgoingMessage,

@@ -1,6 +1,6 @@
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { RateGateSignal, Outcome } from '../../platform/work/dispatcher.ts';
-import type { AttemptRecord } from '../../platform/job-statuses/jobs.ts';
+import type { AttemptRecord } from '../../job-statuses/jobs.ts';
 import type { SendReceipt } from '../../providers/port/connector.ts';
 import type { RefusedRecipient, SendPhase } from '../../platform/base/errors/provider-error.ts';
 import type { decideUnproven, RetryDecision, RetryRule } from './retry-policy.ts';

@@ -1,5 +1,5 @@
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
-import type { JobTransition } from '../../platform/job-statuses/jobs.ts';
+import type { JobTransition } from '../../job-statuses/jobs.ts';
 
 /** Reason shown for a message that is on hold (`send_job.held`). */
 export const ON_HOLD_REASON =

@@ -7,8 +7,8 @@ import {
   type ProviderWriteHandler,
   ProviderWrites,
 } from '../../accounts/provider-writes/provider-writes.ts';
-import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
-import { forgetMessageOfJob } from '../../platform/job-statuses/jobs.ts';
+import type { SendRoute } from '../../job-statuses/job-status.ts';
+import { forgetMessageOfJob } from '../../job-statuses/jobs.ts';
 import type { MailPort } from '../../providers/port/connector.ts';
 import { currentTraceparent } from '../../platform/tracing/traceparent.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';

@@ -1,6 +1,6 @@
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
-import type { JobState } from '../../platform/job-statuses/job-status.ts';
-import { reopenQuarantined, transitionJobs } from '../../platform/job-statuses/jobs.ts';
+import type { JobState } from '../../job-statuses/job-status.ts';
+import { reopenQuarantined, transitionJobs } from '../../job-statuses/jobs.ts';
 import {
   BEING_CHANGED,
   NOT_YET_DUE,
@@ -8,7 +8,7 @@ import {
   sortOut,
   type Steered,
   UNKNOWN_OUTCOME,
-} from '../../platform/job-statuses/steered.ts';
+} from '../../job-statuses/steered.ts';
 import { giveSlotBack, letOneThrough } from '../../platform/work/rate-gates.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import { cancellationReason } from './cancellation-reason.ts';

@@ -3,7 +3,7 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { takeSample } from './capacity.repository.ts';
 
-/** Stores the sizes of all tables once a day (UTC). */
+/** Stores the sizes of all tables, at most once a day (UTC) however often it runs. */
 @Injectable()
 export class TableSamples {
   constructor(

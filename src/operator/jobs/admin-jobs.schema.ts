@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SEND_ROUTES } from '../../platform/job-statuses/job-status.ts';
+import { SEND_ROUTES } from '../../job-statuses/job-status.ts';
 import { filterText, instant, listOf, tokenPageQuery } from '../search/list.schema.ts';
 import {
   JOB_ACTION_NAMES,

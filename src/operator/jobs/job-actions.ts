@@ -7,7 +7,7 @@ import {
 } from '../../calendar/notifications/steered-reminders.ts';
 import { cancelSends, releaseSends, retrySends } from '../../mail/outbox/steered-sends.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import type { Steered } from '../../platform/job-statuses/steered.ts';
+import type { Steered } from '../../job-statuses/steered.ts';
 import type { JobActionName, JobKind } from './job-types.ts';
 
 /** What an action needs beside the ids. */

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/sql.ts';
-import { QUARANTINE_PREFIX } from '../../platform/job-statuses/job-status.ts';
+import { QUARANTINE_PREFIX } from '../../job-statuses/job-status.ts';
 import type { FoundJob } from './job-search.ts';
 import { MESSAGE_ACTIONS, SYNC_IS_DELAYED } from './job-search.ts';
 import type { JobKind, JobStateName, JobSummary } from './job-types.ts';

@@ -2,7 +2,7 @@ import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { firstIdAt, isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
-import { QUARANTINE_PREFIX } from '../../platform/job-statuses/job-status.ts';
+import { QUARANTINE_PREFIX } from '../../job-statuses/job-status.ts';
 import { RECIPIENTS_IN_LOWER_CASE, SUBJECT_WORDS } from '../../mail/outbox/outbox-columns.ts';
 import type { JobFilter, JobKind, JobStateFilter } from './job-types.ts';
 

@@ -1,4 +1,4 @@
-import type { SendRoute } from '../../platform/job-statuses/job-status.ts';
+import type { SendRoute } from '../../job-statuses/job-status.ts';
 
 /**
  * Kinds of jobs: `message` (outbox, direct sends, invitations), `write` (a change on its way to a

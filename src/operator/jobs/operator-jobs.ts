@@ -16,7 +16,7 @@ import {
   type TokenPage,
 } from '../../platform/database/page-token.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
-import type { Steered } from '../../platform/job-statuses/steered.ts';
+import type { Steered } from '../../job-statuses/steered.ts';
 import type { ActionTerms } from './job-actions.ts';
 import { isOpen, readFacts, readJobs } from './job-rows.ts';
 import { findJobs } from './job-search.ts';

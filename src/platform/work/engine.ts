@@ -52,8 +52,10 @@ interface Swept {
   rows: number;
 }
 
-/** A tick is due each second. */
+/** A heartbeat is due each second. */
 const LONGEST_SILENCE_MS = 10_000;
+/** Queues that are advanced within this time share a heartbeat. */
+const SHARED_FOR_MS = 500;
 
 /**
  * The engine of due work. It claims due rows of every queue and lets the queue's dispatcher run
@@ -89,6 +91,9 @@ export class Engine
   readonly #enabled: boolean;
   readonly #shutdownMs: number;
   #lastTick = -Infinity;
+  #lastBegun = -Infinity;
+  /** When the next row of a queue is due, in milliseconds of the monotonic clock. */
+  readonly #dueAt = new Map<QueueName, number>();
   #tickError: unknown = null;
   #found: Flags = NOTHING_FOUND;
   /**
@@ -198,11 +203,38 @@ export class Engine
   }
 
   /**
-   * Sends the heartbeat, schedules the next due rows, and starts a sweep in the background if one
-   * is needed. Called once a second. A call that is late, missing or repeated does no harm.
+   * Lets queues claim their rows that are due, and those that become due within the next seconds at
+   * their time. The heartbeat says when that is; queues that are advanced together share one. Called
+   * once a second for each queue. A call that is late, missing or repeated does no harm.
    */
-  tick(): Promise<void> {
+  async advance(...queues: readonly QueueName[]): Promise<void> {
+    if (monotonicMs() - this.#lastBegun >= SHARED_FOR_MS) await this.#beatOnce();
+    else await this.#ticking;
+    this.#claimDue(queues);
+  }
+
+  /** Sends the heartbeat and advances all queues. */
+  async tick(): Promise<void> {
+    await this.#beatOnce();
+    this.#claimDue(this.#runners.keys());
+  }
+
+  #claimDue(queues: Iterable<QueueName>): void {
+    for (const queue of queues) {
+      const dueAt = this.#dueAt.get(queue);
+      if (dueAt === undefined) continue;
+      this.#dueAt.delete(queue);
+      this.#runners.get(queue)?.wakeIn(dueAt - monotonicMs());
+    }
+  }
+
+  /**
+   * Sends the heartbeat, unless one is under way, and starts a sweep in the background if one is
+   * needed.
+   */
+  #beatOnce(): Promise<void> {
     if (!this.#started) return Promise.resolve();
+    this.#lastBegun = monotonicMs();
     this.#ticking ??= this.#tick()
       .catch((error: unknown) => {
         this.#tickError = error;
@@ -252,15 +284,17 @@ export class Engine
     this.#found = { dead, orphaned, adrift };
     if (beat.backend !== this.#lockedOn && (await this.#identity.acquireLock(this.#pulse)))
       this.#lockedOn = beat.backend;
-    for (const [queue, runner] of this.#runners) {
+    for (const queue of this.#runners.keys()) {
       const dueInMs = beat[queue];
-      if (typeof dueInMs === 'number' && dueInMs < LOOK_AHEAD_MS) runner.wakeIn(dueInMs);
+      if (typeof dueInMs === 'number' && dueInMs < LOOK_AHEAD_MS)
+        this.#dueAt.set(queue, monotonicMs() + dueInMs);
     }
   }
 
   /** Declares all claimed rows void. The runners claim nothing until the next registration. */
   #withdraw(): void {
     this.#identity.forget();
+    this.#dueAt.clear();
     for (const runner of this.#runners.values()) runner.abandon();
   }
 

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { idColumn } from '../database/base-columns.ts';
+import { idColumn } from '../platform/database/base-columns.ts';
 import { JobStatus } from './job-status.entity.ts';
 
 const JobAttemptSchema = defineEntity({

@@ -1,4 +1,4 @@
-import { allows, type Scope, SCOPES_FOR } from '../auth/scopes.ts';
+import { allows, type Scope, SCOPES_FOR } from '../platform/auth/scopes.ts';
 import { JOB_ACTIONS, type JobAction } from './job-status.ts';
 
 /**

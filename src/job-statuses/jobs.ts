@@ -1,11 +1,11 @@
-import { afterCommit, columnsOf, type Sql } from '../database/sql.ts';
-import { reportIncident } from '../logs/incidents.ts';
-import { recordChanges } from '../changes/change-log.ts';
-import { InvalidInputError } from '../base/errors/domain-error.ts';
-import { firstIdAt } from '../base/ids/ids.ts';
-import { sourcesOf } from '../base/state/transitions.ts';
-import { storable } from '../base/text/storable.ts';
-import type { RefusedRecipient } from '../base/errors/provider-error.ts';
+import { afterCommit, columnsOf, type Sql } from '../platform/database/sql.ts';
+import { reportIncident } from '../platform/logs/incidents.ts';
+import { recordChanges } from '../platform/changes/change-log.ts';
+import { InvalidInputError } from '../platform/base/errors/domain-error.ts';
+import { firstIdAt } from '../platform/base/ids/ids.ts';
+import { sourcesOf } from '../platform/base/state/transitions.ts';
+import { storable } from '../platform/base/text/storable.ts';
+import type { RefusedRecipient } from '../platform/base/errors/provider-error.ts';
 import {
   JOB_TRANSITIONS,
   type JobAction,

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { AccountPrincipal } from '../auth/principal.ts';
-import { allows, SCOPES_FOR } from '../auth/scopes.ts';
-import { NotFoundError } from '../base/errors/domain-error.ts';
-import { isId } from '../base/ids/ids.ts';
-import type { Listing } from '../database/listing.ts';
+import type { AccountPrincipal } from '../platform/auth/principal.ts';
+import { allows, SCOPES_FOR } from '../platform/auth/scopes.ts';
+import { NotFoundError } from '../platform/base/errors/domain-error.ts';
+import { isId } from '../platform/base/ids/ids.ts';
+import type { Listing } from '../platform/database/listing.ts';
 import { type JobRow, JobStatusesRepository, type ListedJobs } from './job-statuses.repository.ts';
 import { readableActions } from './job-status-access.ts';
 

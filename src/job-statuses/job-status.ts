@@ -1,4 +1,4 @@
-import type { Transitions } from '../base/state/transitions.ts';
+import type { Transitions } from '../platform/base/state/transitions.ts';
 
 /** States of an outbox message and of every other job. */
 export const JOB_STATES = ['pending', 'delayed', 'successful', 'failed', 'cancelled'] as const;

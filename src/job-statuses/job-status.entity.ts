@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { idColumn } from '../database/base-columns.ts';
-import { ownedByAccount } from '../database/owner-keys.ts';
+import { idColumn } from '../platform/database/base-columns.ts';
+import { ownedByAccount } from '../platform/database/owner-keys.ts';
 import { FORBIDDEN_TRANSITION, JOB_STATES } from './job-status.ts';
 
 const JobStatusSchema = defineEntity({

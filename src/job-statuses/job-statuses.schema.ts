@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { pageQuery, viewQuery } from '../wire/pagination.schema.ts';
-import { listByView } from '../wire/response-shapes.ts';
+import { pageQuery, viewQuery } from '../platform/wire/pagination.schema.ts';
+import { listByView } from '../platform/wire/response-shapes.ts';
 import { JOB_STATES, SEND_ROUTES } from './job-status.ts';
 
 export const listJobStatusesQuery = z.object({

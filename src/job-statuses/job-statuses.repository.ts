@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Conditions } from '../database/conditions.ts';
-import { type Listing, type Page, runListing } from '../database/listing.ts';
-import { Database } from '../database/sql.ts';
-import type { RefusedRecipient } from '../base/errors/provider-error.ts';
+import { Conditions } from '../platform/database/conditions.ts';
+import { type Listing, type Page, runListing } from '../platform/database/listing.ts';
+import { Database } from '../platform/database/sql.ts';
+import type { RefusedRecipient } from '../platform/base/errors/provider-error.ts';
 import type { JobAction, JobState, SendRoute } from './job-status.ts';
 
 /** A job status as it is read. `content` is set only for outbox messages. */

@@ -1,11 +1,11 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { z } from 'zod';
-import { AccountAuth, CurrentAccount } from '../auth/access.decorators.ts';
-import type { AccountPrincipal } from '../auth/principal.ts';
-import { toListView } from '../database/listing.ts';
-import { Endpoint } from '../http/endpoint.decorator.ts';
-import { ApiErrors } from '../http/error.schema.ts';
+import { AccountAuth, CurrentAccount } from '../platform/auth/access.decorators.ts';
+import type { AccountPrincipal } from '../platform/auth/principal.ts';
+import { toListView } from '../platform/database/listing.ts';
+import { Endpoint } from '../platform/http/endpoint.decorator.ts';
+import { ApiErrors } from '../platform/http/error.schema.ts';
 import { toJobStatusView } from './job-statuses.mapper.ts';
 import { JobStatusesService } from './job-statuses.service.ts';
 import {

@@ -1,4 +1,4 @@
-import { toUnixSeconds, toUnixSecondsOrNull } from '../base/time/unix-seconds.ts';
+import { toUnixSeconds, toUnixSecondsOrNull } from '../platform/base/time/unix-seconds.ts';
 import { STATES_WITH_REASON } from './job-status.ts';
 import type { AttemptRow, JobRow } from './job-statuses.repository.ts';
 import type { JobStatusView } from './job-statuses.schema.ts';
