@@ -204,8 +204,8 @@ describe('fields of a body that an endpoint does not know', () => {
   });
 
   it('are logged once for each endpoint and name, without their values and indexes', async () => {
-    for (const at of [0, 1])
-      await event({ participants: [...Array<object>(at).fill({}), { unlogged: 'value-of-it' }] });
+    const unlogged = { unlogged: 'value-of-it' };
+    for (const participants of [[unlogged], [{}, unlogged]]) await event({ participants });
     const lines = loggedLines().slice(earlierLines);
     const logged = lines.filter((line) => line.includes('unknown field participants.unlogged of'));
     expect(logged).toHaveLength(1);
