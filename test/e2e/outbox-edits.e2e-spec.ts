@@ -253,14 +253,14 @@ describe('outbox messages', () => {
     const count = (await get('/v2/outbox?view=count')).body.count;
     const change = request(server.url).patch(`/v2/outbox/${body.job_status_id}`).set(ada.bearer);
     for (const [refused, text] of [
-      [await post({ to: [to], send_att: 1 }), 'send_att: is not a field of a message; did you mean send_at?'],
-      [await post({ to: [to], sendAt: 1 }), 'sendAt: is not a field of a message; did you mean send_at?'],
-      [await post({ to: [to], bc: [bcc] }, '/send'), /^bc: is not a field of a message; did you mean b?cc\?$/],
+      [await post({ to: [to], send_att: 1 }), /^Unknown fields: send_att \(did you mean send_at\?\); /],
+      [await post({ to: [to], sendAt: 1 }), /^Unknown fields: sendAt \(did you mean send_at\?\); /],
+      [await post({ to: [to], bc: [bcc] }, '/send'), /^Unknown fields: bc \(did you mean b?cc\?\); /],
       [await post({ to: [to], retryLimitDatetime: 0 }, '/v2/send?sendnow=false'), /did you mean retry_limit_datetime\?/],
-      [await change.send({ subjekt: 'x' }), 'subjekt: is not a field of a message; did you mean subject?'],
+      [await change.send({ subjekt: 'x' }), /^Unknown fields: subjekt \(did you mean subject\?\); /],
     ] as const)
       expect([refused.status, refused.body.message]).toEqual([
-        400, typeof text === 'string' ? text : expect.stringMatching(text),
+        400, expect.stringMatching(text),
       ]);
     expect((await get('/v2/outbox?view=count')).body.count).toBe(count);
   }); // prettier-ignore

@@ -165,11 +165,11 @@ describe('query parameters that an endpoint does not know', () => {
     });
   });
 
-  describe('with STRICT_QUERY=true', () => {
+  describe('with STRICT_REQUESTS=true', () => {
     let strict: TestApp;
     let bo: TestAccount;
     beforeAll(async () => {
-      strict = await startTestApp({ STRICT_QUERY: 'true' });
+      strict = await startTestApp({ STRICT_REQUESTS: 'true' });
       bo = await createAccount(strict.app, await createApplication(strict.app));
     });
     afterAll(() => strict.close());

@@ -174,6 +174,6 @@ describeRecordedClient('go', {
     Nothing: z.unknown(),
     Error: z.looseObject({ message: z.string(), type: z.string(), server_error: text }),
   },
-  environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
+  environment: { NEURAL: 'true', STRICT_REQUESTS: 'true' },
   prepare: useClientWorld(),
 });

@@ -10,6 +10,6 @@ describeRecordedClient('java', {
   // Only downloads and raw messages are read without parsing.
   parse: jsonOrText,
   models: JAVA_MODELS,
-  environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
+  environment: { NEURAL: 'true', STRICT_REQUESTS: 'true' },
   prepare: useClientWorld(),
 });

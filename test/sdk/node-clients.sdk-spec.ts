@@ -24,7 +24,7 @@ describe.each(NODE_VERSIONS.map((version) => [nodeSdkVersion(version), version] 
     let context: NodeContext;
 
     beforeAll(async () => {
-      server = await startTestApp({ NEURAL: 'true', STRICT_QUERY: 'true' });
+      server = await startTestApp({ NEURAL: 'true', STRICT_REQUESTS: 'true' });
       world = await ClientWorld.start();
       const values = await connectAccounts(server);
       Object.assign(values, await world.prepare(server, values), { url: server.url });

@@ -142,7 +142,7 @@ const prepare = useClientWorld();
 describeRecordedClient('php', {
   parse,
   models,
-  environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
+  environment: { NEURAL: 'true', STRICT_REQUESTS: 'true' },
   async prepare(server, values) {
     const more = await prepare(server, values);
     const hosted = await hostedCodes(server, values, 1);

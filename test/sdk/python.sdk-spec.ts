@@ -293,7 +293,7 @@ const prepare = useClientWorld();
 describeRecordedClient('python', {
   parse,
   models,
-  environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
+  environment: { NEURAL: 'true', STRICT_REQUESTS: 'true' },
   async prepare(server, values) {
     return {
       ...(await prepare(server, values)),

@@ -359,7 +359,7 @@ const prepare = useClientWorld();
 describeRecordedClient('ruby', {
   parse,
   models,
-  environment: { NEURAL: 'true', STRICT_QUERY: 'true' },
+  environment: { NEURAL: 'true', STRICT_REQUESTS: 'true' },
   async prepare(server, values) {
     return {
       ...(await prepare(server, values)),

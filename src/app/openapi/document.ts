@@ -18,7 +18,7 @@ export function createOpenApiDocument(app: INestApplication): OpenAPIObject {
       [
         'One HTTP API over mail and calendar accounts: read messages, send them now or later, follow job statuses, manage calendars and events, remind participants, and get changes by webhook. The wire format is that of the Nylas API 2.5.',
         'Times are Unix seconds. Ids are opaque texts.',
-        'If a query parameter that is not a list is repeated, its last value counts. A query parameter that an endpoint does not know has no effect: the response names it in the headers `X-Carillon-Ignored` (names, percent-encoded, separated by commas) and `Warning` (with the nearest known name). A server with `STRICT_QUERY=true` refuses it with 400.',
+        'If a query parameter that is not a list is repeated, its last value counts. A query parameter or a field of a body that an endpoint does not know has no effect: the response names it in the headers `X-Carillon-Ignored` (names, percent-encoded, separated by commas; those of nested fields with their path, such as `participants.0.emial`) and `Warning` (with the nearest known name). A server with `STRICT_REQUESTS=true` refuses it with 400. Fields that official clients are known to send back are ignored without a report.',
         'Some responses have another shape under a condition, such as ids instead of objects with `view=ids`. The schema of such a response is the usual shape; `x-other-shapes` lists the others. Operations with `x-alias-of` are other addresses of an operation, for clients that need them.',
       ].join('\n\n'),
     )

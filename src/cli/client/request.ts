@@ -124,12 +124,12 @@ function unreachable(url: URL, error: unknown, limitMs = TIMEOUT_MS): ApiCommand
   );
 }
 
-/** Reports query parameters that the server did not know. */
+/** Reports query parameters and fields that the server did not know. */
 function warnOfIgnored({ headers }: Response): void {
   const names = headers.get('x-carillon-ignored');
   if (names)
     process.stderr.write(
-      `Warning: the server ignored unknown query parameters: ${forTerminal(names)}\n`,
+      `Warning: the server does not know and ignored: ${forTerminal(names)}\n`,
     );
 }
 

@@ -19,6 +19,7 @@ import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { type ReportUnknown, UnknownFormField } from '../../platform/http/unknown-names.guard.ts';
 import { mediaType } from './file-record.ts';
 import { contentDisposition, toFileFilter, toFileView } from './files.mapper.ts';
 import {
@@ -120,10 +121,13 @@ export class FilesController {
       'draft and no waiting outbox message uses is deleted after 7 days.',
     response: uploadedFiles,
   })
-  async upload(@CurrentAccount() account: AccountPrincipal, @Req() request: Request) {
-    return (await this.uploads.upload(account, { headers: request.headers, body: request })).map(
-      toFileView,
-    );
+  async upload(
+    @CurrentAccount() account: AccountPrincipal,
+    @UnknownFormField() ignored: ReportUnknown,
+    @Req() request: Request,
+  ) {
+    const form = { headers: request.headers, body: request, ignored };
+    return (await this.uploads.upload(account, form)).map(toFileView);
   }
 
   @Delete(':id')

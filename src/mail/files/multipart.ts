@@ -30,16 +30,23 @@ const malformed = () =>
 const incomplete = () =>
   new DomainError('request.incomplete', 'invalid', 'The request body did not arrive whole');
 
+/** A form as it arrives. */
+export interface IncomingForm {
+  headers: IncomingHttpHeaders;
+  body: Readable;
+  /** Called with the name of each form field, which has no effect. May throw to refuse the form. */
+  ignored(name: string): void;
+}
+
 /**
  * Reads the files of a form (RFC 7578) one after the other, no faster than `receive` reads them.
- * Form fields are ignored. If the form or one part fails, no further part is read; the promise
- * rejects after `receive` has ended.
+ * If the form or one part fails, no further part is read; the promise rejects after `receive` has
+ * ended.
  * @throws {InvalidInputError} if the body is not a form, is malformed, ends early or has too many
- *   files; also throws the errors of `receive`
+ *   files; also throws the errors of `receive` and `ignored`
  */
 export async function readMultipart(
-  headers: IncomingHttpHeaders,
-  body: Readable,
+  { headers, body, ignored }: IncomingForm,
   receive: PartReceiver,
 ) {
   const parser = parserFor(headers);
@@ -64,6 +71,13 @@ export async function readMultipart(
       .catch(fail)
       .finally(() => parts.delete(bytes));
   }); // prettier-ignore
+  parser.on('field', (name: string) => {
+    try {
+      ignored(name);
+    } catch (error) {
+      fail(error as Error);
+    }
+  });
   const tooMany = (most: string) => () =>
     fail(new InvalidInputError(`There must not be more than ${most}`));
   parser.on('filesLimit', tooMany(`${MOST_FILES_AT_ONCE} files`));

@@ -1,5 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Readable } from 'node:stream';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import {
@@ -16,16 +14,10 @@ import { recordChanges } from '../../platform/changes/change-log.ts';
 import { fileTooLarge, MOST_FILE_BYTES, uploadsFull } from './file-limits.ts';
 import type { FileRecord, NewUpload } from './file-record.ts';
 import { FilesRepository } from './files.repository.ts';
-import { readMultipart, type ReceivedPart } from './multipart.ts';
+import { type IncomingForm, readMultipart, type ReceivedPart } from './multipart.ts';
 import { StoredBytes } from './stored-bytes.ts';
 
 const LONGEST_NAME = 255;
-
-/** An upload request, with the body as a stream. */
-export interface UploadRequest {
-  headers: IncomingHttpHeaders;
-  body: Readable;
-}
 
 /**
  * Files that clients upload. An upload is kept for 7 days, and longer while a draft or a waiting
@@ -48,15 +40,15 @@ export class UploadsService {
    * @throws {DomainError} 413 if a file is too large, or if the account's unused uploads would
    *   exceed the configured limit
    * @throws {InvalidInputError} if the body is not a form, is malformed, ends early or has no
-   *   file
+   *   file; also throws the errors of `form.ignored`
    */
-  async upload(account: AccountPrincipal, { headers, body }: UploadRequest): Promise<FileRecord[]> {
+  async upload(account: AccountPrincipal, form: IncomingForm): Promise<FileRecord[]> {
     const { accountId, applicationId } = account;
     const begun: string[] = [];
     const uploads: NewUpload[] = [];
     let left = await this.#bytesLeft(accountId);
     try {
-      await readMultipart(headers, body, async (part, bytes) => {
+      await readMultipart(form, async (part, bytes) => {
         const upload = { ...described(part), id: newId(), dataId: '', size: 0 };
         upload.size = await this.bytes.store(accountId, bytes, {
           use: (id) => begun.push((upload.dataId = id)),

@@ -9,11 +9,10 @@ import {
   Post,
   Put,
   Query,
-  Req,
   Res,
 } from '@nestjs/common';
 import { ApiHeader, ApiResponse, ApiTags } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import type { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
@@ -26,7 +25,6 @@ import {
   IdempotentCall,
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
-import { refuseMisspelt } from '../composing/misspelt-fields.ts';
 import { writeResponse, OutboxRequests } from './outbox-requests.ts';
 import { toExpectedVersion, toOutboxEdit, toOutboxView } from './outbox.mapper.ts';
 import type { OutboxItem } from './outbox-content.ts';
@@ -118,10 +116,8 @@ export class OutboxController {
     @Query({ schema: createOutboxQuery }) query: z.infer<typeof createOutboxQuery>,
     @Body({ schema: createOutboxMessage }) body: CreateOutboxMessage,
     @IdempotentCall() call: IdempotentRequest | undefined,
-    @Req() { body: sent }: Request,
     @Res({ passthrough: true }) response: Response,
   ) {
-    refuseMisspelt(sent, createOutboxMessage);
     return writeResponse(await this.requests.create(account, query, body, call), response);
   }
 
@@ -135,10 +131,8 @@ export class OutboxController {
     @Param('job_status_id') id: string,
     @Body({ schema: updateOutboxMessage }) body: UpdateOutboxMessage,
     @IfMatch() ifMatch: VersionGuard['ifMatch'],
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ) {
-    refuseMisspelt(request.body, updateOutboxMessage);
     const guard = guardOf(ifMatch, { version: toExpectedVersion(body) });
     return answer(await this.outbox.update(account, id, toOutboxEdit(body), guard), response);
   }
@@ -158,10 +152,9 @@ export class OutboxController {
     @Param('job_status_id') id: string,
     @Body({ schema: updateOutboxMessage }) body: UpdateOutboxMessage,
     @IfMatch() ifMatch: VersionGuard['ifMatch'],
-    @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ) {
-    return this.update(account, id, body, ifMatch, request, response);
+    return this.update(account, id, body, ifMatch, response);
   }
 
   @Delete(':job_status_id')

@@ -7,6 +7,7 @@ import {
 } from '../../platform/wire/wire.schema.ts';
 import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import { listByView, withOtherShapes } from '../../platform/wire/response-shapes.ts';
+import { refusesUnknown } from '../../platform/wire/schema-fields.ts';
 import { JOB_STATES, SEND_ROUTES } from '../../job-statuses/job-status.ts';
 import { messageFields, trackingInput, trackingView } from '../composing/message-fields.schema.ts';
 import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-terms.ts';
@@ -51,23 +52,29 @@ const expectedVersion = integerLike({ min: 0 })
   );
 
 /** Body of POST /v2/outbox. */
-export const createOutboxMessage = z.object(fields).meta({
-  id: 'CreateOutboxMessage',
-  example: {
-    to: [{ email: 'bo@example.test', name: 'Bo' }],
-    subject: 'Hello',
-    body: '<p>Hello Bo</p>',
-    send_at: 1_900_000_000,
-    retry_limit_datetime: 1_900_086_400,
-  },
-});
+export const createOutboxMessage = refusesUnknown(
+  z.object(fields).meta({
+    id: 'CreateOutboxMessage',
+    example: {
+      to: [{ email: 'bo@example.test', name: 'Bo' }],
+      subject: 'Hello',
+      body: '<p>Hello Bo</p>',
+      send_at: 1_900_000_000,
+      retry_limit_datetime: 1_900_086_400,
+    },
+  }),
+  'misspelt',
+);
 export type CreateOutboxMessage = z.infer<typeof createOutboxMessage>;
 
 /** Body of PATCH and PUT /v2/outbox/{job_status_id}; each field is optional. */
-export const updateOutboxMessage = z.object({ ...fields, version: expectedVersion }).meta({
-  id: 'UpdateOutboxMessage',
-  example: { subject: 'Hello again', send_at: 1_900_003_600 },
-});
+export const updateOutboxMessage = refusesUnknown(
+  z.object({ ...fields, version: expectedVersion }).meta({
+    id: 'UpdateOutboxMessage',
+    example: { subject: 'Hello again', send_at: 1_900_003_600 },
+  }),
+  'misspelt',
+);
 
 export type UpdateOutboxMessage = z.infer<typeof updateOutboxMessage>;
 

@@ -11,7 +11,6 @@ import {
   IdempotentCall,
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
-import { refuseMisspelt } from '../composing/misspelt-fields.ts';
 import { changedMessageView } from '../messages/messages.schema.ts';
 import { sendMessage, type SendMessage } from './send.schema.ts';
 import { type SendCall, SendService } from './send.service.ts';
@@ -55,7 +54,6 @@ export class SendController {
     const toResponse: SendCall['toResponse'] = (sent, files) => this.views.of(account, sent, files);
     const call = { account, idempotent, isGone, toResponse };
     const isRaw = RAW.test(request.headers['content-type'] ?? '');
-    if (!isRaw) refuseMisspelt(request.body, sendMessage);
     const { body: answer, replayed } = isRaw
       ? await this.sends.sendRaw(call, request, request.headers)
       : await this.sends.send(call, body);

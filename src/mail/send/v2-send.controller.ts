@@ -13,7 +13,6 @@ import {
   IdempotentCall,
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
-import { refuseMisspelt } from '../composing/misspelt-fields.ts';
 import { writeResponse, OutboxRequests } from '../outbox/outbox-requests.ts';
 import { outboxMessage } from '../outbox/outbox.schema.ts';
 import { sendNowOrLater, type SendNowOrLater, sendQuery, v2SendAnswer } from './send.schema.ts';
@@ -59,7 +58,6 @@ export class V2SendController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<unknown> {
-    refuseMisspelt(request.body, sendNowOrLater);
     if (!now) {
       if (body.draft_id) throw new InvalidInputError('draft_id: not allowed with sendnow=false');
       return writeResponse(

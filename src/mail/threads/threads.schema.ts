@@ -8,6 +8,7 @@ import {
   unixSeconds,
 } from '../../platform/wire/wire.schema.ts';
 import { listByView, withOtherShapes } from '../../platform/wire/response-shapes.ts';
+import { refusesUnknown } from '../../platform/wire/schema-fields.ts';
 import {
   emails,
   folderOfMessage,
@@ -181,27 +182,16 @@ export const changedThreadView = withOtherShapes(threadView, {
 /** Response of `GET /threads`, by `view`. */
 export const threadList = listByView(threadView);
 
-/** Attributes of a thread that only the server changes. */
-const READ_ONLY: ReadonlySet<string> = new Set(
-  Object.keys(threadView.shape).filter((name) => !(name in stateFields)),
-);
-
 /**
- * Body of `PUT /threads/{id}`: the same fields as for a message. Read-only attributes are ignored,
- * because clients send back the thread they have read, which may be out of date. Other fields are
- * refused.
+ * Body of `PUT /threads/{id}`: the same fields as for a message. Attributes that clients send back
+ * as they have read them (`CLIENT_FIELDS`) have no effect. All other fields are refused.
  */
-export const updateThread = z
-  .preprocess(
-    (body) =>
-      typeof body === 'object' && body !== null && !Array.isArray(body)
-        ? Object.fromEntries(Object.entries(body).filter(([name]) => !READ_ONLY.has(name)))
-        : body,
-    z.strictObject(stateFields),
-  )
-  .meta({
+export const updateThread = refusesUnknown(
+  z.object(stateFields).meta({
     id: 'UpdateThread',
     description: 'Read-only attributes of the thread may be sent back; they are ignored.',
     example: { unread: false, starred: true },
-  });
+  }),
+  'all',
+);
 export type UpdateThread = z.infer<typeof updateThread>;

@@ -7,6 +7,7 @@ import { LOG_LEVELS } from '../base/log-level.ts';
 import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
 import { budgetConfig, budgetVariables } from './budget-config.ts';
 import { databaseConfig, databaseVariables } from './database-config.ts';
+import { renamedVariables } from './renamed-variables.ts';
 import { quotaConfig, quotaVariables } from './quota-config.ts';
 import { smsConfig, smsVariables } from './sms-config.ts';
 import { parseKeyRing } from './key-ring.ts';
@@ -102,7 +103,7 @@ export const environmentSchema = z.object({
   PUBLIC_IP_ADDRESSES: list([]).pipe(
     z.array(z.union([z.ipv4(), z.ipv6()], 'must be IP addresses, separated by commas')),
   ),
-  STRICT_QUERY: flag(false),
+  STRICT_REQUESTS: flag(false),
   MAX_BODY_BYTES: integer(10 * 1024 * 1024, 1024, 100 * 1024 * 1024),
   UNUSED_UPLOADS_MB: integer(2_048, 0, 1_000_000),
   RATE_LIMIT_APPLICATION: integer(500, 0, 1_000_000),
@@ -183,7 +184,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     );
   }
   const env = parsed.data;
-  const problems: string[] = [];
+  const problems = renamedVariables(present);
   const embedded = env.DATABASE_URL === undefined;
   const databaseUrl = env.DATABASE_URL ?? local.databaseUrl;
   if (!databaseUrl) {
@@ -268,11 +269,8 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
      * (docs/deployment.md).
      */
     trustedProxies: env.TRUST_PROXY,
-    /**
-     * True if a request with an unknown query parameter is refused. False: the parameter is
-     * ignored, and the response names it.
-     */
-    strictQuery: env.STRICT_QUERY,
+    /** Whether a request with an unknown query parameter or field is refused, not reported. */
+    strictRequests: env.STRICT_REQUESTS,
     /** Maximum size of a request body, in bytes. */
     maxBodyBytes: env.MAX_BODY_BYTES,
     uploads: {

@@ -1,7 +1,7 @@
 import { applyDecorators, HttpCode, HttpStatus, UseGuards } from '@nestjs/common';
 import { ApiExtension, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { ZodType } from 'zod';
-import { QueryGuard } from './query.guard.ts';
+import { UnknownNamesGuard } from './unknown-names.guard.ts';
 import { expectShape } from './response-shape.ts';
 
 /** Key in an operation of the document: the operation that it is another address of. */
@@ -28,7 +28,7 @@ export interface EndpointOptions {
 }
 
 /**
- * Sets status, documentation and response whitelist of a handler, and has unknown query parameters
+ * Sets status, documentation and response whitelist of a handler, and has unknown names in requests
  * reported. Every handler of the API needs exactly one.
  * Keys that are not in `response` are removed from the response, so a mapper cannot leak a column.
  */
@@ -36,7 +36,7 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
   const status = options.status ?? HttpStatus.OK;
   return applyDecorators(
     HttpCode(status),
-    UseGuards(QueryGuard, expectShape(options.response)),
+    UseGuards(UnknownNamesGuard, expectShape(options.response)),
     ApiOperation({
       summary: options.summary,
       description: options.description,
