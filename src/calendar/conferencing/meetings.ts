@@ -14,8 +14,8 @@ import type { MeetingContent, MeetingDetails } from '../../providers/port/confer
 import type { CalendarPort, NativeMeeting } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { refusalOf } from '../../platform/quotas/quota.ts';
-import { eventChange } from '../event-store/event-changes.ts';
-import { showMeeting } from '../event-store/event-conferencing.ts';
+import { eventChange } from '../events/event-changes.ts';
+import { showMeeting } from '../events/writes/event-conferencing.ts';
 import { ConferencingAccess, type DecryptedService } from './conferencing-access.ts';
 import { type EventState, MeetingsRepository, type StoredMeeting } from './meetings.repository.ts';
 import { meetingContent, type MeetingStep, nextStep } from './wanted-meeting.ts';

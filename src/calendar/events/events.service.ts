@@ -20,25 +20,29 @@ import {
   type EventUpdate,
   NEW_EVENT,
   type NewEvent,
-} from './apply-input.ts';
-import { createInstance, endInstances, refitInstances } from '../event-store/changed-instances.ts';
-import { eventFields, eventRecord } from '../event-store/event-record.ts';
-import { type ChangeToFollowUp, EventFollowUp, type EventWriteResult } from './event-follow-up.ts';
-import { Event } from '../event-store/event.entity.ts';
-import { CancelledEventError, EventInReadOnlyCalendarError } from '../event-store/events.errors.ts';
+} from './writes/apply-input.ts';
+import { createInstance, endInstances, refitInstances } from './instances/changed-instances.ts';
+import { eventFields, eventRecord } from './event-record.ts';
+import {
+  type ChangeToFollowUp,
+  EventFollowUp,
+  type EventWriteResult,
+} from './writes/event-follow-up.ts';
+import { Event } from './event.entity.ts';
+import { CancelledEventError, EventInReadOnlyCalendarError } from './events.errors.ts';
 import {
   type LockedEvent,
   type LockedInstance,
   lockCalendarById,
   lockEvent,
   zoneOf,
-} from '../event-store/locked-events.ts';
+} from './writes/locked-events.ts';
 import {
   assertFirstOccurrence,
   assertNotificationsAllowed,
   type NotificationRights,
-} from './notification-rules.ts';
-import { boundsOf, inZoneOf } from '../event-store/when.ts';
+} from './writes/notification-rules.ts';
+import { boundsOf, inZoneOf } from './when.ts';
 
 /** Options for a change of an event. */
 export interface WriteOptions {

@@ -3,7 +3,7 @@ import { ProviderWritesModule } from '../../accounts/provider-writes/provider-wr
 import { OutboxModule } from '../../mail/outbox/outbox.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { OutgoingModule } from '../../mail/composing/outgoing.module.ts';
-import { EventStoreModule } from '../event-store/event-store.module.ts';
+import { EventStoreModule } from '../events/event-store.module.ts';
 import { InvitationReleases } from './invitation-releases.ts';
 import { InvitationsController } from './invitations.controller.ts';
 import { InvitationsRepository } from './invitations.repository.ts';

@@ -6,11 +6,11 @@ import { ForbiddenError, InvalidInputError } from '../../platform/base/errors/do
 import type { Page } from '../../platform/database/listing.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
-import { pickFields, SHOWN_FIELDS } from '../event-store/event-columns.ts';
-import { type EventFields, eventFields } from '../event-store/event-record.ts';
-import type { Event } from '../event-store/event.entity.ts';
-import type { Participant } from '../event-store/event-values.ts';
-import { EventReader } from '../event-store/event-reader.ts';
+import { pickFields, SHOWN_FIELDS } from '../events/event-columns.ts';
+import { type EventFields, eventFields } from '../events/event-record.ts';
+import type { Event } from '../events/event.entity.ts';
+import type { Participant } from '../events/event-values.ts';
+import { EventReader } from '../events/event-reader.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
 import {

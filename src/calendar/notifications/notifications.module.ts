@@ -4,7 +4,7 @@ import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { QuotasModule } from '../../platform/quotas/quotas.module.ts';
 import { SmsModule } from '../sms/sms.module.ts';
-import { EventStoreModule } from '../event-store/event-store.module.ts';
+import { EventStoreModule } from '../events/event-store.module.ts';
 import { EmailReminderSender } from './email-sender.ts';
 import { NotificationsController } from './notifications.controller.ts';
 import { ReminderDispatcher } from './reminder-dispatcher.ts';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
-import { EventStoreModule } from '../event-store/event-store.module.ts';
+import { EventStoreModule } from '../events/event-store.module.ts';
 import { InvitationsModule } from '../invitations/invitations.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { NotificationsModule } from '../notifications/notifications.module.ts';
