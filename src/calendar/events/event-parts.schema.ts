@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { emailAddress, integerLike, timeZoneName } from '../../platform/wire/wire.schema.ts';
-import { REMINDER_STATUSES } from '../notifications/reminder-status.ts';
+import { REMINDER_STATUSES } from './ports/event-reminders.ts';
 import { PARTICIPANT_STATUSES } from './event-values.ts';
 import { MOST_RULES } from './recurrence/recurrence-lines.ts';
 

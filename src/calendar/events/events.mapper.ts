@@ -3,7 +3,7 @@ import {
   toUnixSeconds,
   toUnixSecondsOrNull,
 } from '../../platform/base/time/unix-seconds.ts';
-import type { PlannedReminder } from '../notifications/reminder-plan.ts';
+import type { PlannedReminder } from './ports/event-reminders.ts';
 import type { NotificationView } from './event-parts.schema.ts';
 import type { EventRecord } from './event-record.ts';
 import { firstMinutes } from './event-values.ts';

@@ -17,7 +17,7 @@ import {
 import { eventChange } from '../event-changes.ts';
 import { boundsOf } from '../when.ts';
 import { lockDiverged } from '../mirror/event-mirror.ts';
-import { ReminderPlanner } from '../../notifications/reminder-planner.ts';
+import { EventReminders } from '../ports/event-reminders.ts';
 import { EventRestorer, type RestoringAccount } from '../write-back/event-restorer.ts';
 
 /** Number of all-day events that are processed together. */
@@ -34,7 +34,7 @@ const ACCOUNT = `
 export class EventsOfCalendar implements CalendarListener, OnModuleInit {
   constructor(
     private readonly listeners: CalendarListeners,
-    private readonly planner: ReminderPlanner,
+    private readonly reminders: EventReminders,
     private readonly restorer: EventRestorer,
   ) {}
 
@@ -54,7 +54,7 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
     await cancelEventsOfCalendar(sql, calendarId, at);
     const reminding = events.filter((event) => event.reminding).map(({ id }) => id);
     if (reminding.length > 0)
-      await this.planner.cancelEvents(sql, accountId, reminding, 'the calendar was deleted', at);
+      await this.reminders.cancelEvents(sql, accountId, reminding, 'the calendar was deleted', at);
     await recordChanges(
       sql,
       events.map(({ id }) =>
@@ -105,7 +105,7 @@ export class EventsOfCalendar implements CalendarListener, OnModuleInit {
       const plans = moved
         .filter(({ status, notifications }) => status !== 'cancelled' && notifications.length > 0)
         .map(({ id, ...event }) => ({ ...event, accountId, eventId: id, cancelled: false }));
-      await this.planner.planAll(sql, accountId, plans, at);
+      await this.reminders.planAll(sql, accountId, plans, at);
       if (events.length < BATCH) return;
       last = end.id;
     }

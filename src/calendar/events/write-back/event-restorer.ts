@@ -13,7 +13,7 @@ import {
   writeRestored,
 } from '../mirror/event-mirror.ts';
 import { changeOf } from '../mirror/event-plan.ts';
-import { ReminderPlanner } from '../../notifications/reminder-planner.ts';
+import { EventReminders } from '../ports/event-reminders.ts';
 
 /** The account whose events are restored. */
 export type RestoringAccount = Pick<ProviderAccount, 'accountId' | 'email' | 'name'> & {
@@ -35,7 +35,7 @@ export interface EventToRestore {
 @Injectable()
 export class EventRestorer {
   constructor(
-    private readonly planner: ReminderPlanner,
+    private readonly reminders: EventReminders,
     private readonly connectors: ConnectorRegistry,
   ) {}
 
@@ -72,7 +72,7 @@ export class EventRestorer {
         eventId: id,
         cancelled: fields.status === 'cancelled',
       }));
-    await this.planner.planAll(sql, account.accountId, plans, at);
+    await this.reminders.planAll(sql, account.accountId, plans, at);
     return changed.map(({ row }) => row);
   }
 }

@@ -1,9 +1,4 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import {
-  type EventWriteHandler,
-  type EventWriteStep,
-  Meetings,
-} from '../../conferencing/meetings.ts';
 import { Database, type Sql } from '../../../platform/database/sql.ts';
 import { recordChanges } from '../../../platform/changes/change-log.ts';
 import { type ChangeVerb, objectChange } from '../../../platform/changes/object-change.ts';
@@ -30,7 +25,12 @@ import { toEventContent } from '../event-record.ts';
 import {
   type EventAtProvider, findEventAtProvider, raiseSequence, clearReleasedIds, storeProviderIds, storeProviderContent,
 } from './event-at-provider.ts'; // prettier-ignore
-import { raiseWaitingInvitations } from '../../invitations/raise-waiting-invitations.ts';
+import { EventInvitations } from '../ports/event-invitations.ts';
+import {
+  EventMeetings,
+  type EventWriteHandler,
+  type EventWriteStep,
+} from '../ports/event-meetings.ts';
 import { instanceStamp } from '../recurrence/instances.ts';
 import { showNativeMeeting } from './event-native-meeting.ts';
 import { asksProvider, storeNotified, writesThatNotify } from './event-notices.ts';
@@ -49,7 +49,8 @@ export class EventWriteHandlers implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly writes: ProviderWrites,
-    private readonly meetings: Meetings,
+    private readonly meetings: EventMeetings,
+    private readonly invitations: EventInvitations,
     private readonly refused: RefusedEventWrites,
   ) {}
 
@@ -76,7 +77,7 @@ export class EventWriteHandlers implements OnModuleInit {
       const update = { ...event, providerId: event.providerId };
       const there = await updateEvent(port, account, update, content, write, notices);
       for (const instance of event.releasedProviderIds) await port.resetInstance(account, instance);
-      const stored = written(account, event, content, there, notices);
+      const stored = this.#written(account, event, content, there, notices);
       return {
         kind: 'written',
         store: async (sql, at) => {
@@ -99,8 +100,8 @@ export class EventWriteHandlers implements OnModuleInit {
     // with the same key returns its id. The deletion queued after this write needs that id.
     if (event.status === 'cancelled' && (event.providerId || !write.mayHaveRun)) return DELETED;
     return event.series
-      ? writeInstance(port, account, event, notices)
-      : create(port, account, event, notices);
+      ? this.#writeInstance(port, account, event, notices)
+      : this.#create(port, account, event, notices);
   };
 
   /** Which open writes ask the provider to mail participants. Read before the event is read. */
@@ -135,6 +136,88 @@ export class EventWriteHandlers implements OnModuleInit {
       },
     };
   };
+
+  async #create(
+    port: CalendarPort,
+    account: ProviderAccount,
+    event: EventAtProvider,
+    notices: Notices,
+  ): Promise<WriteOutcome> {
+    const { calendarProviderId, calendarBusyUntil } = event;
+    if (calendarProviderId === null) {
+      if (calendarBusyUntil) return { kind: 'waits', until: calendarBusyUntil };
+      throw new ProviderError(
+        'rejected',
+        'The calendar of this event could not be created at the provider',
+      );
+    }
+    const content = toEventContent(event);
+    const created = await port.createEvent(account, calendarProviderId, event.id, content, {
+      sequence: event.sequence,
+      // An event that was deleted meanwhile is created for its id only.
+      ...(event.status === 'cancelled' ? {} : notices.options),
+    });
+    return this.#written(account, event, content, created, notices);
+  }
+
+  #written(
+    account: ProviderAccount,
+    event: EventAtProvider,
+    content: EventContent,
+    there: ProviderSequence & Partial<EventProviderIds>,
+    { others }: Notices,
+  ) {
+    return {
+      kind: 'written' as const,
+      store: async (sql: Sql, at: Date): Promise<void> => {
+        const { providerId, icalUid } = there;
+        if (providerId !== undefined && icalUid !== undefined)
+          await store(sql, account, event.id, { providerId, icalUid }, at);
+        const seen = await showNativeMeeting(sql, account, event, content, there, at);
+        await storeProviderContent(sql, seen.event, seen.content, at);
+        await this.#storeRevision(sql, event, there);
+        await storeNotified(sql, others);
+      },
+    };
+  }
+
+  async #writeInstance(
+    port: CalendarPort,
+    account: ProviderAccount,
+    event: EventAtProvider,
+    notices: Notices,
+  ): Promise<WriteOutcome> {
+    // An open write of the series may carry the rules that make this start an instance.
+    if (event.series?.busyUntil) return { kind: 'waits', until: event.series.busyUntil };
+    const position = positionOf(event);
+    if (!position)
+      throw new ProviderError(
+        'rejected',
+        'Its recurring event could not be created at the provider',
+      );
+    const content = toEventContent(event);
+    const there = await port.writeInstance(account, position, content, {
+      base: event.providerContent,
+      sequence: event.sequence,
+      ...notices.options,
+    });
+    return this.#written(account, event, content, there, notices);
+  }
+
+  /**
+   * Other programs may have raised SEQUENCE at the provider meanwhile. The event and its
+   * invitations that are not sent yet are raised by the same difference. Mails then state the same
+   * revision as the provider's copy (RFC 5546 2.1.4).
+   */
+  async #storeRevision(
+    sql: Sql,
+    { id, sequence: asked }: EventAtProvider,
+    { sequence: got = asked }: ProviderSequence,
+  ): Promise<void> {
+    if (got <= asked) return;
+    await raiseSequence(sql, id, got - asked);
+    await this.invitations.raiseWaiting(sql, id, got - asked);
+  }
 }
 
 /** What a write has to say to participants. */
@@ -174,50 +257,6 @@ function contentToWrite(
   return { ...event.providerContent, participants: content['participants'] };
 }
 
-async function create(
-  port: CalendarPort,
-  account: ProviderAccount,
-  event: EventAtProvider,
-  notices: Notices,
-): Promise<WriteOutcome> {
-  const { calendarProviderId, calendarBusyUntil } = event;
-  if (calendarProviderId === null) {
-    if (calendarBusyUntil) return { kind: 'waits', until: calendarBusyUntil };
-    throw new ProviderError(
-      'rejected',
-      'The calendar of this event could not be created at the provider',
-    );
-  }
-  const content = toEventContent(event);
-  const created = await port.createEvent(account, calendarProviderId, event.id, content, {
-    sequence: event.sequence,
-    // An event that was deleted meanwhile is created for its id only.
-    ...(event.status === 'cancelled' ? {} : notices.options),
-  });
-  return written(account, event, content, created, notices);
-}
-
-function written(
-  account: ProviderAccount,
-  event: EventAtProvider,
-  content: EventContent,
-  there: ProviderSequence & Partial<EventProviderIds>,
-  { others }: Notices,
-) {
-  return {
-    kind: 'written' as const,
-    store: async (sql: Sql, at: Date): Promise<void> => {
-      const { providerId, icalUid } = there;
-      if (providerId !== undefined && icalUid !== undefined)
-        await store(sql, account, event.id, { providerId, icalUid }, at);
-      const seen = await showNativeMeeting(sql, account, event, content, there, at);
-      await storeProviderContent(sql, seen.event, seen.content, at);
-      await storeRevision(sql, event, there);
-      await storeNotified(sql, others);
-    },
-  };
-}
-
 /**
  * Position of an instance at the provider: its series and its start. `null` if the series never
  * reached the provider.
@@ -228,26 +267,6 @@ function positionOf({ series, originalStart }: EventAtProvider): InstancePositio
     series: series.providerId,
     start: instanceStamp(originalStart.getTime(), series.allDay),
   };
-}
-
-async function writeInstance(
-  port: CalendarPort,
-  account: ProviderAccount,
-  event: EventAtProvider,
-  notices: Notices,
-): Promise<WriteOutcome> {
-  // An open write of the series may carry the rules that make this start an instance.
-  if (event.series?.busyUntil) return { kind: 'waits', until: event.series.busyUntil };
-  const position = positionOf(event);
-  if (!position)
-    throw new ProviderError('rejected', 'Its recurring event could not be created at the provider');
-  const content = toEventContent(event);
-  const there = await port.writeInstance(account, position, content, {
-    base: event.providerContent,
-    sequence: event.sequence,
-    ...notices.options,
-  });
-  return written(account, event, content, there, notices);
 }
 
 async function deleteInstance(
@@ -278,21 +297,6 @@ async function undoAttempt(
   if (!position) return;
   const { providerId } = await port.writeInstance(account, position, toEventContent(event));
   await port.resetInstance(account, providerId);
-}
-
-/**
- * Other programs may have raised SEQUENCE at the provider meanwhile. The event and its invitations
- * that are not sent yet are raised by the same difference. Mails then state the same revision as
- * the provider's copy (RFC 5546 2.1.4).
- */
-async function storeRevision(
-  sql: Sql,
-  { id, sequence: asked }: EventAtProvider,
-  { sequence: got = asked }: ProviderSequence,
-): Promise<void> {
-  if (got <= asked) return;
-  await raiseSequence(sql, id, got - asked);
-  await raiseWaitingInvitations(sql, id, got - asked);
 }
 
 /** Stores the provider's ids. The UID is visible to API clients, so the change is logged. */

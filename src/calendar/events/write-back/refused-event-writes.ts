@@ -14,7 +14,7 @@ import {
   type MirrorEvent,
   withdrawEvent,
 } from '../mirror/event-mirror.ts';
-import { ReminderPlanner } from '../../notifications/reminder-planner.ts';
+import { EventReminders } from '../ports/event-reminders.ts';
 import { EventRestorer, type RestoringAccount } from './event-restorer.ts';
 
 const OWNER = `
@@ -45,7 +45,7 @@ interface Refusal {
 @Injectable()
 export class RefusedEventWrites {
   constructor(
-    private readonly planner: ReminderPlanner,
+    private readonly reminders: EventReminders,
     private readonly restorer: EventRestorer,
   ) {}
 
@@ -98,7 +98,7 @@ export class RefusedEventWrites {
     await withdrawEvent(sql, id, at);
     const ended = row.recurrence ? await endInstances(sql, { accountId, id }, at) : [];
     const reason = `the provider refused the event: ${write.reason}`;
-    await this.planner.cancelEvents(sql, accountId, [id], reason, at);
+    await this.reminders.cancelEvents(sql, accountId, [id], reason, at);
     await recordChanges(sql, [
       ...ended.map((one) => change(refusal, { ...one, calendarId: row.calendarId }, 'deleted')),
       change(refusal, row, 'deleted'),

@@ -7,16 +7,16 @@ import { sqlOf } from '../../../platform/database/sql.ts';
 import { recordChanges } from '../../../platform/changes/change-log.ts';
 import type { ChangeVerb } from '../../../platform/changes/object-change.ts';
 import { eventChange } from '../event-changes.ts';
-import { Invitations } from '../../invitations/invitations.service.ts';
+import { EventInvitations } from '../ports/event-invitations.ts';
 import type { ReplacedValues } from '../../../accounts/provider-writes/open-writes.ts';
 import { openProviderWrite } from '../../../accounts/provider-writes/provider-jobs.ts';
-import type { PlannedReminder } from '../../notifications/reminder-plan.ts';
-import { ReminderPlanner } from '../../notifications/reminder-planner.ts';
+import { EventReminders, type PlannedReminder } from '../ports/event-reminders.ts';
 import type { EndedInstance } from '../instances/changed-instances.ts';
 import { CONTENT_FIELDS, DECIDED_FIELDS, OWN_FIELDS, pickFields } from '../event-columns.ts';
 import { type EventFields, type EventRecord, eventRecord } from '../event-record.ts';
 import type { Event } from '../event.entity.ts';
 import { ASKS_PROVIDER } from '../write-back/event-notices.ts';
+import { zoneOf } from './locked-events.ts';
 
 /** An event after a change, with the provider write and the reminders that the change led to. */
 export interface EventWriteResult {
@@ -67,8 +67,8 @@ const CHANGEABLE_CONTENT = DECIDED_FIELDS.filter((field) =>
 @Injectable()
 export class EventFollowUp {
   constructor(
-    private readonly planner: ReminderPlanner,
-    private readonly invitations: Invitations,
+    private readonly reminders: EventReminders,
+    private readonly invitations: EventInvitations,
   ) {}
 
   /**
@@ -95,7 +95,7 @@ export class EventFollowUp {
     const event = eventRecord(entity);
     const planned =
       reminding || event.notifications.length > 0
-        ? await this.planner.plan(
+        ? await this.reminders.plan(
             sql,
             { ...event, accountId, eventId: event.id, cancelled: event.status === 'cancelled' },
             at,
@@ -110,9 +110,7 @@ export class EventFollowUp {
       objectId: event.id,
       payload: {
         ...(action === 'update_event' && before ? replacedBy(before, event) : {}),
-        ...(change && this.invitations.notifying(account, event, notify).asksProvider
-          ? ASKS_PROVIDER
-          : {}),
+        ...(change && this.invitations.asksProvider(account, event, notify) ? ASKS_PROVIDER : {}),
       },
       at,
     });
@@ -124,8 +122,14 @@ export class EventFollowUp {
     if (change)
       changes.push(eventChange(owner, event, change, quiet ? null : `${action}:${jobId}`));
     if (changes.length > 0) await recordChanges(sql, changes);
-    const inviting = { before: before ?? null, notify, writeId: jobId, at };
-    if (change) await this.invitations.follow(em, account, entity, inviting);
+    if (change) {
+      const zone = zoneOf(entity.calendar.unwrap());
+      const write = { before: before ?? null, event, zone, notify, writeId: jobId, at };
+      if (this.invitations.raisesSequence(account, write)) entity.sequence += 1;
+      // The rows of invitations refer to the row of the event.
+      await em.flush();
+      await this.invitations.store(sql, account, write, entity.sequence);
+    }
     return { event, jobId, planned };
   }
 }

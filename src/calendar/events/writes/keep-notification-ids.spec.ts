@@ -1,9 +1,9 @@
 import { keepNotificationIds } from './keep-notification-ids.ts';
-import type { ReminderNotification } from '../../notifications/reminder-plan.ts';
+import type { StoredNotification } from '../event-values.ts';
 
 const sms = (minutes: number, message: string) =>
   ({ type: 'sms', minutes_before_event: minutes, message }) as const;
-const stored = (...list: ReminderNotification[]) => list;
+const stored = (...list: StoredNotification[]) => list;
 
 describe('keepNotificationIds', () => {
   const one = { id: 'one', ...sms(10, 'a') };

@@ -1,12 +1,12 @@
 import { newId } from '../../../platform/base/ids/ids.ts';
-import type { ReminderNotification } from '../../notifications/reminder-plan.ts';
+import type { StoredNotification } from '../event-values.ts';
 
 type Unidentified<N> = N extends unknown ? Omit<N, 'id'> : never;
 
 /** A notification as a client sends it, without an id. */
-export type NewNotification = Unidentified<ReminderNotification>;
+export type NewNotification = Unidentified<StoredNotification>;
 
-const fingerprint = ({ id: _id, ...rest }: Partial<ReminderNotification>): string =>
+const fingerprint = ({ id: _id, ...rest }: Partial<StoredNotification>): string =>
   JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /**
@@ -18,12 +18,12 @@ const fingerprint = ({ id: _id, ...rest }: Partial<ReminderNotification>): strin
  * - a new id
  */
 export function keepNotificationIds<N extends NewNotification>(
-  stored: readonly ReminderNotification[],
+  stored: readonly StoredNotification[],
   next: readonly N[],
 ): (N & { id: string })[] {
   const left = new Set(stored);
   const ids = new Map<N, string>();
-  const alike: ((a: ReminderNotification, b: N) => boolean)[] = [
+  const alike: ((a: StoredNotification, b: N) => boolean)[] = [
     (a, b) => fingerprint(a) === fingerprint(b),
     (a, b) => a.type === b.type && a.minutes_before_event === b.minutes_before_event,
     (a, b) => a.type === b.type,

@@ -1,6 +1,6 @@
-import type { Scope } from '../../../platform/auth/scopes.ts';
-import type { Participant, StoredNotification } from '../event-values.ts';
-import { EgressPolicy } from '../../../platform/egress/egress-policy.ts';
+import type { Scope } from '../../platform/auth/scopes.ts';
+import type { Participant, StoredNotification } from '../events/event-values.ts';
+import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { assertNotificationsAllowed } from './notification-rules.ts';
 
 const email: StoredNotification = {

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ApplicationFeature } from '../../../platform/auth/plan.ts';
-import { allows, type Scope, SCOPES_FOR } from '../../../platform/auth/scopes.ts';
-import type { UrlOptions } from '../../../platform/egress/egress-policy.ts';
-import { ForbiddenError, InvalidInputError } from '../../../platform/base/errors/domain-error.ts';
-import type { QuotaConfig } from '../../../platform/config/quota-config.ts';
-import { REMINDER_ADDRESS } from '../../notifications/reminder-address.ts';
-import { phoneRefusal } from '../../sms/phone-numbers.ts';
-import type { EventFields } from '../event-record.ts';
-import { firstStart, openSeries } from '../recurrence/series.ts';
-import type { Participant, StoredNotification } from '../event-values.ts';
+import type { ApplicationFeature } from '../../platform/auth/plan.ts';
+import { allows, type Scope, SCOPES_FOR } from '../../platform/auth/scopes.ts';
+import type { UrlOptions } from '../../platform/egress/egress-policy.ts';
+import { ForbiddenError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import type { QuotaConfig } from '../../platform/config/quota-config.ts';
+import { REMINDER_ADDRESS } from './reminder-address.ts';
+import { phoneRefusal } from '../sms/phone-numbers.ts';
+import type { EventFields } from '../events/event-record.ts';
+import { firstStart, openSeries } from '../events/recurrence/series.ts';
+import type { Participant, StoredNotification } from '../events/event-values.ts';
 
 /** The rights of an account that notifications depend on. */
 export interface NotificationRights {
