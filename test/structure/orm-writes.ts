@@ -42,9 +42,9 @@ export function entitiesIn(content: string): Entity[] {
 }
 
 /**
- * Tables that a file writes through the ORM: calls of the entity manager that create, change or
- * remove an entity or its rows, and assignments to a property of an entity, which the next flush
- * writes.
+ * Tables that a file writes through the ORM. A write is a call of the entity manager that creates,
+ * changes or removes an entity or its rows. An assignment to a property of an entity is one, too,
+ * because the next flush writes it.
  *
  * A call with the class of an entity writes the table of that class. For an object, the entity is
  * the first of these that exists:
