@@ -14,7 +14,7 @@ import { Contact, ContactGroup, ContactKey } from '../contacts/contact.entity.ts
 import { Change } from '../platform/changes/change.entity.ts';
 import { PrunedChanges } from '../platform/changes/pruned-changes.entity.ts';
 import { DraftFile } from '../mail/drafts/draft-file.entity.ts';
-import { Event } from '../calendar/event-store/event.entity.ts';
+import { Event } from '../calendar/events/event.entity.ts';
 import { FileChunk, FileData } from '../mail/files/file-data.entity.ts';
 import { File } from '../mail/files/file.entity.ts';
 import { CalendarFeed } from '../calendar/feeds/calendar-feed.entity.ts';

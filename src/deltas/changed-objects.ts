@@ -7,7 +7,7 @@ import { toContactView } from '../contacts/contacts.mapper.ts';
 import { ContactsService, knowsPeopleOfMail } from '../contacts/contacts.service.ts';
 import { toDraftView } from '../mail/drafts/drafts.mapper.ts';
 import { toEventView } from '../calendar/events/events.mapper.ts';
-import { EventReader } from '../calendar/event-store/event-reader.ts';
+import { EventReader } from '../calendar/events/event-reader.ts';
 import { visibleFilesOf } from '../mail/files/visible-files.ts';
 import { toFileView } from '../mail/files/files.mapper.ts';
 import { FilesService } from '../mail/files/files.service.ts';

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../platform/auth/auth.module.ts';
 import { CalendarsModule } from '../calendar/calendars/calendars.module.ts';
 import { ContactsModule } from '../contacts/contacts.module.ts';
-import { EventStoreModule } from '../calendar/event-store/event-store.module.ts';
+import { EventsModule } from '../calendar/events/events.module.ts';
 import { FilesModule } from '../mail/files/files.module.ts';
 import { FoldersModule } from '../mail/folders/folders.module.ts';
 import { MessagesModule } from '../mail/messages/messages.module.ts';
@@ -22,7 +22,7 @@ import { DeltasService } from './deltas.service.ts';
     FoldersModule,
     FilesModule,
     CalendarsModule,
-    EventStoreModule,
+    EventsModule,
     ContactsModule,
     ThreadsModule,
   ],

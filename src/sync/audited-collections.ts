@@ -1,7 +1,7 @@
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import type { FirstAudits } from '../accounts/sync-schedule/mirror-audits.ts';
 import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
-import { absentEvents } from '../calendar/event-store/absent-events.ts';
+import { absentEvents } from '../calendar/events/mirror/absent-events.ts';
 import type { MirrorCalendar } from '../calendar/calendars/calendar-mirror.ts';
 import { absentContacts } from '../contacts/contact-mirror.ts';
 import type { Sql } from '../platform/database/sql.ts';

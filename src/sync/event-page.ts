@@ -1,5 +1,5 @@
-import type { MirrorEvent } from '../calendar/event-store/event-mirror.ts';
-import { groupOf, rowFinder } from '../calendar/event-store/event-plan.ts';
+import type { MirrorEvent } from '../calendar/events/mirror/event-mirror.ts';
+import { groupOf, rowFinder } from '../calendar/events/mirror/event-plan.ts';
 import type { EventChanges, ExcludedInstance, RemoteEvent } from '../providers/port/connector.ts';
 
 /* Compares a page of a provider's changes with the rows of the mirror. Pure functions. */

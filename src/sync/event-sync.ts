@@ -5,15 +5,15 @@ import { Clock } from '../platform/base/time/clock.ts';
 import { Database, idsOf, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ChangeVerb } from '../platform/changes/object-change.ts';
-import { eventChange } from '../calendar/event-store/event-changes.ts';
-import { adoptMailed } from '../calendar/event-store/adopt-mailed.ts';
+import { eventChange } from '../calendar/events/event-changes.ts';
+import { adoptMailed } from '../calendar/events/mailed/adopt-mailed.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
-import { EventRestorer } from '../calendar/events/event-restorer.ts';
-import { asStoredAt } from '../calendar/event-store/as-stored.ts';
+import { EventRestorer } from '../calendar/events/write-back/event-restorer.ts';
+import { asStoredAt } from '../calendar/events/write-back/as-stored.ts';
 import { ReminderPlanner } from '../calendar/notifications/reminder-planner.ts';
 import type { CalendarPort, RemoteEvent } from '../providers/port/connector.ts';
-import * as mirror from '../calendar/event-store/event-mirror.ts';
-import type { MirrorEvent, NewMirrorEvent } from '../calendar/event-store/event-mirror.ts';
+import * as mirror from '../calendar/events/mirror/event-mirror.ts';
+import type { MirrorEvent, NewMirrorEvent } from '../calendar/events/mirror/event-mirror.ts';
 import {
   calendarsAtProvider,
   type MirrorCalendar,
@@ -25,15 +25,15 @@ import {
   fieldsOf,
   groupOf,
   storableContent,
-} from '../calendar/event-store/event-plan.ts';
-import type { ProviderFields } from '../calendar/event-store/event-columns.ts';
-import { endInstancesOutside } from '../calendar/event-store/changed-instances.ts';
+} from '../calendar/events/mirror/event-plan.ts';
+import type { ProviderFields } from '../calendar/events/event-columns.ts';
+import { endInstancesOutside } from '../calendar/events/instances/changed-instances.ts';
 import {
   fillExcluded,
   insertExcluded,
   moveToCalendar,
   storeExcluded,
-} from '../calendar/event-store/remote-instances.ts';
+} from '../calendar/events/instances/remote-instances.ts';
 import {
   comparePage,
   type ComparedPage,

@@ -4,7 +4,7 @@ import {
   storeEventCursor,
   writeCalendars,
 } from '../../src/calendar/calendars/calendar-mirror.ts';
-import { lockGroups, lockMirrorEvent } from '../../src/calendar/event-store/event-mirror.ts';
+import { lockGroups, lockMirrorEvent } from '../../src/calendar/events/mirror/event-mirror.ts';
 import { lockContacts } from '../../src/contacts/contact-mirror.ts';
 import { recordHealth } from '../../src/platform/webhooks/delivery.repository.ts';
 import { requeueEvents } from '../../src/platform/webhooks/requeue-events.ts';

@@ -13,10 +13,8 @@ import {
   ReminderDispatcher,
   type ReminderResult,
 } from '../../src/calendar/notifications/reminder-dispatcher.ts';
-import type {
-  ReminderEvent,
-  ReminderNotification,
-} from '../../src/calendar/notifications/reminder-plan.ts';
+import type { ReminderEvent } from '../../src/calendar/events/ports/event-reminders.ts';
+import type { StoredNotification } from '../../src/calendar/events/event-values.ts';
 import { ReminderPlanner } from '../../src/calendar/notifications/reminder-planner.ts';
 import { ReminderRepository } from '../../src/calendar/notifications/reminder.repository.ts';
 import { SmsReminderSender } from '../../src/calendar/notifications/sms-sender.ts';
@@ -91,7 +89,7 @@ describe('a reminder that is due', () => {
 
   /** An event that starts in half an hour, with one reminder that is due now. */
   async function due(
-    notification: ReminderNotification,
+    notification: StoredNotification,
     to = 'bo@example.test',
   ): Promise<{ event: ReminderEvent; id: string }> {
     const event = reminderEvent(fixture, clock.now(), {
@@ -310,7 +308,7 @@ describe('a reminder that is due', () => {
         ...notificationOf.webhook(30, `${receiver.origin}/hook?x=1`),
         type: 'webhook',
         payload,
-      } as ReminderNotification);
+      } as StoredNotification);
       await fire(id);
       expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 1 });
       expect(receiver.received).toHaveLength(1);
@@ -331,7 +329,7 @@ describe('a reminder that is due', () => {
       const { id } = await due({
         ...notificationOf.webhook(30, receiver.origin),
         payload: 'hello there',
-      } as ReminderNotification);
+      } as StoredNotification);
       await fire(id);
       expect(receiver.received[0]).toMatchObject({
         body: Buffer.from('hello there'),
@@ -431,7 +429,7 @@ describe('a reminder that is due', () => {
         return messages.filter(({ body }) => body === text).length;
       };
       const text = (message: string) =>
-        ({ ...notificationOf.sms(30), message }) as ReminderNotification;
+        ({ ...notificationOf.sms(30), message }) as StoredNotification;
 
       it('is not sent twice when its worker died after Twilio had accepted it, because it is found there', async () => {
         const { event, id } = await due(text('Once'));

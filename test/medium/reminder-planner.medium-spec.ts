@@ -3,7 +3,7 @@ import { ReminderPlanner } from '../../src/calendar/notifications/reminder-plann
 import type {
   PlannedReminder,
   ReminderEvent,
-} from '../../src/calendar/notifications/reminder-plan.ts';
+} from '../../src/calendar/events/ports/event-reminders.ts';
 import { transitionReminders } from '../../src/calendar/notifications/reminder-transitions.ts';
 import {
   notificationOf,

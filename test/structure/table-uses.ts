@@ -1,15 +1,16 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
+import { type Entity, entitiesIn, ormWritesIn } from './orm-writes.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** A file whose SQL names a table that another module owns. */
+/** A file that uses a table that another module owns: in SQL, or through the ORM. */
 export interface TableUse {
   kind: 'read' | 'write';
   table: string;
   /**
-   * The module that contains the SQL: `mail/messages`, or a group without modules, such as `sync`.
+   * The module that contains the file: `mail/messages`, or a group without modules, such as `sync`.
    */
   by: string;
   file: string;
@@ -43,9 +44,32 @@ export function createdTables(): string[] {
   return [...tables];
 }
 
-/** All SQL in `src` that reads or writes a table of another module. Spec files are left out. */
+/**
+ * All SQL in `src` that reads or writes a table of another module, and all calls of the ORM that
+ * write one (`ormWritesIn`). Spec files are left out.
+ */
 export function foreignTableUses(): TableUse[] {
   const owners = tableOwners();
+  return [...tablesInSql(owners), ...ormWrites()].filter(
+    ({ table, by }) => owners.get(table) !== by,
+  );
+}
+
+function ormWrites(): TableUse[] {
+  const entities = new Map<string, Entity[]>(
+    sourceFiles().map((file) => [file, entitiesIn(contentOf(file))]),
+  );
+  return sourceFiles().flatMap((file) =>
+    ormWritesIn(file, contentOf(file), (from) => entities.get(from) ?? []).map((table) => ({
+      kind: 'write' as const,
+      table,
+      by: moduleOf(file),
+      file,
+    })),
+  );
+}
+
+function tablesInSql(owners: ReadonlyMap<string, string>): TableUse[] {
   const tables = [...owners.keys()].join('|');
   const name = `\\s+(?:only\\s+)?"?(${tables})"?(?!\\w)`;
   const patterns = [
@@ -58,9 +82,12 @@ export function foreignTableUses(): TableUse[] {
     const by = moduleOf(file);
     return literalsOf(file).flatMap((text) =>
       patterns.flatMap(([kind, pattern]) =>
-        [...text.matchAll(pattern)]
-          .map(([, table = '']) => ({ kind, table: table.toLowerCase(), by, file }))
-          .filter(({ table }) => owners.get(table) !== by),
+        [...text.matchAll(pattern)].map(([, table = '']) => ({
+          kind,
+          table: table.toLowerCase(),
+          by,
+          file,
+        })),
       ),
     );
   });

@@ -25,7 +25,7 @@ const READS: Record<string, string> = {
     'the mail that proves an address is searched for in the mirrored mailbox',
   'accounts/provider-writes > job_status': 'an operator may hurry only writes whose job is open',
   'app/keys > worker': 'a key may be deleted only if no living worker uses it',
-  'calendar/event-store > message': 'an event that arrived by mail refers to that mail',
+  'calendar/events > message': 'an event that arrived by mail refers to that mail',
   'calendar/invitations > job_status':
     'an invitation waits for the job of its event and shows the job of its mail',
   'calendar/invitations > outbox_message':

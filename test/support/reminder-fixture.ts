@@ -5,10 +5,8 @@ import { newId } from '../../src/platform/base/ids/ids.ts';
 import { type AppConfig, loadConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { sealGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
-import type {
-  ReminderEvent,
-  ReminderNotification,
-} from '../../src/calendar/notifications/reminder-plan.ts';
+import type { ReminderEvent } from '../../src/calendar/events/ports/event-reminders.ts';
+import type { StoredNotification } from '../../src/calendar/events/event-values.ts';
 import { createTestDatabase } from './test-database.ts';
 
 /** The columns of `reminder` that tests compare. */
@@ -107,20 +105,20 @@ export async function startReminderFixture(features: string[] = ['sms']): Promis
 
 /** For each type, makes a notification with a new id. */
 export const notificationOf = {
-  email: (minutes = 30): ReminderNotification => ({
+  email: (minutes = 30): StoredNotification => ({
     id: newId(),
     type: 'email',
     minutes_before_event: minutes,
     subject: 'Soon',
     body: '<b>Soon</b>',
   }),
-  sms: (minutes = 30): ReminderNotification => ({
+  sms: (minutes = 30): StoredNotification => ({
     id: newId(),
     type: 'sms',
     minutes_before_event: minutes,
     message: 'Soon!',
   }),
-  webhook: (minutes = 30, url = 'https://hooks.example.test/r'): ReminderNotification => ({
+  webhook: (minutes = 30, url = 'https://hooks.example.test/r'): StoredNotification => ({
     id: newId(),
     type: 'webhook',
     minutes_before_event: minutes,

@@ -1,7 +1,7 @@
-import type { Recurrence, When } from '../event-store/event-values.ts';
-import { InvalidRecurrenceError } from '../event-store/recurrence/recurrence-lines.ts';
-import { Series, TooManyOccurrencesError } from '../event-store/recurrence/series.ts';
-import { boundsOf } from '../event-store/when.ts';
+import type { Recurrence, When } from '../events/event-values.ts';
+import { InvalidRecurrenceError } from '../events/recurrence/recurrence-lines.ts';
+import { Series, TooManyOccurrencesError } from '../events/recurrence/series.ts';
+import { boundsOf } from '../events/when.ts';
 import type { BusySeries } from './busy.repository.ts';
 import type { Span } from './spans.ts';
 

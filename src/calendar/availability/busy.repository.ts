@@ -3,7 +3,7 @@ import type { Scope } from '../../platform/auth/scopes.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { fromUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { Database } from '../../platform/database/sql.ts';
-import { ANSWERED_OR_GROUP, LAST_DAY, SHORT_TIME } from '../event-store/time-taken.sql.ts';
+import { ANSWERED_OR_GROUP, LAST_DAY, SHORT_TIME } from '../events/time-taken.sql.ts';
 import { VIRTUAL_PROVIDER } from '../../providers/port/provider-name.ts';
 import type { Span } from './spans.ts';
 

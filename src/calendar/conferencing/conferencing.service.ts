@@ -1,6 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { AccountPrincipal } from '../../platform/auth/principal.ts';
-import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ConnectionChecks } from '../../platform/egress/connection-checks.ts';
 import { SecretBox, UnsealError } from '../../platform/base/crypto/secret-box.ts';
 import {
@@ -12,17 +10,13 @@ import { parseSettings } from '../../platform/wire/parse-settings.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import {
-  CONFERENCING_PROVIDERS,
   type ConferencingKind,
   type ConferencingProvider,
   type ConferencingSettings,
 } from '../../providers/port/conferencing-port.ts';
 import { ConferencingDrivers } from '../../providers/port/conferencing-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { refusalOf, windowOf } from '../../platform/quotas/quota.ts';
-import { Quotas } from '../../platform/quotas/quotas.ts';
 import { conferencingSettingsContext } from './conferencing-secrets.ts';
-import { isCounted } from './meetings.repository.ts';
 import { toSettingsRefusal } from '../../providers/port/settings-refusal.ts';
 import { ConferencingRepository, type StoredService } from './conferencing.repository.ts';
 
@@ -30,11 +24,6 @@ import { ConferencingRepository, type StoredService } from './conferencing.repos
 export interface ServiceDescription extends Omit<StoredService, 'settingsSealed'> {
   /** Settings without secrets. */
   settings: ConferencingSettings;
-}
-
-export interface ConferencingRequest {
-  provider: string;
-  autocreate?: { settings: Readonly<Record<string, unknown>> };
 }
 
 /** Longest settings in characters. */
@@ -47,10 +36,8 @@ export class ConferencingServices {
     private readonly repository: ConferencingRepository,
     private readonly drivers: ConferencingDrivers,
     private readonly secretBox: SecretBox,
-    private readonly quotas: Quotas,
     private readonly clock: Clock,
     private readonly checks: ConnectionChecks,
-    private readonly connectors: ConnectorRegistry,
   ) {}
 
   /**
@@ -109,74 +96,6 @@ export class ConferencingServices {
   async remove(applicationId: string, id: string): Promise<void> {
     const removed = isId(id) && (await this.repository.remove(applicationId, id));
     if (!removed) throw new NotFoundError('conferencing service', id);
-  }
-
-  /**
-   * Checks that a service of the application, or the account's provider, can create the meeting
-   * that an event requests. Does nothing if the event requests none.
-   * @param event for a new event, the quota of meetings is checked too. A change of an event may
-   *   repeat stored values, so there the quota is checked later and the job status reports the
-   *   result
-   * @throws {InvalidInputError} naming the field: unknown provider, no service set up, or
-   *   unsupported settings
-   * @throws {DomainError} `rate-limited` if the quota of meetings is used up for today
-   */
-  async accept(
-    { applicationId, accountId, provider: calendarProvider }: AccountPrincipal,
-    request: ConferencingRequest | undefined,
-    { isNew }: { isNew: boolean },
-  ) {
-    if (!request?.autocreate) return;
-    const { provider, autocreate } = request;
-    const stored = await this.repository.find(applicationId, provider);
-    if (!stored) return this.#acceptNative(calendarProvider, provider, autocreate.settings);
-    const parsed = this.drivers.require(stored.kind).meetingSchema.safeParse(autocreate.settings);
-    if (parsed.success) {
-      if (isNew && isCounted(stored.kind)) await this.#assertQuota(applicationId, accountId);
-      return;
-    }
-    const [issue] = parsed.error.issues;
-    const path = ['conferencing.autocreate.settings', ...(issue?.path ?? [])]
-      .map(String)
-      .join('.')
-      .slice(0, 200);
-    throw new InvalidInputError(`${path}: ${issue?.message ?? 'is wrong'}`.toWellFormed());
-  }
-
-  /** @throws {InvalidInputError} if the account's provider creates no such meetings */
-  #acceptNative(
-    calendarProvider: string,
-    wanted: string,
-    settings: Readonly<Record<string, unknown>>,
-  ): void {
-    const native = this.connectors.require(calendarProvider).calendar?.conferencing ?? [];
-    if (native.some((one) => one === wanted)) {
-      if (Object.keys(settings).length === 0) return;
-      throw new InvalidInputError(
-        `conferencing.autocreate.settings: must be {}, because the account's provider creates the ${wanted} meeting and takes no settings`,
-      );
-    }
-    const known = (CONFERENCING_PROVIDERS as readonly string[]).includes(wanted);
-    throw new InvalidInputError(
-      known
-        ? `conferencing.provider: no conferencing service is set up for ${wanted} in this application, and the account's provider creates no such meetings: send details instead of autocreate, or set the service up (PUT /a/{client_id}/conferencing)`
-        : `conferencing.provider: must be one of ${CONFERENCING_PROVIDERS.join(', ')} with autocreate`,
-    );
-  }
-
-  async #assertQuota(applicationId: string, accountId: string): Promise<void> {
-    const full = await this.quotas.usedUp('meetings', accountId, applicationId);
-    if (!full) return;
-    const now = this.clock.now();
-    throw new DomainError(
-      'quota.meetings',
-      'rate-limited',
-      `conferencing.autocreate: ${refusalOf(full)}`,
-      {
-        limit: full.limit,
-        retryAfterSeconds: Math.ceil((windowOf(now).end.getTime() - now.getTime()) / 1000),
-      },
-    );
   }
 
   #describe({ id, settingsSealed, ...stored }: StoredService): ServiceDescription {

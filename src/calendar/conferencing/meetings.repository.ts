@@ -9,7 +9,7 @@ import type {
 } from '../../providers/port/conferencing-port.ts';
 import type { UsedUp } from '../../platform/quotas/quota.ts';
 import { Quotas } from '../../platform/quotas/quotas.ts';
-import { forgetWantedMeetings } from '../event-store/event-conferencing.ts';
+import { forgetWantedMeetings } from '../events/writes/event-conferencing.ts';
 import type { KnownMeeting, MeetingEvent } from './wanted-meeting.ts';
 
 /**

@@ -14,8 +14,9 @@ import type { MeetingContent, MeetingDetails } from '../../providers/port/confer
 import type { CalendarPort, NativeMeeting } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { refusalOf } from '../../platform/quotas/quota.ts';
-import { eventChange } from '../event-store/event-changes.ts';
-import { showMeeting } from '../event-store/event-conferencing.ts';
+import { eventChange } from '../events/event-changes.ts';
+import type { EventWriteHandler } from '../events/ports/event-meetings.ts';
+import { showMeeting } from '../events/writes/event-conferencing.ts';
 import { ConferencingAccess, type DecryptedService } from './conferencing-access.ts';
 import { type EventState, MeetingsRepository, type StoredMeeting } from './meetings.repository.ts';
 import { meetingContent, type MeetingStep, nextStep } from './wanted-meeting.ts';
@@ -25,22 +26,6 @@ type StepOutcome = Extract<WriteOutcome, { kind: 'continues' }>;
 const UNPROVEN = 'the address of this account is not proven to belong to its mailbox';
 
 type Account = Pick<ConnectedAccount, 'accountId' | 'applicationId' | 'email'>;
-
-/** One step in the write of an event. */
-export interface EventWriteStep {
-  /**
-   * False if a meeting is still to be created: the event is written once more then, and only that
-   * write notifies participants.
-   */
-  isLast: boolean;
-  /** The meeting that the provider is to create with the event. */
-  meeting?: NativeMeeting;
-}
-
-/** Writes an event to its calendar. */
-export type EventWriteHandler = (
-  ...write: [...Parameters<ProviderWriteHandler>, EventWriteStep]
-) => Promise<WriteOutcome>;
 
 /**
  * Creates, changes and releases meetings as steps of the provider writes of their events. Each step

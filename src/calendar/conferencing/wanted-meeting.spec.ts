@@ -1,4 +1,4 @@
-import type { When } from '../event-store/event-values.ts';
+import type { When } from '../events/event-values.ts';
 import { meetingContent, type MeetingEvent, nextStep } from './wanted-meeting.ts';
 
 const URL = 'https://meet.example.test/x';

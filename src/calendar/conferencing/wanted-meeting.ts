@@ -1,10 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type {
-  Conferencing,
-  EventAutocreate,
-  Recurrence,
-  When,
-} from '../event-store/event-values.ts';
+import type { Conferencing, EventAutocreate, Recurrence, When } from '../events/event-values.ts';
 import type { MeetingContent, MeetingDetails } from '../../providers/port/conferencing-port.ts';
 
 /* Decides what to do about the meeting of an event. Pure functions. */

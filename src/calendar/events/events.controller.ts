@@ -8,7 +8,7 @@ import { jobReference } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { camelKeys } from '../../platform/wire/camel-keys.ts';
-import { EventReader } from '../event-store/event-reader.ts';
+import { EventReader } from './event-reader.ts';
 import { toEventQuery, toEventView } from './events.mapper.ts';
 import {
   createEvent,

@@ -1,8 +1,8 @@
-import { NEW_EVENT } from './apply-input.ts';
-import type { EventRecord } from '../event-store/event-record.ts';
+import { NEW_EVENT } from './writes/apply-input.ts';
+import type { EventRecord } from './event-record.ts';
 import { toEventView } from './events.mapper.ts';
 import { eventView } from './events.schema.ts';
-import { boundsOf } from '../event-store/when.ts';
+import { boundsOf } from './when.ts';
 
 const when = { object: 'timespan', start_time: 1_900_000_000, end_time: 1_900_003_600 } as const;
 const utc = { start_timezone: 'UTC', end_timezone: 'UTC' };

@@ -3,13 +3,13 @@ import {
   toUnixSeconds,
   toUnixSecondsOrNull,
 } from '../../platform/base/time/unix-seconds.ts';
-import type { PlannedReminder } from '../notifications/reminder-plan.ts';
+import type { PlannedReminder } from './ports/event-reminders.ts';
 import type { NotificationView } from './event-parts.schema.ts';
-import type { EventRecord } from '../event-store/event-record.ts';
-import { firstMinutes } from '../event-store/event-values.ts';
+import type { EventRecord } from './event-record.ts';
+import { firstMinutes } from './event-values.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
-import type { EventQuery } from '../event-store/event-query.ts';
-import { withZones } from '../event-store/when.ts';
+import type { EventQuery } from './event-query.ts';
+import { withZones } from './when.ts';
 import type { EventView, ListEventsQuery } from './events.schema.ts';
 
 /** Results of a write besides the event itself. */

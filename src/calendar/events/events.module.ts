@@ -1,31 +1,34 @@
 import { Module } from '@nestjs/common';
+import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
+import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { CalendarsModule } from '../calendars/calendars.module.ts';
-import { ConferencingModule } from '../conferencing/conferencing.module.ts';
-import { EventStoreModule } from '../event-store/event-store.module.ts';
-import { InvitationsModule } from '../invitations/invitations.module.ts';
 import { MessageEventsModule } from '../../mail/message-events/message-events.module.ts';
 import { ProviderWritesModule } from '../../accounts/provider-writes/provider-writes.module.ts';
-import { NotificationsModule } from '../notifications/notifications.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
-import { EventIcsController } from './event-ics.controller.ts';
-import { EventIcsService } from './event-ics.service.ts';
-import { EventFollowUp } from './event-follow-up.ts';
-import { EventRestorer } from './event-restorer.ts';
-import { EventWriteHandlers } from './event-write-handlers.ts';
-import { EventsOfCalendar } from './events-of-calendar.ts';
-import { EventsOfMessages } from './events-of-messages.ts';
+import { EventIcsController } from './ics/event-ics.controller.ts';
+import { EventIcsService } from './ics/event-ics.service.ts';
+import { EventFollowUp } from './writes/event-follow-up.ts';
+import { EventRestorer } from './write-back/event-restorer.ts';
+import { EventWriteHandlers } from './write-back/event-write-handlers.ts';
+import { EventsOfCalendar } from './calendar-changes/events-of-calendar.ts';
+import { EventsOfMessages } from './mailed/events-of-messages.ts';
+import { EventReader } from './event-reader.ts';
 import { EventsController } from './events.controller.ts';
+import { EVENTS_OF_ACCOUNT, EventsRepository } from './events.repository.ts';
 import { EventsService } from './events.service.ts';
-import { RefusedEventWrites } from './refused-event-writes.ts';
+import { ExpandedEvents } from './instances/expanded-events.ts';
+import { RefusedEventWrites } from './write-back/refused-event-writes.ts';
 
+/**
+ * Events: the API over them, their table and its mirror of the providers' calendars, their series
+ * and calendar files. The modules of reminders, invitations and meetings are above this one and
+ * implement its ports (`ports/`, ADR 0105).
+ */
 @Module({
   imports: [
     CalendarsModule,
-    ConferencingModule,
-    EventStoreModule,
-    InvitationsModule,
+    GrantsModule,
     MessageEventsModule,
-    NotificationsModule,
     ProvidersModule,
     ProviderWritesModule,
   ],
@@ -33,7 +36,10 @@ import { RefusedEventWrites } from './refused-event-writes.ts';
   controllers: [EventIcsController, EventsController],
   providers: [
     EventIcsService,
+    EventReader,
+    EventsRepository,
     EventsService,
+    ExpandedEvents,
     EventFollowUp,
     EventRestorer,
     EventWriteHandlers,
@@ -41,6 +47,10 @@ import { RefusedEventWrites } from './refused-event-writes.ts';
     EventsOfMessages,
     RefusedEventWrites,
   ],
-  exports: [EventRestorer],
+  exports: [EventReader, EventRestorer],
 })
-export class EventsModule {}
+export class EventsModule {
+  constructor(accounts: AccountListeners) {
+    accounts.add(EVENTS_OF_ACCOUNT);
+  }
+}

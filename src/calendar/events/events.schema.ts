@@ -27,7 +27,7 @@ import {
   remindersView,
   text,
 } from './event-parts.schema.ts';
-import { EVENT_STATUSES } from '../event-store/event-values.ts';
+import { EVENT_STATUSES } from './event-values.ts';
 import { whenInput, whenView } from './when.schema.ts';
 
 const trueOrFalse = optional(z.boolean({ error: 'must be true or false' }));

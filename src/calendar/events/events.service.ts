@@ -1,18 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { EntityManager } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
-import { EgressClient } from '../../platform/egress/egress-client.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
-import { ConferencingServices } from '../conferencing/conferencing.service.ts';
 import { CalendarServers } from '../calendars/calendar-servers.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
-import { Invitations } from '../invitations/invitations.service.ts';
-import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { EventInvitations } from './ports/event-invitations.ts';
+import { EventMeetings } from './ports/event-meetings.ts';
+import { EventReminders } from './ports/event-reminders.ts';
 import {
   applyInput,
   assertInstanceInput,
@@ -20,25 +18,24 @@ import {
   type EventUpdate,
   NEW_EVENT,
   type NewEvent,
-} from './apply-input.ts';
-import { createInstance, endInstances, refitInstances } from '../event-store/changed-instances.ts';
-import { eventFields, eventRecord } from '../event-store/event-record.ts';
-import { type ChangeToFollowUp, EventFollowUp, type EventWriteResult } from './event-follow-up.ts';
-import { Event } from '../event-store/event.entity.ts';
-import { CancelledEventError, EventInReadOnlyCalendarError } from '../event-store/events.errors.ts';
+} from './writes/apply-input.ts';
+import { createInstance, endInstances, refitInstances } from './instances/changed-instances.ts';
+import { eventFields, eventRecord } from './event-record.ts';
+import {
+  type ChangeToFollowUp,
+  EventFollowUp,
+  type EventWriteResult,
+} from './writes/event-follow-up.ts';
+import { Event } from './event.entity.ts';
+import { CancelledEventError, EventInReadOnlyCalendarError } from './events.errors.ts';
 import {
   type LockedEvent,
   type LockedInstance,
   lockCalendarById,
   lockEvent,
   zoneOf,
-} from '../event-store/locked-events.ts';
-import {
-  assertFirstOccurrence,
-  assertNotificationsAllowed,
-  type NotificationRights,
-} from './notification-rules.ts';
-import { boundsOf, inZoneOf } from '../event-store/when.ts';
+} from './writes/locked-events.ts';
+import { boundsOf, inZoneOf } from './when.ts';
 
 /** Options for a change of an event. */
 export interface WriteOptions {
@@ -59,13 +56,11 @@ interface WantedUpdate extends WriteOptions {
 export class EventsService {
   constructor(
     private readonly em: EntityManager,
-    private readonly connectors: ConnectorRegistry,
     private readonly servers: CalendarServers,
     private readonly followUp: EventFollowUp,
-    private readonly conferencing: ConferencingServices,
-    private readonly egress: EgressClient,
-    private readonly invitations: Invitations,
-    @Inject(APP_CONFIG) private readonly config: AppConfig,
+    private readonly reminders: EventReminders,
+    private readonly invitations: EventInvitations,
+    private readonly meetings: EventMeetings,
     private readonly clock: Clock,
   ) {}
 
@@ -83,7 +78,7 @@ export class EventsService {
     options: WriteOptions,
   ): Promise<EventWriteResult> {
     this.invitations.assertAllowed(account, options);
-    await this.conferencing.accept(account, input.conferencing, { isNew: true });
+    await this.meetings.accept(account, input.conferencing, { isNew: true });
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
       await this.servers.require(sqlOf(em), account);
@@ -96,8 +91,7 @@ export class EventsService {
       const zone = zoneOf(calendar);
       const blank = { ...NEW_EVENT, when: input.when, ...boundsOf(input.when, zone) };
       const fields = applyInput(blank, input, zone);
-      assertNotificationsAllowed(null, fields, this.#rights(account), this.egress);
-      assertFirstOccurrence(fields);
+      this.reminders.assertAllowed(account, null, fields);
       const event = em.create(Event, {
         id: newId(),
         account: em.getReference(Grant, account.accountId),
@@ -136,7 +130,7 @@ export class EventsService {
     options: WriteOptions,
   ): Promise<EventWriteResult> {
     this.invitations.assertAllowed(account, options);
-    await this.conferencing.accept(account, input.conferencing, { isNew: false });
+    await this.meetings.accept(account, input.conferencing, { isNew: false });
     const at = this.clock.now();
     return this.em.transactional(async (em) => {
       const locked = await lockEvent(em, account.accountId, id);
@@ -168,7 +162,7 @@ export class EventsService {
       after,
       notify,
     });
-    assertNotificationsAllowed(before, after, this.#rights(account), this.egress);
+    this.reminders.assertAllowed(account, before, after);
     // A change that asks for a missing meeting again is written again.
     const wantsMeeting = input.conferencing && after.autocreate && !after.conferencing;
     const changed = !isDeepStrictEqual(before, after);
@@ -239,11 +233,6 @@ export class EventsService {
         : this.#cancel(em, account, locked, options, at);
     });
     return jobId;
-  }
-
-  #rights(account: AccountPrincipal): NotificationRights {
-    const hasMailbox = this.connectors.require(account.provider).mail !== undefined;
-    return { ...account, hasMailbox, quotas: this.config.quotas };
   }
 
   async #cancel(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { timeZoneName, unixSeconds } from '../../platform/wire/wire.schema.ts';
-import { isDate, readWhen } from '../event-store/when.ts';
+import { isDate, readWhen } from './when.ts';
 
 const zone = z
   .union([z.literal(''), timeZoneName()], {

@@ -3,12 +3,7 @@ import { recordAudit } from '../../platform/audit/record-audit.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import {
-  findIcsInstances,
-  ICS_COLUMNS,
-  ICS_FROM,
-  type IcsRow,
-} from '../event-store/ics/ics-rows.ts';
+import { findIcsInstances, ICS_COLUMNS, ICS_FROM, type IcsRow } from '../events/ics/ics-rows.ts';
 
 /** A calendar with the properties its feed shows. */
 export interface FeedCalendar {

@@ -10,8 +10,8 @@ import { randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { WindowedCounts } from '../../platform/base/concurrency/windowed-counts.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
-import { icsEventsOf, type IcsRow } from '../event-store/ics/ics-rows.ts';
-import { IcsWriter } from '../event-store/ics/ics-writer.ts';
+import { icsEventsOf, type IcsRow } from '../events/ics/ics-rows.ts';
+import { IcsWriter } from '../events/ics/ics-writer.ts';
 import { type FeedCalendar, type FeedPosition, FeedsRepository } from './feeds.repository.ts';
 
 /** A calendar file that is ready to be read. */

@@ -1,5 +1,5 @@
-import type { Participant } from '../event-store/event-values.ts';
-import type { ShownEvent } from '../event-store/ics/ics-writer.ts';
+import type { Participant } from '../events/event-values.ts';
+import type { ShownEvent } from '../events/ics/ics-writer.ts';
 
 /** A participant to be notified of a change. */
 export interface InvitationRecipient {

@@ -1,6 +1,6 @@
 import { offsetMs } from '../../platform/base/time/time-zone.ts';
-import type { When } from '../event-store/event-values.ts';
-import { conferenceLines, type ShownEvent } from '../event-store/ics/ics-writer.ts';
+import type { When } from '../events/event-values.ts';
+import { conferenceLines, type ShownEvent } from '../events/ics/ics-writer.ts';
 import type { InvitationKind } from './invitation-plan.ts';
 
 /**

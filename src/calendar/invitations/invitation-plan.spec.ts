@@ -1,4 +1,4 @@
-import type { Participant } from '../event-store/event-values.ts';
+import type { Participant } from '../events/event-values.ts';
 import {
   resetResponses,
   type EventChange,

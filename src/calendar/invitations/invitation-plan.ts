@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { EventFields } from '../event-store/event-record.ts';
-import type { Participant } from '../event-store/event-values.ts';
+import type { EventFields } from '../events/event-record.ts';
+import type { Participant } from '../events/event-values.ts';
 
 /** Kinds of messages to participants: an invitation, an update, or a cancellation. */
 export const INVITATION_KINDS = ['invite', 'update', 'cancel'] as const;

@@ -2,13 +2,8 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { UnwritableEventError } from '../../formats/ical/ical-fields.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
-import {
-  findIcsInstances,
-  findIcsRows,
-  icsEventsOf,
-  type IcsRow,
-} from '../event-store/ics/ics-rows.ts';
-import { icsOf } from '../event-store/ics/ics-writer.ts';
+import { findIcsInstances, findIcsRows, icsEventsOf, type IcsRow } from '../events/ics/ics-rows.ts';
+import { icsOf } from '../events/ics/ics-writer.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import {
   type ProviderWriteHandler,

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn } from '../../platform/database/base-columns.ts';
-import { Event } from '../event-store/event.entity.ts';
+import { Event } from '../events/event.entity.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
 import { INVITATION_KINDS } from './invitation-plan.ts';

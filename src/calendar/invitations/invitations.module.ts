@@ -1,20 +1,31 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { ProviderWritesModule } from '../../accounts/provider-writes/provider-writes.module.ts';
 import { OutboxModule } from '../../mail/outbox/outbox.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { OutgoingModule } from '../../mail/composing/outgoing.module.ts';
-import { EventStoreModule } from '../event-store/event-store.module.ts';
+import { EventsModule } from '../events/events.module.ts';
+import { EventInvitations } from '../events/ports/event-invitations.ts';
 import { InvitationReleases } from './invitation-releases.ts';
 import { InvitationsController } from './invitations.controller.ts';
 import { InvitationsRepository } from './invitations.repository.ts';
 import { Invitations } from './invitations.service.ts';
 import { SchedulingMails } from './scheduling-mails.ts';
 
-/** Mails to the participants of events. */
+/**
+ * Mails to the participants of events. Global, because it imports `EventsModule` and provides
+ * `EventInvitations` to it (ADR 0105).
+ */
+@Global()
 @Module({
-  imports: [EventStoreModule, OutboxModule, OutgoingModule, ProvidersModule, ProviderWritesModule],
+  imports: [EventsModule, OutboxModule, OutgoingModule, ProvidersModule, ProviderWritesModule],
   controllers: [InvitationsController],
-  providers: [InvitationsRepository, Invitations, InvitationReleases, SchedulingMails],
-  exports: [Invitations, SchedulingMails],
+  providers: [
+    InvitationsRepository,
+    Invitations,
+    { provide: EventInvitations, useExisting: Invitations },
+    InvitationReleases,
+    SchedulingMails,
+  ],
+  exports: [EventInvitations, Invitations, SchedulingMails],
 })
 export class InvitationsModule {}

@@ -84,6 +84,9 @@ const RELEASE = `
   update invitation set recipients = $3, content = null, released_at = $4
   where id = $1 and account_id = $2`;
 
+const RAISE_WAITING = `
+  update invitation set sequence = sequence + $2 where event_id = $1 and content is not null`;
+
 const LIST = `
   select i.id, r.value ->> 'email' as email, r.value ->> 'name' as name, i.kind, i.sequence,
     r.value ->> 'skipped' as skipped, i.created_at as "createdAt", m.id as "mailId", m.status as "mailStatus",
@@ -145,6 +148,11 @@ export class InvitationsRepository {
     at: Date,
   ): Promise<void> {
     await sql.query(RELEASE, [id, accountId, JSON.stringify(recipients), at]);
+  }
+
+  /** Adds `by` to the SEQUENCE of an event's invitations whose mails are not made yet. */
+  async raiseWaiting(sql: Sql, eventId: string, by: number): Promise<void> {
+    await sql.query(RAISE_WAITING, [eventId, by]);
   }
 
   /** Latest first. */

@@ -1,19 +1,23 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { ForbiddenError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
-import { sqlOf } from '../../platform/database/sql.ts';
-import { pickFields, SHOWN_FIELDS } from '../event-store/event-columns.ts';
-import { type EventFields, eventFields } from '../event-store/event-record.ts';
-import type { Event } from '../event-store/event.entity.ts';
-import type { Participant } from '../event-store/event-values.ts';
-import { EventReader } from '../event-store/event-reader.ts';
+import type { Sql } from '../../platform/database/sql.ts';
+import { pickFields, SHOWN_FIELDS } from '../events/event-columns.ts';
+import type { EventFields, EventRecord } from '../events/event-record.ts';
+import type { Participant } from '../events/event-values.ts';
+import { EventReader } from '../events/event-reader.ts';
+import type {
+  EventInvitations,
+  InvitingWrite,
+  Organized,
+} from '../events/ports/event-invitations.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
 import {
+  type EventChange,
   resetResponses,
   planInvitations,
   type PlannedInvitations,
@@ -24,17 +28,6 @@ import {
   InvitationsRepository,
   type NewInvitation,
 } from './invitations.repository.ts';
-
-/** A write of an event, as far as it concerns participants. */
-export interface InvitingWrite {
-  /** The event before the write; `null` if the event is new. */
-  before: EventFields | null;
-  /** `notify_participants` of the request. */
-  notify: boolean | undefined;
-  /** Id of the provider write that carries the change to the provider. */
-  writeId: string;
-  at: Date;
-}
 
 /** The provider mails participants about every change, although the request said not to. */
 export class AlwaysNotifiedError extends InvalidInputError {
@@ -48,29 +41,15 @@ export class AlwaysNotifiedError extends InvalidInputError {
 /** Most recipients of one mail: servers refuse or scrutinise mails with more. */
 const MOST_TOGETHER = 50;
 
-/** Whether participants are notified, and by whom (ADR 0078). */
-export interface Notifying {
-  /** True if Carillon or the provider mails the participants. */
-  isNotified: boolean;
-  /** True if the provider write has to ask the provider to mail them. */
-  asksProvider: boolean;
-}
-
 /** Notifies participants of changes of their events by mail (docs/invitations.md). */
 @Injectable()
-export class Invitations {
+export class Invitations implements EventInvitations {
   constructor(
     private readonly events: EventReader,
     private readonly repository: InvitationsRepository,
     private readonly connectors: ConnectorRegistry,
   ) {}
 
-  /**
-   * Checks whether this account may notify participants. Call it before anything is stored. If its
-   * provider mails participants, the user has allowed that with the access to the calendar.
-   * @throws {InvalidInputError} if the account cannot send mail
-   * @throws {ForbiddenError} if the account has granted no scope for sending
-   */
   assertAllowed(
     { provider, scopes }: AccountPrincipal,
     { notifyParticipants }: { notifyParticipants?: boolean | undefined },
@@ -87,73 +66,55 @@ export class Invitations {
       );
   }
 
-  /**
-   * The participants of an event after a change, with their responses. If the time changes and
-   * participants are notified, their earlier responses are reset. Call it before the event gets its
-   * new values.
-   */
   participantsAfter(
     account: AccountPrincipal,
-    { organizerEmail }: { organizerEmail?: string | null | undefined },
+    event: Organized,
     {
       before,
       after,
       notify,
     }: { before: EventFields; after: EventFields; notify: boolean | undefined },
   ): Participant[] {
-    return this.notifying(account, { organizerEmail }, notify).isNotified
+    return this.#isNotified(account, event, notify)
       ? resetResponses(before, after, account.email)
       : after.participants;
   }
 
-  /**
-   * Whether a write of an event notifies participants. Writes of events with another organizer
-   * never do.
-   * @param notify `notify_participants` of the request
-   */
-  notifying(
-    account: AccountPrincipal,
-    { organizerEmail }: { organizerEmail?: string | null | undefined },
-    notify: boolean | undefined,
-  ): Notifying {
-    if (!isOwn(account, organizerEmail)) return { isNotified: false, asksProvider: false };
+  asksProvider(account: AccountPrincipal, event: Organized, notify: boolean | undefined): boolean {
     const by = this.connectors.participantMail(account.provider);
-    const isAsked = notify === true;
-    return { isNotified: isAsked || by === 'always', asksProvider: isAsked && by === 'on-request' };
+    return isOwn(account, event) && notify === true && by === 'on-request';
   }
 
-  /**
-   * Handles a write of an event in its transaction: raises SEQUENCE if required, and stores the
-   * messages to participants, unless the provider mails them. The messages are sent after the write
-   * has reached the provider. Does nothing for an event with another organizer. Call it after the
-   * event has its new values.
-   * @throws {InvalidInputError} if no participant must be notified, but the provider mails them
-   */
-  async follow(
-    em: EntityManager,
+  raisesSequence(account: AccountPrincipal, write: InvitingWrite): boolean {
+    return (
+      isOwn(account, write.event) && raisesSequence(changeOf(write), this.#plan(account, write))
+    );
+  }
+
+  async store(
+    sql: Sql,
     account: AccountPrincipal,
-    event: Event,
-    { before, notify, writeId, at }: InvitingWrite,
+    write: InvitingWrite,
+    sequence: number,
   ): Promise<void> {
-    if (!isOwn(account, event.organizerEmail)) return;
-    const change = { before, after: eventFields(event), cancelled: event.status === 'cancelled' };
-    const { isNotified } = this.notifying(account, event, notify);
-    const plan = isNotified ? planInvitations(change, account.email) : [];
-    if (raisesSequence(change, plan)) event.sequence += 1;
+    const { event, notify, writeId, at } = write;
+    const plan = this.#plan(account, write);
     if (plan.length === 0) return;
     if (notify === false) throw new AlwaysNotifiedError();
     if (this.connectors.participantMail(account.provider) !== 'never') return;
-    // The rows of invitations refer to the row of the event.
-    await em.flush();
-    const invitations = plan.flatMap((planned) => inParts(planned, event));
+    const invitations = plan.flatMap((planned) => inParts(planned, event, sequence));
     const source = {
       accountId: account.accountId,
       eventId: event.id,
       writeId,
-      content: contentOf(event),
+      content: contentOf(write),
       at,
     };
-    await this.repository.insert(sqlOf(em), source, invitations);
+    await this.repository.insert(sql, source, invitations);
+  }
+
+  raiseWaiting(sql: Sql, eventId: string, by: number): Promise<void> {
+    return this.repository.raiseWaiting(sql, eventId, by);
   }
 
   /**
@@ -164,36 +125,58 @@ export class Invitations {
     const event = await this.events.get(accountId, eventId);
     return isId(event.id) ? this.repository.list(accountId, event.id, page) : [];
   }
+
+  /** True if a write notifies participants by mail: by Carillon or by the provider (ADR 0078). */
+  #isNotified(account: AccountPrincipal, event: Organized, notify: boolean | undefined): boolean {
+    const by = this.connectors.participantMail(account.provider);
+    return isOwn(account, event) && (notify === true || by === 'always');
+  }
+
+  #plan(account: AccountPrincipal, write: InvitingWrite): PlannedInvitations[] {
+    return this.#isNotified(account, write.event, write.notify)
+      ? planInvitations(changeOf(write), account.email)
+      : [];
+  }
 }
 
 /** True if the account is the organizer of the event. */
-const isOwn = ({ email }: AccountPrincipal, organizer: string | null | undefined): boolean =>
-  (organizer ?? email).toLowerCase() === email.toLowerCase();
+const isOwn = ({ email }: AccountPrincipal, { organizerEmail }: Organized): boolean =>
+  (organizerEmail ?? email).toLowerCase() === email.toLowerCase();
+
+const changeOf = ({ before, event }: InvitingWrite): EventChange => ({
+  before,
+  after: event,
+  cancelled: event.status === 'cancelled',
+});
 
 /**
  * Splits recipients into stored parts of limited size. The recipients of a part share one mail, or
  * get one each if participants are hidden.
  */
-function inParts({ kind, recipients }: PlannedInvitations, event: Event): NewInvitation[] {
+function inParts(
+  { kind, recipients }: PlannedInvitations,
+  { hideParticipants }: EventRecord,
+  sequence: number,
+): NewInvitation[] {
   const parts: NewInvitation[] = [];
   for (let from = 0; from < recipients.length; from += MOST_TOGETHER) {
     const shared = newId();
     const toRecipient = ({ email, name }: Participant): InvitationRecipient => ({
       email,
       name,
-      mailId: event.hideParticipants ? newId() : shared,
+      mailId: hideParticipants ? newId() : shared,
     });
     const part = recipients.slice(from, from + MOST_TOGETHER).map(toRecipient);
-    parts.push({ kind, sequence: event.sequence, recipients: part });
+    parts.push({ kind, sequence, recipients: part });
   }
   return parts;
 }
 
-function contentOf(event: Event): InvitationContent {
+function contentOf({ event, zone }: InvitingWrite): InvitationContent {
   return {
     event: pickFields(event, SHOWN_FIELDS),
     participants: event.participants,
     hideParticipants: event.hideParticipants,
-    zone: event.calendar.unwrap().timezone ?? 'UTC',
+    zone,
   };
 }

@@ -1,7 +1,8 @@
 import type { Lease } from '../../platform/work/dispatcher.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import type { ReminderDelivery } from './reminder-policy.ts';
-import type { ReminderStatus, ReminderType } from './reminder-status.ts';
+import type { ReminderStatus } from '../events/ports/event-reminders.ts';
+import type { ReminderType } from './reminder-status.ts';
 
 export interface DueReminder {
   id: string;

@@ -1,36 +1,40 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { QuotasModule } from '../../platform/quotas/quotas.module.ts';
 import { SmsModule } from '../sms/sms.module.ts';
-import { EventStoreModule } from '../event-store/event-store.module.ts';
+import { EventsModule } from '../events/events.module.ts';
+import { EventReminders } from '../events/ports/event-reminders.ts';
 import { EmailReminderSender } from './email-sender.ts';
 import { NotificationsController } from './notifications.controller.ts';
 import { ReminderDispatcher } from './reminder-dispatcher.ts';
 import { ReminderPlanner } from './reminder-planner.ts';
 import { REMINDERS_OF_ACCOUNT, ReminderRepository } from './reminder.repository.ts';
+import { RemindersOfEvents } from './reminders-of-events.ts';
 import { Reminders } from './reminders.service.ts';
 import { SmsReminderSender } from './sms-sender.ts';
 import { WebhookReminderSender } from './webhook-sender.ts';
 
 /**
  * Reminders of events: planned together with the event, sent when due, and listed with their
- * status.
+ * status. Global, because it imports `EventsModule` and provides `EventReminders` to it (ADR 0105).
  */
+@Global()
 @Module({
-  imports: [EventStoreModule, GrantsModule, ProvidersModule, QuotasModule, SmsModule],
+  imports: [EventsModule, GrantsModule, ProvidersModule, QuotasModule, SmsModule],
   controllers: [NotificationsController],
   providers: [
     ReminderPlanner,
     ReminderRepository,
     Reminders,
     ReminderDispatcher,
+    { provide: EventReminders, useClass: RemindersOfEvents },
     EmailReminderSender,
     SmsReminderSender,
     WebhookReminderSender,
   ],
-  exports: [ReminderPlanner, ReminderDispatcher],
+  exports: [EventReminders, ReminderPlanner, ReminderDispatcher],
 })
 export class NotificationsModule {
   constructor(accounts: AccountListeners) {

@@ -1,4 +1,5 @@
-import type { ReminderStatus, ReminderType } from './reminder-status.ts';
+import type { ReminderStatus } from '../events/ports/event-reminders.ts';
+import type { ReminderType } from './reminder-status.ts';
 
 /** A reminder as the owner of the event sees it. */
 export interface ReminderInfo {

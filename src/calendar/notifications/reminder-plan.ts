@@ -1,46 +1,10 @@
-import type { ReminderStatus, ReminderType } from './reminder-status.ts';
-
-/** A notification of an event. Reminders refer to it by its id. */
-export type ReminderNotification = { id: string; minutes_before_event: number } & (
-  | { type: 'email'; subject: string; body: string }
-  | { type: 'sms'; message: string }
-  | { type: 'webhook'; url: string; payload: string }
-);
-
-/** A participant of an event. */
-export interface ReminderParticipant {
-  email: string;
-  name: string;
-  phone_number: string | null;
-  /** A participant with `no` has declined and gets no reminder. */
-  status: 'yes' | 'no' | 'maybe' | 'noreply';
-}
-
-/** The fields of an event that reminders depend on, after the change. */
-export interface ReminderEvent {
-  accountId: string;
-  eventId: string;
-  /** Used if a notification has an empty subject or message. */
-  title: string;
-  startsAt: Date;
-  notifications: readonly ReminderNotification[];
-  participants: readonly ReminderParticipant[];
-  /** True if the event was cancelled or deleted; it then has no reminders. */
-  cancelled: boolean;
-}
-
-/** What is planned for one notification of an event. */
-export interface PlannedReminder {
-  notificationId: string;
-  type: ReminderType;
-  dueAt: Date;
-  /** `scheduled` if at least one recipient will be reminded. */
-  status: ReminderStatus;
-  /** Why no recipient will be reminded; `null` if some will be or have been. */
-  reason: string | null;
-  /** Number of recipients to be reminded at `dueAt`. */
-  recipients: number;
-}
+import type { StoredNotification } from '../events/event-values.ts';
+import type {
+  PlannedReminder,
+  ReminderEvent,
+  ReminderStatus,
+} from '../events/ports/event-reminders.ts';
+import type { ReminderType } from './reminder-status.ts';
 
 /** A reminder that should exist. */
 export interface DesiredReminder {
@@ -115,10 +79,7 @@ function lateness(dueAt: Date, expiresAt: Date, at: Date): string | null {
   return null;
 }
 
-export function contentOf(
-  notification: ReminderNotification,
-  title: string,
-): Record<string, string> {
+export function contentOf(notification: StoredNotification, title: string): Record<string, string> {
   const fallback = `Reminder: ${title || 'your event'}`;
   switch (notification.type) {
     case 'email':
@@ -190,7 +151,7 @@ const PRECEDENCE: readonly ReminderStatus[] = [
 ];
 
 function outcomeOf(
-  notification: ReminderNotification,
+  notification: StoredNotification,
   event: ReminderEvent,
   fates: readonly ReminderOutcome[],
 ): PlannedReminder {

@@ -8,11 +8,13 @@ import {
   type DesiredReminder,
   type ExistingReminder,
   planChanges,
-  type PlannedReminder,
   type ReminderChanges,
-  type ReminderEvent,
 } from './reminder-plan.ts';
-import type { ReminderStatus } from './reminder-status.ts';
+import type {
+  PlannedReminder,
+  ReminderEvent,
+  ReminderStatus,
+} from '../events/ports/event-reminders.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 // Plans of one event run one after another, for all callers. The lock is a statement of its own,
@@ -90,18 +92,9 @@ export class ReminderPlanner {
   constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
 
   /**
-   * Updates the reminders of an event, in the transaction that writes the event. There is one
-   * reminder per participant for email and SMS, and one per notification for webhooks. Each is due
-   * `minutes_before_event` before the start.
-   *
-   * Call it after every change of start, title, participants, notifications or status. Unchanged
-   * reminders stay as they are. A reminder that was sent is never sent again for the same due time.
-   * Takes at most four round trips.
-   *
-   * An unchanged notification must keep its id (`keepNotificationIds`), because the id identifies
-   * it.
-   *
-   * @param at now, from the injected clock
+   * Updates the reminders of an event as `EventReminders.plan` describes it, in at most four round
+   * trips. There is one reminder per participant for email and SMS, and one per notification for
+   * webhooks. Each is due `minutes_before_event` before the start.
    * @returns what is planned for each notification, in their order
    */
   async plan(sql: Sql, event: ReminderEvent, at: Date): Promise<PlannedReminder[]> {

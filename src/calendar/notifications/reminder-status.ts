@@ -1,8 +1,5 @@
+import type { ReminderStatus } from '../events/ports/event-reminders.ts';
 import type { Transitions } from '../../platform/base/state/transitions.ts';
-
-/** Statuses of a reminder. All except `scheduled` and `sent` have a reason. */
-export const REMINDER_STATUSES = ['scheduled', 'sent', 'failed', 'skipped', 'cancelled'] as const;
-export type ReminderStatus = (typeof REMINDER_STATUSES)[number];
 
 /**
  * A `skipped` or `cancelled` reminder can become `scheduled` again: a participant accepts after

@@ -2,7 +2,8 @@ import { canTransition } from '../../platform/base/state/transitions.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
-import { REMINDER_STATUSES, REMINDER_TRANSITIONS, type ReminderStatus } from './reminder-status.ts';
+import { REMINDER_STATUSES, type ReminderStatus } from '../events/ports/event-reminders.ts';
+import { REMINDER_TRANSITIONS } from './reminder-status.ts';
 
 export interface ReminderTransition {
   id: string;

@@ -1,7 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn } from '../../platform/database/base-columns.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
-import { REMINDER_STATUSES, REMINDER_TYPES } from './reminder-status.ts';
+import { REMINDER_STATUSES } from '../events/ports/event-reminders.ts';
+import { REMINDER_TYPES } from './reminder-status.ts';
 
 const ReminderSchema = defineEntity({
   name: 'Reminder',

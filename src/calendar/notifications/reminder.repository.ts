@@ -11,8 +11,8 @@ import {
 } from '../../accounts/grants/provider-accounts.ts';
 import { type Quota, type UsedUp } from '../../platform/quotas/quota.ts';
 import { Quotas } from '../../platform/quotas/quotas.ts';
-import type { Recurrence, When } from '../event-store/event-values.ts';
-import { firstStart, openSeries } from '../event-store/recurrence/series.ts';
+import type { Recurrence, When } from '../events/event-values.ts';
+import { firstStart, openSeries } from '../events/recurrence/series.ts';
 import type { DueReminder } from './due-reminder.ts';
 import type { ReminderInfo } from './reminder-info.ts';
 import type { ReminderType } from './reminder-status.ts';

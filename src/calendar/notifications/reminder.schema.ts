@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageQuery } from '../../platform/wire/pagination.schema.ts';
-import { REMINDER_STATUSES, REMINDER_TYPES } from './reminder-status.ts';
+import { REMINDER_STATUSES } from '../events/ports/event-reminders.ts';
+import { REMINDER_TYPES } from './reminder-status.ts';
 
 /** Query of GET /events/{id}/notifications. */
 export const listRemindersQuery = z.object(pageQuery);

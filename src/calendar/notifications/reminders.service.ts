@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Page } from '../../platform/database/listing.ts';
-import { EventReader } from '../event-store/event-reader.ts';
+import { EventReader } from '../events/event-reader.ts';
 import type { ReminderInfo } from './reminder-info.ts';
 import { ReminderRepository } from './reminder.repository.ts';
 

@@ -8,7 +8,7 @@ import {
   UNKNOWN_OUTCOME,
 } from '../../job-statuses/steered.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
-import type { ReminderStatus } from './reminder-status.ts';
+import type { ReminderStatus } from '../events/ports/event-reminders.ts';
 import { transitionReminders } from './reminder-transitions.ts';
 
 /*

@@ -5,7 +5,7 @@ import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import { openProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
 import { type ChangeVerb, objectChange } from '../../platform/changes/object-change.ts';
-import { type ChangedEvent, eventChange } from '../event-store/event-changes.ts';
+import { type ChangedEvent, eventChange } from '../events/event-changes.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
@@ -13,7 +13,7 @@ import { applyReply } from './mailed-reply.ts';
 import { type EventOfMail, MeetingBatch, type MeetingChanges } from './meeting-batch.ts';
 import { applyMail, type InvitingMail, senderOf } from './meeting.ts';
 import { emailedCalendar } from '../calendars/emailed-calendar.ts';
-import * as mailed from '../event-store/mailed-events.ts';
+import * as mailed from '../events/mailed/mailed-events.ts';
 import { lockStates, storeStates } from './meeting-states.sql.ts';
 
 /** The fields of a newly mirrored message that matter for invitations. */

@@ -1,8 +1,8 @@
 import type { InstanceId } from '../../formats/ical/ical-read.ts';
-import type { Participant } from '../event-store/event-values.ts';
+import type { Participant } from '../events/event-values.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
 import { type Meeting, type MeetingPart, storedText } from './meeting.ts';
-import type { MailedEvent, NewMailedEvent, StoredEvent } from '../event-store/mailed-events.ts';
+import type { MailedEvent, NewMailedEvent, StoredEvent } from '../events/mailed/mailed-events.ts';
 import type { StoredState } from './meeting-states.sql.ts';
 import { meetingKey } from '../../formats/ical/revisions.ts';
 

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { Event } from '../event-store/event.entity.ts';
+import { Event } from '../events/event.entity.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 import type { SeenReplies } from '../../formats/ical/revisions.ts';
 

@@ -3,10 +3,10 @@ import type { IcalFields } from '../../formats/ical/ical-fields.ts';
 import type { InstanceId } from '../../formats/ical/ical-read.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { storable } from '../../platform/base/text/storable.ts';
-import type { Participant, When } from '../event-store/event-values.ts';
-import type { ProviderFields } from '../event-store/event-columns.ts';
-import type { MailedEvent } from '../event-store/mailed-events.ts';
-import { fieldsOf, storableContent } from '../event-store/event-plan.ts';
+import type { Participant, When } from '../events/event-values.ts';
+import type { ProviderFields } from '../events/event-columns.ts';
+import type { MailedEvent } from '../events/mailed/mailed-events.ts';
+import { fieldsOf, storableContent } from '../events/mirror/event-plan.ts';
 import type { ItipEvent, ItipMessage } from '../../formats/ical/itip.ts';
 import {
   compareRevisions,

@@ -1,6 +1,6 @@
 import type { Address } from '../../platform/base/text/address.ts';
-import type { Participant, When } from '../event-store/event-values.ts';
-import { icsOf, plain, type ShownEvent } from '../event-store/ics/ics-writer.ts';
+import type { Participant, When } from '../events/event-values.ts';
+import { icsOf, plain, type ShownEvent } from '../events/ics/ics-writer.ts';
 
 /** The answer of an account to an invitation. */
 export interface Reply {

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
-import { EventStoreModule } from '../event-store/event-store.module.ts';
+import { EventsModule } from '../events/events.module.ts';
 import { InvitationsModule } from '../invitations/invitations.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { NotificationsModule } from '../notifications/notifications.module.ts';
@@ -12,13 +12,7 @@ import { RsvpService } from './rsvp.service.ts';
 
 /** Answers invitations, and applies invitations and answers that arrive by mail. */
 @Module({
-  imports: [
-    GrantsModule,
-    EventStoreModule,
-    InvitationsModule,
-    NotificationsModule,
-    ProvidersModule,
-  ],
+  imports: [GrantsModule, EventsModule, InvitationsModule, NotificationsModule, ProvidersModule],
   controllers: [RsvpController],
   providers: [MailedInvitations, RsvpService],
   exports: [MailedInvitations],

@@ -5,20 +5,20 @@ import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
-import { eventChange } from '../event-store/event-changes.ts';
-import type { EventRecord } from '../event-store/event-record.ts';
-import type { Participant } from '../event-store/event-values.ts';
-import { CancelledEventError } from '../event-store/events.errors.ts';
-import { EventReader } from '../event-store/event-reader.ts';
+import { eventChange } from '../events/event-changes.ts';
+import type { EventRecord } from '../events/event-record.ts';
+import type { Participant } from '../events/event-values.ts';
+import { CancelledEventError } from '../events/events.errors.ts';
+import { EventReader } from '../events/event-reader.ts';
 import { Invitations } from '../invitations/invitations.service.ts';
 import { SchedulingMails } from '../invitations/scheduling-mails.ts';
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ReminderPlanner } from '../notifications/reminder-planner.ts';
-import { fieldsOf } from '../event-store/event-plan.ts';
+import { fieldsOf } from '../events/mirror/event-plan.ts';
 import { instanceKeyOf } from './meeting-batch.ts';
-import * as mailed from '../event-store/mailed-events.ts';
-import type { StoredEvent } from '../event-store/mailed-events.ts';
+import * as mailed from '../events/mailed/mailed-events.ts';
+import type { StoredEvent } from '../events/mailed/mailed-events.ts';
 import {
   hasFailed,
   lockStates,

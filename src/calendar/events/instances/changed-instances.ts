@@ -1,0 +1,161 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { InvalidInputError } from '../../../platform/base/errors/domain-error.ts';
+import { newId } from '../../../platform/base/ids/ids.ts';
+import type { Sql } from '../../../platform/database/sql.ts';
+import { type EventFields, type EventRecord, toEventContent } from '../event-record.ts';
+import { Event } from '../event.entity.ts';
+import { openSeries, type Series, TooManyOccurrencesError } from '../recurrence/series.ts';
+import { isAllDay } from '../when.ts';
+
+/**
+ * Creates the row of an instance that is changed on its own for the first time. `providerContent`
+ * of the row is the instance as its series described it. The provider write compares the change
+ * with that content (ADR 0042).
+ * @param instance as described by its series
+ */
+export function createInstance(
+  em: EntityManager,
+  series: Event,
+  instance: EventRecord,
+  fields: EventFields & Pick<EventRecord, 'status'>,
+  at: Date,
+): Event {
+  return em.create(Event, {
+    ...fields,
+    id: newId(),
+    account: series.account,
+    calendar: series.calendar,
+    icalUid: series.icalUid ?? null,
+    sequence: series.sequence,
+    masterEventId: series.id,
+    masterProviderId: series.providerId ?? null,
+    originalStart: instance.originalStart,
+    providerContent: { ...toEventContent(instance) },
+    readOnly: series.readOnly,
+    organizerEmail: series.organizerEmail ?? null,
+    organizerName: series.organizerName ?? null,
+    createdAt: at,
+    updatedAt: at,
+  });
+}
+
+/** A changed instance that was cancelled because its series was deleted or changed. */
+export interface EndedInstance {
+  id: string;
+  metadata: Record<string, string>;
+}
+
+type SeriesKey = Pick<EventRecord, 'accountId' | 'id'>;
+type SeriesFields = Pick<EventFields, 'when' | 'recurrence'>;
+
+const END = `
+  update event set status = 'cancelled', released = true, version = version + 1, updated_at = $3
+  where account_id = $1 and master_event_id = $2 and status <> 'cancelled' and ($4::uuid[] is null or id = any($4))
+  returning id, metadata`;
+
+const RELEASE = `update event set released = true where account_id = $1 and id = any($2::uuid[])`;
+
+const OF_SERIES = `
+  select id, (extract(epoch from original_start) * 1000)::float8 as "startMs", status from event
+  where account_id = $1 and master_event_id = $2 and original_start is not null and not released
+  order by id for update`;
+
+/**
+ * Cancels all changed instances of a deleted series.
+ * @returns the instances that were not cancelled before
+ */
+export function endInstances(
+  sql: Sql,
+  { accountId, id }: SeriesKey,
+  at: Date,
+): Promise<EndedInstance[]> {
+  return sql.query<EndedInstance>(END, [accountId, id, at, null]);
+}
+
+/**
+ * Adjusts the changed instances of a series after its times have changed. An instance is cancelled
+ * if its original start is no longer a start of the series. If the whole series moves to another
+ * time, this cancels every changed instance except those whose original start the moved series
+ * still has. A deleted instance comes back if the change removed its EXDATE. All other instances
+ * stay as they are.
+ * @returns the cancelled instances
+ * @throws {InvalidInputError} if the rules take too long to expand
+ */
+export async function refitInstances(
+  sql: Sql,
+  { accountId, id }: SeriesKey,
+  before: SeriesFields,
+  after: SeriesFields,
+  at: Date,
+): Promise<EndedInstance[]> {
+  const rows = await sql.query<{ id: string; startMs: number; status: string }>(OF_SERIES, [
+    accountId,
+    id,
+  ]);
+  if (rows.length === 0) return [];
+  const starts = rows.map(({ startMs }) => startMs);
+  const old = openedSeries(before);
+  // A date never equals a time. If the series changed between all-day and timed, no instance is
+  // kept.
+  const same = isAllDay(before.when) === isAllDay(after.when);
+  const kept = same ? startsAmong(openedSeries(after), starts) : new Set<number>();
+  const [back, ended]: [string[], string[]] = [[], []];
+  for (const { id: instance, startMs, status } of rows) {
+    if (status !== 'cancelled' && !kept.has(startMs)) ended.push(instance);
+    if (status === 'cancelled' && kept.has(startMs) && old?.excludes(startMs)) back.push(instance);
+  }
+  if (back.length > 0) await sql.query(RELEASE, [accountId, back]);
+  return ended.length > 0 ? sql.query<EndedInstance>(END, [accountId, id, at, ended]) : [];
+}
+
+/**
+ * Cancels the changed instances of a series that its new rules no longer contain, although its old
+ * rules did: the provider has ended them. For providers that need not report such instances.
+ * @param except ids of instances that stay
+ * @returns the cancelled instances
+ */
+export async function endInstancesOutside(
+  sql: Sql,
+  { accountId, id }: SeriesKey,
+  { before, after }: { before: SeriesFields; after: SeriesFields },
+  except: ReadonlySet<string>,
+  at: Date,
+): Promise<EndedInstance[]> {
+  const found = await sql.query<{ id: string; startMs: number; status: string }>(OF_SERIES, [
+    accountId,
+    id,
+  ]);
+  const rows = found.filter((row) => row.status !== 'cancelled' && !except.has(row.id));
+  if (rows.length === 0) return [];
+  const starts = rows.map(({ startMs }) => startMs);
+  const [old, kept] = [startsIfCheap(before, starts), startsIfCheap(after, starts)];
+  const ended = rows.filter(({ startMs }) => old.has(startMs) && !kept.has(startMs)).map(idOf);
+  return ended.length > 0 ? sql.query<EndedInstance>(END, [accountId, id, at, ended]) : [];
+}
+
+const idOf = ({ id }: { id: string }): string => id;
+
+/** Rules that take too long to expand contain every start. */
+function startsIfCheap(series: SeriesFields, startsMs: readonly number[]): Set<number> {
+  try {
+    return startsAmong(openedSeries(series), startsMs);
+  } catch (error) {
+    if (error instanceof InvalidInputError) return new Set(startsMs);
+    throw error;
+  }
+}
+
+function openedSeries({ when, recurrence }: SeriesFields): Series | undefined {
+  return recurrence ? openSeries({ when, recurrence }) : undefined;
+}
+
+function startsAmong(series: Series | undefined, startsMs: readonly number[]): Set<number> {
+  try {
+    const found = series?.between(Math.min(...startsMs), Math.max(...startsMs) + 1) ?? [];
+    return new Set(found.map(({ startMs }) => startMs));
+  } catch (error) {
+    if (error instanceof TooManyOccurrencesError)
+      throw new InvalidInputError(`recurrence.rrule: ${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,161 @@
+import { idsOf, type Sql } from '../../../platform/database/sql.ts';
+import {
+  assignments, columnNames, columnValues, pickFields, PROVIDER_FIELDS, type ProviderFields, selected, typedColumns,
+} from '../event-columns.ts'; // prettier-ignore
+import type { Participant, StoredNotification } from '../event-values.ts';
+
+/* Statements for events that invitations in mail create, change or cancel. */
+
+export interface MailedEvent {
+  id: string;
+  fields: ProviderFields;
+  messageId: string | null;
+  masterEventId: string | null;
+  /** For an instance of a series: when it would have begun without a change. */
+  originalStart: Date | null;
+}
+
+/** An event of the account that a mail may refer to. */
+export interface StoredEvent extends MailedEvent {
+  calendarId: string;
+  icalUid: string | null;
+  /** True if the event is in the account's calendar of emailed events. */
+  emailed: boolean;
+  /** True if the message still exists. */
+  messageKept: boolean;
+  organizerEmail: string | null;
+  organizerName: string | null;
+  notifications: StoredNotification[];
+  metadata: Record<string, string>;
+}
+
+export interface NewMailedEvent {
+  uid: string;
+  organizer: { email: string; name: string | null };
+  event: MailedEvent;
+}
+
+/** Alarms in mail are the organizer's, so the account's reminders are not taken from them. */
+const MAILED_FIELDS = PROVIDER_FIELDS.filter((field) => field !== 'reminders');
+
+// Changes through the API lock the event first as well. Released instances are left out.
+const EVENTS = `
+  select e.id, e.calendar_id as "calendarId", e.ical_uid as "icalUid", c.is_emailed as emailed,
+    e.message_id as "messageId", m.id is not null as "messageKept", e.master_event_id as "masterEventId",
+    e.original_start as "originalStart", e.organizer_email as "organizerEmail",
+    e.organizer_name as "organizerName", e.notifications, e.metadata, ${selected(PROVIDER_FIELDS)}
+  from event e join calendar c on c.id = e.calendar_id left join message m on m.id = e.message_id
+  where e.account_id = $1 and (e.ical_uid = any($2::text[]) or e.id = any($3::uuid[])) and not e.released
+  order by e.id for update of e`;
+
+const INSERT = `
+  insert into event (id, account_id, calendar_id, ical_uid, message_id, master_event_id, original_start,
+    ${columnNames(MAILED_FIELDS)}, organizer_email, organizer_name, read_only, hide_participants, notifications, metadata,
+    round_robin_order, version, created_at, updated_at)
+  select x.id, $1, $2, x.ical_uid, x.message_id, x.master_event_id, x.original_start,
+    ${columnNames(MAILED_FIELDS, 'x')}, x.organizer_email, x.organizer_name, true, false, '[]', '{}', '{}', 1, $4, $4
+  from jsonb_to_recordset($3::jsonb) x(id uuid, ical_uid text, message_id uuid, master_event_id uuid,
+    original_start timestamptz, ${typedColumns(MAILED_FIELDS)}, organizer_email text, organizer_name text)`;
+
+const UPDATE = `
+  update event e set ${assignments(MAILED_FIELDS)}, message_id = x.message_id, master_event_id = x.master_event_id,
+    version = e.version + 1, updated_at = $2
+  from jsonb_to_recordset($1::jsonb) x(id uuid, message_id uuid, master_event_id uuid, ${typedColumns(MAILED_FIELDS)})
+  where e.id = x.id`;
+
+const LINK = `
+  update event e set message_id = x.message_id from unnest($1::uuid[], $2::uuid[]) x(id, message_id) where e.id = x.id`;
+
+const REMOVE = `delete from event where id = any($1::uuid[])`;
+
+const PARTICIPANTS = `
+  update event set participants = $2, version = version + 1, updated_at = $3 where id = $1`;
+
+function rowOf({ id, fields, ...event }: MailedEvent): Record<string, unknown> {
+  const {
+    messageId: message_id,
+    masterEventId: master_event_id,
+    originalStart: original_start,
+  } = event;
+  return {
+    id,
+    message_id,
+    master_event_id,
+    original_start,
+    ...columnValues(fields, MAILED_FIELDS),
+  };
+}
+
+type EventRow = Omit<StoredEvent, 'fields'> & ProviderFields;
+
+/** Events with these UIDs or ids. Their rows stay locked until the transaction ends. */
+export async function lockMailedEvents(
+  sql: Sql,
+  accountId: string,
+  uids: readonly string[],
+  ids: readonly string[],
+): Promise<StoredEvent[]> {
+  return (await sql.query<EventRow>(EVENTS, [accountId, uids, ids])).map((row) => ({
+    ...row,
+    fields: pickFields(row, PROVIDER_FIELDS),
+  }));
+}
+
+export async function insertMailedEvents(
+  sql: Sql,
+  accountId: string,
+  calendarId: string,
+  events: readonly NewMailedEvent[],
+  at: Date,
+): Promise<void> {
+  const rows = events.map(({ uid, organizer, event }) => ({
+    ...rowOf(event),
+    ical_uid: uid,
+    organizer_email: organizer.email,
+    organizer_name: organizer.name,
+  }));
+  await sql.query(INSERT, [accountId, calendarId, JSON.stringify(rows), at]);
+}
+
+export async function updateMailedEvents(
+  sql: Sql,
+  events: readonly MailedEvent[],
+  at: Date,
+): Promise<void> {
+  if (events.length > 0) await sql.query(UPDATE, [JSON.stringify(events.map(rowOf)), at]);
+}
+
+/** Stores for each event the message that invited the account to it. */
+export async function linkEvents(sql: Sql, links: readonly { id: string; messageId: string }[]) {
+  if (links.length > 0)
+    await sql.query(LINK, [idsOf(links), links.map(({ messageId }) => messageId)]);
+}
+
+export async function removeEvents(sql: Sql, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await sql.query(REMOVE, [ids]);
+}
+
+export async function writeParticipants(
+  sql: Sql,
+  eventId: string,
+  participants: readonly Participant[],
+  at: Date,
+): Promise<void> {
+  await sql.query(PARTICIPANTS, [eventId, JSON.stringify(participants), at]);
+}
+
+const INSTANCE = `
+  select id from event where account_id = $1 and master_event_id = $2 and original_start = $3`;
+
+/**
+ * Id of the row of an instance that was changed on its own; `undefined` if its series describes it.
+ */
+export async function findInstance(
+  sql: Sql,
+  accountId: string,
+  seriesId: string,
+  originalStart: Date | null,
+): Promise<string | undefined> {
+  const [row] = await sql.query<{ id: string }>(INSTANCE, [accountId, seriesId, originalStart]);
+  return row?.id;
+}
