@@ -38,7 +38,6 @@ export const sendNowOrLater = createOutboxMessage
       to: [{ email: 'bo@example.test', name: 'Bo' }],
       subject: 'Hello',
       body: '<p>Hello Bo</p>',
-      send_at: 1_900_000_000,
     },
   });
 export type SendNowOrLater = z.infer<typeof sendNowOrLater>;
