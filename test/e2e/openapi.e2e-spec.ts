@@ -8,13 +8,12 @@ import {
   ApplicationSecretGuard,
 } from '../../src/platform/auth/guards.ts';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { namesInBodies } from '../../src/app/openapi/descriptions.ts';
+import { missingTexts } from '../../scripts/lib/openapi-texts.ts';
 import {
   createAdminOpenApiDocument,
   createOpenApiDocument,
   openApiText,
 } from '../../src/app/openapi/document.ts';
-import { resolved, type Schemas, walk } from '../../src/app/openapi/schemas.ts';
 import { OperatorGuard } from '../../src/operator/access/operator.guard.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -122,33 +121,28 @@ describe('OpenAPI document', () => {
     expect(page.text).toContain('Carillon admin API');
   });
 
-  it('is shown at /docs by a page that loads files of this server only', async () => {
-    const page = await request(server.url).get('/docs').expect(200);
-    expect(page.text).toContain('<h1>Carillon API');
-    expect(page.headers['content-security-policy']).toMatch(
-      /default-src 'none';.*script-src 'self';/,
-    );
+  it.each([
+    ['/docs', 1],
+    ['/docs/try', 4],
+  ])('is shown at %s by a page that loads files of this server only', async (path, count) => {
+    const page = await request(server.url).get(path).expect(200);
+    const policy = page.headers['content-security-policy'] ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy.includes('script-src')).toBe(path === '/docs/try');
     const loaded = [...page.text.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(
-      ([, path]) => path,
+      ([, file = '']) => file,
     );
-    expect(loaded).toHaveLength(4);
-    for (const path of loaded) {
-      expect(path).toMatch(/^\/docs\/assets\//);
-      const { headers } = await request(server.url)
-        .get(path ?? '')
-        .expect(200);
+    expect(loaded).toHaveLength(count);
+    const texts: string[] = [];
+    for (const file of loaded) {
+      expect(file).toMatch(/^\/docs\/assets\//);
+      const { headers, text } = await request(server.url).get(file).expect(200);
       expect(headers['content-type']).toMatch(/^text\/(javascript|css)/);
       expect(headers['cache-control']).toContain('immutable');
+      texts.push(text);
     }
     await request(server.url).get('/docs/assets/package.json').expect(404);
-    const scripts = await Promise.all(
-      loaded.map((path) =>
-        request(server.url)
-          .get(path ?? '')
-          .then(({ text }) => text),
-      ),
-    );
-    expect(scripts.join('')).toContain('persistAuthorization: false');
+    expect(texts.join('').includes('persistAuthorization: false')).toBe(path === '/docs/try');
   });
 
   it('leads browsers from / to the documentation, and programs to all addresses', async () => {
@@ -219,14 +213,7 @@ describe('OpenAPI document', () => {
     ).toEqual([]);
   });
 
-  it('describes every parameter with an example, and client ids look like real ones', () => {
-    expect(
-      breaking(({ parameters = [] }) =>
-        parameters.every(
-          ({ schema, description, example }) => schema && description && example !== undefined,
-        ),
-      ),
-    ).toEqual([]);
+  it('gives client ids that look like real ones', () => {
     const isClientId = /^[0-9a-z]{25}$/;
     expect(
       breaking(({ parameters = [] }) =>
@@ -237,23 +224,25 @@ describe('OpenAPI document', () => {
     ).toEqual([]);
   });
 
-  it('describes every field, and gives those of request bodies an example', () => {
-    const { components } = document;
-    const schemas = (components?.schemas ?? {}) as Schemas;
-    const inBodies = namesInBodies(document, schemas);
-    const [undescribed, withoutExample]: string[][] = [[], []];
-    for (const [name, schema] of Object.entries(schemas)) {
-      walk(schema, ({ properties = {} }, path) => {
-        for (const [key, field] of Object.entries(properties)) {
-          const at = [name, ...path, key].join('.');
-          const { description, example } = resolved(schemas, field);
-          if (!description) undescribed?.push(at);
-          if (!field.$ref && inBodies.has(name) && example === undefined) withoutExample?.push(at);
-        }
-      });
-    }
-    expect(undescribed).toEqual([]);
-    expect(withoutExample).toEqual([]);
+  it('describes every parameter and field, and gives those of requests an example', () => {
+    expect([document, adminDocument].flatMap((one) => missingTexts(openApiText(one)))).toEqual([]);
+  });
+
+  it('names a field that has neither a description nor an example, and where to write them', () => {
+    const copy = structuredClone(document);
+    const folder = copy.components?.schemas?.['CreateFolder'] as { properties: object };
+    folder.properties = { display_name: { type: 'string' } };
+    const table = 'Write one in its schema or in src/app/openapi/field-texts.ts';
+    expect(missingTexts(openApiText(copy))).toEqual([
+      `field CreateFolder.display_name has no description. ${table}`,
+      `field CreateFolder.display_name has no example. ${table}`,
+    ]);
+  });
+
+  it('describes the content of a job status by the schema of the outbox', () => {
+    expect(document.components?.schemas?.['JobStatus']).toMatchObject({
+      properties: { original_data: { $ref: '#/components/schemas/OutboxOriginalData' } },
+    });
   });
 
   it('gives every response one usual shape, and names the others with their condition', () => {

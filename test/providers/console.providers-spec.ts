@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import request from 'supertest';
 import { Operators } from '../../src/operator/access/operators.service.ts';
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
+import { accessibilityFaults } from '../support/accessibility.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startBrowser } from '../support/mail-servers/browser.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
@@ -15,13 +14,6 @@ import { rowsOf } from '../support/connect.ts';
 import { until } from '../support/until.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';
 
-const axeSource = readFileSync(
-  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
-  'utf8',
-);
-interface AxeResult {
-  violations: { id: string; nodes: { html: string }[] }[];
-}
 const PASSWORD = 'correct horse battery';
 /** A subject that would be markup if a page did not escape it. */
 const SUBJECT = '<img src=x onerror="document.title=1"> & "quoted"';
@@ -88,29 +80,9 @@ describeWith(['chromium'], 'the console in Chromium', () => {
 
   const open = (path: string) => page.goto(server.url + path);
 
-  /** Rules of accessibility that the page breaks; in dark, those of colours. */
-  async function violations(): Promise<string[]> {
-    const found: string[] = [];
-    // Evaluated by the debugger, which the page's policy does not concern.
-    await page.evaluate(axeSource);
-    for (const [colorScheme, rules] of [
-      ['light', {}],
-      ['dark', { runOnly: ['color-contrast', 'link-in-text-block'] }],
-    ] as const) {
-      await page.emulateMedia({ colorScheme });
-      const options = JSON.stringify({ resultTypes: ['violations'], ...rules });
-      const { violations: broken } = await page.evaluate<AxeResult>(
-        `axe.run(document, ${options})`,
-      );
-      for (const { id, nodes } of broken)
-        found.push(`${colorScheme} ${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
-    }
-    return found;
-  }
-
   it('leads from the sign-in to the page that was asked for', async () => {
     await open('/console?from=link');
-    expect(await violations()).toEqual([]);
+    expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByLabel('Name').fill('ada');
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -145,7 +117,7 @@ describeWith(['chromium'], 'the console in Chromium', () => {
     ]) {
       const response = await open(path);
       expect([path, response?.status()]).toEqual([path, 200]);
-      found.push(...(await violations()).map((one) => `${path}: ${one}`));
+      found.push(...(await accessibilityFaults(page)).map((one) => `${path}: ${one}`));
     }
     expect(found).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import { isId } from '../../src/platform/base/ids/ids.ts';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { HOSTILE_TEXTS } from './hostile.ts';
 
@@ -172,7 +173,9 @@ function readCookies(text: string, separator?: string): void {
 }
 
 function readText(text: string): void {
-  for (const [, name = '', value = ''] of text.matchAll(IN_JSON)) secret(name, unquoted(value));
+  for (const [, name = '', value = ''] of text.matchAll(IN_JSON))
+    // The audit log names tokens by their ids.
+    if (!isId(value)) secret(name, unquoted(value));
   for (const [, name = '', value = ''] of text.matchAll(IN_FORM)) secret(name, decoded(value));
   for (const [, value = ''] of text.matchAll(CODES)) secret('code', value);
   for (const [, kind = '', value = ''] of text.matchAll(LINKS)) secret(`link ${kind}`, value);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accountView } from '../account-management/accounts.schema.ts';
-import { scopeList } from '../../platform/auth/scope.schema.ts';
+import { EXAMPLE_SCOPES, scopeList } from '../../platform/auth/scope.schema.ts';
 import { emailAddress, emptyListToMap } from '../../platform/wire/wire.schema.ts';
 import type { NativeRequest } from './connect.service.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
@@ -40,7 +40,7 @@ export const authorizeSchema = z
       email_address: 'ada@sandbox.test',
       provider: 'sandbox',
       settings: { password: 'anything' },
-      scopes: 'email.modify,email.send,calendar',
+      scopes: EXAMPLE_SCOPES.join(','),
     },
   });
 export type Authorize = z.infer<typeof authorizeSchema>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { scopeList } from '../../platform/auth/scope.schema.ts';
+import { EXAMPLE_SCOPES, scopeList } from '../../platform/auth/scope.schema.ts';
 import { emailAddress, integerLike } from '../../platform/wire/wire.schema.ts';
 import { grantMetadataInput } from '../grants/grants.schema.ts';
 import { providerField } from '../integrations/integrations.schema.ts';
@@ -52,7 +52,7 @@ export const hostedAuthSchema = z
       redirect_uri: 'https://app.example.test/callback',
       login_hint: 'ada@sandbox.test',
       state: 'signup-17',
-      scope: ['email.modify', 'email.send'],
+      scope: EXAMPLE_SCOPES,
     },
   });
 export type HostedAuth = z.infer<typeof hostedAuthSchema>;
@@ -82,7 +82,7 @@ const loginInfo = z
         provider: 'sandbox',
         login_hint: 'ada@sandbox.test',
         state: 'signup-17',
-        scope: ['email.modify', 'email.send'],
+        scope: EXAMPLE_SCOPES,
         metadata: {},
       },
     },

@@ -10,6 +10,7 @@ import {
 } from '@nestjs/common';
 import { ApiOperation, ApiQuery, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { z } from 'zod';
 import { AccountAuth, Public } from '../../platform/auth/access.decorators.ts';
 import { PresentedToken } from '../../platform/auth/presented-token.ts';
 import { AccessTokens } from '../grants/access-tokens.service.ts';
@@ -60,7 +61,8 @@ const AuthorizeParameters = (): MethodDecorator =>
     ),
   );
 
-const OAUTH_QUERY = oauthQuery(oauthTokenSchema);
+// Without the name of the schema, because NestJS documents no parameters of a named one.
+const OAUTH_QUERY = oauthQuery(z.object(oauthTokenSchema.shape));
 
 /** The endpoint that browsers open to start a sign-in. */
 @ApiTags('connect')

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { scopeList } from '../../platform/auth/scope.schema.ts';
+import { EXAMPLE_SCOPES, scopeList } from '../../platform/auth/scope.schema.ts';
 import { GRANT_STATUSES } from '../../platform/auth/grant-status.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import { betaPageQuery } from '../../platform/wire/pagination.schema.ts';
@@ -73,8 +73,8 @@ export const createGrantSchema = z
     id: 'CreateGrant',
     example: {
       provider: 'sandbox',
-      settings: { email: 'ada@sandbox.test', password: 'anything' },
-      scope: ['email.modify', 'email.send', 'calendar'],
+      settings: { email: 'cy@sandbox.test', password: 'anything' },
+      scope: EXAMPLE_SCOPES,
       state: 'signup-17',
       metadata: { isAdmin: true },
     },
@@ -93,7 +93,7 @@ export const updateGrantSchema = z
   })
   .meta({
     id: 'UpdateGrant',
-    example: { metadata: { isAdmin: false }, scope: ['email.read_only'] },
+    example: { metadata: { isAdmin: false }, scope: EXAMPLE_SCOPES },
   });
 export type UpdateGrant = z.infer<typeof updateGrantSchema>;
 

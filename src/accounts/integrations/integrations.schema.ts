@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { scopeList } from '../../platform/auth/scope.schema.ts';
+import { EXAMPLE_SCOPES, scopeList } from '../../platform/auth/scope.schema.ts';
 import { betaPageQuery } from '../../platform/wire/pagination.schema.ts';
 import { httpUrl, integerLike, queryText } from '../../platform/wire/wire.schema.ts';
 import type { IntegrationChange, NewIntegration } from './integrations.service.ts';
@@ -50,14 +50,14 @@ export const createIntegrationSchema = z.object({ ...fields, provider: providerF
     settings: {},
     redirect_uris: ['https://app.example.test/callback'],
     expires_in: 3600,
-    scope: ['email.modify', 'email.send', 'calendar'],
+    scope: EXAMPLE_SCOPES,
   },
 });
 export type CreateIntegration = z.infer<typeof createIntegrationSchema>;
 
 export const updateIntegrationSchema = z
   .object({ ...fields, name: fields.name.optional() })
-  .meta({ id: 'UpdateIntegration', example: { name: 'Sandbox 2', scope: ['email.send'] } });
+  .meta({ id: 'UpdateIntegration', example: { name: 'Sandbox 2', scope: EXAMPLE_SCOPES } });
 export type UpdateIntegration = z.infer<typeof updateIntegrationSchema>;
 
 export const listIntegrationsSchema = z.object({

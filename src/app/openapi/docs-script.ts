@@ -1,6 +1,6 @@
 /**
- * The script of the documentation. It searches all texts of an operation: Swagger UI alone would
- * search the names of tags only.
+ * The script of the page on which operations can be tried. It searches all texts of an operation:
+ * Swagger UI alone would search the names of tags only.
  */
 export const DOCS_SCRIPT = `'use strict';
 const texts = new Map();
@@ -101,9 +101,37 @@ start().catch((error) => {
 });
 `;
 
-/** The styles around Swagger UI. */
+/** The styles of both pages, and those around Swagger UI. */
 export const DOCS_STYLES = `
 body { margin: 0; background: var(--page); color: var(--text); font-family: var(--font); }
+code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: 0.92em; overflow-wrap: anywhere; }
+.page { display: grid; grid-template-columns: 200px minmax(0, 1fr); max-width: 1200px; margin: 0 auto; line-height: 1.5; }
+.page nav { position: sticky; top: 58px; max-height: calc(100vh - 58px); overflow-y: auto; padding: 16px 0 16px 24px; }
+.page nav ul { margin: 0; padding: 0; list-style: none; }
+.page nav a { display: block; padding: 4px 8px; border-radius: 6px; text-decoration: none; }
+.page nav a:hover { background: var(--tint); }
+.page main { padding: 8px 24px 60vh; }
+.page :target { scroll-margin-top: 70px; }
+.page h2 { margin: 32px 0 4px; padding-top: 16px; border-top: 1px solid var(--line); font-size: 24px; }
+.page h3 { margin: 0 0 4px; font-size: 17px; }
+.page h4 { margin: 16px 0 4px; font-size: 14px; }
+.page article { margin: 16px 0; padding: 16px 20px; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
+.page article p { margin: 4px 0; }
+.page dl { margin: 4px 0; }
+.page dt { margin-top: 8px; }
+.page dt code { font-weight: 600; }
+.page dd { margin: 0 0 0 20px; }
+.page dt span, .page dd { color: var(--muted); }
+.page pre { margin: 8px 0 0; padding: 10px 12px; white-space: pre-wrap; background: var(--page); border: 1px solid var(--line); border-radius: 6px; }
+.verb { color: var(--accent-strong); }
+@media (max-width: 760px) {
+  .page { display: block; }
+  .page nav { top: 0; z-index: 9; padding: 6px 12px; overflow-x: auto; background: var(--card); border-bottom: 1px solid var(--line); }
+  .page nav ul { display: flex; }
+  .page nav a { white-space: nowrap; }
+  .page main { padding: 8px 12px 60vh; }
+  .reference .bar { position: static; }
+}
 .bar { position: sticky; top: 0; z-index: 10; display: flex; flex-wrap: wrap; gap: 8px 20px; align-items: center;
   padding: 10px 24px; background: var(--card); border-bottom: 1px solid var(--line); }
 .bar h1 { margin: 0; font-size: 18px; }
@@ -114,5 +142,6 @@ body { margin: 0; background: var(--page); color: var(--text); font-family: var(
 .swagger-ui .info { margin: 24px 0; }
 .swagger-ui .info hgroup.main h2, .swagger-ui .info hgroup.main .title { display: none; }
 body.searching .information-container { display: none; }
+.loading { padding: 24px; }
 html.dark-mode .swagger-ui { color-scheme: dark; }
 `;

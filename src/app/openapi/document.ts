@@ -4,11 +4,11 @@ import { VERSION } from '../../platform/base/version.ts';
 import { OTHER_PATHS } from '../../platform/http/aliases.ts';
 import { isOperatorPath } from '../../platform/http/surface.ts';
 import { describeFields, describeParameter } from './descriptions.ts';
+import { operationsOf } from './operations-of.ts';
 import { describeOperation, type Operation, separateShapes } from './operations.ts';
-import { namesIn, placeNullable, type Schema, type Schemas, walk } from './schemas.ts';
+import { namesIn, placeNullable, resolved, type Schema, type Schemas, walk } from './schemas.ts';
 import { ADMIN_TAGS, type Tag, TAGS } from './tags.ts';
 
-const VERBS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const TOKEN = 'Access token of an account: an opaque text, which is valid until it is revoked';
 
 /** The OpenAPI document of all endpoints for applications; committed as `openapi.json`. */
@@ -103,29 +103,34 @@ function finished(generated: OpenAPIObject): OpenAPIObject {
   const document = structuredClone(generated);
   delete (document.info as { contact?: object }).contact;
   const schemas = (document.components?.schemas ?? {}) as Schemas;
-  for (const { path, operation } of operationsOf(document)) {
+  for (const { path, verb, operation } of operationsOf(document)) {
     const otherPath = OTHER_PATHS.find(([from]) => path.startsWith(from));
     describeOperation(operation, otherPath && path.replace(...otherPath));
     for (const parameter of operation.parameters ?? []) describeParameter(parameter, path);
     Object.values(operation.responses).forEach(separateShapes);
+    if (verb === 'delete') allowNoBody(operation, schemas);
   }
   for (const { operation } of operationsOf(document))
     for (const schema of schemasOf(operation)) walk(schema, (one) => placeNullable(schemas, one));
   for (const schema of Object.values(schemas)) walk(schema, (one) => placeNullable(schemas, one));
+  nameContent(schemas);
   describeFields(document, schemas);
   return document;
 }
 
-/** Every operation of a document, with its path and verb. */
-export function operationsOf(
-  document: OpenAPIObject,
-): { path: string; verb: string; operation: Operation }[] {
-  return Object.entries(document.paths).flatMap(([path, item]) =>
-    VERBS.flatMap((verb) => {
-      const operation = item[verb] as unknown as Operation | undefined;
-      return operation ? [{ path, verb, operation }] : [];
-    }),
-  );
+/** A DELETE whose body has no required field usually has no body. */
+function allowNoBody({ requestBody }: Operation, schemas: Schemas): void {
+  const body = requestBody?.content['application/json']?.schema;
+  if (requestBody && body) requestBody.required = Boolean(resolved(schemas, body).required?.length);
+}
+
+/**
+ * Gives `original_data` of job statuses the schema of the outbox, whose messages are the only jobs
+ * with such data. The module of job statuses lies below the outbox and cannot name its schema.
+ */
+function nameContent({ JobStatus: job, OutboxOriginalData: content }: Schemas): void {
+  if (job?.properties && content)
+    job.properties['original_data'] = { $ref: '#/components/schemas/OutboxOriginalData' };
 }
 
 /** The schemas that stand in an operation itself. */

@@ -326,6 +326,7 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
     },
   ],
   'OpenHours.end': '17:00',
+  pages: [1, 2],
   prodid: '-//Acme//CRM//EN',
   reauth_account_id: '019aa1b2-0000-7000-8000-000000000002',
   retry_limit_datetime: SECONDS + 86_400,

@@ -6,6 +6,7 @@ import type { Schema } from './schemas.ts';
 export interface Parameter {
   name: string;
   in: string;
+  required?: boolean;
   description?: string;
   example?: unknown;
   schema?: Schema;
@@ -13,6 +14,7 @@ export interface Parameter {
 
 export interface Media {
   schema?: Schema;
+  example?: unknown;
 }
 
 export interface ResponseOf {
@@ -25,9 +27,11 @@ export interface ResponseOf {
 export interface Operation {
   operationId: string;
   tags: string[];
+  summary?: string;
+  deprecated?: boolean;
   description?: string;
   parameters?: Parameter[];
-  requestBody?: { content: Record<string, Media> };
+  requestBody?: { required?: boolean; content: Record<string, Media> };
   responses: Record<string, ResponseOf>;
   security?: unknown[];
   [ALIAS_OF]?: string;
@@ -58,8 +62,25 @@ export function separateShapes(response: ResponseOf): void {
   }
 }
 
+/** A body that is a message in MIME has no fields, although the JSON beside it has. */
+const MIME_MESSAGE: Media = {
+  schema: { type: 'string', description: 'A message that is composed already (RFC 5322)' },
+  example: [
+    'From: Ada <ada@sandbox.test>',
+    'To: Bo <bo@example.test>',
+    'Subject: Hello',
+    'MIME-Version: 1.0',
+    'Content-Type: text/plain; charset=utf-8',
+    '',
+    'Hello Bo',
+    '',
+  ].join('\r\n'),
+};
+
 /** Gives an operation the text that follows from its decorators, and its security. */
 export function describeOperation(operation: Operation, otherAddress: string | undefined): void {
+  const { content } = operation.requestBody ?? {};
+  if (content?.['message/rfc822']) content['message/rfc822'] = MIME_MESSAGE;
   // Without this, tools would not know that the operation needs no credentials.
   operation.security ??= [];
   const scopes = operation[SCOPES] ?? [];

@@ -82,7 +82,7 @@ export const PARAMETER_TEXTS: Readonly<Record<string, FieldText>> = {
   page_token: ['`next_page_token` of the page before', 'WyIwMTlhYTFiMi0wMDAwIl0'],
   phone_number: ['Exact phone number', '+14155552671'],
   postal_code: ['Postal code', '10115'],
-  provider: ['Name of the provider', 'google'],
+  provider: ['Name of the provider', 'sandbox'],
   q: ['Words to find', 'lunch'],
   redirect_uri: ['Where the browser returns to', 'https://app.example.test/callback'],
   response_type: ['What the redirect carries', 'code'],

@@ -8,6 +8,7 @@ export interface Schema {
   enum?: unknown[];
   format?: string;
   properties?: Record<string, Schema>;
+  required?: string[];
   items?: Schema;
   additionalProperties?: boolean | Schema;
   anyOf?: Schema[];

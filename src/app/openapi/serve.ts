@@ -43,8 +43,10 @@ function serveDocument(
   let created: OpenAPIObject | undefined;
   const express = expressOf(app);
   const path = `${below}/openapi.json`;
-  const { page, files } = docsPage(`${below}/docs`, { title, path });
+  const document = () => (created ??= create());
+  const { page, tryPage, files } = docsPage(`${below}/docs`, { title, path, document });
   express.get(`${below}/docs`, page);
+  express.get(`${below}/docs/try`, tryPage);
   express.get(`${below}/docs/assets/:file`, files);
-  express.get(path, (_request, response) => void response.json((created ??= create())));
+  express.get(path, (_request, response) => void response.json(document()));
 }

@@ -88,7 +88,7 @@ export const freeBusyBody = z
     example: {
       start_time: '1900000000',
       end_time: '1900086400',
-      emails: ['ada@example.test'],
+      emails: ['ada@sandbox.test'],
       calendars: [],
     },
   });
@@ -240,10 +240,10 @@ export const availabilityBody = z
       end_time: 1_900_086_400,
       duration_minutes: 30,
       interval_minutes: 15,
-      emails: ['ada@example.test'],
+      emails: ['ada@sandbox.test'],
       buffer: 10,
       open_hours: [
-        { emails: ['ada@example.test'], days: [0, 1, 2, 3, 4], timezone: 'Europe/Berlin', start: '9:00', end: '17:00' },
+        { emails: ['ada@sandbox.test'], days: [0, 1, 2, 3, 4], timezone: 'Europe/Berlin', start: '9:00', end: '17:00' },
       ],
     },
   }); // prettier-ignore
@@ -281,7 +281,7 @@ export const consecutiveBody = z
       end_time: 1_900_086_400,
       duration_minutes: 30,
       interval_minutes: 30,
-      emails: [['ada@example.test'], ['bo@example.test', 'cy@example.test']],
+      emails: [['ada@sandbox.test'], ['ada@sandbox.test', 'bo@sandbox.test']],
     },
   });
 export type ConsecutiveBody = z.infer<typeof consecutiveBody>;

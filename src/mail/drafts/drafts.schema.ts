@@ -34,7 +34,7 @@ export type UpdateDraft = z.infer<typeof updateDraft>;
 /** Body of DELETE /drafts/{id}. */
 export const deleteDraft = z
   .object({ version })
-  .meta({ id: 'DeleteDraft', example: { version: 1 } });
+  .meta({ id: 'DeleteDraft', example: { version: 0 } });
 export type DeleteDraft = z.infer<typeof deleteDraft>;
 
 /** Query of GET /drafts: the filters of messages, without `from`. */

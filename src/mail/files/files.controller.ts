@@ -72,7 +72,7 @@ export class FilesController {
 
   @Get(':id/download')
   @ApiErrors(404, 503)
-  @ApiProduces('application/octet-stream')
+  @ApiProduces('*/*')
   @Endpoint({
     summary: 'Download a file',
     description:

@@ -217,7 +217,7 @@ const pages = z
 /** Body of `PUT /neural/ocr`. */
 export const ocrBody = z
   .object({ file_id: id, pages })
-  .meta({ id: 'RecognizeText', example: { file_id: FILE, pages: [1, 2] } });
+  .meta({ id: 'RecognizeText', example: { file_id: FILE } });
 
 export const ocrView = fileView
   .extend({

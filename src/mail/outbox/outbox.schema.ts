@@ -81,7 +81,7 @@ export type UpdateOutboxMessage = z.infer<typeof updateOutboxMessage>;
 /** Body of DELETE /v2/outbox/{job_status_id}; usually there is none. */
 export const cancelOutboxMessage = z
   .object({ version: expectedVersion })
-  .meta({ id: 'CancelOutboxMessage', example: { version: 1 } });
+  .meta({ id: 'CancelOutboxMessage', example: {} });
 export type CancelOutboxMessage = z.infer<typeof cancelOutboxMessage>;
 
 export const createOutboxQuery = z.object({

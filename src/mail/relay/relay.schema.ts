@@ -69,5 +69,5 @@ export const removeSenderSchema = z
       .optional()
       .describe("The account's own address. Required if there is a body"),
   })
-  .meta({ id: 'RemoveSender', example: { email: 'ada@example.com' } });
+  .meta({ id: 'RemoveSender', example: { email: 'ada@sandbox.test' } });
 export type RemoveSender = z.infer<typeof removeSenderSchema>;

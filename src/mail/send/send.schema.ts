@@ -53,7 +53,6 @@ export const sendNowOrLater = refusesUnknown(
         to: [{ email: 'bo@example.test', name: 'Bo' }],
         subject: 'Hello',
         body: '<p>Hello Bo</p>',
-        send_at: 1_900_000_000,
       },
     }),
   'misspelt',

@@ -40,7 +40,7 @@ export class OperatorAccounts {
    */
   async list(filter: AccountFilter, page: TokenPage): Promise<PageOf<AccountItem>> {
     const items = itemsOf(page);
-    const [rank, id] = readPageToken(page.pageToken, ['number', 'string']) ?? [];
+    const [rank, id] = readPageToken(page.pageToken, ['number', 'id']) ?? [];
     const after = isId(String(id)) ? { rank: Number(rank), id: String(id) } : null;
     const rows = await listAccounts(this.database, filter, after, items + 1);
     return pageOf(rows, items, (last) => {

@@ -64,7 +64,7 @@ export class OperatorApplications {
    */
   async list(filter: ApplicationFilter, page: TokenPage): Promise<PageOf<ApplicationItem>> {
     const items = itemsOf(page);
-    const [after] = readPageToken(page.pageToken, ['string']) ?? [null];
+    const [after] = readPageToken(page.pageToken, ['id']) ?? [null];
     const rows = await listOperatorApplications(
       this.database,
       filter,

@@ -73,7 +73,7 @@ export const actOnJobsSchema = z
   })
   .meta({
     id: 'ActOnJobs',
-    example: { filter: { state: 'delayed', account: 'ann@example.test' }, dry_run: true },
+    example: { filter: { state: 'delayed', account: 'ada@sandbox.test' }, dry_run: true },
   });
 export type ActOnJobs = z.infer<typeof actOnJobsSchema>;
 

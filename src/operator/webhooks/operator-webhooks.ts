@@ -1,10 +1,6 @@
 import type { Actor } from '../../platform/audit/actor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
-import {
-  ConflictError,
-  InvalidInputError,
-  NotFoundError,
-} from '../../platform/base/errors/domain-error.ts';
+import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { firstIdAt, isId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import {
@@ -93,9 +89,7 @@ export class OperatorWebhooks {
     page: TokenPage,
   ): Promise<PageOf<WebhookAttemptInfo>> {
     const items = itemsOf(page);
-    const before = readPageToken(page.pageToken, ['string'])?.[0] ?? null;
-    if (before !== null && !isId(String(before)))
-      throw new InvalidInputError('page_token: is not a token of this list');
+    const before = readPageToken(page.pageToken, ['id'])?.[0] ?? null;
     return this.#search(async (sql) => {
       await this.#target(sql, id);
       if (filter.eventId !== undefined && !isId(filter.eventId))

@@ -65,7 +65,7 @@ export async function listAudit(
   page: TokenPage,
 ): Promise<PageOf<AuditItem>> {
   const where = conditionsOf(filter);
-  const [after] = readPageToken(page.pageToken, ['string']) ?? [];
+  const [after] = readPageToken(page.pageToken, ['id']) ?? [];
   if (after !== undefined) where.add(`e.id < ${where.value(after)}::uuid`);
   const items = itemsOf(page);
   const rows = await read(sql, where, `limit ${where.value(items + 1)}`);

@@ -2,6 +2,14 @@ import { z } from 'zod';
 import { scopesOfProvider } from './provider-scopes.ts';
 import { isScope, SCOPES, type Scope } from './scopes.ts';
 
+/** Scopes of the examples in the documentation: everything that an account has. */
+export const EXAMPLE_SCOPES: readonly Scope[] = [
+  'email',
+  'calendar',
+  'contacts',
+  'room_resources.read_only',
+];
+
 const NO_DATA =
   'none of these scopes permits to read or change anything; name at least one of the data, or leave the list empty for all';
 

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../base/errors/domain-error.ts';
+import { isId } from '../base/ids/ids.ts';
 
 /** Default and maximum number of items on a page of an operator's list. */
 export const DEFAULT_PAGE_ITEMS = 50;
@@ -31,24 +32,28 @@ export function pageToken(...keys: readonly PageKey[]): string {
 
 /**
  * Decodes a token of `pageToken`.
- * @param kinds type of each key
+ * @param kinds what each key is; an `id` is one of `newId`
  * @returns `null` for the first page, that is if there is no token
  * @throws {InvalidInputError} if the token does not have these keys
  */
 export function readPageToken(
   token: string | undefined,
-  kinds: readonly ('string' | 'number')[],
+  kinds: readonly ('id' | 'number')[],
 ): PageKey[] | null {
   if (token === undefined) return null;
   const keys = token.length > LONGEST_TOKEN ? null : parsed(token);
   const fits =
     keys?.length === kinds.length &&
-    keys.every((key, index) => key === null || typeof key === kinds[index]);
+    keys.every((key, index) => key === null || isOfKind(key, kinds[index]));
   if (!fits)
     throw new InvalidInputError(
       'page_token: is not a token of this list; send next_page_token of the page before, with the same filters',
     );
   return keys;
+}
+
+function isOfKind(key: string | number, kind: 'id' | 'number' | undefined): boolean {
+  return kind === 'id' ? typeof key === 'string' && isId(key) : typeof key === kind;
 }
 
 function parsed(token: string): PageKey[] | null {

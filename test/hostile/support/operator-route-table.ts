@@ -14,6 +14,7 @@ export type OperatorCaller =
 export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'GET /admin/openapi.json': 'anybody',
   'GET /admin/docs': 'anybody',
+  'GET /admin/docs/try': 'anybody',
   'GET /admin/docs/assets/{file}': 'anybody',
 
   'GET /metrics': 'anybody',

@@ -81,6 +81,7 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'GET /health/ready': anybody('reports only which parts work'),
   'GET /openapi.json': anybody(DOCS),
   'GET /docs': anybody(DOCS),
+  'GET /docs/try': anybody(DOCS),
   'GET /docs/assets/{file}': anybody(DOCS),
   'GET /': anybody(DOCS),
 
