@@ -9,6 +9,8 @@ import { toUnixSeconds } from '../platform/base/time/unix-seconds.ts';
 /** The stored retry limit for `retry_limit_datetime: 0`: a single attempt at `sendAt`. */
 export const singleAttempt = (sendAt: Date): Date => new Date(sendAt.getTime() - 1);
 
-/** A stored retry limit as `retry_limit_datetime` shows it, in Unix seconds; 0 for `singleAttempt`. */
+/**
+ * A stored retry limit as `retry_limit_datetime` shows it, in Unix seconds; 0 for `singleAttempt`.
+ */
 export const shownRetryLimit = (sendAt: Date, retryLimitAt: Date): number =>
   retryLimitAt < sendAt ? 0 : toUnixSeconds(retryLimitAt);

@@ -14,7 +14,7 @@ export interface WrittenEvent {
   planned?: readonly NotificationOutcome[] | undefined;
 }
 
-/** Makes the form of events that the API shows, with what has become of their notifications. */
+/** Makes the form of events that the API shows, with the outcomes of their notifications. */
 @Injectable()
 export class EventViews {
   constructor(private readonly reminders: EventReminders) {}

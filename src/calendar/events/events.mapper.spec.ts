@@ -47,7 +47,7 @@ describe('toEventView', () => {
     expect(toEventView(record({ organizerName, organizerEmail }), []).owner).toBe(owner),
   );
 
-  it('shows what becomes of each notification, in the order of the event', () => {
+  it('shows the outcome of each notification, in the order of the event', () => {
     const notifications = [
       { id: 'n1', type: 'sms', minutes_before_event: 5, message: 'm' },
       { id: 'n2', type: 'webhook', minutes_before_event: 9, url: 'https://a.test/', payload: 'p' },

@@ -56,8 +56,8 @@ function isRevised({ before, after }: EventChange): boolean {
  * Decides which participants are notified of a change by mail. If the event was cancelled or
  * deleted, all its participants get a cancellation. Otherwise new participants get an invitation
  * and removed ones a cancellation; the others get an update if a field that they see has changed.
- * The account itself is never notified, and neither are participants without an address. Call it only if the caller asked for notifications
- * (`notify_participants`).
+ * The account itself is never notified, and neither are participants without an address. Call it
+ * only if the caller asked for notifications (`notify_participants`).
  * @param own address of the account
  */
 export function planInvitations(change: EventChange, own: string): PlannedInvitations[] {

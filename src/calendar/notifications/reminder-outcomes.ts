@@ -22,7 +22,7 @@ interface Row {
   reason: string | null;
 }
 
-/** Reads what has become of the notifications of events. */
+/** Reads the outcomes of the notifications of events. */
 @Injectable()
 export class ReminderOutcomes {
   constructor(private readonly database: Database) {}

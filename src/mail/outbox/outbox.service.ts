@@ -213,7 +213,8 @@ export class OutboxService {
   /**
    * Takes the lock that the sender takes. Until the commit, the message is not sent, edited or
    * cancelled by anything else.
-   * @returns `schedule`: `undefined` if the message is being sent, may have been sent, or is finished
+   * @returns `schedule`: `undefined` if the message is being sent, may have been sent, or is
+   *   finished
    * @throws {NotFoundError}
    * @throws {DomainError} as `assertVersion`
    */

@@ -31,8 +31,8 @@ const MOST_WATCHES = 200;
 /** Accounts of all applications, for operators: for the HTTP API, the commands and the console. */
 export class OperatorAccounts {
   /**
-   * @param connectors know the names of providers. Commands that filter by none pass `null`, because
-   *   loading the connectors takes a second
+   * @param connectors know the names of providers. Commands that filter by none pass `null`,
+   *   because loading the connectors takes a second
    */
   constructor(
     private readonly database: Database,

@@ -124,8 +124,8 @@ export function assertInstanceInput({ recurrence, notifications }: EventInput): 
 }
 
 /**
- * The new list replaces the old one. Answers of participants are kept by address, or by phone number
- * without one, unless `input` has new ones.
+ * The new list replaces the old one. Answers of participants are kept by address, or by phone
+ * number without one, unless `input` has new ones.
  */
 function mergeParticipants(
   before: readonly Participant[],
