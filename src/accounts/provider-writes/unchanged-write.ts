@@ -1,6 +1,6 @@
 import { newId } from '../../platform/base/ids/ids.ts';
 import { columnsOf, type Sql } from '../../platform/database/sql.ts';
-import { OPEN_JOBS, transitionJobs } from '../../platform/job-statuses/jobs.ts';
+import { OPEN_JOBS, transitionJobs } from '../../job-statuses/jobs.ts';
 import type { NewProviderWrite } from './provider-jobs.ts';
 
 const OPEN = `
