@@ -26,6 +26,9 @@ COPY --from=build /carillon/node_modules ./node_modules
 COPY --from=build /carillon/dist ./dist
 COPY --from=build /carillon/sbom.cdx.json ./
 COPY LICENSE THIRD_PARTY_LICENSES.md ./
+COPY bin ./bin
+# carillon, carillon-api and its short name api, for docker compose exec.
+RUN ln -s /carillon/bin/* /usr/local/bin/
 USER node
 EXPOSE 3000
 # Every role listens. 20 s of grace, then three failures in a row make it unhealthy.

@@ -80,6 +80,12 @@ async function tryOut(image: Image, databaseUrl: string): Promise<void> {
   say('Both are ready. carillon inside the image:');
   const carillon = ['dist/src/cli/carillon.js', 'application', 'create', '--name=Image', '--json'];
   say(await runOnce(image, carillon, common));
+  const help = await runOnce(
+    { ...image, entrypoint: [] },
+    ['api', 'events', 'get', '--help'],
+    common,
+  );
+  if (!help.includes('--limit')) throw new Error(`api events get --help printed: ${help}`);
   const ends = processes.map((each) => once(each, 'exit'));
   for (const each of processes) each.kill('SIGTERM');
   for (const [code, signal] of (await Promise.all(ends)) as [number | null, string | null][])

@@ -140,6 +140,7 @@ const EVENTS: List = {
       original_start_time: secondsOrNull(row['original_start']),
       conferencing: row['conferencing'],
       reminders: row['reminders'],
+      notifications: row['notifications'],
       metadata: row['metadata'],
       event_collection_id: row['event_collection_id'],
       capacity: row['capacity'],

@@ -6,7 +6,7 @@ import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { toContactView } from '../contacts/contacts.mapper.ts';
 import { ContactsService, knowsPeopleOfMail } from '../contacts/contacts.service.ts';
 import { toDraftView } from '../mail/drafts/drafts.mapper.ts';
-import { toEventView } from '../calendar/events/events.mapper.ts';
+import { EventViews } from '../calendar/events/event-views.ts';
 import { EventReader } from '../calendar/events/event-reader.ts';
 import { visibleFilesOf } from '../mail/files/visible-files.ts';
 import { toFileView } from '../mail/files/files.mapper.ts';
@@ -41,6 +41,7 @@ export class ChangedObjects {
     files: FilesService,
     calendars: CalendarsService,
     events: EventReader,
+    eventViews: EventViews,
     contacts: ContactsService,
     threads: ThreadsService,
     @Inject(APP_CONFIG) { baseUrl }: AppConfig,
@@ -70,7 +71,7 @@ export class ChangedObjects {
       calendar: async ({ accountId }, ids) =>
         (await calendars.findMany(accountId, ids)).map((calendar) => toCalendarView(calendar)),
       event: async ({ accountId }, ids) =>
-        (await events.findMany(accountId, ids)).map((event) => toEventView(event)),
+        eventViews.ofAll(accountId, await events.findMany(accountId, ids)),
       contact: async (account, ids) =>
         (await contacts.findMany(account, ids)).map((contact) => toContactView(contact, baseUrl)),
     };

@@ -2,6 +2,7 @@ import { toUnixSeconds, toUnixSecondsOrNull } from '../platform/base/time/unix-s
 import { STATES_WITH_REASON } from './job-status.ts';
 import type { AttemptRow, JobRow } from './job-statuses.repository.ts';
 import type { JobStatusView } from './job-statuses.schema.ts';
+import { shownRetryLimit } from './retry-limit.ts';
 
 /** Fields that only jobs of outbox messages have. */
 function outboxPart(row: JobRow): Partial<JobStatusView> {
@@ -11,14 +12,14 @@ function outboxPart(row: JobRow): Partial<JobStatusView> {
     send_at: toUnixSeconds(row.sendAt),
     original_send_at: toUnixSeconds(row.originalSendAt),
   };
-  const limit = row.retryLimitAt > row.sendAt ? toUnixSeconds(row.retryLimitAt) : 0;
+  const retry_limit_datetime = shownRetryLimit(row.sendAt, row.retryLimitAt);
   return {
     ...times,
     message_id: sent ? row.messageId : null,
     thread_id: sent ? row.threadId : null,
     route: row.route,
     metadata: (row.content['metadata'] as Record<string, unknown> | undefined) ?? null,
-    original_data: { ...row.content, ...times, retry_limit_datetime: limit },
+    original_data: { ...row.content, ...times, retry_limit_datetime },
   };
 }
 

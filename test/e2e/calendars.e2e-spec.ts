@@ -327,13 +327,21 @@ describe('/calendars', () => {
     });
 
     it.each([{}, { read_only: true }, { name: 'Team' }, { description: null }])(
-      'has no effect with %j, which changes nothing',
+      'has no effect with %j, which changes nothing: its job is successful at once',
       async (body) => {
         const { id } = await create({ name: 'Team' });
         const before = await query('select * from calendar where id = $1', id);
         const shown = await call('get', `/calendars/${id}`);
         const response = await call(method, `/calendars/${id}`).send(body);
-        expect([response.status, response.body]).toEqual([200, shown.body]);
+        const { job_status_id: jobId, ...rest } = response.body;
+        expect([response.status, rest]).toEqual([200, shown.body]);
+        expect((await call('get', `/job-statuses/${jobId}`)).body).toMatchObject({
+          job_status_id: jobId,
+          id,
+          action: 'update_calendar',
+          object: 'calendar',
+          status: 'successful',
+        });
         expect(await query('select * from calendar where id = $1', id)).toEqual(before);
         expect(await jobsOf(id)).toHaveLength(1);
         expect(await query('select 1 from change where object_id = $1', id)).toHaveLength(1);

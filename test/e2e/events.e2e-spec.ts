@@ -165,6 +165,7 @@ describe('/events', () => {
           },
         },
         reminders: { reminder_minutes: 20, reminder_method: 'popup' },
+        notifications: [],
         metadata: { team: 'sales' },
         event_collection_id: 'col',
         capacity: 5,
@@ -293,9 +294,25 @@ describe('/events', () => {
       [{ hide_participants: 1 }, 'hide_participants: must be true or false'],
       [{ visibility: 'secret' }, 'visibility: must be public or private'],
       [{ participants: 'bo' }, /^participants: /],
-      [{ participants: [{}] }, 'participants.0.email is required'],
+      [{ participants: [{}] }, 'participants.0: needs an email or a phone_number'],
+      [
+        { participants: [{ email: '', phone_number: '' }] },
+        'participants.0: needs an email or a phone_number',
+      ],
+      [
+        { participants: [{ phone_number: '+15550100' }, { phone_number: '+1 555-0100' }] },
+        'participants: +15550100 is given twice',
+      ],
+      [
+        { notifications: [EMAIL], participants: [{ phone_number: '+15550100' }] },
+        'participants: email notifications need an email for every participant; missing for: +15550100',
+      ],
+      [
+        { notifications: [SMS, HOOK], participants: [{ phone_number: '+15550100' }] },
+        'participants: an event with notifications of several types needs an email and a phone_number for every participant; missing for: +15550100',
+      ],
       [{ participants: [{ email: 'bo' }] }, 'participants.0.email: must be an email address'],
-      [{ participants: [{ email: null }] }, /^participants\.0\.email: /],
+      [{ participants: [{ email: null }] }, 'participants.0: needs an email or a phone_number'],
       [{ participants: ['bo@example.test'] }, /^participants\.0: /],
       [
         { participants: [BO, { ...BO, email: 'BO@example.test' }] },
@@ -546,19 +563,57 @@ describe('/events', () => {
       expect(
         reminders.body.filter(({ status }: { status: string }) => status === 'scheduled'),
       ).toHaveLength(4);
-      const read = await call('get', `/events/${event.id}`);
-      expect(Object.keys(read.body.notifications[0]).sort()).toEqual([
-        'body',
-        'id',
-        'minutes_before_event',
-        'subject',
-        'type',
-      ]);
     });
 
-    it('are left out of an event without notifications, because the official client would send an empty list back and remove them', async () => {
-      const { id } = await create();
-      expect((await call('get', `/events/${id}`)).body).not.toHaveProperty('notifications');
+    it('are shown with their status wherever the event is read, as in the response to the request that set them', async () => {
+      const start = Math.floor(Date.now() / 1000) + 3600;
+      const cursor = (await call('post', '/delta/latest_cursor')).body.cursor;
+      const { id, notifications } = await create({
+        when: { time: start },
+        participants: [BO, { ...BO, email: 'cy@example.test', status: 'no' }],
+        notifications: [EMAIL, { ...SMS, minutes_before_event: 5 }, { ...HOOK, minutes_before_event: 600 }],
+      });
+      const plain = await create({ when: { time: start } });
+      expect((await call('get', `/events/${id}`)).body.notifications).toEqual(notifications);
+      const list = (await call('get', '/events')).body as EventBody[];
+      const shown = new Map(list.map((event) => [event.id, event['notifications']]));
+      expect(shown).toEqual(new Map([[id, notifications], [plain.id, []]]));
+      const { deltas } = (await call('get', `/delta?cursor=${cursor}&include_types=event`)).body;
+      expect(deltas.map(({ attributes }: { attributes: EventBody }) => attributes['notifications'])).toEqual([notifications, []]);
+      const same = await call('put', `/events/${id}`).send({ title: '' });
+      expect(same.body.notifications).toEqual(notifications);
+      const renamed = await call('put', `/events/${id}`).send({ title: 'new' });
+      expect(renamed.body.notifications).toEqual(notifications);
+      await call('delete', `/events/${id}`);
+      const cancelled = (await call('get', `/events/${id}`)).body.notifications;
+      expect(cancelled.map(({ status, reason }: { status: string; reason: string }) => [status, reason])).toEqual([
+        ['cancelled', 'the event was cancelled'],
+        ['cancelled', 'the event was cancelled'],
+        ['cancelled', 'the event was cancelled'],
+      ]);
+    }); // prettier-ignore
+
+    it('are an empty list in an event without notifications, also after they were removed and in instances', async () => {
+      const created = await create({ recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=2'] } });
+      expect(created['notifications']).toEqual([]);
+      const removed = await create({ participants: [BO], notifications: [EMAIL] });
+      const put = await call('put', `/events/${removed.id}`).send({ notifications: [] });
+      expect(put.body.notifications).toEqual([]);
+      expect((await call('get', `/events/${removed.id}`)).body.notifications).toEqual([]);
+      const { body: instances } = await call(
+        'get',
+        `/events?expand_recurring=true&starts_after=${START - 1}`,
+      );
+      for (const event of instances as EventBody[]) {
+        expect(event['notifications']).toEqual([]);
+        // The official client sends back what it has read.
+        const saved = await call('put', `/events/${event.id}`).send({
+          title: 'x',
+          notifications: [],
+        });
+        expect([saved.status, saved.body.notifications]).toEqual([200, []]);
+      }
+      expect(instances).toHaveLength(3);
     });
 
     it('keep their reminders when they are sent back unchanged, and are rescheduled with the event', async () => {
@@ -588,7 +643,7 @@ describe('/events', () => {
     it('are cancelled by an empty list, and when their event or calendar is deleted', async () => {
       const removed = await create({ participants: [BO], notifications: [EMAIL] });
       const answer = await call('put', `/events/${removed.id}`).send({ notifications: [] });
-      expect(answer.body).not.toHaveProperty('notifications');
+      expect(answer.body.notifications).toEqual([]);
       const deleted = await create({ notifications: [HOOK] });
       await call('delete', `/events/${deleted.id}`);
       const orphaned = await create({ notifications: [HOOK] });
@@ -598,6 +653,34 @@ describe('/events', () => {
       }
       expect(await query('select id from reminder_job where account_id = $1', ada.id)).toEqual([]);
     });
+
+    it('of one type need only what that type needs: texts go to participants without an email', async () => {
+      const cy = { name: 'Cy', phone_number: '+1 555-0101' };
+      const created = await create({ participants: [BO, cy], notifications: [SMS] });
+      const shown = { email: null, name: 'Cy', phone_number: '+15550101', status: 'noreply', comment: null };
+      expect(created['participants']).toEqual([expect.objectContaining({ email: BO.email }), shown]);
+      const { body: reminders } = await call('get', `/events/${created.id}/notifications`);
+      expect(reminders).toMatchObject([
+        { type: 'sms', participant: '+15550101', recipient: '+15550101', status: 'scheduled' },
+        { type: 'sms', participant: BO.email, recipient: BO.phone_number, status: 'scheduled' },
+      ]);
+      // The official clients send back null texts as "".
+      const saved = await call('put', `/events/${created.id}`).send({
+        title: 'x',
+        participants: [BO, { ...shown, email: '', status: undefined, comment: '' }],
+      });
+      expect([saved.status, saved.body.participants]).toEqual([200, created['participants']]);
+      expect((await call('get', `/events/${created.id}/notifications`)).body).toEqual(reminders);
+      expect(await titles('participants=%2B15550101')).toEqual(['x']);
+      const file = await call('post', '/events/to-ics').send({ event_id: created.id });
+      expect(file.body.ics.match(/ATTENDEE/g)).toHaveLength(1);
+      const invited = await call('put', `/events/${created.id}?notify_participants=true`).send({ title: 'y' });
+      expect(invited.status).toBe(200);
+      const mails = await call('get', `/events/${created.id}/invitations`);
+      expect(mails.body.map(({ email }: { email: string }) => email)).toEqual([BO.email]);
+      const hooked = await create({ participants: [{ name: 'Nobody', phone_number: '+15550101' }], notifications: [HOOK] });
+      expect(hooked['notifications']).toMatchObject([{ type: 'webhook', status: 'scheduled' }]);
+    }); // prettier-ignore
 
     it('are cancelled for a participant who is removed from the event', async () => {
       const cy = { email: 'cy@example.test' };
@@ -625,7 +708,7 @@ describe('/events', () => {
       expect(reminders.body).toMatchObject([{ status: 'scheduled', due_at: START - 1800 }]);
       expect(reminders.body).toHaveLength(1);
       const { body } = await call('get', `/events?expand_recurring=true&starts_after=${START - 1}&limit=2`);
-      for (const instance of body) expect(instance).not.toHaveProperty('notifications');
+      for (const instance of body) expect(instance.notifications).toEqual([]);
       const saved = (await call('get', `/events/${id}`)).body;
       const again = await call('put', `/events/${id}`).send({ ...saved, title: 'new' });
       expect([again.status, again.body.notifications]).toEqual([
@@ -953,13 +1036,17 @@ describe('/events', () => {
     it.each([
       {}, { title: null }, { status: 'cancelled', owner: 'x' }, { title: 'old' }, { recurrence: {}, conferencing: {} },
       { reminders: {} }, { reminders: { reminder_minutes: 20, reminder_method: 'popup' } }, { metadata: { a: 'b' } },
-    ])('has no effect with %j, which changes nothing', async (body) => {
+    ])('has no effect with %j, which changes nothing: its job is successful at once', async (body) => {
       const { id } = await create({ title: 'old', reminder_minutes: '[20,10]', metadata: { a: 'b' }, notifications: [HOOK] });
       const before = await stateOf(id);
       const shown = await call('get', `/events/${id}`);
       const response = await call(method, `/events/${id}`).send(body);
-      expect([response.status, response.body]).toEqual([200, shown.body]);
+      const { job_status_id: jobId, ...rest } = response.body;
+      expect([response.status, rest]).toEqual([200, shown.body]);
       expect(await stateOf(id)).toEqual(before);
+      expect((await call('get', `/job-statuses/${jobId}`)).body).toMatchObject({
+        job_status_id: jobId, id, action: 'update_event', object: 'event', status: 'successful',
+      });
     }); // prettier-ignore
 
     it.each([
@@ -1041,24 +1128,37 @@ describe('/events', () => {
     });
   });
 
-  it('refuses every change to a read_only event and in a read_only calendar', async () => {
-    const locked = await create({ read_only: true });
-    expect(locked['read_only']).toBe(true);
-    const open = await create();
+  it('refuses every change in a read_only calendar', async () => {
+    const { id } = await create();
     await query('update calendar set read_only = true where id = $1', calendar);
-    for (const [{ id }, message] of [
-      [locked, 'Cannot change a read_only event.'],
-      [open, "Can't create, change or delete events on a read_only calendar."],
-    ] as const) {
-      const before = await stateOf(id);
-      for (const response of [
-        await call('put', `/events/${id}`).send({ title: 'x' }),
-        await call('delete', `/events/${id}`),
-      ])
-        expect([response.status, response.body.message]).toEqual([400, message]);
-      expect(await stateOf(id)).toEqual(before);
-    }
+    const before = await stateOf(id);
+    for (const response of [
+      await call('put', `/events/${id}`).send({ title: 'x' }),
+      await call('delete', `/events/${id}`),
+    ])
+      expect([response.status, response.body.message]).toEqual([
+        400,
+        "Can't create, change or delete events on a read_only calendar.",
+      ]);
+    expect(await stateOf(id)).toEqual(before);
   });
+
+  it('lets the account that created a read_only event change it, make it writable and delete it', async () => {
+    const { id } = await create({ read_only: true, recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=2'] } });
+    const renamed = await call('put', `/events/${id}`).send({ title: 'x', read_only: true });
+    expect([renamed.status, renamed.body]).toEqual([200, expect.objectContaining({ title: 'x', read_only: true })]);
+    const { body: instances } = await call('get', `/events?expand_recurring=true&starts_after=${START}`);
+    const moved = await call('put', `/events/${instances[0].id}`).send({ location: 'Room 2' });
+    expect([moved.status, moved.body.read_only]).toEqual([200, true]);
+    const writable = await call('put', `/events/${id}`).send({ read_only: false });
+    expect(writable.body.read_only).toBe(false);
+    expect((await call('get', `/events/${id}`)).body.read_only).toBe(false);
+    const other = await create({ read_only: true });
+    expect((await call('delete', `/events/${other.id}`)).status).toBe(200);
+    expect((await call('get', `/events/${other.id}`)).body.status).toBe('cancelled');
+    const refused = await call('put', `/events/${id}`).send({ read_only: 'x' });
+    expect([refused.status, refused.body.message]).toEqual([400, 'read_only: must be true or false']);
+  }); // prettier-ignore
 
   it('still returns a cancelled event, lists it on request, and accepts a deletion but no change', async () => {
     const { id } = await create({ title: 'gone' });

@@ -278,6 +278,14 @@ describe('/connect/grants', () => {
       const page = await call('get', '?limit=1&offset=2&provider=sandbox');
       expect(page.body).toMatchObject({ limit: 1, offset: 2, data: [{ id: ids[2] }] });
       expect((await call('get', '?provider=google')).body.data).toEqual([]);
+      expect((await call('get', '?provider=gmail')).body.data).toEqual([]);
+      for (const name of ['googel', 'yahoo', 'Sandbox']) {
+        const refused = await call('get', `?provider=${name}`);
+        expect([refused.status, refused.body.error.message]).toEqual([
+          400,
+          expect.stringMatching(/^provider: must be one of .*google \(or gmail\), .*imap/),
+        ]);
+      }
       expect((await call('get', '?limit=0')).body.data).toEqual([]);
       expect((await call('get', '?limit=ten')).status).toBe(400);
       expect((await call('get', `?provider=${'x'.repeat(256)}`)).status).toBe(400);

@@ -120,6 +120,13 @@ describe('/connect/integrations', () => {
     expect((await call('get', '?limit=0')).body).toEqual({ data: [], limit: 0, offset: 0 });
     const ofProvider = (await call('get', '?provider=imap')).body.data as { provider: string }[];
     expect(ofProvider.map(({ provider }) => provider)).toEqual(['imap']);
+    const byOtherName = (await call('get', '?provider=gmail')).body.data as { provider: string }[];
+    expect(byOtherName.map(({ provider }) => provider)).toEqual(['google']);
+    const unknown = await call('get', '?provider=gogle');
+    expect([unknown.status, unknown.body.error.message]).toEqual([
+      400,
+      expect.stringMatching(/^provider: must be one of .*google \(or gmail\)/),
+    ]);
     for (const query of ['limit=-1', 'limit=x', 'limit=1001', 'offset=-1', 'limit=1.5']) {
       const refused = await call('get', `?${query}`);
       expect(refused.status).toBe(400);

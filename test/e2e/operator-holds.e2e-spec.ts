@@ -221,6 +221,14 @@ describe('what operators stop and resume', () => {
     });
     await admin('get', 'accounts?page_token=eA', 400);
     await admin('get', 'accounts/x', 404);
+    expect(await admin('get', 'accounts?provider=gmail')).toMatchObject({ items: [] });
+    expect(await admin('get', 'accounts?provider=gogle', 400)).toMatchObject({
+      message: expect.stringMatching(/^provider: must be one of .*google \(or gmail\)/),
+    });
+    for (const list of ['jobs', 'audit-log'])
+      expect(await admin('get', `${list}?since=100&until=99`, 400)).toMatchObject({
+        message: 'until: must not be earlier than since',
+      });
     const search = await admin<{ items: unknown[] }>('get', `accounts?address=${bo.email.slice(0, 12).toUpperCase()}&health=circuit-open`); // prettier-ignore
     expect(search.items).toMatchObject([{ id: bo.id }]);
   });

@@ -112,6 +112,9 @@ describe('a dry run', () => {
     const single = await plan({ to: [bo], send_at: sendAt, retry_limit_datetime: 0 });
     expect(single.body.retry_limit_datetime).toBe(0);
     expect(single.body.planned_attempts).toEqual([{ at: sendAt, route: 'account' }]);
+    const same = await plan({ to: [bo], send_at: sendAt, retry_limit_datetime: sendAt });
+    expect(same.body.retry_limit_datetime).toBe(sendAt);
+    expect(same.body.planned_attempts).toEqual(single.body.planned_attempts);
     const limit = sendAt + 7 * 86_400;
     const long = await plan({ to: [bo], send_at: sendAt, retry_limit_datetime: limit });
     expect(long.body.planned_attempts.length).toBeGreaterThan(150);

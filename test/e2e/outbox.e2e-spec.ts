@@ -152,13 +152,37 @@ describe('outbox and job statuses', () => {
       reason: 'cancelled by the user',
       attempts: [],
     });
-    const again = await request(server.url).delete(url).set(ada.bearer);
-    expect(again.status).toBe(409);
-    expect(again.body).toEqual({
+    const edited = await request(server.url).patch(url).set(ada.bearer).send({ subject: 'x' });
+    expect(edited.status).toBe(409);
+    expect(edited.body).toEqual({
       message: 'The message is cancelled and can no longer be changed.',
       type: 'invalid_request_error',
     });
-    await request(server.url).patch(url).set(ada.bearer).send({ subject: 'x' }).expect(409);
+  });
+
+  it('answers a repeated cancellation with the same cancelled message, and refuses to cancel a message that has ended in another way', async () => {
+    const { body } = await post({ to: [bo], send_at: inSeconds(3600) });
+    const url = `/v2/outbox/${body.job_status_id}`;
+    const together = await Promise.all(
+      [1, 2, 3].map(() => request(server.url).delete(url).set(ada.bearer)),
+    );
+    const first = together[0]!;
+    expect([first.status, first.body.status]).toEqual([200, 'cancelled']);
+    const again = await request(server.url).delete(url).set(ada.bearer);
+    for (const { status, body: message, headers } of [...together, again]) {
+      expect([status, message]).toEqual([200, first.body]);
+      expect(headers['etag']).toBe(first.headers['etag']);
+    }
+    await request(server.url).delete(url).set(ada.bearer).set('If-Match', '"2"').expect(412);
+    const now = await post({ to: [bo] });
+    await settled(now.body.job_status_id);
+    const late = await request(server.url)
+      .delete(`/v2/outbox/${now.body.job_status_id}`)
+      .set(ada.bearer);
+    expect([late.status, late.body.message]).toEqual([
+      409,
+      'The message is successful and can no longer be changed.',
+    ]);
   });
 
   it('lists unsent messages, and every job newest first', async () => {
@@ -238,6 +262,36 @@ describe('outbox and job statuses', () => {
     expect(body.original_data.retry_limit_datetime).toBe(0);
     const end = await settled(body.job_status_id);
     expect(end.reason).toMatch(/^retry limit datetime reached; last error: 4/);
+    expect(end.attempts).toHaveLength(1);
+  });
+
+  it('shows a retry limit as it was sent: 0, or the same second as the send time', async () => {
+    const sendAt = inSeconds(3600);
+    for (const limit of [0, sendAt]) {
+      const { body } = await post({ to: [bo], send_at: sendAt, retry_limit_datetime: limit });
+      const { body: read } = await request(server.url)
+        .get(`/v2/outbox/${body.job_status_id}`)
+        .set(ada.bearer);
+      const status = await job(body.job_status_id);
+      for (const shown of [body, read, status])
+        expect(shown.original_data.retry_limit_datetime).toBe(limit);
+      const same = await request(server.url)
+        .patch(`/v2/outbox/${body.job_status_id}`)
+        .set(ada.bearer)
+        .send({ send_at: sendAt, retry_limit_datetime: limit });
+      expect(same.body).toEqual(read);
+    }
+    const second = inSeconds(0) + 1;
+    const soon = await post({
+      to: [{ email: 'temporary@sandbox.test' }],
+      send_at: second,
+      retry_limit_datetime: second,
+    });
+    const end = await settled(soon.body.job_status_id);
+    expect(end).toMatchObject({
+      status: 'failed',
+      original_data: { retry_limit_datetime: second },
+    });
     expect(end.attempts).toHaveLength(1);
   });
 

@@ -165,6 +165,28 @@ describe('query parameters that an endpoint does not know', () => {
     });
   });
 
+  it.each([
+    ['events', 'starts_after', 'starts_before'],
+    ['events', 'ends_after', 'ends_before'],
+    ['events', 'starts_after', 'ends_before'],
+    ['events', 'updated_at_after', 'updated_at_before'],
+    ['messages', 'received_after', 'received_before'],
+    ['messages', 'started_after', 'started_before'],
+    ['drafts', 'last_message_after', 'last_message_before'],
+    ['drafts', 'started_message_after', 'started_message_before'],
+    ['threads', 'last_updated_after', 'last_updated_before'],
+  ])(
+    '%s: %s and %s may be equal, but are refused if no object can be between them',
+    async (list, from, to) => {
+      expect((await get(`/${list}?${from}=100&${to}=100`)).status).toBe(200);
+      const refused = await get(`/${list}?${from}=100&${to}=99`);
+      expect([refused.status, refused.body.message]).toEqual([
+        400,
+        `${to}: must not be earlier than ${from}`,
+      ]);
+    },
+  );
+
   describe('with STRICT_REQUESTS=true', () => {
     let strict: TestApp;
     let bo: TestAccount;

@@ -101,6 +101,10 @@ describe('reminders of events', () => {
       return body.every(({ status }: ListedReminder) => status === 'sent') && body;
     });
     const [email, sms, webhook] = event.notifications;
+    const read = (await request(server.url).get(`/events/${event.id}`).set(ada.bearer)).body;
+    expect(read.notifications).toEqual(
+      event.notifications.map((one: object) => ({ ...one, status: 'sent', due_at: startsAt - 60 })),
+    );
     const common = { due_at: startsAt - 60, status: 'sent', reason: null, attempts: 1 };
     expect(after).toEqual([
       {

@@ -79,6 +79,24 @@ describe('the start of the commands', () => {
     expect(loaded.own).toBeLessThanOrEqual(own);
   }
 
+  it('of carillon-api is also that of api <group> <method>, in a clone and through a link on the path', async () => {
+    const link = path.join(folder, 'api');
+    fs.symlinkSync(path.join(ROOT, 'bin/api'), link);
+    const help = async (program: string) =>
+      startProgram(program, ['messages', 'get', '--help'], {}).ended;
+    const expected = await help(path.join(ROOT, 'bin/carillon-api'));
+    expect(expected).toMatchObject({ code: 0, output: expect.stringContaining('--limit') });
+    for (const program of [path.join(ROOT, 'bin/api'), link])
+      expect(await help(program)).toEqual(expected);
+  });
+
+  it('of the published package is under names that belong to no other package', () => {
+    const { bin } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+      bin: object;
+    };
+    expect(Object.keys(bin)).toEqual(['carillon', 'carillon-api']);
+  });
+
   it.each([
     ['carillon', '--help'],
     ['carillon', '--version'],

@@ -269,6 +269,12 @@ describe('carillon', () => {
       items: [{ id: ada.id, reason: 'asked to stop' }],
       next_page_token: null,
     });
+    expect(await json('accounts', 'list', '--provider', 'sandbox')).toMatchObject({
+      items: [{ id: ada.id }],
+    });
+    await expect(carillon('accounts', 'list', '--provider', 'gogle')).rejects.toThrow(
+      /^provider: must be one of .*google \(or gmail\)/,
+    );
     expect(await carillon('account', 'show', ada.id)).toContain('sending-paused: asked to stop');
     expect(await json('account', 'resume', ada.id)).toMatchObject({ sending_paused: null });
     const { clientId } = application;

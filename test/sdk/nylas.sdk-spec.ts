@@ -97,8 +97,9 @@ describe('nylas@6.11.1', () => {
     expect(edited.originalSendAt).toEqual(new Date(moved * 1000));
     await nylas.outbox.delete(sent.jobStatusId ?? '');
     await ended(sent.jobStatusId, 'cancelled');
-    await expect(nylas.outbox.delete(sent.jobStatusId ?? '')).rejects.toMatchObject({
-      statusCode: 409,
+    // A client whose first response was lost repeats the request.
+    await expect(nylas.outbox.delete(sent.jobStatusId ?? '')).resolves.toMatchObject({
+      status: 'cancelled',
     });
   });
 

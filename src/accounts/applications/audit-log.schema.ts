@@ -1,17 +1,20 @@
 import { z } from 'zod';
 import { auditEntryView } from '../../platform/audit/audit.schema.ts';
 import { pageQuery } from '../../platform/wire/pagination.schema.ts';
-import { queryText, unixSeconds } from '../../platform/wire/wire.schema.ts';
+import { inOrder, queryText, unixSeconds } from '../../platform/wire/wire.schema.ts';
 
-export const auditLogQuery = z.object({
-  ...pageQuery,
-  action: queryText()
-    .optional()
-    .describe('An action such as `token.create`, or all of a subject: `token.`'),
-  account_id: z.uuid().optional().describe('Only entries about this account'),
-  since: unixSeconds().optional().describe('Only entries from this time on, in Unix seconds'),
-  until: unixSeconds().optional().describe('Only entries before this time, in Unix seconds'),
-});
+export const auditLogQuery = inOrder(
+  z.object({
+    ...pageQuery,
+    action: queryText()
+      .optional()
+      .describe('An action such as `token.create`, or all of a subject: `token.`'),
+    account_id: z.uuid().optional().describe('Only entries about this account'),
+    since: unixSeconds().optional().describe('Only entries from this time on, in Unix seconds'),
+    until: unixSeconds().optional().describe('Only entries before this time, in Unix seconds'),
+  }),
+  ['since', 'until'],
+);
 export type AuditLogQuery = z.infer<typeof auditLogQuery>;
 
 export const auditLogView = z.array(auditEntryView).meta({ id: 'AuditLog' });

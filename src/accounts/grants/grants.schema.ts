@@ -9,7 +9,7 @@ import {
   queryText,
   unixSeconds,
 } from '../../platform/wire/wire.schema.ts';
-import { providerField } from '../integrations/integrations.schema.ts';
+import { providerField, providerFilter } from '../integrations/integrations.schema.ts';
 import { ADDRESS_PROOFS } from '../../providers/port/address-proof.ts';
 import type { AccountCredentials } from './credentials.ts';
 import type { ConnectOptions } from './grant-connections.service.ts';
@@ -40,7 +40,7 @@ const settingsInput = z.record(z.string(), z.unknown());
 
 export const listGrantsSchema = z.object({
   ...betaPageQuery,
-  provider: queryText().optional(),
+  provider: providerFilter,
   // An unencoded `+` arrives as a space, which no address contains.
   email: queryText()
     .transform((value) => value.trim().replaceAll(' ', '+'))

@@ -83,9 +83,13 @@ export class GrantsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Grants of the application that match the filter, oldest first. */
+  /**
+   * Grants of the application that match the filter, oldest first.
+   * @throws {InvalidInputError} for the name of an unknown provider
+   */
   list(applicationId: string, page: Page, filter: GrantFilter = {}): Promise<Grant[]> {
-    return listGrants(this.em.fork(), applicationId, page, filter);
+    const provider = filter.provider && this.connectors.filtered(filter.provider);
+    return listGrants(this.em.fork(), applicationId, page, { ...filter, provider });
   }
 
   /** @throws {NotFoundError} */

@@ -42,6 +42,11 @@ export const providerField = z
   .max(50)
   .describe('`sandbox`, `google`, `microsoft`, `imap`, or another that this server knows');
 
+/** A filter by provider; `ConnectorRegistry.filtered` knows the names. */
+export const providerFilter = queryText()
+  .optional()
+  .describe('Name of the provider, or the one that account objects show: `google` or `gmail`');
+
 export const createIntegrationSchema = z.object({ ...fields, provider: providerField }).meta({
   id: 'CreateIntegration',
   example: {
@@ -62,7 +67,7 @@ export type UpdateIntegration = z.infer<typeof updateIntegrationSchema>;
 
 export const listIntegrationsSchema = z.object({
   ...betaPageQuery,
-  provider: queryText().optional(),
+  provider: providerFilter,
 });
 export type ListIntegrations = z.infer<typeof listIntegrationsSchema>;
 

@@ -67,10 +67,16 @@ export class IntegrationsService {
 
   /**
    * Integrations of the application, oldest first.
-   * @param provider only the integration of this provider
+   * @param name only the integration of this provider
+   * @throws {InvalidInputError} for the name of an unknown provider
    */
-  list(applicationId: string, { limit, offset }: Page, provider?: string): Promise<Integration[]> {
-    if (limit === 0) return Promise.resolve([]);
+  async list(
+    applicationId: string,
+    { limit, offset }: Page,
+    name?: string,
+  ): Promise<Integration[]> {
+    const provider = name && this.connectors.filtered(name);
+    if (limit === 0) return [];
     const where = { application: applicationId, ...(provider ? { provider } : {}) };
     return this.em.fork().find(Integration, where, { orderBy: { id: 'asc' }, limit, offset });
   }

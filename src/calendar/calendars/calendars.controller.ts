@@ -68,7 +68,8 @@ export class CalendarsController {
   @ApiErrors(404)
   @Endpoint({
     summary: 'Change a calendar',
-    description: 'Fields that are absent stay as they are; metadata is replaced as a whole.',
+    description:
+      'Fields that are absent stay as they are; metadata is replaced as a whole. A request that changes nothing has no effect, and its job is `successful` at once.',
     response: calendarView,
   })
   async update(

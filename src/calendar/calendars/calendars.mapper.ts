@@ -3,13 +3,9 @@ import type { CalendarView } from './calendars.schema.ts';
 
 /**
  * A calendar as the API shows it.
- * @param jobStatusId after a write: the job that carries the change to the provider; `null` if
- *   nothing has changed
+ * @param jobStatusId after a write: the job that carries the change to the provider
  */
-export function toCalendarView(
-  calendar: CalendarRecord,
-  jobStatusId: string | null = null,
-): CalendarView {
+export function toCalendarView(calendar: CalendarRecord, jobStatusId?: string): CalendarView {
   return {
     id: calendar.id,
     account_id: calendar.accountId,
@@ -22,6 +18,6 @@ export function toCalendarView(
     read_only: calendar.readOnly,
     hex_color: calendar.hexColor,
     metadata: calendar.metadata,
-    ...(jobStatusId === null ? {} : { job_status_id: jobStatusId }),
+    ...(jobStatusId === undefined ? {} : { job_status_id: jobStatusId }),
   };
 }

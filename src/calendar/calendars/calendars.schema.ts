@@ -72,7 +72,7 @@ export const calendarView = z
     job_status_id: z
       .string()
       .optional()
-      .describe('Only in responses to writes that have changed something'),
+      .describe('Only in responses to writes; `successful` at once if nothing has changed'),
   })
   .meta({
     id: 'Calendar',

@@ -15,6 +15,7 @@ import { Grant } from '../../accounts/grants/grant.entity.ts';
 import type { JobAction } from '../../job-statuses/job-status.ts';
 import type { ReplacedValues } from '../../accounts/provider-writes/open-writes.ts';
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
+import { recordUnchangedWrite } from '../../accounts/provider-writes/unchanged-write.ts';
 import { CalendarServers } from './calendar-servers.ts';
 import { CalendarListeners, type ChangedCalendar } from './calendar-listeners.ts';
 import type { CalendarContent } from '../../providers/port/connector.ts';
@@ -40,8 +41,8 @@ export interface CalendarInput {
 /** A calendar after a change, and the job that carries the change to the provider. */
 export interface CalendarWriteResult {
   calendar: CalendarRecord;
-  /** `null` if nothing has changed. */
-  jobId: string | null;
+  /** Already successful if nothing has changed. */
+  jobId: string;
 }
 
 /** Verb in the change log for each action. */
@@ -121,7 +122,7 @@ export class CalendarsService {
 
   /**
    * Changes the given fields; all others stay as they are. A change that changes nothing has no
-   * effect.
+   * effect, and its job is successful at once.
    * @throws {NotFoundError}
    * @throws {DomainError} if the calendar is read-only at the provider
    * @throws {NoCalendarServerError}
@@ -137,7 +138,7 @@ export class CalendarsService {
       await this.servers.require(sqlOf(em), account);
       const before = calendarRecord(calendar);
       const wanted = { ...before, ...definedOnly(input) };
-      if (isDeepStrictEqual(before, wanted)) return { calendar: before, jobId: null };
+      if (isDeepStrictEqual(before, wanted)) return this.#unchanged(em, before, at);
       em.assign(calendar, { ...definedOnly(input), updatedAt: at });
       const after = calendarRecord(calendar);
       if (after.timezone !== before.timezone)
@@ -196,6 +197,22 @@ export class CalendarsService {
     return calendar;
   }
 
+  async #unchanged(
+    em: EntityManager,
+    calendar: CalendarRecord,
+    at: Date,
+  ): Promise<CalendarWriteResult> {
+    const { id: objectId, accountId } = calendar;
+    const write = {
+      accountId,
+      action: 'update_calendar',
+      object: 'calendar',
+      objectId,
+      at,
+    } as const;
+    return { calendar, jobId: await recordUnchangedWrite(sqlOf(em), write) };
+  }
+
   /** Queues the provider write and logs the change. */
   async #writeThrough(
     em: EntityManager,
@@ -203,7 +220,7 @@ export class CalendarsService {
     calendar: Calendar,
     { action, replaced, notify = true }: CalendarWrite,
     at: Date,
-  ): Promise<CalendarWriteResult & { jobId: string }> {
+  ): Promise<CalendarWriteResult> {
     const sql = sqlOf(em);
     const { accountId } = account;
     const record = calendarRecord(calendar);

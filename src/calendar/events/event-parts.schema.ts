@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { emailAddress, integerLike, timeZoneName } from '../../platform/wire/wire.schema.ts';
 import { REMINDER_STATUSES } from './ports/event-reminders.ts';
-import { PARTICIPANT_STATUSES } from './event-values.ts';
+import { PARTICIPANT_STATUSES, participantKey } from './event-values.ts';
 import { MOST_RULES } from './recurrence/recurrence-lines.ts';
 
 /*
@@ -35,7 +35,11 @@ const phoneNumber = text(50)
 
 export const participantInput = z
   .object({
-    email: emailAddress().toLowerCase(),
+    email: optional(
+      z.union([z.literal(''), emailAddress().toLowerCase()], { error: 'must be an email address' }),
+    )
+      .transform((value) => value ?? '')
+      .describe('May be absent if phone_number is given: for a participant who only gets texts'),
     name: optional(text(998)),
     phone_number: optional(phoneNumber).describe('International format; empty: none'),
     comment: optional(text(2048)),
@@ -45,6 +49,7 @@ export const participantInput = z
       }),
     ).transform((value) => value || undefined),
   })
+  .refine(({ email, phone_number: phone }) => email || phone, 'needs an email or a phone_number')
   .meta({
     id: 'ParticipantInput',
     example: { email: 'bo@example.test', name: 'Bo', phone_number: '+15550100' },
@@ -59,15 +64,16 @@ export const participantsInput = z
   .max(MOST_PARTICIPANTS, `must not have more than ${MOST_PARTICIPANTS} entries`)
   .superRefine((participants, context) => {
     const seen = new Set<string>();
-    for (const { email } of participants) {
-      if (seen.has(email)) context.addIssue({ code: 'custom', message: `${email} is given twice` });
-      seen.add(email);
+    for (const { email, phone_number: phone } of participants) {
+      const key = participantKey({ email, phone_number: phone ?? null });
+      if (seen.has(key)) context.addIssue({ code: 'custom', message: `${key} is given twice` });
+      seen.add(key);
     }
   });
 
 export const participantView = z
   .object({
-    email: z.string(),
+    email: z.string().nullable().describe('Null for a participant who is reached by phone only'),
     name: z.string(),
     status: z.enum(PARTICIPANT_STATUSES),
     comment: z.string().nullable(),
@@ -273,18 +279,14 @@ const plannedFields = {
   minutes_before_event: z.number().int(),
   status: z
     .enum(REMINDER_STATUSES)
-    .optional()
-    .describe('Only in responses to writes: planned result, e.g. `scheduled` or `skipped`'),
+    .describe(
+      'Of all recipients together: `scheduled` if one will be reminded, else `sent` if one was, else why none was',
+    ),
   reason: z
     .string()
     .nullable()
-    .optional()
-    .describe('Only in responses to writes: why the reminder will not be sent'),
-  due_at: z
-    .number()
-    .int()
-    .optional()
-    .describe('Only in responses to writes: when the reminder is due'),
+    .describe('Why no recipient is reminded; null if `scheduled` or `sent`'),
+  due_at: z.number().int().describe('When the reminder is due'),
 };
 
 export const notificationView = z

@@ -10,6 +10,7 @@ import type {
   StoredNotification,
   When,
 } from './event-values.ts';
+import { withAddress } from './event-values.ts';
 import { CONTENT_FIELDS, DECIDED_FIELDS, pickFields, RECORD_FIELDS } from './event-columns.ts';
 import type { Event } from './event.entity.ts';
 
@@ -22,6 +23,8 @@ export interface EventFields {
   startsAt: Date;
   endsAt: Date;
   busy: boolean;
+  /** A note of the application for those who read the event. It refuses no change (ADR 0106). */
+  readOnly: boolean;
   visibility: string | null;
   hideParticipants: boolean;
   participants: Participant[];
@@ -50,7 +53,6 @@ export interface EventRecord extends EventFields {
    */
   messageId: string | null;
   status: EventStatus;
-  readOnly: boolean;
   /**
    * The series of a changed instance. `null` for other events, and if the account was invited to
    * the instance only.
@@ -75,5 +77,9 @@ export function eventRecord(event: Event): EventRecord {
 
 /** The part of an event that the provider stores, with the field names of the API. */
 export function toEventContent(event: EventFields & Pick<EventRecord, 'status'>): EventContent {
-  return { ...pickFields(event, CONTENT_FIELDS), hide_participants: event.hideParticipants };
+  return {
+    ...pickFields(event, CONTENT_FIELDS),
+    participants: withAddress(event.participants),
+    hide_participants: event.hideParticipants,
+  };
 }

@@ -10,13 +10,26 @@ export const PARTICIPANT_STATUSES = ['yes', 'no', 'maybe', 'noreply'] as const;
 export type ParticipantStatus = (typeof PARTICIPANT_STATUSES)[number];
 
 export interface Participant {
-  /** Lower case. */
+  /**
+   * Lower case. Empty for a participant who is reached by phone only: no provider stores such a
+   * participant, and no mail is sent to them.
+   */
   email: string;
   name: string;
   phone_number: string | null;
   status: ParticipantStatus;
   comment: string | null;
 }
+
+/** What identifies a participant of an event: the address, or the phone number without one. */
+export const participantKey = ({
+  email,
+  phone_number: phone,
+}: Pick<Participant, 'email' | 'phone_number'>): string => email.toLowerCase() || (phone ?? '');
+
+/** The participants that providers store, and to whom mail can be sent. */
+export const withAddress = <P extends { email: string }>(participants: readonly P[]): P[] =>
+  participants.filter(({ email }) => email !== '');
 
 /** The four forms of `when`; times are in Unix seconds, dates are YYYY-MM-DD. */
 export type When =

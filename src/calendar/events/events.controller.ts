@@ -3,13 +3,13 @@ import { ApiTags } from '@nestjs/swagger';
 import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
-import { toListView } from '../../platform/database/listing.ts';
 import { jobReference } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { camelKeys } from '../../platform/wire/camel-keys.ts';
 import { EventReader } from './event-reader.ts';
-import { toEventQuery, toEventView } from './events.mapper.ts';
+import { EventViews } from './event-views.ts';
+import { toEventQuery } from './events.mapper.ts';
 import {
   createEvent,
   type CreateEvent,
@@ -26,7 +26,7 @@ import { EventsService } from './events.service.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.writeCalendar, write: true } as const;
 const UPDATE_RULES =
-  'Fields that are absent or null stay as they are; so do `recurrence`, `conferencing` and `reminders` if they are empty objects. A request that changes nothing has no effect, and its response has no `job_status_id`. `notifications: []` removes all notifications. The response shows for each notification whether it will be sent. A single instance of a recurring event is changed by its id, `<id of the series>_<original start>`. From then on it is an event with its own id, and both ids find it. When the times of a series change, a changed instance is cancelled if its original start is no longer a time of the series.';
+  'Fields that are absent or null stay as they are; so do `recurrence`, `conferencing` and `reminders` if they are empty objects. A request that changes nothing has no effect, and its job is `successful` at once. `notifications: []` removes all notifications. The response shows for each notification whether it will be sent. `read_only` tells readers that the event is not theirs to change; the account itself can still change it. A single instance of a recurring event is changed by its id, `<id of the series>_<original start>`. From then on it is an event with its own id, and both ids find it. When the times of a series change, a changed instance is cancelled if its original start is no longer a time of the series.';
 
 @ApiTags('events')
 @AccountAuth({ anyScope: SCOPES_FOR.readCalendar })
@@ -35,6 +35,7 @@ export class EventsController {
   constructor(
     private readonly events: EventsService,
     private readonly reader: EventReader,
+    private readonly views: EventViews,
   ) {}
 
   @Get()
@@ -48,9 +49,7 @@ export class EventsController {
     @CurrentAccount() { accountId }: AccountPrincipal,
     @Query({ schema: listEventsQuery }) query: ListEventsQuery,
   ) {
-    return toListView(await this.reader.list(accountId, toEventQuery(query)), (event) =>
-      toEventView(event),
-    );
+    return this.views.ofList(accountId, await this.reader.list(accountId, toEventQuery(query)));
   }
 
   @Get(':id')
@@ -61,7 +60,7 @@ export class EventsController {
     response: eventView,
   })
   async get(@CurrentAccount() { accountId }: AccountPrincipal, @Param('id') id: string) {
-    return toEventView(await this.reader.get(accountId, id));
+    return this.views.of(await this.reader.get(accountId, id));
   }
 
   @Post()
@@ -77,12 +76,9 @@ export class EventsController {
     @Body({ schema: createEvent }) body: CreateEvent,
     @Query({ schema: writeEventQuery }) query: WriteEventQuery,
   ) {
-    const { event, ...facts } = await this.events.create(
-      account,
-      camelKeys(body),
-      camelKeys(query),
+    return this.views.ofWritten(
+      await this.events.create(account, camelKeys(body), camelKeys(query)),
     );
-    return toEventView(event, facts);
   }
 
   @Put(':id')
@@ -95,13 +91,9 @@ export class EventsController {
     @Body({ schema: updateEvent }) body: UpdateEvent,
     @Query({ schema: writeEventQuery }) query: WriteEventQuery,
   ) {
-    const { event, ...facts } = await this.events.update(
-      account,
-      id,
-      camelKeys(body),
-      camelKeys(query),
+    return this.views.ofWritten(
+      await this.events.update(account, id, camelKeys(body), camelKeys(query)),
     );
-    return toEventView(event, facts);
   }
 
   @Patch(':id')

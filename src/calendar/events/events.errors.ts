@@ -1,12 +1,5 @@
 import { ConflictError, DomainError } from '../../platform/base/errors/domain-error.ts';
 
-/** The provider, or the application that created the event, made it read-only. */
-export class ReadOnlyEventError extends DomainError {
-  constructor() {
-    super('event.read-only', 'invalid', 'Cannot change a read_only event.');
-  }
-}
-
 /** Events cannot be created, changed or deleted in a read-only calendar. */
 export class EventInReadOnlyCalendarError extends DomainError {
   constructor() {

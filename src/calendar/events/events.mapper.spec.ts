@@ -16,7 +16,6 @@ const record = (overrides: Partial<EventRecord> = {}): EventRecord => ({
   icalUid: null,
   messageId: null,
   status: 'confirmed',
-  readOnly: false,
   masterEventId: null,
   originalStart: null,
   organizerEmail: 'ada@example.test',
@@ -27,13 +26,13 @@ const record = (overrides: Partial<EventRecord> = {}): EventRecord => ({
 
 describe('toEventView', () => {
   it('has every field, with null for fields that are not set', () => {
-    const view = toEventView(record());
+    const view = toEventView(record(), []);
     expect(view).toEqual({
       id: 'ev1', object: 'event', account_id: 'a1', calendar_id: 'c1', message_id: null, ical_uid: null, title: '',
       description: '', location: '', owner: 'Ada <ada@example.test>', organizer_email: 'ada@example.test',
       organizer_name: 'Ada', participants: [], read_only: false, when: { ...when, ...utc }, busy: true, status: 'confirmed',
       visibility: null, hide_participants: false, recurrence: null, master_event_id: null, original_start_time: null,
-      conferencing: null, reminders: null, metadata: {}, event_collection_id: null, capacity: null,
+      conferencing: null, reminders: null, notifications: [], metadata: {}, event_collection_id: null, capacity: null,
       round_robin_order: [], customer_event_id: null, updated_at: 1_800_000_000,
     }); // prettier-ignore
     expect(eventView.parse(view)).toEqual(view);
@@ -45,46 +44,36 @@ describe('toEventView', () => {
     ['Ada', null, 'Ada'],
     [null, null, ''],
   ])('builds the owner from the name %s and the email %s', (organizerName, organizerEmail, owner) =>
-    expect(toEventView(record({ organizerName, organizerEmail })).owner).toBe(owner),
+    expect(toEventView(record({ organizerName, organizerEmail }), []).owner).toBe(owner),
   );
 
-  it('omits notifications if the event has none', () => {
-    expect(toEventView(record())).not.toHaveProperty('notifications');
-    expect(toEventView(record(), { jobId: 'j', planned: [] })).not.toHaveProperty('notifications');
-  });
-
-  it('shows after a write whether each notification will be sent', () => {
+  it('shows the outcome of each notification, in the order of the event', () => {
     const notifications = [
       { id: 'n1', type: 'sms', minutes_before_event: 5, message: 'm' },
       { id: 'n2', type: 'webhook', minutes_before_event: 9, url: 'https://a.test/', payload: 'p' },
     ] as const;
     const dueAt = new Date(1_899_999_700_000);
-    const planned = [
+    const outcomes = [
       {
         notificationId: 'n2',
-        type: 'webhook',
         dueAt,
         status: 'skipped',
         reason: 'too late',
-        recipients: 0,
       },
       {
         notificationId: 'n1',
-        type: 'sms',
         dueAt,
         status: 'scheduled',
         reason: null,
-        recipients: 2,
       },
     ] as const;
     const event = record({ notifications: [...notifications] });
-    const written = toEventView(event, { jobId: 'j1', planned });
+    const written = toEventView(event, outcomes, 'j1');
     expect(written.job_status_id).toBe('j1');
     expect(written.notifications).toEqual([
       { ...notifications[0], status: 'scheduled', reason: null, due_at: 1_899_999_700 },
       { ...notifications[1], status: 'skipped', reason: 'too late', due_at: 1_899_999_700 },
     ]);
     expect(eventView.parse(written)).toEqual(written);
-    expect(toEventView(event).notifications).toEqual(notifications);
   });
 });

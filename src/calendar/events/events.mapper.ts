@@ -3,7 +3,7 @@ import {
   toUnixSeconds,
   toUnixSecondsOrNull,
 } from '../../platform/base/time/unix-seconds.ts';
-import type { PlannedReminder } from './ports/event-reminders.ts';
+import type { NotificationOutcome } from './ports/event-reminders.ts';
 import type { NotificationView } from './event-parts.schema.ts';
 import type { EventRecord } from './event-record.ts';
 import { firstMinutes } from './event-values.ts';
@@ -11,14 +11,6 @@ import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { EventQuery } from './event-query.ts';
 import { withZones } from './when.ts';
 import type { EventView, ListEventsQuery } from './events.schema.ts';
-
-/** Results of a write besides the event itself. */
-export interface WriteEffects {
-  /** The job that carries the change to the provider; `null` if nothing has changed. */
-  jobId: string | null;
-  /** The planned reminder of each notification. */
-  planned: readonly PlannedReminder[];
-}
 
 /**
  * Converts the query of a list of events.
@@ -52,8 +44,16 @@ export function toEventQuery(query: ListEventsQuery): EventQuery {
   };
 }
 
-/** An event as the API shows it; with `facts` also the results of a write. */
-export function toEventView(event: EventRecord, facts?: WriteEffects): EventView {
+/**
+ * An event as the API shows it.
+ * @param outcomes of its notifications
+ * @param jobId of the write that the request has made
+ */
+export function toEventView(
+  event: EventRecord,
+  outcomes: readonly NotificationOutcome[],
+  jobId?: string | null,
+): EventView {
   return {
     id: event.id,
     object: 'event',
@@ -67,7 +67,7 @@ export function toEventView(event: EventRecord, facts?: WriteEffects): EventView
     owner: ownerOf(event),
     organizer_email: event.organizerEmail,
     organizer_name: event.organizerName,
-    participants: event.participants,
+    participants: event.participants.map((one) => ({ ...one, email: one.email || null })),
     read_only: event.readOnly,
     when: withZones(event.when, event.recurrence?.timezone),
     busy: event.busy,
@@ -79,16 +79,14 @@ export function toEventView(event: EventRecord, facts?: WriteEffects): EventView
     original_start_time: toUnixSecondsOrNull(event.originalStart),
     conferencing: conferencingOf(event),
     reminders: toRemindersView(event.reminders),
-    // The client would send an empty list back with its next change, and an empty list there means
-    // "remove all".
-    ...(event.notifications.length > 0 ? { notifications: toNotificationViews(event, facts) } : {}),
+    notifications: toNotificationViews(event, outcomes),
     metadata: event.metadata,
     event_collection_id: event.eventCollectionId,
     capacity: event.capacity,
     round_robin_order: event.roundRobinOrder,
     customer_event_id: event.customerEventId,
     updated_at: toUnixSeconds(event.updatedAt),
-    ...(facts?.jobId ? { job_status_id: facts.jobId } : {}),
+    ...(jobId ? { job_status_id: jobId } : {}),
   };
 }
 
@@ -115,16 +113,13 @@ function ownerOf({ organizerEmail, organizerName }: EventRecord): string {
 
 function toNotificationViews(
   { notifications }: EventRecord,
-  facts?: WriteEffects,
+  outcomes: readonly NotificationOutcome[],
 ): NotificationView[] {
-  const plans = new Map(facts?.planned.map((planned) => [planned.notificationId, planned]));
+  const byId = new Map(outcomes.map((outcome) => [outcome.notificationId, outcome]));
   return notifications.map((notification) => {
-    const plan = plans.get(notification.id);
-    return {
-      ...notification,
-      ...(plan
-        ? { status: plan.status, reason: plan.reason, due_at: toUnixSeconds(plan.dueAt) }
-        : {}),
-    };
+    const outcome = byId.get(notification.id);
+    if (!outcome) throw new Error(`Notification ${notification.id} has no outcome`);
+    const { status, reason, dueAt } = outcome;
+    return { ...notification, status, reason, due_at: toUnixSeconds(dueAt) };
   });
 }

@@ -13,6 +13,7 @@ import { EventWriteHandlers } from './write-back/event-write-handlers.ts';
 import { EventsOfCalendar } from './calendar-changes/events-of-calendar.ts';
 import { EventsOfMessages } from './mailed/events-of-messages.ts';
 import { EventReader } from './event-reader.ts';
+import { EventViews } from './event-views.ts';
 import { EventsController } from './events.controller.ts';
 import { EVENTS_OF_ACCOUNT, EventsRepository } from './events.repository.ts';
 import { EventsService } from './events.service.ts';
@@ -42,12 +43,13 @@ import { RefusedEventWrites } from './write-back/refused-event-writes.ts';
     ExpandedEvents,
     EventFollowUp,
     EventRestorer,
+    EventViews,
     EventWriteHandlers,
     EventsOfCalendar,
     EventsOfMessages,
     RefusedEventWrites,
   ],
-  exports: [EventReader, EventRestorer],
+  exports: [EventReader, EventRestorer, EventViews],
 })
 export class EventsModule {
   constructor(accounts: AccountListeners) {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { pageQuery, listViewQuery } from '../../platform/wire/pagination.schema.ts';
 import {
   emailAddress,
+  inOrder,
   integerLike,
   metadataInput,
   metadataQuery,
@@ -37,6 +38,9 @@ const fields = {
   description: optional(text(65_536)),
   location: optional(text(1024)),
   busy: trueOrFalse.describe('Default true'),
+  read_only: trueOrFalse.describe(
+    'Tells readers that the event is not theirs to change. The account itself can change it. Default false',
+  ),
   participants: optional(participantsInput),
   recurrence: optional(recurrenceInput),
   conferencing: optional(conferencingInput),
@@ -60,7 +64,6 @@ export const createEvent = z
   .object({
     calendar_id: z.string(),
     when: whenInput,
-    read_only: trueOrFalse.describe('An event that is read_only cannot be changed later'),
     ...fields,
   })
   .meta({
@@ -116,35 +119,41 @@ export const writeEventQuery = z.object({
 });
 export type WriteEventQuery = z.infer<typeof writeEventQuery>;
 
-export const listEventsQuery = z.object({
-  calendar_id: queryText().optional(),
-  event_id: queryText()
-    .optional()
-    .describe('Id of an event, or of an instance: `<id of the series>_<original start>`'),
-  title: queryText().optional().describe('Part of the title; case is ignored'),
-  description: queryText().optional().describe('Part of the description; case is ignored'),
-  location: queryText().optional().describe('Part of the location; case is ignored'),
-  participants: queryText()
-    .optional()
-    .describe('Name, email, status or phone number of a participant'),
-  busy: queryBoolean().optional(),
-  starts_before: unixSeconds().optional(),
-  starts_after: unixSeconds().optional(),
-  ends_before: unixSeconds().optional(),
-  ends_after: unixSeconds().optional(),
-  updated_at_before: unixSeconds().optional(),
-  updated_at_after: unixSeconds().optional(),
-  show_cancelled: queryBoolean().optional().describe('Default false'),
-  expand_recurring: queryBoolean()
-    .optional()
-    .describe(
-      'true: list instances instead of recurring events. Without starts_before or ends_before, the list reaches one year ahead',
-    ),
-  customer_event_id: queryText().optional(),
-  ...metadataQuery,
-  view: listViewQuery(),
-  ...pageQuery,
-});
+export const listEventsQuery = inOrder(
+  z.object({
+    calendar_id: queryText().optional(),
+    event_id: queryText()
+      .optional()
+      .describe('Id of an event, or of an instance: `<id of the series>_<original start>`'),
+    title: queryText().optional().describe('Part of the title; case is ignored'),
+    description: queryText().optional().describe('Part of the description; case is ignored'),
+    location: queryText().optional().describe('Part of the location; case is ignored'),
+    participants: queryText()
+      .optional()
+      .describe('Name, email, status or phone number of a participant'),
+    busy: queryBoolean().optional(),
+    starts_before: unixSeconds().optional(),
+    starts_after: unixSeconds().optional(),
+    ends_before: unixSeconds().optional(),
+    ends_after: unixSeconds().optional(),
+    updated_at_before: unixSeconds().optional(),
+    updated_at_after: unixSeconds().optional(),
+    show_cancelled: queryBoolean().optional().describe('Default false'),
+    expand_recurring: queryBoolean()
+      .optional()
+      .describe(
+        'true: list instances instead of recurring events. Without starts_before or ends_before, the list reaches one year ahead',
+      ),
+    customer_event_id: queryText().optional(),
+    ...metadataQuery,
+    view: listViewQuery(),
+    ...pageQuery,
+  }),
+  ['starts_after', 'starts_before'],
+  ['ends_after', 'ends_before'],
+  ['starts_after', 'ends_before'],
+  ['updated_at_after', 'updated_at_before'],
+);
 export type ListEventsQuery = z.infer<typeof listEventsQuery>;
 
 /** An event as the API shows it. */
@@ -174,7 +183,7 @@ export const eventView = z
     original_start_time: z.number().int().nullable(),
     conferencing: conferencingView.nullable(),
     reminders: remindersView.nullable(),
-    notifications: z.array(notificationView).optional().describe('Absent if there are none'),
+    notifications: z.array(notificationView),
     metadata: z.record(z.string(), z.string()),
     event_collection_id: z.string().nullable(),
     capacity: z.number().int().nullable(),
@@ -184,7 +193,7 @@ export const eventView = z
     job_status_id: z
       .string()
       .optional()
-      .describe('Only in responses to writes that have changed something'),
+      .describe('Only in responses to writes; `successful` at once if nothing has changed'),
   })
   .meta({ id: 'Event' });
 export type EventView = z.infer<typeof eventView>;

@@ -6,6 +6,7 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { sqlOf } from '../../platform/database/sql.ts';
+import { recordUnchangedWrite } from '../../accounts/provider-writes/unchanged-write.ts';
 import { CalendarServers } from '../calendars/calendar-servers.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 import { EventInvitations } from './ports/event-invitations.ts';
@@ -20,7 +21,7 @@ import {
   type NewEvent,
 } from './writes/apply-input.ts';
 import { createInstance, endInstances, refitInstances } from './instances/changed-instances.ts';
-import { eventFields, eventRecord } from './event-record.ts';
+import { eventFields, type EventRecord, eventRecord } from './event-record.ts';
 import {
   type ChangeToFollowUp,
   EventFollowUp,
@@ -97,7 +98,6 @@ export class EventsService {
         account: em.getReference(Grant, account.accountId),
         calendar,
         ...fields,
-        readOnly: input.readOnly ?? false,
         status: 'confirmed',
         organizerEmail: account.email,
         organizerName: account.name || null,
@@ -115,10 +115,11 @@ export class EventsService {
 
   /**
    * Changes the given fields of an event, a series, or a single instance of a series. All other
-   * fields stay as they are. A change that changes nothing has no effect.
+   * fields stay as they are. A change that changes nothing has no effect, and its job is successful
+   * at once.
    * @throws {NotFoundError}
    * @throws {CancelledEventError}
-   * @throws {ReadOnlyEventError}
+   * @throws {EventInReadOnlyCalendarError}
    * @throws {InvalidInputError}
    * @throws {ForbiddenError} if the account may not have these notifications
    * @throws {NoCalendarServerError}
@@ -166,7 +167,7 @@ export class EventsService {
     // A change that asks for a missing meeting again is written again.
     const wantsMeeting = input.conferencing && after.autocreate && !after.conferencing;
     const changed = !isDeepStrictEqual(before, after);
-    if (!changed && !wantsMeeting) return { event: eventRecord(event), jobId: null, planned: [] };
+    if (!changed && !wantsMeeting) return unchanged(em, eventRecord(event), event.id, at);
     if (changed) em.assign(event, { ...after, version: event.version + 1, updatedAt: at });
     const moved = !isDeepStrictEqual(
       [before.when, before.recurrence],
@@ -207,7 +208,7 @@ export class EventsService {
       after,
       notify,
     });
-    if (isDeepStrictEqual(before, after)) return { event: instance, jobId: null, planned: [] };
+    if (isDeepStrictEqual(before, after)) return unchanged(em, instance, series.id, at);
     const event = createInstance(em, series, instance, { ...after, status: instance.status }, at);
     const write: ChangeToFollowUp = { action: 'update_event', change: 'created', before, notify };
     return this.followUp.run(em, account, event, write, at);
@@ -219,7 +220,7 @@ export class EventsService {
    * already cancelled, only the deletion at the provider is repeated.
    * @returns id of the job that deletes the event at the provider
    * @throws {NotFoundError}
-   * @throws {ReadOnlyEventError}
+   * @throws {EventInReadOnlyCalendarError}
    * @throws {NoCalendarServerError}
    */
   async delete(account: AccountPrincipal, id: string, options: WriteOptions): Promise<string> {
@@ -274,4 +275,16 @@ export class EventsService {
     const write: ChangeToFollowUp = { action: 'delete_event', change: 'deleted', before, notify };
     return this.followUp.run(em, account, event, write, at);
   }
+}
+
+/** @param objectId of the event, or of the series of an instance without a row */
+async function unchanged(
+  em: EntityManager,
+  event: EventRecord,
+  objectId: string,
+  at: Date,
+): Promise<EventWriteResult> {
+  const { accountId } = event;
+  const write = { accountId, action: 'update_event', object: 'event', objectId, at } as const;
+  return { event, jobId: await recordUnchangedWrite(sqlOf(em), write) };
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventFields } from '../events/event-record.ts';
-import type { Participant } from '../events/event-values.ts';
+import { type Participant, participantKey, withAddress } from '../events/event-values.ts';
 
 /** Kinds of messages to participants: an invitation, an update, or a cancellation. */
 export const INVITATION_KINDS = ['invite', 'update', 'cancel'] as const;
@@ -56,14 +56,14 @@ function isRevised({ before, after }: EventChange): boolean {
  * Decides which participants are notified of a change by mail. If the event was cancelled or
  * deleted, all its participants get a cancellation. Otherwise new participants get an invitation
  * and removed ones a cancellation; the others get an update if a field that they see has changed.
- * The account itself is never notified. Call it only if the caller asked for notifications
- * (`notify_participants`).
+ * The account itself is never notified, and neither are participants without an address. Call it
+ * only if the caller asked for notifications (`notify_participants`).
  * @param own address of the account
  */
 export function planInvitations(change: EventChange, own: string): PlannedInvitations[] {
   const { before, after, cancelled } = change;
   const others = (list: readonly Participant[]) =>
-    list.filter(({ email }) => email.toLowerCase() !== own.toLowerCase());
+    withAddress(list).filter(({ email }) => email.toLowerCase() !== own.toLowerCase());
   const now = others(after.participants);
   if (cancelled) return planned([['cancel', now]]);
   const then = others(before?.participants ?? []);
@@ -84,7 +84,7 @@ export function planInvitations(change: EventChange, own: string): PlannedInvita
 export function resetResponses(before: Known, after: Known, own: string): Participant[] {
   if (!differs(before, after, ['when', 'recurrence'])) return after.participants;
   return after.participants.map((one) => {
-    const then = before.participants.find(({ email }) => email === one.email);
+    const then = before.participants.find((other) => participantKey(other) === participantKey(one));
     const stays = one.email.toLowerCase() === own.toLowerCase() || then?.status !== one.status;
     return stays ? one : { ...one, status: 'noreply', comment: null };
   });

@@ -123,7 +123,7 @@ describe('assertNotificationsAllowed', () => {
     expect(() =>
       check({ notifications: [email, webhook], participants: [reachable, mute] }),
     ).toThrow(
-      'participants: an event with notifications of several types needs a phone_number for every participant; missing for: bo@example.test',
+      'participants: an event with notifications of several types needs an email and a phone_number for every participant; missing for: bo@example.test',
     );
   });
 

@@ -8,7 +8,11 @@ import { REMINDER_ADDRESS } from './reminder-address.ts';
 import { phoneRefusal } from '../sms/phone-numbers.ts';
 import type { EventFields } from '../events/event-record.ts';
 import { firstStart, openSeries } from '../events/recurrence/series.ts';
-import type { Participant, StoredNotification } from '../events/event-values.ts';
+import {
+  type Participant,
+  participantKey,
+  type StoredNotification,
+} from '../events/event-values.ts';
 
 /** The rights of an account that notifications depend on. */
 export interface NotificationRights {
@@ -113,11 +117,12 @@ function assertNumber(
 }
 
 function assertTextable(participants: readonly Participant[], countries: readonly string[]): void {
-  for (const { email, phone_number: phone } of participants) {
+  for (const participant of participants) {
+    const { phone_number: phone } = participant;
     const refusal = phone === null ? null : phoneRefusal(phone, countries);
     if (refusal !== null)
       throw new InvalidInputError(
-        `participants: the phone_number of ${email} cannot get text messages: ${refusal}`,
+        `participants: the phone_number of ${participantKey(participant)} cannot get text messages: ${refusal}`,
       );
   }
 }
@@ -153,19 +158,22 @@ function assertReachable(types: ReadonlySet<string>, participants: readonly Part
       `participants: ${needing.join(' and ')} notifications need at least one participant`,
     );
   }
-  // Every participant has an email address, so only the phone number can be missing.
-  const unreachable = participants
-    .filter(({ phone_number }) => !phone_number)
-    .map(({ email }) => email);
-  if (unreachable.length === 0) return;
-  if (types.size > 1) {
-    throw new InvalidInputError(
-      `participants: an event with notifications of several types needs a phone_number for every participant; missing for: ${listed(unreachable)}`,
+  const lacking = (needed: (participant: Participant) => boolean) =>
+    participants.filter((one) => !needed(one)).map(participantKey);
+  const refuse = (what: string, unreachable: readonly string[]) => {
+    if (unreachable.length > 0)
+      throw new InvalidInputError(
+        `participants: ${what} for every participant; missing for: ${listed(unreachable)}`,
+      );
+  };
+  const hasEmail = ({ email }: Participant) => email !== '';
+  const hasPhone = ({ phone_number: phone }: Participant) => Boolean(phone);
+  // Rule 2 of the notifications: several types need both.
+  if (types.size > 1)
+    refuse(
+      'an event with notifications of several types needs an email and a phone_number',
+      lacking((one) => hasEmail(one) && hasPhone(one)),
     );
-  }
-  if (types.has('sms')) {
-    throw new InvalidInputError(
-      `participants: sms notifications need a phone_number for every participant; missing for: ${listed(unreachable)}`,
-    );
-  }
+  else if (types.has('sms')) refuse('sms notifications need a phone_number', lacking(hasPhone));
+  else if (types.has('email')) refuse('email notifications need an email', lacking(hasEmail));
 }

@@ -9,6 +9,7 @@ import { EventReminders } from '../events/ports/event-reminders.ts';
 import { EmailReminderSender } from './email-sender.ts';
 import { NotificationsController } from './notifications.controller.ts';
 import { ReminderDispatcher } from './reminder-dispatcher.ts';
+import { ReminderOutcomes } from './reminder-outcomes.ts';
 import { ReminderPlanner } from './reminder-planner.ts';
 import { REMINDERS_OF_ACCOUNT, ReminderRepository } from './reminder.repository.ts';
 import { RemindersOfEvents } from './reminders-of-events.ts';
@@ -25,6 +26,7 @@ import { WebhookReminderSender } from './webhook-sender.ts';
   imports: [EventsModule, GrantsModule, ProvidersModule, QuotasModule, SmsModule],
   controllers: [NotificationsController],
   providers: [
+    ReminderOutcomes,
     ReminderPlanner,
     ReminderRepository,
     Reminders,

@@ -1,5 +1,6 @@
-import type { StoredNotification } from '../events/event-values.ts';
+import { participantKey, type StoredNotification } from '../events/event-values.ts';
 import type {
+  NotificationOutcome,
   PlannedReminder,
   ReminderEvent,
   ReminderStatus,
@@ -9,7 +10,7 @@ import type { ReminderType } from './reminder-status.ts';
 /** A reminder that should exist. */
 export interface DesiredReminder {
   notificationId: string;
-  /** Address in lower case; empty for webhooks. */
+  /** Address in lower case, or phone number without one; empty for webhooks. */
   participant: string;
   name: string;
   type: ReminderType;
@@ -97,7 +98,7 @@ export function contentOf(notification: StoredNotification, title: string): Reco
  */
 export function desiredReminders(event: ReminderEvent, at: Date): DesiredReminder[] {
   if (event.cancelled) return [];
-  const people = new Map(event.participants.map((person) => [person.email.toLowerCase(), person]));
+  const people = new Map(event.participants.map((person) => [participantKey(person), person]));
   return event.notifications.flatMap((notification): DesiredReminder[] => {
     const { id: notificationId, type } = notification;
     const { dueAt, expiresAt } = timesOf(event.startsAt, notification.minutes_before_event);
@@ -111,11 +112,12 @@ export function desiredReminders(event: ReminderEvent, at: Date): DesiredReminde
     if (type === 'webhook') {
       return [{ ...common, participant: '', name: '', recipient: notification.url, skip: null }];
     }
-    return [...people].map(([email, { name, phone_number: phone, status }]) => {
-      const recipient = type === 'sms' ? (phone ?? '') : email;
-      const unreachable = recipient === '' ? 'the participant has no phone number' : null;
+    return [...people].map(([participant, { name, email, phone_number: phone, status }]) => {
+      const recipient = type === 'sms' ? (phone ?? '') : email.toLowerCase();
+      const missing = type === 'sms' ? 'phone number' : 'email address';
+      const unreachable = recipient === '' ? `the participant has no ${missing}` : null;
       const skip = status === 'no' ? 'the participant has declined' : unreachable;
-      return { ...common, participant: email, name, recipient, skip };
+      return { ...common, participant, name, recipient, skip };
     });
   });
 }
@@ -131,13 +133,13 @@ function cancelReason(existing: ExistingReminder, event: ReminderEvent): string 
   if (!event.notifications.some(({ id }) => id === existing.notificationId)) {
     return 'the notification was removed from the event';
   }
-  const here = event.participants.some(({ email }) => email.toLowerCase() === existing.participant);
+  const here = event.participants.some((one) => participantKey(one) === existing.participant);
   if (existing.participant !== '' && !here) return 'the participant was removed from the event';
   return 'the event was moved to another time';
 }
 
-/** Outcome of one desired reminder, input of `outcomeOf`. */
-interface ReminderOutcome {
+/** Outcome of one reminder, input of `outcomeOf`. */
+export interface ReminderOutcome {
   status: ReminderStatus;
   reason: string | null;
 }
@@ -150,23 +152,24 @@ const PRECEDENCE: readonly ReminderStatus[] = [
   'cancelled',
 ];
 
-function outcomeOf(
+/**
+ * Sums up the reminders of a notification.
+ * @param fates of its reminders at the present time of the event
+ */
+export function outcomeOf(
   notification: StoredNotification,
-  event: ReminderEvent,
+  event: Pick<ReminderEvent, 'startsAt' | 'cancelled'>,
   fates: readonly ReminderOutcome[],
-): PlannedReminder {
+): NotificationOutcome {
   const { dueAt } = timesOf(event.startsAt, notification.minutes_before_event);
-  const base = { notificationId: notification.id, type: notification.type, dueAt, recipients: 0 };
-  if (event.cancelled) return { ...base, status: 'cancelled', reason: 'the event was cancelled' };
+  const base = { notificationId: notification.id, dueAt };
   const status = PRECEDENCE.find((candidate) => fates.some((fate) => fate.status === candidate));
+  if (event.cancelled && status !== 'sent')
+    return { ...base, status: 'cancelled', reason: 'the event was cancelled' };
   if (!status) return { ...base, status: 'skipped', reason: 'the event has no participants' };
-  const chosen = fates.filter((fate) => fate.status === status);
-  return {
-    ...base,
-    status,
-    reason: status === 'scheduled' || status === 'sent' ? null : (chosen[0]?.reason ?? null),
-    recipients: status === 'scheduled' ? chosen.length : 0,
-  };
+  const { reason = null } = fates.find((fate) => fate.status === status) ?? {};
+  const isGood = status === 'scheduled' || status === 'sent';
+  return { ...base, status, reason: isGood ? null : reason };
 }
 
 /**
@@ -206,9 +209,14 @@ export function planChanges(
     if (!moved.has(row.id))
       changes.moves.push({ id: row.id, to: 'cancelled', reason: cancelReason(row, event) });
   }
-  changes.outcomes = event.notifications.map((notification) =>
-    outcomeOf(notification, event, fates.get(notification.id) ?? []),
-  );
+  changes.outcomes = event.notifications.map((notification) => {
+    const own = fates.get(notification.id) ?? [];
+    return {
+      ...outcomeOf(notification, event, own),
+      type: notification.type,
+      recipients: own.filter(({ status }) => status === 'scheduled').length,
+    };
+  });
   return changes;
 }
 

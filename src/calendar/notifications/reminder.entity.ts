@@ -30,7 +30,10 @@ const ReminderSchema = defineEntity({
     /** No foreign key, because this module does not know the table of events. */
     eventId: p.uuid(),
     notificationId: p.uuid(),
-    /** Address of the participant in lower case; empty for webhooks, which are sent once. */
+    /**
+     * Address of the participant in lower case, or phone number without one; empty for webhooks,
+     * which are sent once.
+     */
     participant: p.text(),
     type: p.enum(REMINDER_TYPES),
     /** Email address, phone number or URL. */

@@ -13,7 +13,10 @@ export const reminderView = z
     object: z.literal('reminder'),
     notification_id: z.string().describe('Id of the notification of the event'),
     type: z.enum(REMINDER_TYPES),
-    participant: z.string().nullable().describe('Address of the participant; null for webhooks'),
+    participant: z
+      .string()
+      .nullable()
+      .describe('Address of the participant, or phone number without one; null for webhooks'),
     recipient: z.string().describe('Email address, phone number or URL'),
     due_at: z.number().int(),
     status: z.enum(REMINDER_STATUSES),

@@ -6,11 +6,14 @@ import { EgressClient } from '../../platform/egress/egress-client.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import type {
   EventReminders,
+  NotificationOutcome,
   NotifyingFields,
   PlannedReminder,
+  RemindedEvent,
   ReminderEvent,
 } from '../events/ports/event-reminders.ts';
 import { assertFirstOccurrence, assertNotificationsAllowed } from './notification-rules.ts';
+import { ReminderOutcomes } from './reminder-outcomes.ts';
 import { ReminderPlanner } from './reminder-planner.ts';
 
 /** The reminders of events, for the module `events`. */
@@ -18,6 +21,7 @@ import { ReminderPlanner } from './reminder-planner.ts';
 export class RemindersOfEvents implements EventReminders {
   constructor(
     private readonly planner: ReminderPlanner,
+    private readonly outcomeReader: ReminderOutcomes,
     private readonly connectors: ConnectorRegistry,
     private readonly egress: EgressClient,
     @Inject(APP_CONFIG) private readonly config: AppConfig,
@@ -50,5 +54,12 @@ export class RemindersOfEvents implements EventReminders {
     at: Date,
   ): Promise<void> {
     return this.planner.cancelEvents(sql, accountId, eventIds, reason, at);
+  }
+
+  outcomes(
+    accountId: string,
+    events: readonly RemindedEvent[],
+  ): Promise<ReadonlyMap<string, readonly NotificationOutcome[]>> {
+    return this.outcomeReader.of(accountId, events);
   }
 }

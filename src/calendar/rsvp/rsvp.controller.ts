@@ -6,7 +6,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { camelKeys } from '../../platform/wire/camel-keys.ts';
-import { toEventView } from '../events/events.mapper.ts';
+import { EventViews } from '../events/event-views.ts';
 import { eventView } from '../events/events.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
@@ -17,7 +17,10 @@ import { RsvpService } from './rsvp.service.ts';
 @AccountAuth({ anyScope: SCOPES_FOR.writeCalendar, write: true })
 @Controller('send-rsvp')
 export class RsvpController {
-  constructor(private readonly rsvp: RsvpService) {}
+  constructor(
+    private readonly rsvp: RsvpService,
+    private readonly views: EventViews,
+  ) {}
 
   @Post()
   @ApiErrors(404, 409)
@@ -35,7 +38,8 @@ export class RsvpController {
     const { account_id, ...answer } = body;
     if (account_id && account_id !== account.accountId)
       throw new InvalidInputError('account_id: is not the account of the access token');
-    const { event, jobId } = await this.rsvp.answer(account, camelKeys(answer), camelKeys(query));
-    return toEventView(event, jobId === null ? undefined : { jobId, planned: [] });
+    return this.views.ofWritten(
+      await this.rsvp.answer(account, camelKeys(answer), camelKeys(query)),
+    );
   }
 }

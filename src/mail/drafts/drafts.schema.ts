@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { integerLike } from '../../platform/wire/wire.schema.ts';
+import { inOrder, integerLike } from '../../platform/wire/wire.schema.ts';
 import { listByView } from '../../platform/wire/response-shapes.ts';
-import { listMessagesQuery, messageView } from '../messages/messages.schema.ts';
+import { messageFilters, SPANS_OF_MESSAGES, messageView } from '../messages/messages.schema.ts';
 import { messageFields, trackingInput, trackingView } from '../composing/message-fields.schema.ts';
 
 const fields = {
@@ -38,14 +38,18 @@ export const deleteDraft = z
 export type DeleteDraft = z.infer<typeof deleteDraft>;
 
 /** Query of GET /drafts: the filters of messages, without `from`. */
-export const listDraftsQuery = listMessagesQuery.omit({ from: true }).extend({
-  started_message_before: listMessagesQuery.shape.started_before.describe(
-    'The same as started_before, as a client for PHP spells it',
-  ),
-  started_message_after: listMessagesQuery.shape.started_after.describe(
-    'The same as started_after, as a client for PHP spells it',
-  ),
-});
+export const listDraftsQuery = inOrder(
+  messageFilters.omit({ from: true }).extend({
+    started_message_before: messageFilters.shape.started_before.describe(
+      'The same as started_before, as a client for PHP spells it',
+    ),
+    started_message_after: messageFilters.shape.started_after.describe(
+      'The same as started_after, as a client for PHP spells it',
+    ),
+  }),
+  ...SPANS_OF_MESSAGES,
+  ['started_message_after', 'started_message_before'],
+);
 export type ListDraftsQuery = z.infer<typeof listDraftsQuery>;
 
 /** A draft: a message that was not sent yet. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import {
   addressView,
+  inOrder,
   metadataInput,
   metadataQuery,
   queryBoolean,
@@ -30,8 +31,8 @@ export const folderQuery = {
   label_id: queryList().optional().describe('The same as in; only one of them is allowed'),
 };
 
-/** Query of `GET /messages`. All filters must match. */
-export const listMessagesQuery = z.object({
+/** Filters of `GET /messages` and `GET /drafts`. */
+export const messageFilters = z.object({
   ...pageQuery,
   view: viewQuery(['ids', 'count', 'expanded']),
   subject: queryText().optional().describe('The exact subject'),
@@ -68,6 +69,16 @@ export const listMessagesQuery = z.object({
     .describe("The thread's last message is after this time"),
   ...metadataQuery,
 });
+
+/** The order of times in `messageFilters`. */
+export const SPANS_OF_MESSAGES = [
+  ['received_after', 'received_before'],
+  ['started_after', 'started_before'],
+  ['last_message_after', 'last_message_before'],
+] as const;
+
+/** Query of `GET /messages`. All filters must match. */
+export const listMessagesQuery = inOrder(messageFilters, ...SPANS_OF_MESSAGES);
 export type ListMessagesQuery = z.infer<typeof listMessagesQuery>;
 
 export const messageQuery = z.object({ view: viewQuery(['expanded']) });

@@ -29,7 +29,7 @@ export interface OutboxChoices {
 /** When a message is sent, and until when it is attempted. */
 export interface OutboxTimes {
   sendAt: Date;
-  /** Instant of the last attempt. Equal to `sendAt` for a single attempt. */
+  /** Instant of the last attempt. Not after `sendAt` for a single attempt (`retry-limit.ts`). */
   retryLimitAt: Date;
 }
 

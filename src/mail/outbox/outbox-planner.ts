@@ -52,7 +52,8 @@ export class OutboxPlanner {
     const { sendAt, retryLimitAt } = message;
     // At its deadline a message is attempted even while its account's rate gate is closed.
     const opens = delay.closedUntil && delay.closedUntil > sendAt ? delay.closedUntil : sendAt;
-    const first = opens < retryLimitAt ? opens : retryLimitAt;
+    const deadline = retryLimitAt > sendAt ? retryLimitAt : sendAt;
+    const first = opens < deadline ? opens : deadline;
     return {
       message,
       size: mime.length,

@@ -30,7 +30,7 @@ describe('resolveTimes', () => {
 
   it('plans a single attempt for a retry limit of 0', () => {
     const times = resolveTimes({ sendAt: second + 10, retryLimit: 0 }, now);
-    expect(times.retryLimitAt).toEqual(times.sendAt);
+    expect(times.retryLimitAt).toEqual(new Date(times.sendAt.getTime() - 1));
   });
 
   it('accepts a retry limit in the second of an immediate send', () => {

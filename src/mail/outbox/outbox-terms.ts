@@ -1,6 +1,7 @@
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { MAX_UNIX_SECONDS } from '../../platform/wire/wire.schema.ts';
 import { fromUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import { shownRetryLimit, singleAttempt } from '../../job-statuses/retry-limit.ts';
 import type { OnMissed, OnUnknown, OutboxChoices, OutboxTimes } from './outbox-content.ts';
 
 const GRACE_MS = 60_000;
@@ -41,8 +42,11 @@ export function resolveTimes(
       retryLimitAt: keeps ? current.retryLimitAt : defaultLimit(sendAt),
     };
   }
-  if (requested.retryLimit === 0) return { sendAt, retryLimitAt: sendAt };
-  if (current?.sendAt === sendAt && isSameTime(requested.retryLimit, current.retryLimitAt))
+  if (requested.retryLimit === 0) return { sendAt, retryLimitAt: singleAttempt(sendAt) };
+  if (
+    current?.sendAt === sendAt &&
+    requested.retryLimit === shownRetryLimit(sendAt, current.retryLimitAt)
+  )
     return { sendAt, retryLimitAt: current.retryLimitAt };
   const retryLimitAt = fromUnixSeconds(requested.retryLimit);
   // Times have whole seconds on the wire, so a limit in the same second as the send time is

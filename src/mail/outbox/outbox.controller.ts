@@ -51,7 +51,7 @@ const CREATE_RULE =
 const EDIT_RULE =
   'Absent fields keep their values, and an edit that changes nothing has no effect. If `to`, `cc` and `bcc` are all present and empty, the empty lists of the request keep their values, too; otherwise an empty list removes its entries. The edit applies in full while no attempt to send has begun, even in the last five minutes before `send_at`. Afterwards the response is 409 and nothing is changed.';
 const CANCEL_RULE =
-  'The cancellation applies while the message is not being sent, also between two attempts. Otherwise the response is 409 and nothing is changed. If some recipients have already accepted the message, `reason` lists them.';
+  'The cancellation applies while the message is not being sent, also between two attempts. Otherwise the response is 409 and nothing is changed. If some recipients have already accepted the message, `reason` lists them. A repeated cancellation returns 200 with the same cancelled message.';
 const IF_MATCH = {
   name: 'If-Match',
   required: false,

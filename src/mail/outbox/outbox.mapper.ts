@@ -1,5 +1,6 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../../platform/base/time/unix-seconds.ts';
 import { STATES_WITH_REASON, type JobState } from '../../job-statuses/job-status.ts';
+import { shownRetryLimit } from '../../job-statuses/retry-limit.ts';
 import type { OutboxItem } from './outbox-content.ts';
 import type { OutboxPlan } from './outbox-planner.ts';
 import type { OutboxRequest } from './outbox-preparation.ts';
@@ -56,10 +57,7 @@ export function toExpectedVersion({ version, thread_id, to }: UpdateOutboxMessag
   return isOfDraft ? null : (version ?? null);
 }
 
-/**
- * Content and times as `original_data` shows them. A retry limit at the send time means a single
- * attempt and is shown as 0.
- */
+/** Content and times as `original_data` shows them. */
 export function toOriginalData(
   item: Pick<OutboxItem, 'content' | 'sendAt' | 'originalSendAt' | 'retryLimitAt'>,
 ) {
@@ -67,7 +65,7 @@ export function toOriginalData(
     ...item.content,
     send_at: toUnixSeconds(item.sendAt),
     original_send_at: toUnixSeconds(item.originalSendAt),
-    retry_limit_datetime: item.retryLimitAt > item.sendAt ? toUnixSeconds(item.retryLimitAt) : 0,
+    retry_limit_datetime: shownRetryLimit(item.sendAt, item.retryLimitAt),
   };
 }
 

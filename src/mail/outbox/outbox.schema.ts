@@ -24,7 +24,7 @@ const fields = {
   retry_limit_datetime: unixSeconds()
     .nullish()
     .describe(
-      'Unix time of the last attempt. Default: 24 hours after send_at. At most 7 days after send_at; 0: a single attempt',
+      'Unix time of the last attempt. Default: 24 hours after send_at. At most 7 days after send_at; 0 or send_at: a single attempt',
     ),
   on_missed: z
     .enum(ON_MISSED, 'must be send or skip')
@@ -105,7 +105,10 @@ export const originalData = z
     body: z.string(),
     send_at: z.number().int(),
     original_send_at: z.number().int(),
-    retry_limit_datetime: z.number().int().describe('0: a single attempt'),
+    retry_limit_datetime: z
+      .number()
+      .int()
+      .describe('As it was sent; 0 or send_at: a single attempt'),
     reply_to_message_id: z.string().nullish(),
     file_ids: z.array(z.string()).optional(),
     files: z
@@ -194,7 +197,7 @@ export const outboxPlan = z
     dry_run: z.literal(true),
     account_id: z.string(),
     send_at: z.number().int().describe('When the message would be due'),
-    retry_limit_datetime: z.number().int().describe('The deadline; 0: a single attempt'),
+    retry_limit_datetime: z.number().int().describe('The deadline; 0 or send_at: a single attempt'),
     planned_attempts: z
       .array(z.object({ at: z.number().int(), route: z.enum(SEND_ROUTES) }))
       .describe(

@@ -172,7 +172,8 @@ export class OutboxService {
     const { id, accountId } = seen;
     return this.repository.transaction(accountId, async (sql) => {
       const { current, schedule } = await this.#lock(sql, accountId, id, guard);
-      if (schedule.attempt > 0) throw new OutboxMessageNotEditableError(current.status);
+      if (!schedule || schedule.attempt > 0)
+        throw new OutboxMessageNotEditableError(current.status);
       if (current.version !== seen.version) return null;
       await this.repository.update(sql, accountId, id, edited);
       await this.outgoing.storeAlongside(sql, accountId, edited);
@@ -188,7 +189,9 @@ export class OutboxService {
   }
 
   /**
-   * Cancels a message that is not being sent. Afterwards it can no longer be sent.
+   * Cancels a message that is not being sent. Afterwards it can no longer be sent. A message that
+   * is already cancelled is returned as it is, so that a client can repeat a request whose response
+   * was lost.
    * @throws {OutboxMessageNotEditableError} @throws {NotFoundError}
    * @throws {DomainError} as `assertVersion`
    */
@@ -197,6 +200,8 @@ export class OutboxService {
     const { accountId } = account;
     return this.repository.transaction(accountId, async (sql) => {
       const { current, schedule } = await this.#lock(sql, accountId, id, guard);
+      if (current.status === 'cancelled') return current;
+      if (!schedule) throw new OutboxMessageNotEditableError(current.status);
       await this.repository.removeSchedule(sql, accountId, id);
       const reason = cancellationReason('cancelled by the user', current.accepted);
       await transitionJobs(sql, [{ id, to: 'cancelled', reason }], this.clock.now());
@@ -208,7 +213,9 @@ export class OutboxService {
   /**
    * Takes the lock that the sender takes. Until the commit, the message is not sent, edited or
    * cancelled by anything else.
-   * @throws {NotFoundError} @throws {OutboxMessageNotEditableError}
+   * @returns `schedule`: `undefined` if the message is being sent, may have been sent, or is
+   *   finished
+   * @throws {NotFoundError}
    * @throws {DomainError} as `assertVersion`
    */
   async #lock(
@@ -216,12 +223,11 @@ export class OutboxService {
     accountId: string,
     id: string,
     guard: VersionGuard,
-  ): Promise<{ current: StoredItem; schedule: WaitingSchedule }> {
+  ): Promise<{ current: StoredItem; schedule: WaitingSchedule | undefined }> {
     const schedule = await this.repository.lockWaiting(sql, accountId, id);
     const current = await this.repository.find(accountId, id, sql);
     if (!current) throw new NotFoundError('outbox message', id);
     assertVersion(guard, current.version);
-    if (!schedule) throw new OutboxMessageNotEditableError(current.status);
     return { current, schedule };
   }
 }

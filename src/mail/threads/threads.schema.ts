@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import {
   addressView,
+  inOrder,
   queryBoolean,
   queryList,
   queryText,
@@ -18,48 +19,53 @@ import {
 } from '../messages/messages.schema.ts';
 
 /** Query of `GET /threads`. All filters must match. */
-export const listThreadsQuery = z.object({
-  ...pageQuery,
-  view: viewQuery(['ids', 'count', 'expanded']),
-  subject: queryText().optional().describe('The exact subject'),
-  from: queryText().optional().describe('An exact address in one of its messages'),
-  to: queryText().optional().describe('An exact address in one of its messages'),
-  cc: queryText().optional().describe('An exact address in one of its messages'),
-  bcc: queryText().optional().describe('An exact address in one of its messages'),
-  any_email: emails
-    .optional()
-    .describe(
-      'Up to 25 addresses, comma separated or repeated; at least one of them must be in from, to, cc or bcc',
-    ),
-  in: queryList()
-    .optional()
-    .describe(
-      'Name, display name or id of a folder or label that contains at least one of its messages',
-    ),
-  ...folderQuery,
-  not_in: queryList()
-    .optional()
-    .describe('Name, display name or id of a folder or label that contains none of its messages'),
-  unread: queryBoolean()
-    .optional()
-    .describe('`true`: at least one of its messages is unread; `false`: none is'),
-  starred: queryBoolean()
-    .optional()
-    .describe('`true`: at least one of its messages is starred; `false`: none is'),
-  filename: queryText().optional().describe('The exact name of an attachment'),
-  thread_id: queryText().optional(),
-  started_before: unixSeconds().optional().describe('Its first message is before this time'),
-  started_after: unixSeconds().optional().describe('Its first message is after this time'),
-  last_message_before: unixSeconds().optional().describe('Its last message is before this time'),
-  last_message_after: unixSeconds().optional().describe('Its last message is after this time'),
-  last_updated_before: unixSeconds()
-    .optional()
-    .describe('Its last change of any kind is before this time'),
-  last_updated_after: unixSeconds()
-    .optional()
-    .describe('Its last change of any kind is after this time'),
-  last_updated_timestamp: unixSeconds().optional().describe('Its last change is in this second'),
-});
+export const listThreadsQuery = inOrder(
+  z.object({
+    ...pageQuery,
+    view: viewQuery(['ids', 'count', 'expanded']),
+    subject: queryText().optional().describe('The exact subject'),
+    from: queryText().optional().describe('An exact address in one of its messages'),
+    to: queryText().optional().describe('An exact address in one of its messages'),
+    cc: queryText().optional().describe('An exact address in one of its messages'),
+    bcc: queryText().optional().describe('An exact address in one of its messages'),
+    any_email: emails
+      .optional()
+      .describe(
+        'Up to 25 addresses, comma separated or repeated; at least one of them must be in from, to, cc or bcc',
+      ),
+    in: queryList()
+      .optional()
+      .describe(
+        'Name, display name or id of a folder or label that contains at least one of its messages',
+      ),
+    ...folderQuery,
+    not_in: queryList()
+      .optional()
+      .describe('Name, display name or id of a folder or label that contains none of its messages'),
+    unread: queryBoolean()
+      .optional()
+      .describe('`true`: at least one of its messages is unread; `false`: none is'),
+    starred: queryBoolean()
+      .optional()
+      .describe('`true`: at least one of its messages is starred; `false`: none is'),
+    filename: queryText().optional().describe('The exact name of an attachment'),
+    thread_id: queryText().optional(),
+    started_before: unixSeconds().optional().describe('Its first message is before this time'),
+    started_after: unixSeconds().optional().describe('Its first message is after this time'),
+    last_message_before: unixSeconds().optional().describe('Its last message is before this time'),
+    last_message_after: unixSeconds().optional().describe('Its last message is after this time'),
+    last_updated_before: unixSeconds()
+      .optional()
+      .describe('Its last change of any kind is before this time'),
+    last_updated_after: unixSeconds()
+      .optional()
+      .describe('Its last change of any kind is after this time'),
+    last_updated_timestamp: unixSeconds().optional().describe('Its last change is in this second'),
+  }),
+  ['started_after', 'started_before'],
+  ['last_message_after', 'last_message_before'],
+  ['last_updated_after', 'last_updated_before'],
+);
 export type ListThreadsQuery = z.infer<typeof listThreadsQuery>;
 
 export const threadQuery = z.object({ view: viewQuery(['expanded']) });

@@ -13,7 +13,11 @@ const time = (what: string) => z.number().int().describe(`${what}. Unix seconds`
 /** `GET /admin/accounts`. */
 export const listAccountsQuery = z.object({
   application: filterText(100).optional().describe('Id or client id of the application'),
-  provider: filterText(100).optional().describe('Name of the provider, such as `imap`'),
+  provider: filterText(100)
+    .optional()
+    .describe(
+      'Name of the provider, such as `imap`, or the one that account objects show, such as `gmail`',
+    ),
   health: z.enum(ACCOUNT_HEALTHS).optional().describe('Only accounts whose worst problem this is'),
   address: filterText(400).optional().describe('A part of the email address'),
   ...tokenPageQuery,

@@ -3,6 +3,8 @@ import { ConnectModule } from '../../accounts/connect/connect.module.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { ProvidersModule } from '../../providers/providers.module.ts';
 import { AccountTokens } from './account-tokens.service.ts';
 import { AdminAccountTokensController } from './admin-account-tokens.controller.ts';
 import { AdminAccountsController } from './admin-accounts.controller.ts';
@@ -11,14 +13,15 @@ import { SignInLinks } from './sign-in-links.service.ts';
 
 /** Accounts of all applications, for operators. */
 @Module({
-  imports: [ConnectModule, GrantsModule],
+  imports: [ConnectModule, GrantsModule, ProvidersModule],
   controllers: [AdminAccountsController, AdminAccountTokensController],
   providers: [
     {
       provide: OperatorAccounts,
       // Commands use the class without a container.
-      useFactory: (database: Database, clock: Clock) => new OperatorAccounts(database, clock),
-      inject: [Database, Clock],
+      useFactory: (database: Database, clock: Clock, connectors: ConnectorRegistry) =>
+        new OperatorAccounts(database, clock, connectors),
+      inject: [Database, Clock, ConnectorRegistry],
     },
     AccountTokens,
     SignInLinks,

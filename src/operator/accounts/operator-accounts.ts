@@ -13,6 +13,7 @@ import {
 } from '../../platform/database/page-token.ts';
 import type { Database } from '../../platform/database/sql.ts';
 import { setSendingPause } from '../../accounts/grants/sending-pauses.ts';
+import type { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { resumePausedSends } from '../../mail/outbox/sending-pause.ts';
 import { listWatches } from '../../sync/list-watches.ts';
 import type { AccountDetail, AccountFilter, AccountItem } from './account-health.ts';
@@ -29,20 +30,28 @@ const MOST_WATCHES = 200;
 
 /** Accounts of all applications, for operators: for the HTTP API, the commands and the console. */
 export class OperatorAccounts {
+  /**
+   * @param connectors know the names of providers. Commands that filter by none pass `null`,
+   *   because loading the connectors takes a second
+   */
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly connectors: Pick<ConnectorRegistry, 'filtered'> | null,
   ) {}
 
   /**
    * Accounts by health, worst first.
-   * @throws {InvalidInputError} if the page token is not one of this list
+   * @throws {InvalidInputError} if the page token is not one of this list, or for the name of an
+   *   unknown provider
    */
   async list(filter: AccountFilter, page: TokenPage): Promise<PageOf<AccountItem>> {
     const items = itemsOf(page);
     const [rank, id] = readPageToken(page.pageToken, ['number', 'id']) ?? [];
     const after = isId(String(id)) ? { rank: Number(rank), id: String(id) } : null;
-    const rows = await listAccounts(this.database, filter, after, items + 1);
+    const provider =
+      filter.provider && (this.connectors?.filtered(filter.provider) ?? filter.provider);
+    const rows = await listAccounts(this.database, { ...filter, provider }, after, items + 1);
     return pageOf(rows, items, (last) => {
       const position = positionAfter(last);
       return pageToken(position.rank, position.id);

@@ -1,3 +1,4 @@
+import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { FilterValues, Filter } from './kit/filters.ts';
 
 /** Query or form of a request, as the parser gives it. */
@@ -11,14 +12,20 @@ export function textIn(fields: Fields, name: string): string | undefined {
   return typeof value === 'string' ? value.trim().slice(0, LONGEST) || undefined : undefined;
 }
 
-/** The value of a field that has a fixed list of values; `undefined` for all others. */
+/**
+ * The value of a field that has a fixed list of values; `undefined` if it is empty.
+ * @throws {InvalidInputError} for any other value, naming the list
+ */
 export function choiceIn<T extends string>(
   fields: Fields,
   name: string,
   choices: readonly T[],
 ): T | undefined {
   const value = textIn(fields, name);
-  return choices.find((choice) => choice === value);
+  const chosen = choices.find((choice) => choice === value);
+  if (value !== undefined && chosen === undefined)
+    throw new InvalidInputError(`${name}: must be one of ${choices.join(', ')}`);
+  return chosen;
 }
 
 /** The values of a filter form. Unknown fields of the address are left out. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SEND_ROUTES } from '../../job-statuses/job-status.ts';
+import { inOrder } from '../../platform/wire/wire.schema.ts';
 import { filterText, instant, listOf, tokenPageQuery } from '../search/list.schema.ts';
 import {
   JOB_ACTION_NAMES,
@@ -37,10 +38,16 @@ const filter = {
 };
 
 /** `GET /admin/jobs`. */
-export const listJobsQuery = z.object({ ...filter, ...tokenPageQuery });
+export const listJobsQuery = inOrder(z.object({ ...filter, ...tokenPageQuery }), [
+  'since',
+  'until',
+]);
 export type ListJobsQuery = z.infer<typeof listJobsQuery>;
 
-const jobFilter = z.strictObject(filter).meta({ id: 'JobFilter', example: { state: 'delayed' } });
+const jobFilter = inOrder(z.strictObject(filter), ['since', 'until']).meta({
+  id: 'JobFilter',
+  example: { state: 'delayed' },
+});
 export type JobFilterInput = z.infer<typeof jobFilter>;
 
 const reason = z

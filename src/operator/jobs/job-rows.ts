@@ -91,7 +91,7 @@ export interface JobFacts {
 
 const STATUS_FACTS = `
   select s.version, s.edited_at as "editedAt", s.updated_at as "updatedAt",
-    coalesce(q.retry_limit_at, s.retry_limit_at) as "retryLimitAt",
+    greatest(coalesce(q.retry_limit_at, s.retry_limit_at), s.send_at) as "retryLimitAt",
     s.message_id as "messageId", coalesce(m.accepted, '{}') as accepted, coalesce(m.refused, '[]') as refused,
     k.id as "workerId", k.seen_at as "workerSeenAt",
     case when s.status in ('pending', 'delayed') and m.id is not null and t.closed_until > now() then t.closed_until end as "closedUntil", t.close_reason as "closeReason"

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WEBHOOK_STATES } from '../../platform/webhooks/webhook-state.ts';
+import { inOrder } from '../../platform/wire/wire.schema.ts';
 import { filterText, instant, listOf, tokenPageQuery } from '../search/list.schema.ts';
 
 const OUTCOMES = ['delivered', 'retry', 'dropped'] as const;
@@ -17,13 +18,16 @@ export const listOperatorWebhooksQuery = z.object({
 export type ListOperatorWebhooksQuery = z.infer<typeof listOperatorWebhooksQuery>;
 
 /** `GET /admin/webhooks/{id}/attempts`. */
-export const listAttemptsQuery = z.object({
-  outcome: z.enum(OUTCOMES).optional().describe('Only attempts that ended like this'),
-  event_id: filterText(100).optional().describe('The `webhook-id` header of the delivery'),
-  since: instant().optional(),
-  until: instant().optional(),
-  ...tokenPageQuery,
-});
+export const listAttemptsQuery = inOrder(
+  z.object({
+    outcome: z.enum(OUTCOMES).optional().describe('Only attempts that ended like this'),
+    event_id: filterText(100).optional().describe('The `webhook-id` header of the delivery'),
+    since: instant().optional(),
+    until: instant().optional(),
+    ...tokenPageQuery,
+  }),
+  ['since', 'until'],
+);
 export type ListAttemptsQuery = z.infer<typeof listAttemptsQuery>;
 
 /** `POST /admin/webhooks/{id}/replay`. */

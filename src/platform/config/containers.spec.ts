@@ -42,6 +42,13 @@ describe('the container files', () => {
     expect(read('.dockerignore')).toMatch(/^!openapi\.json$/m);
   });
 
+  it('put the commands carillon, carillon-api and api on the path of the image', () => {
+    expect(dockerfile).toMatch(
+      /^COPY bin \.\/bin$[^]*^RUN ln -s \/carillon\/bin\/\* \/usr\/local\/bin\/$[^]*^USER node$/m,
+    );
+    expect(read('.dockerignore')).toMatch(/^!bin$/m);
+  });
+
   it('copy the bill of materials and the licenses of the installed packages into the image', () => {
     expect(dockerfile).toMatch(
       /npm ci --omit=dev[^]*\nRUN npm run sbom -- sbom\.cdx\.json\n[^]*\nFROM /,

@@ -130,7 +130,6 @@ export const CLIENT_FIELDS: readonly ClientFields[] = [
       'organizer_email',
       'organizer_name',
       'status',
-      'read_only',
       'master_event_id',
       'original_start_time',
     ],

@@ -57,6 +57,25 @@ export function queryBoolean() {
     .meta({ enum: ['true', 'false'] });
 }
 
+/**
+ * A query whose times must be in order: a list from one time to an earlier one is always empty, and
+ * a mistake. Equal times are allowed.
+ * @param spans names of the parameters, as `[from, to]`
+ */
+export function inOrder<T extends z.ZodObject>(
+  query: T,
+  ...spans: readonly (readonly [keyof T['shape'] & string, keyof T['shape'] & string])[]
+): T {
+  return query.superRefine((values: Readonly<Record<string, unknown>>, context) => {
+    for (const [from, to] of spans) {
+      const [first, last] = [values[from], values[to]];
+      if (first === undefined || last === undefined || Number(first) <= Number(last)) continue;
+      const message = `must not be earlier than ${from}`;
+      context.addIssue({ code: 'custom', path: [to], message });
+    }
+  });
+}
+
 /** A query string value of at most 255 characters. */
 export function queryText() {
   return z.string().max(255, 'must not be longer than 255 characters');

@@ -1,5 +1,5 @@
 import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
-import { DomainError } from '../../platform/base/errors/domain-error.ts';
+import { DomainError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { type TokenSource, withFreshTokens } from './fresh-tokens.ts';
 import type { IntegrationDescriptor } from './integration-descriptor.ts';
 import type {
@@ -142,6 +142,22 @@ export class ConnectorRegistry {
   /** The provider name that account objects show, such as `gmail`. */
   shownAs(provider: string): string {
     return this.#connectors.get(provider)?.accountProvider ?? provider;
+  }
+
+  /**
+   * The provider that a filter names, by its own name or by the one that account objects show.
+   * Other names of sign-ins, such as `yahoo`, stand for several providers and find none.
+   * @throws {InvalidInputError} naming all providers
+   */
+  filtered(name: string): string {
+    if (this.#providers.has(name)) return name;
+    const shown = this.all().find(({ accountProvider }) => accountProvider === name);
+    if (shown) return shown.name;
+    const names = [...this.#providers.keys()].map((own) => {
+      const other = this.shownAs(own);
+      return other === own ? own : `${own} (or ${other})`;
+    });
+    throw new InvalidInputError(`provider: must be one of ${names.join(', ')}`);
   }
 
   /** Names that requests may use instead of a provider's own, such as `gmail`. */

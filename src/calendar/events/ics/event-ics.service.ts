@@ -8,6 +8,7 @@ import { Clock } from '../../../platform/base/time/clock.ts';
 import { Database } from '../../../platform/database/sql.ts';
 import { EventReader } from '../event-reader.ts';
 import { applyInput, NEW_EVENT, type NewEvent } from '../writes/apply-input.ts';
+import { withAddress } from '../event-values.ts';
 import { boundsOf } from '../when.ts';
 import { findIcsInstances, findIcsRows, icsEventsOf, type IcsRow } from './ics-rows.ts';
 import { type IcsEvent, icsOf } from './ics-writer.ts';
@@ -97,7 +98,7 @@ export class EventIcsService {
     { uid = row.id, method, prodid }: EventFileOptions,
     series?: IcsRow,
   ): string {
-    const chosen = method ?? (row.participants.length > 0 ? 'request' : 'publish');
+    const chosen = method ?? (withAddress(row.participants).length > 0 ? 'request' : 'publish');
     const organizer: IcsEvent['organizer'] = row.organizerEmail
       ? { email: row.organizerEmail, name: row.organizerName }
       : { email: account.email, name: account.name || null };

@@ -8,7 +8,7 @@ import { newCalendar, writeFields } from '../../../formats/ical/ical-write.ts';
 import { isUtc, localStamp } from '../../../formats/ical/ical-zone.ts';
 import type { SHOWN_FIELDS } from '../event-columns.ts';
 import type { EventRecord } from '../event-record.ts';
-import type { Participant, Recurrence, When } from '../event-values.ts';
+import { type Participant, type Recurrence, type When, withAddress } from '../event-values.ts';
 
 export type ShownEvent = Pick<EventRecord, (typeof SHOWN_FIELDS)[number]>;
 
@@ -113,7 +113,8 @@ export class IcsWriter {
       const property = event.addPropertyWithValue('organizer', `mailto:${organizer.email}`);
       if (organizer.name) property.setParameter('cn', parameter(organizer.name));
     }
-    for (const attendee of attendees) event.addProperty(attendeeProperty(attendee, rsvp));
+    for (const attendee of withAddress(attendees))
+      event.addProperty(attendeeProperty(attendee, rsvp));
     if (comment) event.addPropertyWithValue('comment', plain(comment));
     return event;
   }

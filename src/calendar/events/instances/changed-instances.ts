@@ -31,7 +31,6 @@ export function createInstance(
     masterProviderId: series.providerId ?? null,
     originalStart: instance.originalStart,
     providerContent: { ...toEventContent(instance) },
-    readOnly: series.readOnly,
     organizerEmail: series.organizerEmail ?? null,
     organizerName: series.organizerName ?? null,
     createdAt: at,

@@ -7,7 +7,7 @@ import {
   MessageEvents,
 } from '../../../mail/message-events/message-events.ts';
 import { EventReader } from '../event-reader.ts';
-import { toEventView } from '../events.mapper.ts';
+import { EventViews } from '../event-views.ts';
 
 /** Shows events in the messages that they came with, to tokens that may read events. */
 @Injectable()
@@ -15,6 +15,7 @@ export class EventsOfMessages implements EventSource, OnModuleInit {
   constructor(
     private readonly messages: MessageEvents,
     private readonly events: EventReader,
+    private readonly views: EventViews,
   ) {}
 
   onModuleInit(): void {
@@ -26,6 +27,6 @@ export class EventsOfMessages implements EventSource, OnModuleInit {
     ids: readonly string[],
   ): Promise<EventOfMessage[]> {
     if (!allows(scopes, SCOPES_FOR.readCalendar)) return [];
-    return (await this.events.findListed(accountId, ids)).map((event) => toEventView(event));
+    return this.views.ofAll(accountId, await this.events.findListed(accountId, ids));
   }
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { storable } from '../../../platform/base/text/storable.ts';
 import { CONTENT_FIELDS, type ProviderFields } from '../event-columns.ts';
 import { type EventRecord, toEventContent } from '../event-record.ts';
-import type { Participant } from '../event-values.ts';
+import { type Participant, withAddress } from '../event-values.ts';
 import { boundsOf } from '../when.ts';
 import type {
   EventContent,
@@ -89,11 +89,11 @@ export function fieldsOf(content: EventContent, zone: string): ProviderFields {
 }
 
 /**
- * Keeps the phone numbers and comments of our participants where the provider has none: providers
- * do not store them.
+ * Keeps what providers do not store: the phone numbers and comments of our participants, and
+ * participants without an address.
  */
 function withOwnFacts(theirs: readonly Participant[], ours: readonly Participant[]): Participant[] {
-  return theirs.map((their) => {
+  const stored = withAddress(theirs).map((their) => {
     const our = ours.find(({ email }) => email === their.email);
     return {
       ...their,
@@ -101,6 +101,7 @@ function withOwnFacts(theirs: readonly Participant[], ours: readonly Participant
       comment: their.comment ?? our?.comment ?? null,
     };
   });
+  return [...stored, ...ours.filter(({ email }) => email === '')];
 }
 
 /** Provider id of the series, or of the single event, that an event belongs to. */

@@ -1,6 +1,6 @@
 import type { AccountPrincipal } from '../../../platform/auth/principal.ts';
 import type { Sql } from '../../../platform/database/sql.ts';
-import type { EventFields } from '../event-record.ts';
+import type { EventFields, EventRecord } from '../event-record.ts';
 import type { Participant, StoredNotification } from '../event-values.ts';
 
 /** Statuses of a reminder. All except `scheduled` and `sent` have a reason. */
@@ -21,18 +21,25 @@ export interface ReminderEvent {
   cancelled: boolean;
 }
 
-/** What is planned for one notification of an event. */
-export interface PlannedReminder {
+/** The outcome of one notification of an event, for all its recipients together. */
+export interface NotificationOutcome {
   notificationId: string;
-  type: StoredNotification['type'];
   dueAt: Date;
-  /** `scheduled` if at least one recipient will be reminded. */
+  /** `scheduled` if at least one recipient will be reminded, else `sent` if at least one was. */
   status: ReminderStatus;
   /** Why no recipient will be reminded; `null` if some will be or have been. */
   reason: string | null;
+}
+
+/** What is planned for one notification of an event. */
+export interface PlannedReminder extends NotificationOutcome {
+  type: StoredNotification['type'];
   /** Number of recipients to be reminded at `dueAt`. */
   recipients: number;
 }
+
+/** The fields of an event that the outcomes of its notifications depend on. */
+export type RemindedEvent = Pick<EventRecord, 'id' | 'startsAt' | 'notifications' | 'status'>;
 
 /** The fields of an event that decide whether it may have its notifications. */
 export type NotifyingFields = Pick<
@@ -94,4 +101,15 @@ export abstract class EventReminders {
     reason: string,
     at: Date,
   ): Promise<void>;
+
+  /**
+   * The outcome of each notification at the present time of its event, with one query for all
+   * events; without a query if no event has notifications.
+   * @returns outcomes in the order of the notifications, by event id; events without notifications
+   *   are absent
+   */
+  abstract outcomes(
+    accountId: string,
+    events: readonly RemindedEvent[],
+  ): Promise<ReadonlyMap<string, readonly NotificationOutcome[]>>;
 }

@@ -10,15 +10,15 @@ import type {
   ReminderSettings,
   When,
 } from '../event-values.ts';
-import { firstMinutes } from '../event-values.ts';
+import { firstMinutes, participantKey } from '../event-values.ts';
 import { InvalidRecurrenceError } from '../recurrence/recurrence-lines.ts';
 import { Series, TooManyOccurrencesError } from '../recurrence/series.ts';
 import { boundsOf, withoutAddedZones } from '../when.ts';
 
 /** Fields that are stored as they are given. */
 const PLAIN_FIELDS = [
-  'title', 'description', 'location', 'busy', 'visibility', 'hideParticipants', 'metadata', 'customerEventId',
-  'eventCollectionId', 'capacity', 'roundRobinOrder',
+  'title', 'description', 'location', 'busy', 'readOnly', 'visibility', 'hideParticipants', 'metadata',
+  'customerEventId', 'eventCollectionId', 'capacity', 'roundRobinOrder',
 ] as const satisfies readonly (keyof EventFields)[]; // prettier-ignore
 
 type Wanted<T> = { [K in keyof T]?: T[K] | undefined };
@@ -47,7 +47,6 @@ export type EventUpdate = EventInput & { calendarId?: string | undefined };
 export type NewEvent = EventInput & {
   calendarId: string;
   when: When;
-  readOnly?: boolean | undefined;
 };
 
 /** Defaults of a new event; `when` has no default. */
@@ -56,6 +55,7 @@ export const NEW_EVENT: Omit<EventFields, 'when' | 'startsAt' | 'endsAt'> = {
   description: '',
   location: '',
   busy: true,
+  readOnly: false,
   visibility: null,
   hideParticipants: false,
   participants: [],
@@ -124,16 +124,16 @@ export function assertInstanceInput({ recurrence, notifications }: EventInput): 
 }
 
 /**
- * The new list replaces the old one. Answers of participants are kept by address unless `input` has
- * new ones.
+ * The new list replaces the old one. Answers of participants are kept by address, or by phone
+ * number without one, unless `input` has new ones.
  */
 function mergeParticipants(
   before: readonly Participant[],
   input: readonly ParticipantInput[],
 ): Participant[] {
-  const known = new Map(before.map((participant) => [participant.email, participant]));
+  const known = new Map(before.map((participant) => [participantKey(participant), participant]));
   return input.map(({ email, name, phone_number, status, comment }) => {
-    const stored = known.get(email);
+    const stored = known.get(participantKey({ email, phone_number: phone_number ?? null }));
     return {
       email,
       name: name ?? '',

@@ -18,12 +18,13 @@ import type { Event } from '../event.entity.ts';
 import { ASKS_PROVIDER } from '../write-back/event-notices.ts';
 import { zoneOf } from './locked-events.ts';
 
-/** An event after a change, with the provider write and the reminders that the change led to. */
+/** An event after a request to change it. */
 export interface EventWriteResult {
   event: EventRecord;
-  /** `null` if nothing has changed. */
-  jobId: string | null;
-  planned: PlannedReminder[];
+  /** The job of the provider write; it is already successful if nothing has changed. */
+  jobId: string;
+  /** The reminders that the change led to; absent if nothing has changed. */
+  planned?: PlannedReminder[];
 }
 
 /** A change of an event, with everything that decides about its consequences. */
@@ -89,7 +90,7 @@ export class EventFollowUp {
       notify,
     }: ChangeToFollowUp,
     at: Date,
-  ): Promise<EventWriteResult & { jobId: string }> {
+  ): Promise<EventWriteResult> {
     const { accountId, applicationId } = account;
     const sql = sqlOf(em);
     const event = eventRecord(entity);

@@ -5,7 +5,7 @@ import { NotFoundError } from '../../../platform/base/errors/domain-error.ts';
 import { isId } from '../../../platform/base/ids/ids.ts';
 import { type EventRecord, eventRecord } from '../event-record.ts';
 import { Event } from '../event.entity.ts';
-import { EventInReadOnlyCalendarError, ReadOnlyEventError } from '../events.errors.ts';
+import { EventInReadOnlyCalendarError } from '../events.errors.ts';
 import { type InstanceName, instanceOf, readInstanceId } from '../recurrence/instances.ts';
 import { openSeries } from '../recurrence/series.ts';
 
@@ -49,7 +49,6 @@ export async function lockCalendarById(
  * Locks an event, or an instance of a series, against every other change.
  * @param id of an event, or of an instance: `<series>_<original start>`
  * @throws {NotFoundError}
- * @throws {ReadOnlyEventError}
  * @throws {EventInReadOnlyCalendarError}
  */
 export async function lockEvent(
@@ -107,7 +106,6 @@ async function holdById(em: EntityManager, accountId: string, id: string): Promi
     calendar &&
     (await em.findOne(Event, where, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true }));
   if (!calendar || !event) throw new NotFoundError('event', id);
-  if (event.readOnly) throw new ReadOnlyEventError();
   if (calendar.readOnly) throw new EventInReadOnlyCalendarError();
   return { event, calendar };
 }

@@ -40,7 +40,31 @@ async function withAccounts<T>(
   work: (accounts: OperatorAccounts) => Promise<T>,
 ): Promise<T> {
   const { OperatorAccounts } = await import('../../../operator/accounts/operator-accounts.ts');
-  return cli.withServices(({ database, clock }) => work(new OperatorAccounts(database, clock)));
+  return cli.withServices(({ database, clock }) =>
+    work(new OperatorAccounts(database, clock, null)),
+  );
+}
+
+/** The same with the connectors, which know the names of providers; takes a second longer. */
+async function withNamedProviders<T>(
+  cli: OperatorCli,
+  work: (accounts: OperatorAccounts) => Promise<T>,
+): Promise<T> {
+  const [
+    { OperatorAccessModule },
+    { OperatorAccountsModule },
+    { OperatorAccounts },
+    { WorkThreadsModule },
+  ] = await Promise.all([
+    import('../../../operator/access/operator-access.module.ts'),
+    import('../../../operator/accounts/operator-accounts.module.ts'),
+    import('../../../operator/accounts/operator-accounts.ts'),
+    import('../../../platform/threads/work-threads.module.ts'),
+  ]);
+  return cli.withContainer(
+    (context) => work(context.get(OperatorAccounts, { strict: false })),
+    [WorkThreadsModule, OperatorAccessModule, OperatorAccountsModule],
+  );
 }
 
 /** Text for one account: what is wrong, then the facts, then its watches. */
@@ -85,7 +109,10 @@ function addList(group: Command, cli: OperatorCli): void {
     .description('list accounts of all applications, those in trouble first')
     .optionsGroup(FILTERS)
     .option('--application <id>', 'only accounts of this application: its client id or id')
-    .option('--provider <name>', 'only accounts of this provider')
+    .option(
+      '--provider <name>',
+      'only accounts of this provider: its name, or the one that account objects show',
+    )
     .addOption(
       new Option('--health <health>', 'only accounts whose worst problem this is').choices(
         ACCOUNT_HEALTHS,
@@ -98,7 +125,7 @@ function addList(group: Command, cli: OperatorCli): void {
     .addOption(allOption())
     .addHelpText(...example('account list --health=invalid-credentials --provider=imap'))
     .action(async ({ limit, pageToken, all, ...filter }: ListFlags) =>
-      withAccounts(cli, (accounts) =>
+      (filter.provider === undefined ? withAccounts : withNamedProviders)(cli, (accounts) =>
         cli.printPages({ limit, pageToken, all }, COLUMNS, (page) => accounts.list(filter, page)),
       ),
     );

@@ -1,0 +1,44 @@
+import { Injectable } from '@nestjs/common';
+import type { Listing } from '../../platform/database/listing.ts';
+import type { EventRecord } from './event-record.ts';
+import { toEventView } from './events.mapper.ts';
+import type { EventView } from './events.schema.ts';
+import { EventReminders, type NotificationOutcome } from './ports/event-reminders.ts';
+
+/** An event after a request that may have changed it. */
+export interface WrittenEvent {
+  event: EventRecord;
+  /** Job of the write; `null` if the request needed none. */
+  jobId: string | null;
+  /** Outcomes of the notifications, if the request has planned them; they are read otherwise. */
+  planned?: readonly NotificationOutcome[] | undefined;
+}
+
+/** Makes the form of events that the API shows, with the outcomes of their notifications. */
+@Injectable()
+export class EventViews {
+  constructor(private readonly reminders: EventReminders) {}
+
+  /** Events of one account, in their order; one query for the outcomes of all notifications. */
+  async ofAll(accountId: string, events: readonly EventRecord[]): Promise<EventView[]> {
+    const outcomes = await this.reminders.outcomes(accountId, events);
+    return events.map((event) => toEventView(event, outcomes.get(event.id) ?? []));
+  }
+
+  /** The response to a list of events, in the view that was asked for. */
+  async ofList(accountId: string, found: Listing<EventRecord>) {
+    if (found.view === 'items') return this.ofAll(accountId, found.items);
+    return found.view === 'ids' ? found.ids : { count: found.count };
+  }
+
+  async of(event: EventRecord): Promise<EventView> {
+    return this.ofWritten({ event, jobId: null });
+  }
+
+  /** An event after a write, with its `job_status_id`. */
+  async ofWritten({ event, jobId, planned }: WrittenEvent): Promise<EventView> {
+    const outcomes =
+      planned ?? (await this.reminders.outcomes(event.accountId, [event])).get(event.id) ?? [];
+    return toEventView(event, outcomes, jobId);
+  }
+}
