@@ -1,8 +1,4 @@
-import {
-  fromUnixSeconds,
-  toUnixSeconds,
-  toUnixSecondsOrNull,
-} from '../../platform/base/time/unix-seconds.ts';
+import { fromUnixSeconds, toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { PlannedReminder } from './ports/event-reminders.ts';
 import type { NotificationView } from './event-parts.schema.ts';
 import type { EventRecord } from './event-record.ts';
@@ -74,9 +70,10 @@ export function toEventView(event: EventRecord, facts?: WriteEffects): EventView
     status: event.status,
     visibility: event.visibility,
     hide_participants: event.hideParticipants,
-    recurrence: event.recurrence,
-    master_event_id: event.masterEventId,
-    original_start_time: toUnixSecondsOrNull(event.originalStart),
+    // Programs test for these keys to tell series and instances from other events.
+    ...(event.recurrence ? { recurrence: event.recurrence } : {}),
+    ...(event.masterEventId ? { master_event_id: event.masterEventId } : {}),
+    ...(event.originalStart ? { original_start_time: toUnixSeconds(event.originalStart) } : {}),
     conferencing: conferencingOf(event),
     reminders: toRemindersView(event.reminders),
     // The client would send an empty list back with its next change, and an empty list there means
