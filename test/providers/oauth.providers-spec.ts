@@ -208,6 +208,28 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     await arrives(account);
   });
 
+  it('becomes invalid with one webhook when the issuer refuses its refresh token with a challenge', async () => {
+    const account = await connect();
+    const { tokens } = await stored(account);
+    await put(account, { ...tokens, expiresAt: Date.now() - 1 });
+    await issuer.setRefusal('invalid_grant');
+    try {
+      await request(server.url)
+        .post(`/connect/grants/${account.id}/sync`)
+        .set(application.basic)
+        .expect(200);
+      await until(
+        'the grant to be invalid',
+        async () => (await stored(account)).status === 'invalid',
+      );
+    } finally {
+      await issuer.setRefusal(null);
+    }
+    expect(await invalidWebhooks(account)).toBe(1);
+    await signInAgain(account);
+    await arrives(account);
+  });
+
   it('is refused by the name of the setting if the refresh token is wrong', async () => {
     const { email } = await servers.addUser();
     const { body } = await request(server.url)
