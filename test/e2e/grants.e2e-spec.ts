@@ -1,4 +1,5 @@
 import request from 'supertest';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { Credentials } from '../../src/platform/auth/credentials.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { PLAIN_INTEGRATION } from '../../src/providers/port/integration-descriptor.ts';
@@ -111,7 +112,7 @@ describe('/connect/grants', () => {
       ];
       for (const answer of answers) {
         expect(answer.status).toBe(200);
-        expect(answer.text).not.toMatch(/p4ssw0rd|settings|sealed/i);
+        expect(answer.text).not.toMatch(/p4ssw0rd|password|sealed/i);
         expect(answer.text).not.toContain(token);
       }
       const [row] = await rowsOf(server, `select g::text as text from "grant" g where id = $1`, [
@@ -400,6 +401,27 @@ describe('/connect/grants', () => {
       await registerSandbox(server, application);
       await connect();
       expect(await scopesOf(token)).toBeNull();
+    });
+
+    it('shows settings without secrets, which may be saved again and keep the secrets', async () => {
+      const { id } = await connect({ settings: { ...ADA.settings, sent_copies: false } });
+      const { data } = (await call('get', `/${id}`)).body;
+      expect(data.settings).toEqual({ sent_copies: false, sample_messages: true });
+      const { settings, scope, metadata } = data;
+      const saved = await call('patch', `/${id}`, {
+        settings,
+        scope,
+        metadata: { ...metadata, a: 1 },
+      });
+      expect([saved.status, saved.body.data]).toEqual([
+        200,
+        expect.objectContaining({ grant_status: 'valid', settings, metadata: { a: 1 } }),
+      ]);
+      const stored = await server.app.get(ProviderAccounts, { strict: false }).find(id);
+      expect(stored?.settings).toMatchObject({
+        password: ADA.settings.password,
+        sent_copies: false,
+      });
     });
 
     it('verifies new credentials, and treats them as a new authentication', async () => {
