@@ -138,8 +138,8 @@ const EVENTS: List = {
       ...(recurrence && {
         recurrence: { rrule: recurrence.rrule, timezone: recurrence.timezone },
       }),
-      ...(row['master_event_id'] && { master_event_id: row['master_event_id'] }),
-      ...(row['original_start'] && { original_start_time: seconds(row['original_start']) }),
+      ...(row['master_event_id'] ? { master_event_id: row['master_event_id'] } : {}),
+      ...(row['original_start'] ? { original_start_time: seconds(row['original_start']) } : {}),
       conferencing: row['conferencing'],
       reminders: row['reminders'],
       metadata: row['metadata'],

@@ -1,5 +1,9 @@
 import type { CustomFetch, CustomFetchOptions } from 'openid-client';
-import { type EgressClient, type EgressResponse, toResponse } from '../../platform/egress/egress-client.ts';
+import {
+  type EgressClient,
+  type EgressResponse,
+  toResponse,
+} from '../../platform/egress/egress-client.ts';
 import { countOutgoing } from '../../platform/metrics/count-outgoing.ts';
 
 /**
@@ -37,9 +41,9 @@ export function egressFetch(egress: EgressClient): CustomFetch {
  *   401). The library would report the header, and the reason is in the body.
  * - `null` and `""` for members that do not apply, such as `"scope": null`. They are left out.
  */
-function lenient({ status, headers, body }: EgressResponse): EgressResponse {
-  const { 'www-authenticate': _challenge, ...others } = headers;
-  return { status, headers: others, body: withoutEmptyMembers(body) };
+function lenient(answer: EgressResponse): EgressResponse {
+  const { 'www-authenticate': _challenge, ...headers } = answer.headers;
+  return { ...answer, headers, body: withoutEmptyMembers(answer.body) };
 }
 
 function withoutEmptyMembers(body: Buffer): Buffer {
