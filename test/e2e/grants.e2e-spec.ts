@@ -84,7 +84,11 @@ describe('/connect/grants', () => {
       const { id, access_token: token, ...rest } = response.body.data;
       expect(rest.created_at).toBeGreaterThanOrEqual(before);
       expect((await account(token)).body.account_id).toBe(id);
-      expect((await call('get', `/${id}`)).body).toEqual({ success: true, data: { id, ...rest } });
+      const settings = { sent_copies: true, sample_messages: true };
+      expect((await call('get', `/${id}`)).body).toEqual({
+        success: true,
+        data: { id, ...rest, settings },
+      });
     });
 
     it('schedules the first sync pass and sends webhooks', async () => {
