@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pageQuery, viewQuery } from '../platform/wire/pagination.schema.ts';
-import { integerLike, queryText, unixSeconds } from '../platform/wire/wire.schema.ts';
+import { integerLike, queryText, filterTime } from '../platform/wire/wire.schema.ts';
 import { DELTA_TYPES, type DeltaType } from '../platform/changes/delta-types.ts';
 
 const isType = (name: string): name is DeltaType =>
@@ -63,7 +63,7 @@ export const streamQuery = z.object({
 export type StreamQuery = z.infer<typeof streamQuery>;
 
 export const generateCursor = z
-  .object({ start: unixSeconds() })
+  .object({ start: filterTime() })
   .meta({ id: 'GenerateCursor', example: { start: 1_763_600_000 } });
 export type GenerateCursor = z.infer<typeof generateCursor>;
 

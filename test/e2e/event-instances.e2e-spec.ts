@@ -105,7 +105,6 @@ describe('single instances of recurring events', () => {
       location: 'Room 1',
       participants: [{ email: 'bo@example.test', status: 'yes' }],
       when: { object: 'timespan', start_time: start, start_timezone: 'Europe/Berlin' },
-      recurrence: null,
       master_event_id: weekly.id,
       original_start_time: at('2030-04-01T07:00:00Z'),
       metadata: { team: 'a' },

@@ -151,9 +151,6 @@ describe('/events', () => {
         status: 'confirmed',
         visibility: 'private',
         hide_participants: true,
-        recurrence: null,
-        master_event_id: null,
-        original_start_time: null,
         conferencing: {
           provider: 'Zoom Meeting',
           details: {
@@ -897,7 +894,6 @@ describe('/events', () => {
         id: `${weekly.id}_20300401T070000Z`,
         master_event_id: weekly.id,
         original_start_time: at('2030-04-01T07:00:00Z'),
-        recurrence: null,
       });
       expect((await call('get', `/events/${ids[2]}`)).body).toEqual(body[2]);
       expect((await call('get', `/events/${ids[2]}/notifications`)).body).toEqual([]);

@@ -192,6 +192,9 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       200, 400, 400,
     ]);
+    // Programs search the text for "already exists".
+    for (const { status, body } of responses)
+      if (status === 400) expect(body.message).toMatch(/^display_name: .* already exists$/);
     expect(await own()).toHaveLength(1);
   });
 

@@ -1,4 +1,5 @@
 import request from 'supertest';
+import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { Credentials } from '../../src/platform/auth/credentials.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { PLAIN_INTEGRATION } from '../../src/providers/port/integration-descriptor.ts';
@@ -83,7 +84,11 @@ describe('/connect/grants', () => {
       const { id, access_token: token, ...rest } = response.body.data;
       expect(rest.created_at).toBeGreaterThanOrEqual(before);
       expect((await account(token)).body.account_id).toBe(id);
-      expect((await call('get', `/${id}`)).body).toEqual({ success: true, data: { id, ...rest } });
+      const settings = { sent_copies: true, sample_messages: true };
+      expect((await call('get', `/${id}`)).body).toEqual({
+        success: true,
+        data: { id, ...rest, settings },
+      });
     });
 
     it('schedules the first sync pass and sends webhooks', async () => {
@@ -111,7 +116,7 @@ describe('/connect/grants', () => {
       ];
       for (const answer of answers) {
         expect(answer.status).toBe(200);
-        expect(answer.text).not.toMatch(/p4ssw0rd|settings|sealed/i);
+        expect(answer.text).not.toMatch(/p4ssw0rd|password|sealed/i);
         expect(answer.text).not.toContain(token);
       }
       const [row] = await rowsOf(server, `select g::text as text from "grant" g where id = $1`, [
@@ -408,6 +413,27 @@ describe('/connect/grants', () => {
       await registerSandbox(server, application);
       await connect();
       expect(await scopesOf(token)).toBeNull();
+    });
+
+    it('shows settings without secrets, which may be saved again and keep the secrets', async () => {
+      const { id } = await connect({ settings: { ...ADA.settings, sent_copies: false } });
+      const { data } = (await call('get', `/${id}`)).body;
+      expect(data.settings).toEqual({ sent_copies: false, sample_messages: true });
+      const { settings, scope, metadata } = data;
+      const saved = await call('patch', `/${id}`, {
+        settings,
+        scope,
+        metadata: { ...metadata, a: 1 },
+      });
+      expect([saved.status, saved.body.data]).toEqual([
+        200,
+        expect.objectContaining({ grant_status: 'valid', settings, metadata: { a: 1 } }),
+      ]);
+      const stored = await server.app.get(ProviderAccounts, { strict: false }).find(id);
+      expect(stored?.settings).toMatchObject({
+        password: ADA.settings.password,
+        sent_copies: false,
+      });
     });
 
     it('verifies new credentials, and treats them as a new authentication', async () => {

@@ -393,7 +393,10 @@ describe('/messages', () => {
       [{ from: 'x'.repeat(256) }, 'from: must not be longer than 255 characters'],
       [{ in: 'x'.repeat(256) }, 'in: must not be longer than 255 characters'],
       [{ filename: 'x'.repeat(256) }, 'filename: must not be longer than 255 characters'],
-      [{ received_after: 'yesterday' }, 'received_after: must be an integer'],
+      [
+        { received_after: 'yesterday' },
+        'received_after: must be a time in Unix seconds, or in ISO 8601 such as 2027-03-10T12:00:00Z',
+      ],
       [{ received_before: -1 }, 'received_before: must be between 0 and 253402300799'],
       [{ started_after: '1e9' }, 'started_after: must be an integer'],
       [

@@ -371,6 +371,15 @@ describe('POST /send', () => {
     });
   });
 
+  it('keeps every line within 998 octets, also with a subject and a name that have no spaces', async () => {
+    const subject = 'ab'.repeat(750);
+    const name = 'q"x'.repeat(332);
+    const { id } = ok(await send({ to: [{ email: ada.email, name }], subject, body: 'x' }));
+    const [mime = ''] = await inFolder('sent');
+    expect(Math.max(...mime.split('\r\n').map(({ length }) => length))).toBeLessThanOrEqual(998);
+    expect(await mirrored(id)).toMatchObject({ subject, to: [{ email: ada.email, name }] });
+  });
+
   describe('with raw MIME', () => {
     const header = () => [`From: Ada <${ada.email}>`, 'To: Bo <bo@elsewhere.test>', 'Subject: Raw'];
 

@@ -120,6 +120,15 @@ describe('uploads', () => {
     ]);
   });
 
+  it('have the quotes and line ends in their names that browsers escape', async () => {
+    const form = formOf([filePart('a %22b%22 100%25.txt'), filePart('Grüße%0D%0A.txt')]);
+    const { body } = await raw('multipart/form-data; boundary=b', form).expect(200);
+    const names = (body as FileView[]).map(({ filename }) => filename);
+    expect(names[0]).toBe('a "b" 100%25.txt');
+    expect(names[1]).not.toContain('%0D');
+    for (const { id } of body as FileView[]) await remove(id);
+  });
+
   it('may contain several files of any name, with fields between them', async () => {
     const { body, status } = await request(server.url)
       .post('/files')

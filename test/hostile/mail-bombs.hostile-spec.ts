@@ -198,9 +198,9 @@ describe('mail bombs', () => {
 
   it('leave calendars whose instances can be listed', async () => {
     const listed = await events('/events?limit=500');
-    expect(listed.find(({ title }) => title === 'Hundreds of rules')).toMatchObject({
-      recurrence: null,
-    });
+    const bomb = listed.find(({ title }) => title === 'Hundreds of rules');
+    expect(bomb).toBeDefined();
+    expect(bomb).not.toHaveProperty('recurrence');
     await events('/events?expand_recurring=true&limit=500&starts_before=4102444800');
     await events('/events?expand_recurring=true&limit=500&starts_before=253000000000');
     const free = {

@@ -208,6 +208,47 @@ describeWith(['dovecot', 'exim4'], 'an account that has signed in by OAuth', () 
     await arrives(account);
   });
 
+  it('becomes invalid with one webhook when the issuer refuses its refresh token with a challenge', async () => {
+    const account = await connect();
+    const { tokens } = await stored(account);
+    await put(account, { ...tokens, expiresAt: Date.now() - 1 });
+    await issuer.setRefusal('invalid_grant');
+    try {
+      await request(server.url)
+        .post(`/connect/grants/${account.id}/sync`)
+        .set(application.basic)
+        .expect(200);
+      await until(
+        'the grant to be invalid',
+        async () => (await stored(account)).status === 'invalid',
+      );
+    } finally {
+      await issuer.setRefusal(null);
+    }
+    expect(await invalidWebhooks(account)).toBe(1);
+    await signInAgain(account);
+    await arrives(account);
+  });
+
+  it('keeps its tokens when a client saves the settings that it has read', async () => {
+    const account = await connect();
+    const path = `/connect/grants/${account.id}`;
+    const read = await request(server.url).get(path).set(application.basic).expect(200);
+    const { settings } = read.body.data as { settings: { imap_port: number } };
+    expect(settings).toMatchObject({ imap_host: '127.0.0.1', imap_username: account.user.email });
+    expect(read.text).not.toContain('password');
+    const before = await stored(account);
+    // Java's client writes every number as a decimal.
+    const body = `{"settings": ${JSON.stringify(settings).replace(/(port":\d+)/g, '$1.0')}}`;
+    const saved = await request(server.url)
+      .patch(path)
+      .set(application.basic)
+      .set('content-type', 'application/json')
+      .send(body);
+    expect([saved.status, saved.body.data.settings]).toEqual([200, settings]);
+    expect(await stored(account)).toEqual(before);
+  });
+
   it('is refused by the name of the setting if the refresh token is wrong', async () => {
     const { email } = await servers.addUser();
     const { body } = await request(server.url)

@@ -15,6 +15,8 @@ export interface ImapProxyOptions {
    * Decides on each command of a client, given without its tag. The client waits for the decision.
    */
   judge?: (command: string) => CommandVerdict | Promise<CommandVerdict>;
+  /** Changes what the server sends, chunk by chunk, as Latin-1 text. */
+  rewrite?: (text: string) => string;
 }
 
 /** A proxy for an IMAP server, without TLS, that makes the server look less capable. */
@@ -75,7 +77,12 @@ export class ImapProxy {
     client.on('data', (bytes: Buffer) => {
       passed = passed.then(() => pass(bytes)).catch(end);
     });
-    server.on('data', (bytes: Buffer) => client.write(this.#without(bytes)));
+    server.on('data', (bytes: Buffer) => client.write(this.#rewritten(this.#without(bytes))));
+  }
+
+  #rewritten(bytes: Buffer): Buffer {
+    const { rewrite } = this.options;
+    return rewrite ? Buffer.from(rewrite(bytes.toString('latin1')), 'latin1') : bytes;
   }
 
   #without(bytes: Buffer): Buffer {

@@ -33,6 +33,13 @@ export class OauthServer {
   readonly tokenRequests: URLSearchParams[] = [];
   /** Tokens that were revoked. */
   readonly revoked: string[] = [];
+  /**
+   * Answer of the token endpoint to all requests; `null` = the usual one. `challenge` is the header
+   * `WWW-Authenticate`.
+   */
+  tokenAnswer: { status: number; challenge?: string; body: object | string } | null = null;
+  /** Added to each usual answer of the token endpoint. */
+  moreTokens: object = {};
   /** Subjects that have agreed before. */
   readonly agreed = new Set<unknown>();
   readonly #codes = new Map<string, Code>();
@@ -40,12 +47,13 @@ export class OauthServer {
 
   private constructor() {
     this.#server = createServer((request, response) => {
-      void this.#answer(request).then(({ status = 200, location, body }) => {
+      void this.#answer(request).then(({ status = 200, location, challenge, body }) => {
         response.writeHead(status, {
           'content-type': 'application/json',
           ...(location ? { location } : {}),
+          ...(challenge ? { 'www-authenticate': challenge } : {}),
         });
-        response.end(JSON.stringify(body ?? {}));
+        response.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
       });
     });
   }
@@ -70,7 +78,7 @@ export class OauthServer {
 
   async #answer(
     request: IncomingMessage,
-  ): Promise<{ status?: number; location?: string; body?: object }> {
+  ): Promise<{ status?: number; location?: string; challenge?: string; body?: object | string }> {
     const url = new URL(request.url ?? '', this.url);
     if (url.pathname.endsWith('/.well-known/openid-configuration'))
       return { body: this.#metadata() };
@@ -111,8 +119,9 @@ export class OauthServer {
     return { status: 302, location: target.href };
   }
 
-  #token(form: URLSearchParams): { status?: number; body: object } {
+  #token(form: URLSearchParams): { status?: number; challenge?: string; body: object | string } {
     this.tokenRequests.push(form);
+    if (this.tokenAnswer) return this.tokenAnswer;
     if (form.get('grant_type') !== 'authorization_code')
       return { body: this.#tokens({ scope: form.get('scope') }, form) };
     const code = this.#codes.get(form.get('code') ?? '');
@@ -143,6 +152,7 @@ export class OauthServer {
       expires_in: 3_600,
       ...(scope ? { scope } : {}),
       ...(isUser ? { id_token: `${encoded({ alg: 'RS256' })}.${encoded(id)}.${encoded({})}` } : {}),
+      ...this.moreTokens,
     };
   }
 }

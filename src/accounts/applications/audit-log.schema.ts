@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { auditEntryView } from '../../platform/audit/audit.schema.ts';
 import { pageQuery } from '../../platform/wire/pagination.schema.ts';
-import { inOrder, queryText, unixSeconds } from '../../platform/wire/wire.schema.ts';
+import { inOrder, queryText, filterTime } from '../../platform/wire/wire.schema.ts';
 
 export const auditLogQuery = inOrder(
   z.object({
@@ -10,8 +10,8 @@ export const auditLogQuery = inOrder(
       .optional()
       .describe('An action such as `token.create`, or all of a subject: `token.`'),
     account_id: z.uuid().optional().describe('Only entries about this account'),
-    since: unixSeconds().optional().describe('Only entries from this time on, in Unix seconds'),
-    until: unixSeconds().optional().describe('Only entries before this time, in Unix seconds'),
+    since: filterTime().optional().describe('Only entries from this time on'),
+    until: filterTime().optional().describe('Only entries before this time'),
   }),
   ['since', 'until'],
 );

@@ -29,6 +29,7 @@ import {
   type UpdateGrant,
   updateGrantSchema,
 } from './grants.schema.ts';
+import type { Grant } from './grant.entity.ts';
 import { GrantsService } from './grants.service.ts';
 
 @ApiTags('grants')
@@ -76,7 +77,7 @@ export class GrantsController {
   @ApiBetaErrors(404)
   @Endpoint({ summary: 'Read a grant', response: grantEnvelope })
   async get(@ApplicationId() applicationId: string, @Param('id') id: string) {
-    return toGrantEnvelope(await this.grants.get(applicationId, id));
+    return this.#shown(await this.grants.get(applicationId, id));
   }
 
   @Patch(':id')
@@ -92,7 +93,7 @@ export class GrantsController {
     @Param('id') id: string,
     @Body({ schema: updateGrantSchema }) body: UpdateGrant,
   ) {
-    return toGrantEnvelope(await this.grants.update(applicationId, id, toGrantChange(body)));
+    return this.#shown(await this.grants.update(applicationId, id, toGrantChange(body)));
   }
 
   @Delete(':id')
@@ -132,5 +133,9 @@ export class GrantsController {
     @Query({ schema: syncGrantSchema }) query: unknown,
   ) {
     return this.sync(applicationId, id, query);
+  }
+
+  #shown(grant: Grant) {
+    return toGrantEnvelope(grant, this.grants.shownSettings(grant));
   }
 }

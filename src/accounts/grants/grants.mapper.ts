@@ -25,8 +25,9 @@ export function toGrantView(grant: Grant): GrantView {
   };
 }
 
-export function toGrantEnvelope(grant: Grant): GrantEnvelope {
-  return { success: true, data: toGrantView(grant) };
+/** @param settings the settings that are no secrets */
+export function toGrantEnvelope(grant: Grant, settings: Record<string, unknown>): GrantEnvelope {
+  return { success: true, data: { ...toGrantView(grant), settings } };
 }
 
 export function toNewGrantEnvelope({ grant, accessToken }: Connection): NewGrantEnvelope {

@@ -157,8 +157,38 @@ export const grantView = z
   });
 export type GrantView = z.infer<typeof grantView>;
 
+/** A grant that is read alone. */
+const singleGrantView = grantView
+  .extend({
+    settings: z
+      .record(z.string(), z.unknown())
+      .describe(
+        'The settings without secrets. You may send them back with a change; the stored secrets stay',
+      ),
+  })
+  .meta({
+    id: 'SingleGrant',
+    example: {
+      id: '019aa1b2-0000-7000-8000-000000000001',
+      provider: 'imap',
+      grant_status: 'valid',
+      email: 'ada@example.test',
+      address_proven: true,
+      proof: 'preset',
+      metadata: { isAdmin: true },
+      scope: ['email.modify'],
+      granted_scope: ['email.modify'],
+      user_agent: 'curl/8.5.0',
+      ip: '198.51.100.7',
+      state: 'signup-17',
+      created_at: 1_700_000_000,
+      updated_at: 1_700_000_000,
+      settings: { imap_host: 'imap.example.test', imap_port: 993, imap_security: 'tls' },
+    },
+  });
+
 export const grantEnvelope = z
-  .object({ success: z.literal(true), data: grantView })
+  .object({ success: z.literal(true), data: singleGrantView })
   .meta({ id: 'GrantEnvelope' });
 export type GrantEnvelope = z.infer<typeof grantEnvelope>;
 

@@ -33,6 +33,7 @@ import { findAccount, mailboxOf, storeMailbox } from './mailbox-match.ts';
 import { emptyForMailbox } from './mailbox-move.ts';
 import { Grant } from './grant.entity.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
+import { isRepeated, shownSettings } from './shown-settings.ts';
 import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
 import {
   GrantChangedError,
@@ -95,6 +96,11 @@ export class GrantsService {
   /** @throws {NotFoundError} */
   get(applicationId: string, grantId: string): Promise<Grant> {
     return find(this.em.fork(), applicationId, grantId);
+  }
+
+  /** The stored settings that are no secrets. */
+  shownSettings(grant: Grant): Record<string, unknown> {
+    return shownSettings(this.connectors.require(grant.provider), this.secretBox, grant);
   }
 
   /**
@@ -281,14 +287,16 @@ export class GrantsService {
   /**
    * Verifies the grant's settings, merged with `settings`, with the provider. They must belong to
    * the same account.
+   * @returns `undefined` if there is nothing to verify
    * @throws {ReauthenticationMismatchError} if they belong to another address
    */
   async #verifyRenewal(
     applicationId: string,
     grantId: string,
     settings: Readonly<Record<string, unknown>>,
-  ): Promise<{ credentials: VerifiedCredentials; replaces: string; byUser: boolean }> {
+  ): Promise<{ credentials: VerifiedCredentials; replaces: string; byUser: boolean } | undefined> {
     const grant = await this.get(applicationId, grantId);
+    if (isRepeated(grant, this.shownSettings(grant), settings)) return undefined;
     if (grant.billingState === 'cancelled') {
       throw new ForbiddenError(
         'account.cancelled',

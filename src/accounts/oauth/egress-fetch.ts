@@ -1,5 +1,9 @@
 import type { CustomFetch, CustomFetchOptions } from 'openid-client';
-import { type EgressClient, toResponse } from '../../platform/egress/egress-client.ts';
+import {
+  type EgressClient,
+  type EgressResponse,
+  toResponse,
+} from '../../platform/egress/egress-client.ts';
 import { countOutgoing } from '../../platform/metrics/count-outgoing.ts';
 
 /**
@@ -10,7 +14,8 @@ const METHODS = ['GET', 'POST'] as const;
 
 /**
  * `fetch` for openid-client through the egress guard. It refuses private networks when connecting,
- * does not follow redirects, and limits the time and size of responses.
+ * does not follow redirects, and limits the time and size of responses. Responses are made
+ * acceptable for the library: see `lenient`.
  */
 export function egressFetch(egress: EgressClient): CustomFetch {
   return async (url, { method, headers, body, signal }) => {
@@ -25,8 +30,33 @@ export function egressFetch(egress: EgressClient): CustomFetch {
         { maxBodyBytes: MOST_BYTES, ...(signal ? { signal } : {}) },
       ),
     );
-    return toResponse(answer);
+    return toResponse(lenient(answer));
   };
+}
+
+/**
+ * What openid-client refuses although servers send it:
+ *
+ * - `WWW-Authenticate` beside an error in the body (RFC 6749 section 5.2 requires both with status
+ *   401). The library would report the header, and the reason is in the body.
+ * - `null` and `""` for members that do not apply, such as `"scope": null`. They are left out.
+ */
+function lenient(answer: EgressResponse): EgressResponse {
+  const { 'www-authenticate': _challenge, ...headers } = answer.headers;
+  return { ...answer, headers, body: withoutEmptyMembers(answer.body) };
+}
+
+function withoutEmptyMembers(body: Buffer): Buffer {
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString());
+  } catch {
+    // Not JSON: the library says so.
+    return body;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return body;
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== '');
+  return Buffer.from(JSON.stringify(Object.fromEntries(members)));
 }
 
 function bytesOf(body: CustomFetchOptions['body']): Buffer | null {

@@ -3,7 +3,7 @@ import {
   emailAddress,
   integerLike,
   timeZoneName,
-  unixSeconds,
+  filterTime,
 } from '../../platform/wire/wire.schema.ts';
 import { ROUND_ROBINS } from './round-robin.ts';
 
@@ -44,8 +44,10 @@ const calendars = list(
 ).describe('Calendars of accounts of the application');
 
 const times = {
-  start_time: unixSeconds().describe('Unix seconds, also as a numeric string'),
-  end_time: unixSeconds().describe(`At most ${MOST_DAYS} days later`),
+  start_time: filterTime().describe(
+    'Unix seconds, also as a numeric string, or a time in ISO 8601',
+  ),
+  end_time: filterTime().describe(`At most ${MOST_DAYS} days later`),
 };
 
 interface Times {
@@ -97,10 +99,10 @@ export type FreeBusyBody = z.infer<typeof freeBusyBody>;
 /** Also in the form `start`, `end`, which the web components use. */
 const timeSlot = z
   .object({
-    start_time: optional(unixSeconds()),
-    end_time: optional(unixSeconds()),
-    start: optional(unixSeconds()).describe('The same as start_time'),
-    end: optional(unixSeconds()).describe('The same as end_time'),
+    start_time: optional(filterTime()),
+    end_time: optional(filterTime()),
+    start: optional(filterTime()).describe('The same as start_time'),
+    end: optional(filterTime()).describe('The same as end_time'),
   })
   .transform(({ start_time, end_time, start, end }, context) => {
     const [from, to] = [start_time ?? start, end_time ?? end];

@@ -74,9 +74,10 @@ export function toEventView(
     status: event.status,
     visibility: event.visibility,
     hide_participants: event.hideParticipants,
-    recurrence: event.recurrence,
-    master_event_id: event.masterEventId,
-    original_start_time: toUnixSecondsOrNull(event.originalStart),
+    // Programs test for these keys to tell series and instances from other events.
+    ...(event.recurrence ? { recurrence: event.recurrence } : {}),
+    ...(event.masterEventId ? { master_event_id: event.masterEventId } : {}),
+    ...(event.originalStart ? { original_start_time: toUnixSeconds(event.originalStart) } : {}),
     conferencing: conferencingOf(event),
     reminders: toRemindersView(event.reminders),
     notifications: toNotificationViews(event, outcomes),

@@ -8,7 +8,7 @@ import {
   metadataQuery,
   queryBoolean,
   queryText,
-  unixSeconds,
+  filterTime,
 } from '../../platform/wire/wire.schema.ts';
 import { listByView } from '../../platform/wire/response-shapes.ts';
 import {
@@ -132,12 +132,12 @@ export const listEventsQuery = inOrder(
       .optional()
       .describe('Name, email, status or phone number of a participant'),
     busy: queryBoolean().optional(),
-    starts_before: unixSeconds().optional(),
-    starts_after: unixSeconds().optional(),
-    ends_before: unixSeconds().optional(),
-    ends_after: unixSeconds().optional(),
-    updated_at_before: unixSeconds().optional(),
-    updated_at_after: unixSeconds().optional(),
+    starts_before: filterTime().optional(),
+    starts_after: filterTime().optional(),
+    ends_before: filterTime().optional(),
+    ends_after: filterTime().optional(),
+    updated_at_before: filterTime().optional(),
+    updated_at_after: filterTime().optional(),
     show_cancelled: queryBoolean().optional().describe('Default false'),
     expand_recurring: queryBoolean()
       .optional()
@@ -178,9 +178,9 @@ export const eventView = z
     status: z.enum(EVENT_STATUSES),
     visibility: z.string().nullable(),
     hide_participants: z.boolean(),
-    recurrence: recurrenceView.nullable(),
-    master_event_id: z.string().nullable(),
-    original_start_time: z.number().int().nullable(),
+    recurrence: recurrenceView.optional().describe('Only for series'),
+    master_event_id: z.string().optional(),
+    original_start_time: z.number().int().optional(),
     conferencing: conferencingView.nullable(),
     reminders: remindersView.nullable(),
     notifications: z.array(notificationView),

@@ -3,6 +3,7 @@ import * as base64 from 'nodemailer/lib/base64/index.js';
 import MailComposer from 'nodemailer/lib/mail-composer/index.js';
 import * as quotedPrintable from 'nodemailer/lib/qp/index.js';
 import type { Address } from '../../platform/base/text/address.ts';
+import { withShortHeaderLines } from './header-lines.ts';
 
 /** An attachment or inline file of a message. */
 export interface ComposedAttachment {
@@ -66,6 +67,11 @@ const addresses = (list: readonly Address[]) =>
  * @throws any error of an attachment's stream
  */
 export async function compose(message: Composition): Promise<Buffer> {
+  return withShortHeaderLines(await composed(message));
+}
+
+async function composed(message: Composition): Promise<Buffer> {
+  const references = (message.references ?? []).filter(fits);
   const composer = new MailComposer({
     from: { name: message.from.name, address: message.from.email },
     to: addresses(message.to),
@@ -86,8 +92,8 @@ export async function compose(message: Composition): Promise<Buffer> {
       : {}),
     messageId: message.messageIdHeader,
     date: message.date,
-    ...(message.inReplyTo ? { inReplyTo: message.inReplyTo } : {}),
-    ...(message.references?.length ? { references: [...message.references] } : {}),
+    ...(message.inReplyTo && fits(message.inReplyTo) ? { inReplyTo: message.inReplyTo } : {}),
+    ...(references.length > 0 ? { references } : {}),
     attachments: (message.attachments ?? []).map(({ contentId, ...attachment }) => ({
       ...attachment,
       ...(contentId === null ? {} : { cid: contentId }),
@@ -111,6 +117,9 @@ export async function compose(message: Composition): Promise<Buffer> {
   const body = encode(message.html);
   return Buffer.from(`${headers}\r\n\r\n${body}${lineEndAfter(body)}`);
 }
+
+/** Longer Message-IDs cannot be folded into lines of 998 octets, so they are left out. */
+const fits = (messageId: string): boolean => Buffer.byteLength(messageId) <= 900;
 
 /** The library's own encoders, by the transfer encoding it chooses. */
 const ENCODERS: Readonly<Record<string, ((text: string) => string) | undefined>> = {

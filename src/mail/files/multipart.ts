@@ -67,7 +67,7 @@ export async function readMultipart(
     parts.add(bytes);
     bytes.on('error', fail);
     receiving = receiving
-      .then(() => (failure ? undefined : receive({ filename: filename ?? '', contentType }, bytes)))
+      .then(() => (failure ? undefined : receive({ filename: readable(filename), contentType }, bytes)))
       .catch(fail)
       .finally(() => parts.delete(bytes));
   }); // prettier-ignore
@@ -91,6 +91,12 @@ export async function readMultipart(
   stopListening();
   if (failure) throw failure;
 }
+
+/** Quotes and line ends of a file's name arrive as these three escapes (WHATWG HTML, 4.10.21.8). */
+const ESCAPES: Readonly<Record<string, string>> = { '%22': '"', '%0D': '\r', '%0A': '\n' };
+
+const readable = (filename = ''): string =>
+  filename.replace(/%(?:22|0D|0A)/g, (escape) => ESCAPES[escape] ?? escape);
 
 function parserFor(headers: IncomingHttpHeaders): InstanceType<typeof Busboy> {
   const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = headers;

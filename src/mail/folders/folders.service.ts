@@ -30,7 +30,7 @@ export class OtherUnitError extends DomainError {
 /** Another folder already has the name, ignoring case. */
 export class DuplicateFolderError extends InvalidInputError {
   constructor(unit: OrganizationUnit, displayName: string) {
-    super(`display_name: there is a ${unit} named ${displayName.slice(0, 100)} already`);
+    super(`display_name: a ${unit} named ${displayName.slice(0, 100)} already exists`);
   }
 }
 

@@ -8,7 +8,7 @@ import {
   queryBoolean,
   queryList,
   queryText,
-  unixSeconds,
+  filterTime,
 } from '../../platform/wire/wire.schema.ts';
 import { listByView, withOtherShapes } from '../../platform/wire/response-shapes.ts';
 
@@ -55,16 +55,16 @@ export const messageFilters = z.object({
   filename: queryText().optional().describe('The exact name of an attachment'),
   has_attachment: queryBoolean().optional(),
   thread_id: queryText().optional(),
-  received_before: unixSeconds().optional().describe('At or before this time'),
-  received_after: unixSeconds().optional().describe('Later than this time'),
-  started_before: unixSeconds()
+  received_before: filterTime().optional().describe('At or before this time'),
+  received_after: filterTime().optional().describe('Later than this time'),
+  started_before: filterTime()
     .optional()
     .describe("The thread's first message is before this time"),
-  started_after: unixSeconds().optional().describe("The thread's first message is after this time"),
-  last_message_before: unixSeconds()
+  started_after: filterTime().optional().describe("The thread's first message is after this time"),
+  last_message_before: filterTime()
     .optional()
     .describe("The thread's last message is before this time"),
-  last_message_after: unixSeconds()
+  last_message_after: filterTime()
     .optional()
     .describe("The thread's last message is after this time"),
   ...metadataQuery,

@@ -146,6 +146,17 @@ describe('subjectKey and isReplySubject', () => {
     ['RE : Re[3]: AW:  Lunch  today', 'lunch today'],
     ['Fwd: Re: Lunch', 'lunch'],
     ['回复：午饭', '午饭'],
+    ['回覆: 午飯', '午飯'],
+    ['Ответ: Обед', 'обед'],
+    ['НА: Отв: Обед', 'обед'],
+    ['ΑΠ: ΣΧΕΤ: Γεύμα', 'γεύμα'],
+    ['رد: غداء', 'غداء'],
+    ['회신: 점심', '점심'],
+    ['답장: Re: 점심', '점심'],
+    ['[EXT] Re: Lunch', 'lunch'],
+    ['[EXTERNAL] [EXT] RE: [EXT] Lunch', 'lunch'],
+    ['[EXT] Lunch', 'lunch'],
+    ['[list] Lunch', '[list] lunch'],
     ['Reminder: Lunch', 'reminder: lunch'],
     ['Re:', null],
     ['   ', null],
@@ -154,9 +165,13 @@ describe('subjectKey and isReplySubject', () => {
   });
 
   it('recognises the subjects of replies', () => {
-    expect(['Re: x', 'SV: x', 'Re', 'Fwd: x', ''].map(isReplySubject)).toEqual([
+    const subjects = ['Re: x', 'SV: x', 'Отв: x', '[EXT] 회신: x', 'Re', 'Fwd: x', '', '[EXT] x'];
+    expect(subjects.map(isReplySubject)).toEqual([
       true,
       true,
+      true,
+      true,
+      false,
       false,
       false,
       false,

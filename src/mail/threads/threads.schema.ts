@@ -6,7 +6,7 @@ import {
   queryBoolean,
   queryList,
   queryText,
-  unixSeconds,
+  filterTime,
 } from '../../platform/wire/wire.schema.ts';
 import { listByView, withOtherShapes } from '../../platform/wire/response-shapes.ts';
 import { refusesUnknown } from '../../platform/wire/schema-fields.ts';
@@ -50,17 +50,17 @@ export const listThreadsQuery = inOrder(
       .describe('`true`: at least one of its messages is starred; `false`: none is'),
     filename: queryText().optional().describe('The exact name of an attachment'),
     thread_id: queryText().optional(),
-    started_before: unixSeconds().optional().describe('Its first message is before this time'),
-    started_after: unixSeconds().optional().describe('Its first message is after this time'),
-    last_message_before: unixSeconds().optional().describe('Its last message is before this time'),
-    last_message_after: unixSeconds().optional().describe('Its last message is after this time'),
-    last_updated_before: unixSeconds()
+    started_before: filterTime().optional().describe('Its first message is before this time'),
+    started_after: filterTime().optional().describe('Its first message is after this time'),
+    last_message_before: filterTime().optional().describe('Its last message is before this time'),
+    last_message_after: filterTime().optional().describe('Its last message is after this time'),
+    last_updated_before: filterTime()
       .optional()
       .describe('Its last change of any kind is before this time'),
-    last_updated_after: unixSeconds()
+    last_updated_after: filterTime()
       .optional()
       .describe('Its last change of any kind is after this time'),
-    last_updated_timestamp: unixSeconds().optional().describe('Its last change is in this second'),
+    last_updated_timestamp: filterTime().optional().describe('Its last change is in this second'),
   }),
   ['started_after', 'started_before'],
   ['last_message_after', 'last_message_before'],

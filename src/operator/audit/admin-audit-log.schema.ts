@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ACTOR_KINDS } from '../../platform/audit/actor.ts';
 import { auditEntryView } from '../../platform/audit/audit.schema.ts';
 import { MOST_PAGE_ITEMS } from '../../platform/database/page-token.ts';
-import { inOrder, integerLike, queryText, unixSeconds } from '../../platform/wire/wire.schema.ts';
+import { inOrder, integerLike, queryText, filterTime } from '../../platform/wire/wire.schema.ts';
 
 export const listAuditSchema = inOrder(
   z.object({
@@ -14,8 +14,8 @@ export const listAuditSchema = inOrder(
     actor_kind: z.enum(ACTOR_KINDS).optional().describe('Kind of who did it'),
     application: z.uuid().optional().describe('Id of an application'),
     account: z.uuid().optional().describe('Id of an account'),
-    since: unixSeconds().optional().describe('Only entries from this time on, in Unix seconds'),
-    until: unixSeconds().optional().describe('Only entries before this time, in Unix seconds'),
+    since: filterTime().optional().describe('Only entries from this time on'),
+    until: filterTime().optional().describe('Only entries before this time'),
     limit: integerLike({ min: 1, max: MOST_PAGE_ITEMS })
       .optional()
       .describe('Page size, 1 to 200; default 50'),

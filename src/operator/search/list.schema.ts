@@ -1,7 +1,7 @@
 import { z, type ZodType } from 'zod';
 import { fromUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { DEFAULT_PAGE_ITEMS, MOST_PAGE_ITEMS } from '../../platform/database/page-token.ts';
-import { integerLike, unixSeconds } from '../../platform/wire/wire.schema.ts';
+import { integerLike, filterTime } from '../../platform/wire/wire.schema.ts';
 
 /** `limit` and `page_token` of the lists of the admin API. */
 export const tokenPageQuery = {
@@ -23,7 +23,7 @@ export const listOf = <T extends ZodType>(item: T) =>
   });
 
 /** An instant in Unix seconds, as a Date. */
-export const instant = () => unixSeconds().transform(fromUnixSeconds);
+export const instant = () => filterTime().transform(fromUnixSeconds);
 
 /** Text of a filter, without spaces around it. */
 export const filterText = (most: number) => z.string().trim().min(1).max(most);

@@ -8,6 +8,7 @@ import {
 import type { Request, Response } from 'express';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import { DomainError, type ErrorDetails, type ErrorKind } from '../base/errors/domain-error.ts';
+import { isV3Path, nothingAt, v3Error } from './absent-services.ts';
 import type { BetaErrorView, ErrorView } from './error.schema.ts';
 import { Routes } from './routes.ts';
 import { isIntegrationsPath, isOperatorPath } from './surface.ts';
@@ -67,7 +68,7 @@ function fromHttp(error: HttpException, { method, path }: Request, routes: Route
   if (status !== 404)
     return problem(status, error.message, status >= 500 ? 'api_error' : 'invalid_request_error');
   const allow = routes.methodsOf(path).join(', ');
-  if (!allow) return problem(404, `There is nothing at ${path.slice(0, 200)}`);
+  if (!allow) return problem(404, nothingAt(path));
   const message = `${method} is not supported on ${path}; supported: ${allow}`;
   return problem(405, message, 'api_error', { Allow: allow });
 }
@@ -100,7 +101,7 @@ const BETA_TYPES: Record<number, string> = {
 
 /**
  * Converts every error to the API's error body: flat on the main address, an envelope on the
- * integrations address.
+ * integrations address, and the shape of version 3 for requests of its clients.
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -130,10 +131,13 @@ export class ProblemFilter implements ExceptionFilter {
       response.setHeader('X-RateLimit-Reset', String(seconds));
       response.setHeader('Retry-After', String(seconds));
     }
-    response
-      .status(status)
-      .json(isIntegrationsPath(request.path) ? beta(found, request) : flat(found));
+    response.status(status).json(bodyOf(found, request));
   }
+}
+
+function bodyOf(found: Problem, request: Request): object {
+  if (isV3Path(request.path)) return v3Error(found, request);
+  return isIntegrationsPath(request.path) ? beta(found, request) : flat(found);
 }
 
 function flat({ message, type, details }: Problem): ErrorView {

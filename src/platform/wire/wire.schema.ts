@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Address, EMAIL_ADDRESS, MOST_EMAIL_LENGTH } from '../base/text/address.ts';
+import { secondsOfTimeText } from '../base/time/time-text.ts';
 import { isTimeZone } from '../base/time/time-zone.ts';
 
 /*
@@ -12,25 +13,29 @@ const INTEGER_TEXT = /^\s*[+-]?\d+(?:\.0+)?\s*$/;
 
 /**
  * An integer, also accepted as a numeric string; parsed to a number.
- * @param bounds inclusive; with error texts that replace the one that names both bounds
+ * @param bounds inclusive; with error texts that replace the usual ones
  */
 export function integerLike(
-  bounds: { min?: number; max?: number; tooSmall?: string; tooLarge?: string } = {},
+  bounds: {
+    min?: number;
+    max?: number;
+    tooSmall?: string;
+    tooLarge?: string;
+    notInteger?: string;
+  } = {},
 ) {
   const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds;
   const outside = `must be between ${min} and ${max}`;
-  const { tooSmall = outside, tooLarge = outside } = bounds;
-  return z
-    .union([z.number(), z.string()], { error: 'must be an integer' })
-    .transform((value, context) => {
-      const number =
-        typeof value === 'number' ? value : INTEGER_TEXT.test(value) ? Number(value) : NaN;
-      if (number >= min && number <= max && Number.isInteger(number)) return number;
-      const isInteger = Number.isInteger(number) || Math.abs(number) === Infinity;
-      const message = !isInteger ? 'must be an integer' : number < min ? tooSmall : tooLarge;
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    });
+  const { tooSmall = outside, tooLarge = outside, notInteger = 'must be an integer' } = bounds;
+  return z.union([z.number(), z.string()], { error: notInteger }).transform((value, context) => {
+    const number =
+      typeof value === 'number' ? value : INTEGER_TEXT.test(value) ? Number(value) : NaN;
+    if (number >= min && number <= max && Number.isInteger(number)) return number;
+    const isInteger = Number.isInteger(number) || Math.abs(number) === Infinity;
+    const message = !isInteger ? notInteger : number < min ? tooSmall : tooLarge;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  });
 }
 
 /** Latest accepted time: 9999-12-31T23:59:59Z. Later values are mistakes, often milliseconds. */
@@ -42,6 +47,18 @@ export const MAX_UNIX_SECONDS = 253_402_300_799;
  */
 export function unixSeconds() {
   return integerLike({ min: 0, max: MAX_UNIX_SECONDS });
+}
+
+/**
+ * A time in a filter: Unix seconds as `unixSeconds` accepts them, or a text in ISO 8601, because
+ * some clients send each date so. A text without an offset is in UTC. Parsed to Unix seconds.
+ */
+export function filterTime() {
+  const notInteger = 'must be a time in Unix seconds, or in ISO 8601 such as 2027-03-10T12:00:00Z';
+  return z
+    .union([z.number(), z.string()], { error: notInteger })
+    .transform((value) => (typeof value === 'string' ? (secondsOfTimeText(value) ?? value) : value))
+    .pipe(integerLike({ min: 0, max: MAX_UNIX_SECONDS, notInteger }));
 }
 
 /** `true` or `false` in a query string, in upper or lower case. */

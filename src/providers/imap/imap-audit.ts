@@ -134,7 +134,7 @@ class MessageReader {
     const uids = wanted.map(({ uid }) => uid);
     const metas = new Map<number, MessageMeta>();
     for (const set of folder.messages === 0 ? [] : uidSets(uids)) {
-      for (const meta of await fetchMetas(this.client, set, { size: this.content }))
+      for (const meta of await fetchMetas(this.client, set, this.content ? { size: true } : {}))
         metas.set(meta.uid, meta);
     }
     for (const { providerId, uid } of wanted) if (!metas.has(uid)) this.found.set(providerId, null);
@@ -170,8 +170,7 @@ class MessageReader {
     content: ReadMessage['content'],
   ): void {
     const providerId = messageId({ path, uidValidity, uid });
-    const time = receivedAt ?? new Date(0);
-    const state = { providerId, folderIds: [path], receivedAt: time, unread, starred };
+    const state = { providerId, folderIds: [path], receivedAt, unread, starred };
     this.found.set(providerId, { state, content });
   }
 }

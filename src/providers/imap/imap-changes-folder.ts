@@ -296,7 +296,7 @@ const isPending = ({ fresh, old }: FolderState, uid: number) =>
 
 /** Whether a message was received before the requested period. */
 export const isUnwanted = ({ receivedAt }: MessageMeta, since: number | null): boolean =>
-  since !== null && receivedAt !== null && receivedAt.getTime() < since * 1000;
+  since !== null && receivedAt.getTime() < since * 1000;
 
 /**
  * Reports removed messages of a folder that no sync pass has seen, if Carillon itself stored

@@ -28,8 +28,11 @@ export interface MessageMeta {
   uid: number;
   unread: boolean;
   starred: boolean;
-  /** `null` if the server reports no readable date. */
-  receivedAt: Date | null;
+  /**
+   * INTERNALDATE. If the server reports none or an unreadable one: the `Date` header, else the time
+   * of this look.
+   */
+  receivedAt: Date;
   /** Bytes, as reported by the server. */
   size: number;
 }
@@ -41,33 +44,74 @@ export interface MessageMeta {
 export async function fetchMetas(
   client: ImapFlow,
   range: string,
-  options: { uid?: boolean; changedSince?: bigint; size?: boolean } = {},
+  options: { uid?: boolean; changedSince?: bigint; size?: true } = {},
 ): Promise<MessageMeta[]> {
-  const { uid = true, changedSince, size = false } = options;
-  const metas: MessageMeta[] = [];
+  const { uid = true, changedSince, size } = options;
+  const metas = new Map<number, MessageMeta>();
+  const undated = new Set<number>();
   let count = 0;
-  const query = { uid: true, flags: true, internalDate: true, ...(size ? { size } : {}) };
+  const query = { uid: true, flags: true, internalDate: true, ...(size ? { size } : {}) } as const;
   for await (const message of client.fetch(range, query, {
     uid,
     ...(changedSince ? { changedSince } : {}),
   })) {
     // A server may report any message at any time, with any subset of its data.
-    if (!message.uid || !message.flags || message.internalDate === undefined) continue;
+    if (!message.uid || !message.flags) continue;
     count += 1;
-    if (count <= MOST_METAS) metas.push(metaOf(message));
+    if (count > MOST_METAS) continue;
+    const receivedAt = plausibleDate(message.internalDate);
+    if (receivedAt) metas.set(message.uid, metaOf(message, receivedAt));
+    else undated.add(message.uid);
   }
   if (count > MOST_METAS)
     throw new ProviderError('temporary', 'The server listed more messages than were requested');
-  return metas.sort((a, b) => b.uid - a.uid);
+  const missing = [...undated].filter((one) => !metas.has(one));
+  for (const meta of await dateByHeader(client, missing, query)) metas.set(meta.uid, meta);
+  return [...metas.values()].sort((a, b) => b.uid - a.uid);
 }
 
-function metaOf({ uid, flags, internalDate, size }: FetchMessageObject): MessageMeta {
-  const receivedAt = new Date(internalDate ?? Number.NaN);
+/**
+ * Requests messages again that were reported without a readable date, with their `Date` header.
+ * Servers also report messages that were not requested, then without a date.
+ */
+async function dateByHeader(
+  client: ImapFlow,
+  uids: readonly number[],
+  query: { uid: true; flags: true; internalDate: true; size?: true },
+): Promise<MessageMeta[]> {
+  const now = new Date();
+  const metas: MessageMeta[] = [];
+  const wanted = new Set(uids);
+  for (const set of uidSets(uids)) {
+    const asked = { ...query, headers: ['Date'] };
+    for await (const message of client.fetch(set, asked, { uid: true })) {
+      if (!message.flags || !wanted.delete(message.uid)) continue;
+      const receivedAt = plausibleDate(message.internalDate) ?? dateHeader(message.headers) ?? now;
+      metas.push(metaOf(message, receivedAt));
+    }
+  }
+  return metas;
+}
+
+function dateHeader(headers: Buffer | undefined): Date | null {
+  const [, value = ''] = /^date:([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)/im.exec(headers?.toString('latin1') ?? '') ?? []; // prettier-ignore
+  return plausibleDate(value.replace(/\([^()]*\)/g, '').trim());
+}
+
+/** Some servers report the beginning of 1970 for an unknown date. Milliseconds. */
+const EARLIEST_MS = 2 * 86_400_000;
+
+function plausibleDate(value: Date | string | undefined): Date | null {
+  const date = new Date(value ?? Number.NaN);
+  return date.getTime() > EARLIEST_MS ? date : null;
+}
+
+function metaOf({ uid, flags, size }: FetchMessageObject, receivedAt: Date): MessageMeta {
   return {
     uid,
     unread: !flags?.has('\\Seen'),
     starred: flags?.has('\\Flagged') ?? false,
-    receivedAt: Number.isNaN(receivedAt.getTime()) ? null : receivedAt,
+    receivedAt,
     size: size ?? 0,
   };
 }

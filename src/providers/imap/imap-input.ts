@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream';
 import type { ImapFlow } from 'imapflow';
+import { withUsualFlags } from './imap-flag-case.ts';
 
 /** How much a server may send, in bytes. */
 export interface AnswerLimits {
@@ -216,7 +217,7 @@ export class ImapInput {
       this.#stream.destroy(new ImapAnswerTooLargeError(`the server sent too much: ${tooMuch}`));
       return false;
     }
-    return this.#pass(item);
+    return this.#pass({ ...item, payload: withUsualFlags(payload) });
   }
 
   #tooMuch({ payload, literals }: Response): string | null {

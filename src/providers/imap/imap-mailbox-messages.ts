@@ -60,7 +60,8 @@ async function marksOf(client: ImapFlow, uid: number): Promise<Required<Marks> |
     messageIdHeader:
       /^message-id:\s*(\S+)/i.exec(message.headers?.toString('latin1') ?? '')?.[1] ?? null,
     size: message.size ?? 0,
-    receivedAt: new Date(message.internalDate ?? 0).getTime(),
+    // Servers without a readable date report the same for the copy.
+    receivedAt: new Date(message.internalDate ?? 0).getTime() || 0,
   };
 }
 

@@ -44,8 +44,7 @@ export class SyncPassResult {
     this.#messages.set(providerId, {
       providerId,
       folderIds: [path],
-      // The message has no readable date, so the earliest one is used.
-      receivedAt: receivedAt ?? new Date(0),
+      receivedAt,
       unread,
       starred,
       content: content ?? given,

@@ -272,7 +272,7 @@ export class MailboxSyncPass {
       .filter((meta) => !isUnwanted(meta, this.#since));
     const given = await this.#giveMessages(state, metas, wanted);
     const last = given.at(-1);
-    const reached = last ? toSeconds(last.receivedAt ?? new Date(0)) : state.reached;
+    const reached = last ? toSeconds(last.receivedAt) : state.reached;
     const rest = cutTop(ranges, last && given.length < metas.length ? last.uid : lo);
     this.#states.set(state.path, {
       ...state,

@@ -18,7 +18,7 @@ import { ImapSessions } from './imap-sessions.ts';
 import { imapIntegration } from './imap.integration.ts';
 import { ImapMail } from './imap.mail.ts';
 import { imapOauth } from './imap.oauth.ts';
-import { imapInput } from './imap.settings.ts';
+import { imapInput, SHOWN_IMAP_SETTINGS } from './imap.settings.ts';
 import { detectImap, imapNativeSettings, imapSignIn, provenByServers } from './imap.sign-in.ts';
 
 /** Dependencies of the connector. */
@@ -44,6 +44,7 @@ export class ImapConnector implements Connector {
   readonly nativeSettings = imapNativeSettings;
   readonly provenByIntegration = provenByServers;
   readonly settingsSchema = imapInput;
+  readonly shownSettings = SHOWN_IMAP_SETTINGS;
   readonly mergeSettings = mergeImapSettings;
   readonly mailboxKey = imapMailbox;
   readonly receivesMail = true;

@@ -49,6 +49,12 @@ export const imapSettings = z.object({
 });
 export type ImapSettings = z.infer<typeof imapSettings>;
 
+/** Settings that are no secrets. */
+export const SHOWN_IMAP_SETTINGS = [
+  'imap_host', 'imap_port', 'imap_security', 'imap_username', 'smtp_host', 'smtp_port', 'smtp_security', 'smtp_username',
+  'smtp_files_sent', 'caldav_url', 'carddav_url',
+] as const satisfies readonly (keyof ImapSettings)[]; // prettier-ignore
+
 /** `null` counts as absent. */
 const given = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value) => value ?? undefined);

@@ -84,7 +84,7 @@ export class GraphMailbox implements MailboxPort {
     assertOwn(tree, providerId);
     const taken = named(tree, displayName);
     if (taken && taken.providerId !== providerId)
-      throw new ProviderError('conflict', `Microsoft: there is a folder ${displayName} already`);
+      throw new ProviderError('conflict', `Microsoft: a folder ${displayName} already exists`);
     if (isBelow(displayName, one.displayName))
       throw new ProviderError('rejected', 'Microsoft: a folder cannot be below itself');
     const before = one.displayName.split('/');

@@ -58,6 +58,7 @@ export class MicrosoftConnector implements Connector {
   readonly signIn = microsoftSignIn;
   readonly nativeSettings = microsoftNativeSettings;
   readonly settingsSchema = microsoftSettings;
+  readonly shownSettings = ['app_only', 'shared_mailbox'];
   readonly receivesMail = true;
   readonly mail: GraphMail;
   readonly mailbox: GraphMailbox;

@@ -147,6 +147,11 @@ export interface Connector extends Provider {
    */
   prove?(account: MailboxSettings): Promise<AddressProof | null>;
   /**
+   * Names of stored settings that the application may read: all but secrets. If absent, none are
+   * shown. Each is also a setting of requests.
+   */
+  readonly shownSettings?: readonly string[];
+  /**
    * Whether mail sent to the address over the internet can arrive in its mailbox. Default `false`.
    */
   readonly receivesMail?: boolean;

@@ -40,6 +40,7 @@ export class SandboxConnector implements Connector {
   readonly signIn = SIGN_IN;
   readonly turnedOff: string | null;
   readonly settingsSchema = sandboxSettings;
+  readonly shownSettings = ['name', 'organization_unit', 'sent_copies', 'sample_messages'];
   readonly mail: SandboxMail;
   readonly mailbox: SandboxMailbox;
   readonly calendar: SandboxCalendars;

@@ -51,6 +51,7 @@ export function smtpVerdict(stage: SmtpStage, reply: SmtpReply): SmtpVerdict {
 }
 
 function codeOf(stage: SmtpStage, reply: SmtpReply): ProviderErrorCode {
+  if (stage === 'recipient' && isOneTooMany(reply)) return 'temporary';
   if (isTooBig(reply)) return isFinal(reply) ? 'rejected' : 'temporary';
   if (isDailyLimit(stage, reply)) return 'quota-exhausted';
   if (isTooFast(reply)) return 'rate-limited';
@@ -63,6 +64,19 @@ function codeOf(stage: SmtpStage, reply: SmtpReply): ProviderErrorCode {
   if ((reply.code === 530 || reply.enhanced === '5.7.57') && !/tls|encrypt/i.test(reply.text))
     return 'auth-invalid';
   return isFinal(reply) ? 'rejected' : 'temporary';
+}
+
+/** A full mailbox, which plain 552 means as well (RFC 5321 section 4.2.2). */
+const FULL = /\b(mailbox|quota|storage|disk|space|full)\b/i;
+
+/**
+ * Whether the transaction has too many recipients, so that this one has to be sent in another. The
+ * code is X.5.3 (RFC 3463), or 552 without an enhanced code: servers send it for 452 (RFC 5321
+ * section 4.5.3.1.10).
+ */
+function isOneTooMany({ code, enhanced, text }: SmtpReply): boolean {
+  if (enhanced !== null) return enhanced.endsWith('.5.3');
+  return /too many recipients/i.test(text) || (code === 552 && !FULL.test(text));
 }
 
 /** 503 means that the session is in the wrong state, not that the message is refused. */

@@ -12,6 +12,8 @@ const issuer = `http://127.0.0.1:${port}`;
 let accessTokenSeconds = 3_600;
 /** Status that the token endpoint returns while it is out of order, or `null` while it works. */
 let outage: number | null = null;
+/** Error with which the token endpoint refuses every request, or `null` while it does not. */
+let refusal: string | null = null;
 
 const client = {
   client_id: 'app',
@@ -97,8 +99,18 @@ async function control(path: string, body: Record<string, unknown>): Promise<unk
   if (path === '/test/ttl') accessTokenSeconds = Number(body['seconds']);
   else if (path === '/test/outage')
     outage = body['status'] === null ? null : Number(body['status']);
+  else if (path === '/test/refusal')
+    refusal = body['error'] === null ? null : String(body['error']);
   else throw new Error(`no ${path}`);
   return {};
+}
+
+function refuse(response: http.ServerResponse, error: string): void {
+  response.writeHead(401, {
+    'content-type': 'application/json',
+    'www-authenticate': 'Basic realm="token endpoint"',
+  });
+  response.end(JSON.stringify({ error }));
 }
 
 const handle = provider.callback();
@@ -118,6 +130,7 @@ http
     } else {
       if (path === '/token') tokenRequests += 1;
       if (path === '/token' && outage !== null) response.writeHead(outage).end('out of order');
+      else if (path === '/token' && refusal !== null) refuse(response, refusal);
       else void handle(request, response);
     }
   })

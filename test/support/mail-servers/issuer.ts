@@ -52,6 +52,14 @@ export class Issuer {
     await this.#post('/test/outage', { status });
   }
 
+  /**
+   * Makes the token endpoint refuse every request from now on with 401, the header
+   * `WWW-Authenticate` (RFC 6749 section 5.2) and this error; `null` makes it work again.
+   */
+  async setRefusal(error: string | null): Promise<void> {
+    await this.#post('/test/refusal', { error });
+  }
+
   /** Number of requests to the token endpoint so far. */
   async tokenRequests(): Promise<number> {
     const response = await fetch(`${this.url}/test/requests`);
