@@ -1,3 +1,4 @@
+import { parseParts } from '../../src/mail/parsing/mime-parser.ts';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageIds, ProviderAccount } from '../../src/providers/port/connector.ts';

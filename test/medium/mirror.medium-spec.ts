@@ -1,3 +1,4 @@
+import { storedPart } from '../support/stored-part.ts';
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';

@@ -1,3 +1,4 @@
+import { parseParts } from '../../src/mail/parsing/mime-parser.ts';
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type {
