@@ -25,18 +25,18 @@ export interface HeaderEnd {
 
 /**
  * Finds the empty line that ends a header.
- * @param most longest header in bytes; a longer one ends there
+ * @param most longest header in bytes; the rest of a longer one is in neither
  */
 export function headerEndOf(bytes: Buffer, start: number, most: number): HeaderEnd {
   const limit = Math.min(bytes.length, start + most);
-  for (let line = start; line < limit;) {
+  for (let line = start; line < bytes.length;) {
     const length = bytes[line] === CR && bytes[line + 1] === LF ? 2 : bytes[line] === LF ? 1 : 0;
-    if (length > 0) return { end: line, content: line + length };
+    if (length > 0) return { end: Math.min(line, limit), content: line + length };
     const next = bytes.indexOf(LF, line);
     if (next === -1) break;
     line = next + 1;
   }
-  return { end: limit, content: limit };
+  return { end: limit, content: bytes.length };
 }
 
 /** The fields of a header, in order. A line without a colon is no field. Never throws. */
