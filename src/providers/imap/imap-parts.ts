@@ -38,7 +38,9 @@ export function planParts(structure: MessageStructureObject, header: Buffer): Pa
         if (leaves.length < MOST_PARTS) children.push(partOf(child, depth + 1));
       return { ...part, children, size: 0, isDecoded: false };
     }
-    const leaf = { ...part, children: null, size: node.size ?? 0, isDecoded: false };
+    const { size = 0 } = node;
+    const content = size === 0 ? Buffer.alloc(0) : null;
+    const leaf = { ...part, children: null, size, content, isDecoded: false };
     leaves.push(leaf);
     const bytes = choice.bytesOf(outlineOf(node));
     if (bytes > 0) wanted.set(leaf, bytes);

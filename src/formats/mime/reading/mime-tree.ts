@@ -9,6 +9,8 @@ import { bufferOf, decodeTransfer } from './transfer-encoding.ts';
 export const LONGEST_HEADER = 1024 * 1024;
 /** Longest header of a part that is read. Bytes. */
 const LONGEST_PART_HEADER = 256 * 1024;
+/** Headers of all parts of a message. Further parts are left out. Bytes. */
+const ALL_PART_HEADERS = 2 * 1024 * 1024;
 /** Further parts are left out. */
 export const MOST_PARTS = 2_000;
 /** Parts in deeper multiparts are left out. */
@@ -61,6 +63,7 @@ class Splitter {
   readonly #open: Node[] = [];
   readonly #levels = new Map<string, number>();
   #count = 0;
+  #headerBytes = 0;
 
   private readonly bytes: Buffer;
   private readonly notes: Notes;
@@ -94,26 +97,25 @@ class Splitter {
   }
 
   #isTooMany(): boolean {
-    if (this.#count < MOST_PARTS) return false;
-    this.notes.leaveOut(`The message has more than ${MOST_PARTS} parts: the rest is left out`);
+    if (this.#count < MOST_PARTS && this.#headerBytes < ALL_PART_HEADERS) return false;
+    this.notes.leaveOut('The message has too many parts: the rest is left out');
     return true;
   }
 
   #child(parent: Node, position: number): Node {
     this.#count += 1;
     const usual = parent.description.type === 'multipart/digest' ? 'message/rfc822' : 'text/plain';
-    const { end, content } = headerEndOf(this.bytes, position, LONGEST_PART_HEADER);
     // A boundary within the header ends the part, which then has no content.
-    const boundary = this.#nextBoundary(position, end);
-    const isOpen = boundary !== null;
-    const header = this.bytes.subarray(
+    const until = this.#nextBoundary(position)?.line ?? this.bytes.length;
+    const { end, content } = headerEndOf(
+      this.bytes.subarray(0, until),
       position,
-      isOpen ? Math.max(position, boundary.before) : end,
+      LONGEST_PART_HEADER,
     );
+    this.#headerBytes += end - position;
     const siblings = parent.children ?? [];
     const section = `${parent.section === '' ? '' : `${parent.section}.`}${siblings.length + 1}`;
-    const start = isOpen ? boundary.before : content;
-    const child = nodeOf(headerFields(header), usual, section, Math.max(position, start));
+    const child = nodeOf(headerFields(this.bytes.subarray(position, end)), usual, section, content);
     siblings.push(child);
     return child;
   }
@@ -145,10 +147,10 @@ class Splitter {
   }
 
   /** The next line that is the boundary of an open multipart. */
-  #nextBoundary(from: number, until = this.bytes.length) {
+  #nextBoundary(from: number) {
     const { bytes } = this;
     let line = this.#lineOfDashes(from);
-    for (; line !== -1 && line < until; line = this.#lineOfDashes(line + 1)) {
+    for (; line !== -1; line = this.#lineOfDashes(line + 1)) {
       const lineEnd = bytes.indexOf('\n', line);
       const end = lineEnd === -1 ? bytes.length : lineEnd;
       if (end - line > LONGEST_BOUNDARY) continue;
@@ -157,6 +159,7 @@ class Splitter {
       const level = this.#levels.get(isOpening ? text : text.replace(/--$/, ''));
       if (level === undefined) continue;
       return {
+        line,
         level,
         isLast: !isOpening,
         before: this.#beforeBreak(line),
