@@ -1,6 +1,6 @@
 /*
- * Messages as strangers send them, each with what Carillon shows of it. Every case is small; `large`
- * adds a file, so that IMAP accounts read the message by its parts.
+ * Messages as strangers send them, each with what Carillon shows of it. Every case is small;
+ * `large` adds a file, so that IMAP accounts read the message by its parts.
  */
 
 /** A message, and what the API shows of it. */
@@ -294,8 +294,8 @@ const LARGE_FILE = file(
 );
 
 /**
- * The same message with a large file, which is shown after its own. Its other header fields stay in the
- * header of the message.
+ * The same message with a large file, which is shown after its own. Its other header fields stay in
+ * the header of the message.
  */
 export function large({ name, lines, expected }: MailCase): MailCase {
   const end = lines.indexOf('');

@@ -23,8 +23,8 @@ const REPORTS = /^(?:message\/(?:global-)?delivery-status|(?:text|message)\/rfc8
 
 /**
  * Chooses the parts of a large message whose content is fetched: texts, short calendar files and
- * reports about deliveries, up to a limit for the whole message. What the parts are is decided later,
- * by `sortParts`; here a part that might be a text counts as one.
+ * reports about deliveries, up to a limit for the whole message. What the parts are is decided
+ * later, by `sortParts`; here a part that might be a text counts as one.
  */
 export class WantedParts {
   #texts = 0;

@@ -30,8 +30,8 @@ export interface ReadMessage {
 }
 
 /**
- * Parses a message. A listed message has nothing but its headers and its snippet. Never throws because
- * of the content.
+ * Parses a message. A listed message has nothing but its headers and its snippet. Never throws
+ * because of the content.
  */
 export function readMessage(input: MessageInput): ReadMessage {
   if (input.kind === 'listed') {

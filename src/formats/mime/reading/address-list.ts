@@ -13,9 +13,9 @@ export interface ListedAddress {
 const LONGEST_FIELD = 1024 * 1024;
 
 /**
- * The addresses of a header field, those in groups included (RFC 5322 section 3.4). Names are decoded.
- * Comments in comments are removed, and so are routes (section 4.4). Entries without an address are
- * left out. Never throws.
+ * The addresses of a header field, those in groups included (RFC 5322 section 3.4). Names are
+ * decoded. Comments in comments are removed, and so are routes (section 4.4). Entries without an
+ * address are left out. Never throws.
  */
 export function readAddresses(field: string): ListedAddress[] {
   const text = inUtf8Words(withoutRoutes(flatComments(field.slice(0, LONGEST_FIELD))));

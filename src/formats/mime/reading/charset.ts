@@ -44,8 +44,8 @@ const ESCAPE = 0x1b;
 const LONGEST_CHARACTER = 4;
 
 /**
- * Decodes text. Valid UTF-8 that is not pure ASCII is UTF-8, unless another charset is named. With an
- * unknown charset or bytes that do not fit, the most readable guess is returned. Never throws.
+ * Decodes text. Valid UTF-8 that is not pure ASCII is UTF-8, unless another charset is named. With
+ * an unknown charset or bytes that do not fit, the most readable guess is returned. Never throws.
  * @param label the name of the charset as it is written in the message; empty if there is none
  */
 export function decodeCharset(
@@ -106,7 +106,9 @@ function isAscii(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte < 0x80);
 }
 
-/** Whether most characters outside of ASCII are valid: then single bytes are broken, not the name. */
+/**
+ * Whether most characters outside of ASCII are valid: then single bytes are broken, not the name.
+ */
 function isMostlyUtf8(bytes: Uint8Array): boolean {
   const text = LENIENT_UTF8.decode(bytes);
   const broken = text.match(/\ufffd/g)?.length ?? 0;
@@ -222,7 +224,8 @@ const COMMON = /[оеаинтсрвлкі]/g;
 
 /**
  * Text in an unknown charset of eight bits. Words of Western languages have single letters outside
- * of ASCII; Cyrillic words consist of them, and the commonest small letters show which charset it is.
+ * of ASCII; Cyrillic words consist of them, and the commonest small letters show which charset it
+ * is.
  */
 function guess(bytes: Uint8Array, { other = '' }: CharsetHints): string {
   const named =

@@ -1,6 +1,6 @@
 /**
- * Characters 0x80 to 0xff of the code pages of DOS, by number. Programs still write mail in them, and
- * `TextDecoder` does not know them. Source: the mappings of IBM and Microsoft at unicode.org.
+ * Characters 0x80 to 0xff of the code pages of DOS, by number. Programs still write mail in them,
+ * and `TextDecoder` does not know them. Source: the mappings of IBM and Microsoft at unicode.org.
  */
 export const CODE_PAGES: Readonly<Record<string, string>> = {
   '437':

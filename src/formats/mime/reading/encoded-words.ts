@@ -8,8 +8,8 @@ const WORDS = /=\?[^?\s]{1,80}\?[QqBb]\?[^?]*\?=(?:[ \t\r\n]*=\?[^?\s]{1,80}\?[Q
 const WORD = /=\?([^?\s*]{1,80})(?:\*[^?\s]*)?\?([QqBb])\?([^?]*)\?=/g;
 
 /**
- * Decodes encoded words. A character may be cut by the end of a word, so the bytes of neighbours with
- * the same charset are decoded together. Never throws.
+ * Decodes encoded words. A character may be cut by the end of a word, so the bytes of neighbours
+ * with the same charset are decoded together. Never throws.
  */
 export function decodeWords(text: string): string {
   return text.replaceAll(WORDS, (words) => decodeRun(words));

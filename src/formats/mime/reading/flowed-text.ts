@@ -13,8 +13,8 @@ const SIGNATURE = '-- ';
 
 /**
  * Joins the lines of paragraphs in a text with `format=flowed` (RFC 3676). A paragraph ends at a
- * fixed line, at an empty line, at a signature, and where the depth of quotation changes. Each quoted
- * paragraph begins with its `>`.
+ * fixed line, at an empty line, at a signature, and where the depth of quotation changes. Each
+ * quoted paragraph begins with its `>`.
  * @param delSp whether the space at the end of a flowed line is not part of the text (`delsp=yes`)
  */
 export function unflow(text: string, delSp: boolean): string {

@@ -61,8 +61,8 @@ export function headerFields(header: Buffer): HeaderField[] {
 }
 
 /**
- * The text of a header as it is written: fields that are not UTF-8 are read in the charset that their
- * message names, or else in the likeliest.
+ * The text of a header as it is written: fields that are not UTF-8 are read in the charset that
+ * their message names, or else in the likeliest.
  */
 export function headerText(header: Buffer): string {
   const raw = rawFields(header);

@@ -6,8 +6,8 @@ import { decodeWords } from './encoded-words.ts';
 const LONGEST_FIELD = 1024 * 1024;
 
 /**
- * Message-IDs in a header field, in order and with angle brackets. An id may be folded. If nothing is
- * in brackets, the field itself is the id, or its words with an `@` are.
+ * Message-IDs in a header field, in order and with angle brackets. An id may be folded. If nothing
+ * is in brackets, the field itself is the id, or its words with an `@` are.
  * @param longest longer ids are left out
  */
 export function readMessageIds(field: string, longest: number): string[] {

@@ -32,7 +32,9 @@ export interface PartDescription {
 export interface Part extends PartDescription {
   /** Section number (RFC 9051 section 6.4.5), or the provider's name of the part. */
   section: string;
-  /** The parts of a multipart; `null` for every other part, also for a message within the message. */
+  /**
+   * The parts of a multipart; `null` for every other part, also for a message within the message.
+   */
   children: readonly Part[] | null;
   /** Size of the decoded content in bytes; maybe an estimate. */
   size: number;

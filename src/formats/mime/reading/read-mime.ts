@@ -21,7 +21,9 @@ export interface MimeMessage extends MimeContent {
   notes: Notes;
 }
 
-/** Longest body in UTF-16 units. The rest of a longer one is left out; the provider has all of it. */
+/**
+ * Longest body in UTF-16 units. The rest of a longer one is left out; the provider has all of it.
+ */
 export const LONGEST_BODY = 8 * 1024 * 1024;
 
 /** Reads a message. Never throws: what cannot be read costs only itself, and is noted. */

@@ -40,15 +40,15 @@ interface Place {
 const TOP: Place = { isForm: false, isReferred: false };
 
 /**
- * Decides which parts of a message are its body, in which order, and which are files. All readers of
- * messages use it, so that a message looks the same however it was fetched.
+ * Decides which parts of a message are its body, in which order, and which are files. All readers
+ * of messages use it, so that a message looks the same however it was fetched.
  *
  * - Plain and HTML texts are the body, unless they are attachments (RFC 2183 section 2).
  * - A text with a name is a file if the message has a text without a name. In a
  *   multipart/alternative, a name in the Content-Type does not count.
  * - A text with a Content-ID that is not the first part of a multipart/related is a file.
- * - Of a multipart/alternative the last form with HTML is shown, or the last form with text (RFC 2046
- *   section 5.1.4). A form without text contributes its files only.
+ * - Of a multipart/alternative the last form with HTML is shown, or the last form with text (RFC
+ *   2046 section 5.1.4). A form without text contributes its files only.
  * - Everything else is a file, messages within the message included.
  */
 export function sortParts(root: Part, notes: Notes): SortedParts {
@@ -58,8 +58,8 @@ export function sortParts(root: Part, notes: Notes): SortedParts {
 }
 
 /**
- * Whether a part was counted as an attachment before named texts were files. Positions are stored, so
- * a file keeps its position, and named texts come after all others.
+ * Whether a part was counted as an attachment before named texts were files. Positions are stored,
+ * so a file keeps its position, and named texts come after all others.
  */
 function wasFile({ writtenType, disposition }: Part): boolean {
   if (writtenType.startsWith('multipart/')) return false;

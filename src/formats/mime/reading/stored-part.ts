@@ -10,7 +10,9 @@ export interface StoredPart {
   section: string;
   /** Header of the part as it is stored; for the only part of a message, that of the message. */
   header: Uint8Array;
-  /** The parts of a multipart; `null` for every other part, also for a message within the message. */
+  /**
+   * The parts of a multipart; `null` for every other part, also for a message within the message.
+   */
   children: readonly StoredPart[] | null;
   /** Size in bytes, as the provider reports it. */
   size: number;

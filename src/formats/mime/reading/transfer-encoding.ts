@@ -54,7 +54,10 @@ export function bufferOf(bytes: Uint8Array): Buffer {
 /** More encoded texts in one part are not separated. */
 const MOST_TEXTS = 10_000;
 
-/** RFC 2045 section 6.8. Foreign characters are ignored; several encoded texts may follow each other. */
+/**
+ * RFC 2045 section 6.8. Foreign characters are ignored; several encoded texts may follow each
+ * other.
+ */
 class Base64Decoder implements TransferDecoder {
   #rest = '';
 
