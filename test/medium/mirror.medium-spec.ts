@@ -647,7 +647,9 @@ describe('the mirror', () => {
         'application/octet-stream',
         'multipart/mixed; boundary=b',
       ]);
-      expect(await failures()).toEqual([]);
+      expect(await failures()).toMatchObject([
+        { provider_id: 'INBOX/1', reason: expect.stringContaining('too many parts') },
+      ]);
     });
   });
 

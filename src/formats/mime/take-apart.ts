@@ -47,9 +47,14 @@ export interface MessageParts {
   files: PartFile[];
 }
 
-/** Takes a message apart. */
+/**
+ * Takes a message apart.
+ * @throws {Error} if something of it would be missing, for example because it has too many parts
+ */
 export function takeApart({ mime }: { mime: Uint8Array }): MessageParts {
-  const { fields, texts, files } = readMime(mime);
+  const { fields, texts, files, notes } = readMime(mime, Infinity);
+  const [missing] = notes.leftOut;
+  if (missing !== undefined) throw new Error(missing);
   const addresses = (name: string) => valuesOf(fields, name).flatMap(readAddresses);
   const importance = valueOf(fields, 'importance').toLowerCase();
   return {

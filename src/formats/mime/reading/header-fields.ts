@@ -17,7 +17,7 @@ const LF = 0x0a;
 const SPACE = 0x20;
 const TAB = 0x09;
 
-/** Where the header that begins at a position ends, and where the content begins. */
+/** Where a header ends, with its empty line, and where the content begins. */
 export interface HeaderEnd {
   end: number;
   content: number;
@@ -31,7 +31,7 @@ export function headerEndOf(bytes: Buffer, start: number, most: number): HeaderE
   const limit = Math.min(bytes.length, start + most);
   for (let line = start; line < bytes.length;) {
     const length = bytes[line] === CR && bytes[line + 1] === LF ? 2 : bytes[line] === LF ? 1 : 0;
-    if (length > 0) return { end: Math.min(line, limit), content: line + length };
+    if (length > 0) return { end: Math.min(line + length, limit), content: line + length };
     const next = bytes.indexOf(LF, line);
     if (next === -1) break;
     line = next + 1;

@@ -20,7 +20,7 @@ const LONGEST_BOUNDARY = 1_000;
 
 /** A message that was split into its parts. */
 export interface MimeTree {
-  /** Bytes of the message's header, without the empty line. */
+  /** Bytes of the message's header, with the empty line. */
   header: Buffer;
   fields: HeaderField[];
   root: Part;

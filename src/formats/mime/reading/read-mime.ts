@@ -15,7 +15,7 @@ export interface MimeContent {
 
 /** A message that was read whole. */
 export interface MimeMessage extends MimeContent {
-  /** Bytes of the header, without the empty line. */
+  /** Bytes of the header, with the empty line. */
   header: Buffer;
   fields: readonly HeaderField[];
   notes: Notes;
@@ -26,15 +26,18 @@ export interface MimeMessage extends MimeContent {
  */
 export const LONGEST_BODY = 8 * 1024 * 1024;
 
-/** Reads a message. Never throws: what cannot be read costs only itself, and is noted. */
-export function readMime(mime: Uint8Array): MimeMessage {
+/**
+ * Reads a message. Never throws: what cannot be read costs only itself, and is noted.
+ * @param most longest body in UTF-16 units
+ */
+export function readMime(mime: Uint8Array, most = LONGEST_BODY): MimeMessage {
   const notes = new Notes();
   const { header, fields, root } = readMimeTree(mime, notes);
-  return { header, fields, notes, ...readContent(root, notes) };
+  return { header, fields, notes, ...readContent(root, notes, most) };
 }
 
 /** Reads the body of a message from its parts, and lists its files. Never throws. */
-export function readContent(root: Part, notes: Notes): MimeContent {
+export function readContent(root: Part, notes: Notes, most = LONGEST_BODY): MimeContent {
   const { body, files } = sortParts(root, notes);
-  return { texts: new BodyReader(LONGEST_BODY, notes).read(body), files };
+  return { texts: new BodyReader(most, notes).read(body), files };
 }
