@@ -50,6 +50,7 @@ const VISIBLE_ASCII = /^[\x20-\x7e]+$/;
  * Builds the request for a message. SendGrid generates the To and Cc headers from the recipients of
  * the request. A retry to some of the recipients therefore names only those. Bcc recipients without
  * a To each get a separate copy that names no other recipient.
+ * @throws the errors of `takeApart`
  */
 export function toMailing(message: OutgoingContent): Mailing {
   const email = takeApart({ mime: message.mime });
