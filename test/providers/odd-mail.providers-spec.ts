@@ -105,6 +105,15 @@ describeWith(['dovecot', 'exim4'], 'odd mail on a real server', () => {
       }
     },
   );
+
+  it('says in the expanded view, and only there, what was guessed', async () => {
+    const index = CASES.findIndex(({ name }) => name.startsWith('in Latin-1 without'));
+    const { id, warnings } = await shown(index);
+    expect(warnings).toEqual([expect.stringContaining('likeliest charset')]);
+    const { body } = await get(`/messages/${id}`).expect(200);
+    expect(body).not.toHaveProperty('warnings');
+    expect((await shown(0)).warnings).toEqual([]);
+  });
 });
 
 const textOf = (body: string): string =>

@@ -190,15 +190,14 @@ function reportOf(
   { inReplyTo, references }: Pick<ParsedMessage, 'inReplyTo' | 'references'>,
 ): Pick<ParsedMessage, 'report'> {
   if (!isReport(valueOf(fields, 'content-type'))) return {};
-  const parts = files.map(({ part: { type, charset, content } }) => ({
-    contentType: type,
-    text: (most: number) => decodeCharset((content ?? NOTHING).subarray(0, most), charset).text,
-  }));
+  const parts = files.flatMap(({ part: { type, charset, content } }) => {
+    if (!content) return [];
+    const text = (most: number) => decodeCharset(content.subarray(0, most), charset).text;
+    return [{ contentType: type, text }];
+  });
   const named = [inReplyTo, ...references.toReversed()].filter((id) => id !== null);
   return { report: readDeliveryReport(parts, named) };
 }
-
-const NOTHING = new Uint8Array();
 
 function calendarsOf(files: readonly FilePart[]): string[] {
   return files.flatMap(({ part: { type, filename, content, charset } }) =>

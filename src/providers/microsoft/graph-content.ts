@@ -233,16 +233,14 @@ function bodyPart(text: z.infer<typeof body>['body']): StoredPart {
 }
 
 function filePart({ id, name, contentType, size, isInline, contentId }: GraphFile): StoredPart {
-  const disposition = isInline === true ? 'inline' : 'attachment';
+  const type = contentType ?? 'application/octet-stream';
   // A text without a name that is shown inline would be part of the body, which Graph has given.
-  const isListed = disposition === 'inline' && Boolean(name);
+  const isInlineFile = isInline === true && (Boolean(name) || !/^text\//i.test(type));
+  const disposition = isInlineFile ? 'inline' : 'attachment';
   const filename = name ? `; filename*=utf-8''${encodeURIComponent(name.toWellFormed())}` : '';
   const header = headerBlock([
-    { name: 'Content-Type', value: contentType ?? 'application/octet-stream' },
-    {
-      name: 'Content-Disposition',
-      value: `${isListed || !/^text\//i.test(contentType ?? '') ? disposition : 'attachment'}${filename}`,
-    },
+    { name: 'Content-Type', value: type },
+    { name: 'Content-Disposition', value: `${disposition}${filename}` },
     ...(contentId ? [{ name: 'Content-ID', value: contentId }] : []),
   ]);
   return { section: id, header, children: null, size: size ?? 0, content: null, isDecoded: true };
