@@ -121,7 +121,7 @@ function escapesOf(bytes: Uint8Array): string {
   if (!bytes.includes(ESCAPE)) return '';
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
   if (text.includes('\x1b$)C')) return 'iso-2022-kr';
-  return /\x1b\$[@B]/.test(text) ? 'iso-2022-jp' : '';
+  return text.includes('\x1b$B') || text.includes('\x1b$@') ? 'iso-2022-jp' : '';
 }
 
 /** The charset that an HTML text names itself, in lower case; empty if none. */
@@ -192,10 +192,12 @@ function decodeUtf7(bytes: Uint8Array): string {
 
 /** RFC 1557: Korean between SO and SI, as EUC-KR without the high bits. */
 function decodeShifted(bytes: Uint8Array): string {
-  const text = latin1(bytes).replaceAll('\x1b$)C', '');
-  return text
-    .replaceAll(/\x0e([^\x0f\r\n]*)\x0f?/g, (_, korean: string) => highBits(korean, 'euc-kr'))
-    .replaceAll('\x0f', '');
+  const [ascii = '', ...shifted] = latin1(bytes).replaceAll('\x1b$)C', '').split('\x0e');
+  const decoded = shifted.map((piece) => {
+    const [korean = '', ...rest] = piece.split('\x0f');
+    return highBits(korean, 'euc-kr') + rest.join('');
+  });
+  return ascii.replaceAll('\x0f', '') + decoded.join('');
 }
 
 /** RFC 1843: Chinese between `~{` and `~}`, as GB 2312 without the high bits. */
@@ -208,7 +210,9 @@ function decodeHz(bytes: Uint8Array): string {
 }
 
 function highBits(text: string, charset: string): string {
-  return new TextDecoder(charset).decode(Buffer.from(text, 'latin1').map((byte) => byte | 0x80));
+  return new TextDecoder(charset).decode(
+    Buffer.from(text, 'latin1').map((byte) => (byte > 0x20 ? byte | 0x80 : byte)),
+  );
 }
 
 function latin1(bytes: Uint8Array): string {
