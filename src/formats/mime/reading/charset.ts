@@ -63,7 +63,8 @@ export function decodeCharset(
     const named = decodeNamed(bytes, name);
     if (named !== null) return { text: named, certain: true };
     const utf8 = asUtf8(bytes, hints.isCut === true);
-    return { text: utf8 ?? guess(bytes, hints), certain: isAscii(bytes) };
+    const certain = isAscii(bytes) && !bytes.includes(ESCAPE);
+    return { text: utf8 ?? guess(bytes, hints), certain };
   }
   const inside = hints.html === true ? charsetInHtml(bytes) : '';
   // These charsets have only ASCII bytes, so they look like valid UTF-8.
