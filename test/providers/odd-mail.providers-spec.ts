@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import request from 'supertest';
 import { createApplication } from '../support/factories.ts';
@@ -138,12 +139,15 @@ function summaryOfCase({ files: _files, word: _word, ...summary }: MailCase['exp
   return summary;
 }
 
+/** Reads a response as bytes, whatever its type. */
 function asBuffer(
-  response: NodeJS.ReadableStream,
+  response: request.Response,
   done: (error: Error | null, bytes: Buffer) => void,
 ): void {
-  const pieces: Buffer[] = [];
-  response.on('data', (piece: Buffer) => pieces.push(piece));
-  response.on('end', () => done(null, Buffer.concat(pieces)));
-  response.on('error', (error) => done(error, Buffer.alloc(0)));
+  const stream = response as unknown as NodeJS.ReadableStream;
+  buffer(stream).then(
+    (read) => done(null, read),
+    (error: unknown) =>
+      done(error instanceof Error ? error : new Error(String(error)), Buffer.alloc(0)),
+  );
 }
