@@ -356,7 +356,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       );
       expect(manyTexts?.body).toContain('part 0');
       expect(String(many.parts.headers)).toContain('16000 parts');
-      expect(largeTexts?.body).toBe('<p>Grüße</p>\n');
+      expect(largeTexts?.body).toBe('<p>Grüße</p>');
       expect(largeTexts?.files).toMatchObject([
         {
           section: '2',

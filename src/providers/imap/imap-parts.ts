@@ -85,7 +85,7 @@ function headerOf(node: MessageStructureObject): Buffer {
 
 function field(name: string, value: string, parameters: Record<string, string> = {}): string {
   const all = Object.entries(parameters).map(
-    ([key, text]) => `; ${key}="${String(text).replaceAll(/["\\]/g, '\\$&')}"`,
+    ([key, text]) => `; ${key}="${text.replaceAll(/["\\]/g, '\\$&')}"`,
   );
   return `${name}: ${value}${all.join('')}`.replaceAll(/[\r\n]+/g, ' ');
 }
