@@ -1,5 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { MessageParser, type ParsableContent } from '../mail/parsing/message-parser.ts';
+import { storable } from '../platform/base/text/storable.ts';
+import {
+  MessageParser,
+  type ParsableContent,
+  type ReadMessage,
+} from '../mail/parsing/message-parser.ts';
 import { type ParsedMessage, UNREADABLE } from '../mail/parsing/mime-parser.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 import type { ReadFailure } from './sync-failures.ts';
@@ -25,6 +30,13 @@ export const CRASHED = 'a worker crashed while it read this message';
  */
 export function isAfterCrash({ crashes, reading }: MirrorState): boolean {
   return crashes > 0 || reading !== null;
+}
+
+/** The message, whose users learn why it is not complete. */
+function withFailure({ parsed, failure }: ReadMessage): ParsedMessage {
+  if (failure === null) return parsed;
+  const warning = `The content of the message could not be read: ${storable(failure, 500)}`;
+  return { ...parsed, warnings: [warning, ...parsed.warnings] };
 }
 
 /** Parses the messages of a sync pass. */
@@ -55,7 +67,7 @@ export class MessageReader {
     const failures: ReadFailure[] = [];
     for (const [index, { providerId }] of messages.entries()) {
       const read = results[index] ?? { parsed: UNREADABLE, failure: 'not parsed' };
-      parsed.set(providerId, read.parsed);
+      parsed.set(providerId, withFailure(read));
       const reason = read.failure ?? read.parsed.skipped;
       if (reason !== undefined) failures.push({ providerId, reason });
     }

@@ -1,3 +1,4 @@
+import { parseParts } from '../../src/mail/parsing/mime-parser.ts';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageIds, ProviderAccount } from '../../src/providers/port/connector.ts';
@@ -375,9 +376,10 @@ describe('mail of Microsoft accounts', () => {
       const replica = await followed(to);
       const [copy] = replica.inFolder(replica.standard('inbox').providerId);
       if (copy?.content?.kind !== 'parts') throw new Error('the message is not read in parts');
-      const sizes = copy.content.parts.files.map(({ size }) => size);
+      const { files } = parseParts(copy.content.parts);
+      const sizes = files.map(({ size }) => size);
       expect(sizes).toEqual([1_000, 2 * MB, 7 * MB]);
-      const { section = '' } = copy.content.parts.files[2] ?? {};
+      const section = files[2]?.section ?? '';
       const stream = await fixture.connector.mail.openFile(to, copy.providerId, section);
       expect((await buffer(stream)).equals(Buffer.alloc(7 * MB, 'file 2 '))).toBe(true);
     });

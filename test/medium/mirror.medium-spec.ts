@@ -1,3 +1,4 @@
+import { storedPart } from '../support/stored-part.ts';
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
@@ -646,7 +647,9 @@ describe('the mirror', () => {
         'application/octet-stream',
         'multipart/mixed; boundary=b',
       ]);
-      expect(await failures()).toEqual([]);
+      expect(await failures()).toMatchObject([
+        { provider_id: 'INBOX/1', reason: expect.stringContaining('too many parts') },
+      ]);
     });
   });
 
@@ -689,26 +692,15 @@ describe('the mirror', () => {
             kind: 'parts',
             parts: {
               headers: Buffer.from('Subject: =?utf-8?q?gro=C3=9F?=\r\nX-A: \xe9\r\n\r\n', 'latin1'),
-              texts: [
-                {
-                  type: 'text/plain',
-                  charset: '',
-                  format: '',
-                  delSp: '',
-                  encoding: '',
-                  bytes: Buffer.from('1 < 2'),
-                },
-              ],
-              files: [
-                {
-                  section: '2.1',
-                  filename: 'a.zip',
-                  contentType: 'application/zip',
-                  contentDisposition: 'attachment',
-                  contentId: null,
-                  size: 5e12,
-                },
-              ],
+              root: storedPart('', 'Content-Type: multipart/mixed; boundary=b', {
+                children: [
+                  storedPart('1', 'Content-Type: text/plain', {
+                    content: Buffer.from('1 < 2'),
+                    size: 5,
+                  }),
+                  storedPart('2.1', 'Content-Type: application/zip; name=a.zip', { size: 5e12 }),
+                ],
+              }),
             },
           },
         }),

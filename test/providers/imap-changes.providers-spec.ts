@@ -351,13 +351,13 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       const text = contentOf(8);
       if (many?.kind !== 'parts' || large?.kind !== 'parts' || text?.kind !== 'parts')
         throw new Error('not in parts');
-      const [manyTexts, largeTexts, texts] = await Promise.all(
-        [many, large, text].map(({ parts }) => parseParts(parts)),
+      const [manyTexts, largeTexts, texts] = [many, large, text].map(({ parts }) =>
+        parseParts(parts),
       );
       expect(manyTexts?.body).toContain('part 0');
       expect(String(many.parts.headers)).toContain('16000 parts');
-      expect(largeTexts?.body).toBe('<p>Grüße</p>\n');
-      expect(large.parts.files).toMatchObject([
+      expect(largeTexts?.body).toBe('<p>Grüße</p>');
+      expect(largeTexts?.files).toMatchObject([
         {
           section: '2',
           filename: 'p.png',

@@ -1,3 +1,4 @@
+import { parseParts } from '../../src/mail/parsing/mime-parser.ts';
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type {
@@ -181,8 +182,9 @@ export function describeMail(
       const message = withAttachment(from, to);
       await mail.send(from, message, sendControl());
       const copy = await replica.until('the delivery', ({ arrivals }) => arrivals[0]);
-      const section = copy.content?.kind === 'parts' ? copy.content.parts.files[0]?.section : '#0';
-      const stream = await mail.openFile(to, copy.providerId, section ?? '');
+      const [file] = copy.content?.kind === 'parts' ? parseParts(copy.content.parts).files : [];
+      const section = file?.section ?? '#0';
+      const stream = await mail.openFile(to, copy.providerId, section);
       expect((await buffer(stream)).equals(BYTES)).toBe(true);
       expect(await codeOf(mail.openFile(to, copy.providerId, '#7'))).toBe('not-found');
     });

@@ -21,6 +21,7 @@ const TAKE_APART = task<typeof import('./take-apart.ts')>()(
 /**
  * Takes a composed message apart, in a worker thread: for services that take large messages only
  * as fields and files.
+ * @throws {TaskFailedError} if something of the message would be missing (`takeApart`)
  * @throws {WorkLimitError} if the message costs too much time or memory, or too much other work is
  *   waiting
  */

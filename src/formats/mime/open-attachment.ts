@@ -17,7 +17,7 @@ const READ = task<typeof import('./attachment-at.ts')>()(
 
 /**
  * Extracts an attachment from a message, in a worker thread.
- * @param position index among the attachments that postal-mime finds in the message, from 0
+ * @param position position of the file, as in `sortParts`
  * @returns `null` if there is no such attachment
  * @throws {WorkLimitError} if the message costs too much time or memory, or too much other work
  *   is waiting

@@ -1,4 +1,8 @@
-import PostalMime, { type Address } from 'postal-mime';
+import { readAddresses } from './reading/address-list.ts';
+import { decodeWords } from './reading/encoded-words.ts';
+import { valueOf, valuesOf } from './reading/header-fields.ts';
+import { readMime } from './reading/read-mime.ts';
+import { dispositionOf, type FilePart } from './reading/sort-parts.ts';
 
 /*
  * Runs in worker threads for `messageParts`. Node loads this file directly, in tests too, so it may
@@ -34,8 +38,8 @@ export interface MessageParts {
   messageId: string;
   inReplyTo: string;
   references: string;
-  /** Header fields that begin with `X-`, in their order. */
-  extra: { name: string; value: string }[];
+  /** All header fields in their order, as they are written but unfolded. */
+  fields: { name: string; value: string }[];
   importance: 'low' | 'normal' | 'high';
   text: string | null;
   html: string | null;
@@ -43,46 +47,42 @@ export interface MessageParts {
   files: PartFile[];
 }
 
-/** Takes a message apart. */
-export async function takeApart({ mime }: { mime: Uint8Array }): Promise<MessageParts> {
-  const email = await PostalMime.parse(mime, {
-    forceRfc822Attachments: true,
-    maxNestingDepth: 100,
-  });
-  const field = (name: string) => email.headers.find(({ key }) => key === name)?.value.trim() ?? '';
-  const importance = field('importance').toLowerCase();
+/**
+ * Takes a message apart.
+ * @throws {Error} if something of it would be missing, for example because it has too many parts
+ */
+export function takeApart({ mime }: { mime: Uint8Array }): MessageParts {
+  const { fields, texts, files, notes } = readMime(mime, Infinity);
+  const [missing] = notes.leftOut;
+  if (missing !== undefined) throw new Error(missing);
+  const addresses = (name: string) => valuesOf(fields, name).flatMap(readAddresses);
+  const importance = valueOf(fields, 'importance').toLowerCase();
   return {
-    from: addresses(email.from ? [email.from] : []),
-    sender: addresses(email.sender ? [email.sender] : []),
-    replyTo: addresses(email.replyTo),
-    to: addresses(email.to),
-    cc: addresses(email.cc),
-    bcc: addresses(email.bcc),
-    subject: email.subject ?? '',
-    messageId: email.messageId ?? '',
-    inReplyTo: field('in-reply-to'),
-    references: field('references'),
-    extra: email.headers.flatMap(({ key, originalKey, value }) =>
-      key.startsWith('x-') ? [{ name: originalKey, value }] : [],
-    ),
+    from: addresses('from'),
+    sender: addresses('sender'),
+    replyTo: addresses('reply-to'),
+    to: addresses('to'),
+    cc: addresses('cc'),
+    bcc: addresses('bcc'),
+    subject: decodeWords(valueOf(fields, 'subject')),
+    messageId: valueOf(fields, 'message-id'),
+    inReplyTo: valueOf(fields, 'in-reply-to'),
+    references: valueOf(fields, 'references'),
+    fields: fields.map(({ name, value }) => ({ name, value })),
     importance: importance === 'high' || importance === 'low' ? importance : 'normal',
-    text: email.text ?? null,
-    html: email.html ?? null,
-    files: email.attachments.map((file) => ({
-      filename: file.filename ?? '',
-      contentType: file.mimeType,
-      isInline: file.disposition === 'inline' || file.related === true,
-      contentId: file.contentId?.replace(/^<|>$/g, '') || null,
-      bytes:
-        typeof file.content === 'string'
-          ? new TextEncoder().encode(file.content)
-          : new Uint8Array(file.content),
-    })),
+    text: texts.plain,
+    html: texts.html,
+    files: files.map(fileOf),
   };
 }
 
-function addresses(list: readonly Address[] | undefined): PartAddress[] {
-  return (list ?? [])
-    .flatMap((entry) => entry.group ?? [entry])
-    .flatMap(({ name, address }) => (address ? [{ name, address }] : []));
+function fileOf(file: FilePart): PartFile {
+  const { part } = file;
+  return {
+    filename: part.filename,
+    contentType: part.type,
+    isInline: dispositionOf(file) === 'inline',
+    contentId: part.contentId,
+    bytes: part.content ?? new Uint8Array(),
+  };
 }

@@ -126,6 +126,7 @@ export interface CompletedMessage {
   metadata: Readonly<Record<string, string>>;
   body: string;
   headers: string | null;
+  warnings: readonly string[];
 }
 
 const COMPLETE = `
@@ -135,8 +136,8 @@ const COMPLETE = `
       bcc_addresses jsonb, reply_to_addresses jsonb, participants text[], has_attachments boolean,
       message_id_header text, in_reply_to text, reference_ids text[], metadata jsonb)),
   bodies as (
-    update message_body b set body = x.body, headers = x.headers
-    from unnest($4::uuid[], $5::text[], $6::text[]) x(message_id, body, headers) where b.message_id = x.message_id),
+    update message_body b set body = x.body, headers = x.headers, warnings = x.warnings::jsonb
+    from unnest($4::uuid[], $5::text[], $6::text[], $7::text[]) x(message_id, body, headers, warnings) where b.message_id = x.message_id),
   folders as (
     update message_folder mf set date = x.date from given x where mf.message_id = x.id and mf.date <> x.date)
   update message m set listed = false, subject = x.subject, snippet = x.snippet, date = x.date,
@@ -176,6 +177,7 @@ export async function completeMessages(
     JSON.stringify(rows),
     at,
     ...columnsOf(messages, 'id', 'body', 'headers'),
+    messages.map(({ warnings }) => JSON.stringify(warnings)),
   ]);
 }
 

@@ -40,7 +40,8 @@ const SHOWN = `
 /** Columns of a `StoredMessage`. `m` also needs the `body` of `message_body`. */
 export const MESSAGE_COLUMNS = `${SHOWN}, ${FOLDERS} as folders,
   m.account_id as "accountId", m.thread_id as "threadId", m.date, m.message_id_header as "messageIdHeader",
-  m.in_reply_to as "inReplyTo", m.reference_ids as "references", m.body`;
+  m.in_reply_to as "inReplyTo", m.reference_ids as "references", m.body,
+  coalesce(m.warnings, '[]') as warnings`;
 
 /**
  * Columns of a message shown in its thread: without body and headers, with the date in Unix

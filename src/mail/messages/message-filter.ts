@@ -51,6 +51,8 @@ export interface StoredMessage {
   subject: string;
   snippet: string;
   body: string | null;
+  /** What could not be read or was guessed, in plain words. */
+  warnings: string[];
   date: Date;
   from: Person[];
   to: Person[];

@@ -111,6 +111,8 @@ const MessageBodySchema = defineEntity({
      * was not kept.
      */
     headers: p.text().nullable(),
+    /** What of the message could not be read or was guessed, in plain words. */
+    warnings: p.json<string[]>().defaultRaw(`'[]'`),
   },
 });
 

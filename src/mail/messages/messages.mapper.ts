@@ -155,6 +155,7 @@ export function toMessageView(
             'In-Reply-To': message.inReplyTo,
             References: message.references,
           },
+          warnings: message.warnings,
         }
       : {}),
   };

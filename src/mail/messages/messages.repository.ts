@@ -15,7 +15,7 @@ const MESSAGES = {
   bytes: MESSAGE_BYTES,
   items: {
     from: 'message m left join message_body b on b.message_id = m.id',
-    fields: 'm.*, b.body',
+    fields: 'm.*, b.body, b.warnings',
     id: 'm.id',
     orderBy: 'm.date desc, m.id desc',
   },

@@ -165,6 +165,12 @@ export const messageView = z
       .optional()
       .describe('Only after a change: id of the job that carries it to the provider'),
     headers: headers.optional().describe('Only with view=expanded'),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'What of the message could not be read and is missing, or was read in the likeliest way, in plain words; empty if nothing. Only with view=expanded',
+      ),
   })
   .meta({
     id: 'Message',

@@ -31,6 +31,7 @@ export interface NewMessageRow {
   metadata: Readonly<Record<string, string>>;
   body: string;
   headers: string | null;
+  warnings: readonly string[];
 }
 
 const INSERT = `
@@ -48,8 +49,9 @@ const INSERT = `
       bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft, listed, message_id_header,
       in_reply_to, reference_ids, metadata, $3, $3
     from given)
-  insert into message_body (message_id, body, headers)
-  select * from unnest($4::uuid[], $5::text[], $6::text[])`;
+  insert into message_body (message_id, body, headers, warnings)
+  select x.id, x.body, x.headers, x.warnings::jsonb
+  from unnest($4::uuid[], $5::text[], $6::text[], $7::text[]) x(id, body, headers, warnings)`;
 
 /** Inserts messages with their bodies. Their threads must exist already. */
 export async function insertMessages(
@@ -87,6 +89,7 @@ export async function insertMessages(
     JSON.stringify(rows),
     at,
     ...columnsOf(messages, 'id', 'body', 'headers'),
+    messages.map(({ warnings }) => JSON.stringify(warnings)),
   ]);
 }
 

@@ -2,8 +2,7 @@ import { parseMessage } from './mime-parser.ts';
 import { isReport, readDeliveryReport } from './delivery-report.ts';
 
 /** Reports in the wording of real servers, with invented names and addresses. */
-const reportOf = async (lines: string[]) =>
-  (await parseMessage(Buffer.from(lines.join('\r\n')))).report;
+const reportOf = (lines: string[]) => parseMessage(Buffer.from(lines.join('\r\n'))).report;
 
 const HEAD = [
   'From: MAILER-DAEMON@mx.example.test',
@@ -34,7 +33,7 @@ const MTA = [
 ];
 
 describe('reading delivery reports', () => {
-  it('reads a report of Postfix', async () => {
+  it('reads a report of Postfix', () => {
     const status = [
       'Reporting-MTA: dns; mx.example.test',
       'X-Postfix-Queue-ID: 4F1Kq32dJ0z9',
@@ -50,7 +49,7 @@ describe('reading delivery reports', () => {
       '    rejected: User unknown in virtual mailbox table',
     ];
     const original = ['Content-Description: Undelivered Message Headers', ...ORIGINAL];
-    expect(await reportOf(report(status, original))).toEqual({
+    expect(reportOf(report(status, original))).toEqual({
       about: ['<m1@example.test>'],
       failed: [
         {
@@ -64,7 +63,7 @@ describe('reading delivery reports', () => {
     });
   });
 
-  it('reads a report of Exim, whose status code is generic', async () => {
+  it('reads a report of Exim, whose status code is generic', () => {
     const status = [
       'Reporting-MTA: dns; mx.example.test',
       '',
@@ -90,13 +89,13 @@ describe('reading delivery reports', () => {
       'x',
       '--b2--',
     ];
-    expect(await reportOf(report(status, original))).toMatchObject({
+    expect(reportOf(report(status, original))).toMatchObject({
       about: ['<m1@example.test>'],
       failed: [{ type: 'soft', code: '4.2.2', smtpCode: '452' }],
     });
   });
 
-  it('reads a report of Exchange Online', async () => {
+  it('reads a report of Exchange Online', () => {
     const status = [
       'Reporting-MTA: dns;AM0PR01MB0001.eurprd01.prod.exchange.test',
       'Received-From-MTA: dns;AM0PR01MB0001.eurprd01.prod.exchange.test',
@@ -110,13 +109,13 @@ describe('reading delivery reports', () => {
     ];
     const type = 'Content-Type: multipart/report; report-type=delivery-status;\r\n\tboundary="b1"';
     const original = ['Content-Type: message/rfc822', '', ...ORIGINAL.slice(2), '', 'Body'];
-    expect(await reportOf(report(status, original, type))).toMatchObject({
+    expect(reportOf(report(status, original, type))).toMatchObject({
       about: ['<m1@example.test>'],
       failed: [{ email: 'bo@elsewhere.test', type: 'hard', code: '5.1.10', smtpCode: '550' }],
     });
   });
 
-  it('reads a report of Gmail about several recipients', async () => {
+  it('reads a report of Gmail about several recipients', () => {
     const recipient = (email: string, action: string, code: string) => [
       '',
       `Final-Recipient: rfc822; ${email}`,
@@ -134,13 +133,13 @@ describe('reading delivery reports', () => {
       ...recipient('d@x.test', 'Failed (for good)', '5.7.1'),
     ];
     const type = 'Content-Type: multipart/report; boundary="b1"; report-type="Delivery-Status"';
-    expect((await reportOf(report(status, ORIGINAL, type)))?.failed).toMatchObject([
+    expect(reportOf(report(status, ORIGINAL, type))?.failed).toMatchObject([
       { email: 'a@x.test', type: 'soft', code: '4.4.1', smtpCode: '421' },
       { email: 'd@x.test', type: 'hard', code: '5.7.1', smtpCode: '550' },
     ]);
   });
 
-  it('takes the Message-IDs from the header of a report without the original message', async () => {
+  it('takes the Message-IDs from the header of a report without the original message', () => {
     const lines = report(
       [...MTA, '', 'Final-Recipient: rfc822; b@x.test', 'Action: failed', 'Status: 5.0.0'],
       ['Content-Type: text/plain', '', 'x'],
@@ -151,7 +150,7 @@ describe('reading delivery reports', () => {
       'In-Reply-To: <m1@example.test>',
       'References: <m0@example.test> <m1@example.test>',
     );
-    expect(await reportOf(lines)).toEqual({
+    expect(reportOf(lines)).toEqual({
       about: ['<m1@example.test>', '<m0@example.test>'],
       failed: [{ email: 'b@x.test', type: 'hard', code: '5.0.0', smtpCode: null, text: '' }],
     });
@@ -169,8 +168,8 @@ describe('reading delivery reports', () => {
     ],
     ['a missing recipient', ['Action: failed']],
     ['an empty block', []],
-  ])('reports no failed recipient for %s', async (_, recipient) => {
-    expect((await reportOf(report([...MTA, '', ...recipient], ORIGINAL)))?.failed).toEqual([]);
+  ])('reports no failed recipient for %s', (_, recipient) => {
+    expect(reportOf(report([...MTA, '', ...recipient], ORIGINAL))?.failed).toEqual([]);
   });
 
   it('recognises a report by its content type', () => {
@@ -185,7 +184,7 @@ describe('reading delivery reports', () => {
       expect(isReport(type)).toBe(false);
   });
 
-  it('skips content that is hostile or cannot be read', async () => {
+  it('skips content that is hostile or cannot be read', () => {
     const hostile = [
       `Final-Recipient: rfc822; ${'a@'.repeat(50_000)}<`,
       `Final-Recipient: rfc822;${' '.repeat(100_000)}x`,

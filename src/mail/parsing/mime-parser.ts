@@ -1,9 +1,26 @@
-import PostalMime, {
-  type Address as ParsedAddress,
-  addressParser,
-  type Attachment,
-  type Email,
-} from 'postal-mime';
+import { decodeCharset } from '../../formats/mime/reading/charset.ts';
+import { type ListedAddress, readAddresses } from '../../formats/mime/reading/address-list.ts';
+import { htmlOfText } from '../../formats/mime/reading/body-text.ts';
+import { decodeWords } from '../../formats/mime/reading/encoded-words.ts';
+import {
+  type HeaderField,
+  headerEndOf,
+  headerFields,
+  headerText,
+  valueOf,
+  valuesOf,
+} from '../../formats/mime/reading/header-fields.ts';
+import { readMessageIds } from '../../formats/mime/reading/message-ids.ts';
+import { LONGEST_HEADER } from '../../formats/mime/reading/mime-tree.ts';
+import { Notes } from '../../formats/mime/reading/notes.ts';
+import {
+  LONGEST_BODY,
+  type MimeMessage,
+  readContent,
+  readMime,
+} from '../../formats/mime/reading/read-mime.ts';
+import { dispositionOf, type FilePart } from '../../formats/mime/reading/sort-parts.ts';
+import { readStoredPart } from '../../formats/mime/reading/stored-part.ts';
 import type { Address } from '../../platform/base/text/address.ts';
 import { onOneLine, withoutControls } from '../../platform/base/text/plain-text.ts';
 import type { MessageParts } from '../../providers/port/connector.ts';
@@ -11,7 +28,6 @@ import { isCalendarPart, type ItipMessage, readItip } from '../../formats/ical/i
 import { searchDocument } from '../../formats/text/search-document.ts';
 import { type DeliveryReport, isReport, readDeliveryReport } from './delivery-report.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
-import { decodeText } from './stored-text.ts';
 
 /**
  * The parts of a message's MIME that the mirror stores. All text can be stored: it contains no NUL
@@ -40,13 +56,15 @@ export interface ParsedMessage {
   report?: DeliveryReport;
   /** Calendar messages (iTIP); absent if there are none. */
   itip?: ItipMessage[];
-  /** Reason why a part was skipped because of a limit; absent if nothing was skipped. */
+  /** What could not be read or was guessed, in plain words for the users of the API. */
+  warnings: string[];
+  /** What is missing, for operators; absent if nothing is. */
   skipped?: string;
 }
 
 /** An attachment without its bytes. */
 export interface ParsedFile {
-  /** Position among the attachments. */
+  /** Position of the file in the message, as in `sortParts`. */
   part: number;
   /**
    * The provider's section number of the attachment; `null` if it is identified by its position in
@@ -65,22 +83,14 @@ export interface ParsedFile {
 const MAX_ID_LENGTH = 500;
 const MAX_REFERENCES = 100;
 const MAX_ADDRESSES = 2_000;
-const MAX_FILES = 500;
 const MAX_SUBJECT_LENGTH = 10_000;
 const MAX_HEADERS_LENGTH = 128 * 1024;
-/** In UTF-16 units of HTML. A longer body is cut here; the provider has all of it. */
-const MAX_BODY_LENGTH = 8 * 1024 * 1024;
 /** In UTF-16 units: the beginning of the text as a provider gives it. */
 const MAX_SNIPPET_TEXT = 2_000;
 /** Maximum of the column `file.size`. */
 const MAX_SIZE = 2 ** 31 - 1;
-/** A header block without an end is cut after this many bytes. */
+/** Longest header of a message whose content cannot be read. Bytes. */
 export const MAX_HEADER_BYTES = 256 * 1024;
-const LIMITS = {
-  forceRfc822Attachments: true,
-  maxNestingDepth: 100,
-  maxHeadersSize: 4 * 1024 * 1024,
-};
 
 /** Result for a message that cannot be parsed. */
 export const UNREADABLE: ParsedMessage = {
@@ -98,6 +108,7 @@ export const UNREADABLE: ParsedMessage = {
   snippet: '',
   files: [],
   searchable: '',
+  warnings: [],
 };
 
 /** Removes text that PostgreSQL cannot store: NUL and halves of surrogate pairs. */
@@ -109,192 +120,105 @@ function clean(text: string | null | undefined): string {
  * Control characters are removed from names and addresses, so that the sender is not lost because
  * of them.
  */
-function addresses(list: readonly ParsedAddress[] | undefined): Address[] {
-  return (list ?? [])
-    .flatMap((entry) => entry.group ?? [entry])
-    .map(({ name, address }) => ({
+function addresses(fields: readonly HeaderField[], name: string): Address[] {
+  return valuesOf(fields, name)
+    .flatMap((value): ListedAddress[] => readAddresses(value))
+    .map(({ name: shown, address }) => ({
       email: withoutControls(clean(address)),
-      name: onOneLine(clean(name)),
+      name: onOneLine(clean(shown)),
     }))
     .filter(({ email }) => email !== '')
     .slice(0, MAX_ADDRESSES);
 }
 
-/**
- * Author of the message. The first author in the header may lack an address, for example because a
- * ";" in an unquoted name splits the name in two. Then the first author with an address is used.
- */
-function authors(email: Email): Address[] {
-  const first = addresses(email.from ? [email.from] : []);
-  if (first.length > 0) return first;
-  const header = email.headers.find(({ key }) => key === 'from')?.value ?? '';
-  return addresses(addressParser(header, { flatten: true })).slice(0, 1);
-}
-
-/** Message-IDs in a header, in order. */
-function messageIds(header: string | undefined): string[] {
-  return (clean(header).match(/<[^<>\s]+>/g) ?? []).filter((id) => id.length <= MAX_ID_LENGTH);
-}
-
-function fileOf(attachment: Attachment, part: number): ParsedFile {
-  const { content } = attachment;
-  return describeFile(part, {
-    section: null,
-    filename: attachment.filename ?? '',
-    contentType: attachment.mimeType,
-    contentDisposition: attachment.disposition ?? '',
-    contentId: attachment.contentId ?? null,
-    size: typeof content === 'string' ? Buffer.byteLength(content) : content.byteLength,
-  });
-}
-
-/** Converts the description of a file to storable values. */
-function describeFile(part: number, file: Omit<ParsedFile, 'part'>): ParsedFile {
+/** @param isWhole whether files are identified by their position in the whole message */
+function fileOf(file: FilePart, isWhole: boolean): ParsedFile {
+  const { part, position } = file;
   return {
-    part,
-    section: file.section,
-    filename: clean(file.filename).slice(0, 1_000).toWellFormed(),
-    contentType: clean(file.contentType).slice(0, 255).toWellFormed() || 'application/octet-stream',
-    contentDisposition: file.contentDisposition === 'inline' ? 'inline' : 'attachment',
-    contentId:
-      clean(file.contentId).replace(/^<|>$/g, '').slice(0, MAX_ID_LENGTH).toWellFormed() || null,
-    size: Math.min(Math.max(0, Math.trunc(file.size) || 0), MAX_SIZE),
+    part: position,
+    section: isWhole ? null : part.section,
+    filename: clean(part.filename).slice(0, 1_000).toWellFormed(),
+    contentType: clean(part.type).slice(0, 255).toWellFormed(),
+    contentDisposition: dispositionOf(file),
+    contentId: clean(part.contentId).slice(0, MAX_ID_LENGTH).toWellFormed() || null,
+    size: Math.min(Math.max(0, Math.trunc(part.size) || 0), MAX_SIZE),
   };
 }
 
-/** Position after the empty line that ends the header block. */
-function headerEnd(mime: Buffer): number {
-  const head = mime.subarray(0, MAX_HEADER_BYTES);
-  const ends = ['\r\n\r\n', '\n\n', '\n\r\n'].flatMap((gap) => {
-    const at = head.indexOf(gap);
-    return at === -1 ? [] : [at + gap.length];
-  });
-  return Math.min(head.length, ...ends);
+/** Parses a complete message. Never throws: what cannot be read costs only itself. */
+export function parseMessage(mime: Buffer): ParsedMessage {
+  return parsedOf(readMime(mime), true);
 }
 
-function headerText(block: Buffer): string | null {
-  if (block.length === 0) return null;
-  const bytes = block.subarray(0, MAX_HEADERS_LENGTH);
-  // A character cut in half at the end does not mean that the text is Latin-1.
-  const utf8 = bytes.toString('utf8');
-  const broken = utf8.slice(0, -1).includes('\ufffd');
-  return clean(broken ? bytes.toString('latin1') : utf8);
+/** Parses the fetched parts of a large message. Never throws. */
+export function parseParts({ headers, root, head }: MessageParts): ParsedMessage {
+  if (root) {
+    const header = headers.subarray(0, headerEndOf(headers, 0, LONGEST_HEADER).end);
+    const notes = new Notes();
+    const content = readContent(readStoredPart(root), notes);
+    return parsedOf({ header, fields: headerFields(header), notes, ...content }, false);
+  }
+  const message = readMime(head ?? headers);
+  message.notes.leaveOut(
+    'The server does not describe the parts of this message: only the text at its beginning is shown',
+  );
+  return parsedOf({ ...message, files: [] }, false);
 }
 
-function htmlOf(text: string): string {
-  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  return escaped.replace(/\r?\n/g, '<br>\n');
-}
-
-/**
- * Parses a complete message.
- * @throws the parser's errors for input that exceeds its limits
- */
-export async function parseMessage(mime: Buffer): Promise<ParsedMessage> {
-  const email = await PostalMime.parse(mime, LIMITS);
-  const headers = headersOf(email, mime);
+function parsedOf(
+  { header, fields, notes, texts, files }: MimeMessage,
+  isWhole: boolean,
+): ParsedMessage {
+  const headers = headersOf(fields, header);
+  const { itip, skipped } = itipOf(calendarsOf(files));
+  for (const reason of skipped) notes.leaveOut(reason);
+  const [first] = notes.leftOut;
   return withSearchable({
     ...headers,
-    ...bodyOf(email.html, email.text),
-    files: email.attachments.slice(0, MAX_FILES).map(fileOf),
-    ...reportOf(email, headers),
-    ...itipOf(calendarsOf(email)),
+    ...bodyOf(texts),
+    files: files.map((file) => fileOf(file, isWhole)),
+    ...reportOf(fields, files, headers),
+    ...(itip.length > 0 ? { itip } : {}),
+    warnings: notes.all.map((note) => clean(note).toWellFormed()),
+    ...(first === undefined ? {} : { skipped: notes.leftOut.join('; ') }),
   });
-}
-
-/**
- * Parses the fetched parts of a large message.
- * @throws like `parseMessage`, for the header block
- */
-export async function parseParts({
-  headers,
-  files,
-  calendars = [],
-  ...content
-}: MessageParts): Promise<ParsedMessage> {
-  const block = headers.subarray(0, headerEnd(headers));
-  const email = await PostalMime.parse(block, LIMITS);
-  const known = headersOf(email, block);
-  const { html, text } = await textsOf(content);
-  return withSearchable({
-    ...known,
-    ...bodyOf(html, text),
-    files: files.slice(0, MAX_FILES).map((file, part) => describeFile(part, file)),
-    ...reportOf(email, known),
-    ...itipOf(await Promise.all(calendars.map(decodeText))),
-  });
-}
-
-/** The texts of a large message; `null` for a kind of text the message does not have. */
-async function textsOf({
-  texts,
-  head,
-}: Pick<MessageParts, 'texts' | 'head'>): Promise<{ html: string | null; text: string | null }> {
-  if (head) {
-    const { html = null, text = null } = await PostalMime.parse(head, LIMITS);
-    return { html, text };
-  }
-  const of = async (type: string) => {
-    const stored = texts.filter((text) => text.type === type);
-    return stored.length === 0 ? null : (await Promise.all(stored.map(decodeText))).join('\n');
-  };
-  return { html: await of('text/html'), text: await of('text/plain') };
 }
 
 function reportOf(
-  { headers, attachments }: Email,
+  fields: readonly HeaderField[],
+  files: readonly FilePart[],
   { inReplyTo, references }: Pick<ParsedMessage, 'inReplyTo' | 'references'>,
 ): Pick<ParsedMessage, 'report'> {
-  const contentType = headers.find(({ key }) => key === 'content-type')?.value ?? '';
-  if (!isReport(contentType)) return {};
-  const parts = attachments.slice(0, MAX_FILES).map(({ mimeType, content }) => ({
-    contentType: mimeType.toLowerCase(),
-    text: (most: number) =>
-      typeof content === 'string'
-        ? content.slice(0, most)
-        : new TextDecoder().decode(content.slice(0, most)),
-  }));
+  if (!isReport(valueOf(fields, 'content-type'))) return {};
+  const parts = files.flatMap(({ part: { type, charset, content } }) => {
+    if (!content) return [];
+    const text = (most: number) => decodeCharset(content.subarray(0, most), charset).text;
+    return [{ contentType: type, text }];
+  });
   const named = [inReplyTo, ...references.toReversed()].filter((id) => id !== null);
   return { report: readDeliveryReport(parts, named) };
 }
 
-function calendarsOf({ attachments }: Email): string[] {
-  return attachments
-    .slice(0, MAX_FILES)
-    .filter(({ mimeType, filename }) => isCalendarPart(mimeType, filename ?? ''))
-    .map(({ content }) =>
-      typeof content === 'string' ? content : new TextDecoder().decode(content),
-    );
+function calendarsOf(files: readonly FilePart[]): string[] {
+  return files.flatMap(({ part: { type, filename, content, charset } }) =>
+    content && isCalendarPart(type, filename) ? [decodeCharset(content, charset).text] : [],
+  );
 }
 
-function itipOf(calendars: readonly string[]): Pick<ParsedMessage, 'itip' | 'skipped'> {
+function itipOf(calendars: readonly string[]): { itip: ItipMessage[]; skipped: string[] } {
   const skipped: string[] = [];
-  const itip = readItip(calendars, skipped);
-  return {
-    ...(itip.length > 0 ? { itip } : {}),
-    ...(skipped[0] === undefined ? {} : { skipped: skipped[0] }),
-  };
+  return { itip: readItip(calendars, skipped), skipped };
 }
 
-/**
- * Parses only the headers of a message whose content cannot be parsed. Unreadable headers give an
- * empty message.
- */
-export async function parseHeaders(mime: Buffer): Promise<ParsedMessage> {
-  const block = mime.subarray(0, headerEnd(mime));
-  try {
-    return withSearchable({
-      ...UNREADABLE,
-      ...headersOf(await PostalMime.parse(block, LIMITS), block),
-    });
-  } catch {
-    return { ...UNREADABLE, headers: headerText(block) };
-  }
+/** Parses only the headers of a message whose content cannot be parsed. Never throws. */
+export function parseHeaders(mime: Buffer): ParsedMessage {
+  const header = mime.subarray(0, headerEndOf(mime, 0, MAX_HEADER_BYTES).end);
+  return withSearchable({ ...UNREADABLE, ...headersOf(headerFields(header), header) });
 }
 
 /** A message whose content is unknown, with the beginning of its text as its provider gives it. */
 export function withSnippet(message: ParsedMessage, text: string): ParsedMessage {
-  const body = htmlOf(clean(text).slice(0, MAX_SNIPPET_TEXT).toWellFormed());
+  const body = htmlOfText(clean(text).slice(0, MAX_SNIPPET_TEXT).toWellFormed());
   return { ...message, snippet: snippetOf(body), searchable: searchDocument({ ...message, body }) };
 }
 
@@ -303,24 +227,29 @@ function withSearchable(message: Omit<ParsedMessage, 'searchable'>): ParsedMessa
 }
 
 function headersOf(
-  email: Email,
-  mime: Buffer,
-): Omit<ParsedMessage, 'body' | 'snippet' | 'files' | 'searchable'> {
+  fields: readonly HeaderField[],
+  header: Buffer,
+): Omit<ParsedMessage, 'body' | 'snippet' | 'files' | 'searchable' | 'warnings'> {
+  const ids = (name: string) => readMessageIds(clean(valueOf(fields, name)), MAX_ID_LENGTH);
   return {
-    subject: clean(email.subject).slice(0, MAX_SUBJECT_LENGTH).toWellFormed(),
-    from: authors(email),
-    to: addresses(email.to),
-    cc: addresses(email.cc),
-    bcc: addresses(email.bcc),
-    replyTo: addresses(email.replyTo),
-    messageIdHeader: messageIds(email.messageId)[0] ?? null,
-    inReplyTo: messageIds(email.inReplyTo)[0] ?? null,
-    references: messageIds(email.references).slice(-MAX_REFERENCES),
-    headers: headerText(mime.subarray(0, headerEnd(mime))),
+    subject: clean(decodeWords(valueOf(fields, 'subject')))
+      .slice(0, MAX_SUBJECT_LENGTH)
+      .toWellFormed(),
+    from: addresses(fields, 'from'),
+    to: addresses(fields, 'to'),
+    cc: addresses(fields, 'cc'),
+    bcc: addresses(fields, 'bcc'),
+    replyTo: addresses(fields, 'reply-to'),
+    messageIdHeader: ids('message-id')[0] ?? null,
+    inReplyTo: ids('in-reply-to')[0] ?? null,
+    references: ids('references').slice(-MAX_REFERENCES),
+    headers: header.length === 0 ? null : clean(headerText(header)).slice(0, MAX_HEADERS_LENGTH),
   };
 }
 
-function bodyOf(html: string | null | undefined, text: string | null | undefined) {
-  const body = clean(html ?? htmlOf((text ?? '').slice(0, MAX_BODY_LENGTH).trimEnd()));
-  return { body: body.slice(0, MAX_BODY_LENGTH).toWellFormed(), snippet: snippetOf(body) };
+function bodyOf({ html, plain }: MimeMessage['texts']): Pick<ParsedMessage, 'body' | 'snippet'> {
+  const body = clean(html ?? htmlOfText((plain ?? '').trimEnd()))
+    .slice(0, LONGEST_BODY)
+    .toWellFormed();
+  return { body, snippet: snippetOf(body) };
 }

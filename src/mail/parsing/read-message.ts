@@ -1,3 +1,4 @@
+import { bufferOf } from '../../formats/mime/reading/transfer-encoding.ts';
 import type { MessageParts } from '../../providers/port/connector.ts';
 import {
   type ParsedMessage,
@@ -28,36 +29,24 @@ export interface ReadMessage {
   failure: string | null;
 }
 
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
 /**
- * Parses a message, or only its headers if that fails. A listed message has nothing but its headers
- * and its snippet.
+ * Parses a message. A listed message has nothing but its headers and its snippet. Never throws
+ * because of the content.
  */
-export async function readMessage(input: MessageInput): Promise<ReadMessage> {
+export function readMessage(input: MessageInput): ReadMessage {
   if (input.kind === 'listed') {
     const { headers, snippet } = input;
-    const parsed = headers ? await readHeaders(headers) : UNREADABLE;
+    const parsed = headers ? readHeaders(headers) : UNREADABLE;
     return { parsed: withSnippet(parsed, snippet ?? ''), failure: null };
   }
-  try {
-    const parsed =
-      input.kind === 'mime'
-        ? await parseMessage(bufferOf(input.mime))
-        : await parseParts({ ...input, headers: bufferOf(input.headers) });
-    return { parsed, failure: null };
-  } catch (error) {
-    const failure = error instanceof Error ? error.message : String(error);
-    return {
-      parsed: await readHeaders(input.kind === 'mime' ? input.mime : input.headers),
-      failure,
-    };
-  }
+  const parsed =
+    input.kind === 'mime'
+      ? parseMessage(bufferOf(input.mime))
+      : parseParts({ ...input, headers: bufferOf(input.headers) });
+  return { parsed, failure: null };
 }
 
 /** Parses the headers of a message. Never throws because of their content. */
-export async function readHeaders(mime: Uint8Array): Promise<ParsedMessage> {
+export function readHeaders(mime: Uint8Array): ParsedMessage {
   return parseHeaders(bufferOf(mime));
 }

@@ -63,6 +63,7 @@ export class SentViews {
       files: [...files],
       folders,
       eventIds: null,
+      warnings: [],
       events: [],
     };
     return toMessageView(record, account.organizationUnit, undefined, message.id);

@@ -80,7 +80,13 @@ export function toThreadView(
 }
 
 /** Parts of a message that are not read for threads and therefore not shown. */
-const UNREAD_PARTS = { body: null, messageIdHeader: null, inReplyTo: null, references: [] };
+const UNREAD_PARTS = {
+  body: null,
+  warnings: [],
+  messageIdHeader: null,
+  inReplyTo: null,
+  references: [],
+};
 
 function inThread(
   { id: threadId, accountId }: ThreadRecord,

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { TEXT_BYTES } from '../../formats/mime/wanted-parts.ts';
 import { openAttachment } from '../../formats/mime/open-attachment.ts';
 import { forEachAtOnce } from '../../platform/base/concurrency/for-each-at-once.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -9,12 +10,11 @@ import type {
   FailedMessage,
   ListedContent,
   MessageContent,
-  MessageParts,
   MessageState,
   ProviderAccount,
   ReadMessage,
   ReadRequest,
-  StoredText,
+  StoredPart,
 } from '../port/connector.ts';
 import { nullIfGone } from '../rest/gone.ts';
 import {
@@ -27,7 +27,7 @@ import { ResponseTooLargeError } from '../rest/rest-client.ts';
 import { type GmailReader, type MinimalMessage, UNITS } from './gmail-api.ts';
 import type { GoogleApi, GoogleCost } from './google-api.ts';
 import { placementOf } from './gmail-labels.ts';
-import { type GmailParts, type LateText, partAt, readParts } from './gmail-parts.ts';
+import { partAt, readParts } from './gmail-parts.ts';
 import { GoogleError } from './google-error.ts';
 
 /** Larger messages are fetched in parts. Bytes. */
@@ -147,8 +147,8 @@ export class GmailContents {
   }
 
   /**
-   * @param section as in `RemoteFile`, or `#` and the position of an attachment in a message that
-   *   was read whole
+   * @param section as in `RemoteFile`, or `#` and the position of a file in a message that was
+   *   read whole
    * @throws {ProviderError} `not-found`
    */
   async openFile(account: ProviderAccount, id: string, section: string): Promise<Readable> {
@@ -212,27 +212,13 @@ export class GmailContents {
 
   async #fetchParts(account: ProviderAccount, id: string, cost: GoogleCost): Promise<GmailMessage> {
     const { payload, ...labels } = await this.gmail.full(account, id, cost);
-    const parts = readParts(payload);
-    const content = {
-      kind: 'parts',
-      parts: await this.#withLateTexts(account, id, parts),
-    } as const;
-    return { labels, content };
-  }
-
-  async #withLateTexts(
-    account: ProviderAccount,
-    id: string,
-    { texts, calendars, ...rest }: GmailParts,
-  ): Promise<MessageParts> {
-    const complete = async (late: StoredText | LateText): Promise<StoredText> =>
-      'attachmentId' in late
-        ? { ...late.text, bytes: await this.gmail.attachment(account, id, late.attachmentId) }
-        : late;
+    const { headers, root, late } = readParts(payload);
+    const fetched = new Map<StoredPart, Buffer>();
+    for (const [part, attachmentId] of late)
+      fetched.set(part, await this.gmail.attachment(account, id, attachmentId));
     return {
-      ...rest,
-      texts: await Promise.all(texts.map(complete)),
-      calendars: await Promise.all(calendars.map(complete)),
+      labels,
+      content: { kind: 'parts', parts: { headers, root: withTexts(root, fetched) } },
     };
   }
 
@@ -250,6 +236,14 @@ export class GmailContents {
       throw isOfOneMessage(other) ? error : other;
     }
   }
+}
+
+/** The parts with the contents that were fetched. */
+function withTexts(part: StoredPart, fetched: ReadonlyMap<StoredPart, Buffer>): StoredPart {
+  const { children } = part;
+  if (!children)
+    return { ...part, content: fetched.get(part)?.subarray(0, TEXT_BYTES) ?? part.content };
+  return { ...part, children: children.map((child) => withTexts(child, fetched)) };
 }
 
 /** Gmail itself failed on a request; it was not merely busy or out of reach. */

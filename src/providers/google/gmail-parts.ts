@@ -1,48 +1,49 @@
-import type { MessageParts, RemoteFile, StoredText } from '../port/connector.ts';
+import { WantedParts } from '../../formats/mime/wanted-parts.ts';
+import type { StoredPart } from '../port/connector.ts';
 import type { GmailPart } from './gmail-api.ts';
 
-const MOST_FILES = 1_000;
-const MOST_TEXTS = 8;
-const MOST_CALENDARS = 3;
-/** A longer calendar file is treated as an ordinary file. Bytes. */
-const LONGEST_CALENDAR = 768 * 1024;
-/** Longest part of a text that is kept. Bytes. */
-const TEXT_BYTES = 2 * 1024 * 1024;
+/** Further parts are left out. */
+const MOST_PARTS = 2_000;
+/** What is nested deeper is one file. */
 const DEEPEST = 100;
 
-/** A text whose bytes are still to be fetched, because Gmail gives it as an attachment. */
-export interface LateText {
-  attachmentId: string;
-  text: Omit<StoredText, 'bytes'>;
-}
-
 /** The parts of a large message. */
-export interface GmailParts extends Omit<MessageParts, 'texts' | 'calendars'> {
-  texts: (StoredText | LateText)[];
-  calendars: (StoredText | LateText)[];
+export interface GmailParts {
+  headers: Buffer;
+  root: StoredPart;
+  /** Texts that Gmail gives as attachments, by part: their bytes are still to be fetched. */
+  late: ReadonlyMap<StoredPart, string>;
 }
 
 /** Section of a part for `openFile`. */
 export const sectionOf = ({ partId }: GmailPart): string => `p${partId}`;
 
-/**
- * Sorts the parts of a message into texts and files, by the same rules as for messages that are
- * read whole. A message inside a message is a file.
- */
+/** The parts of a message, with the contents of its texts as far as Gmail has sent them. */
 export function readParts(payload: GmailPart): GmailParts {
-  const found: GmailParts = { headers: headerBlock(payload), texts: [], files: [], calendars: [] };
-  const files: RemoteFile[] = [];
-  for (const part of leaves(payload)) {
-    const text = textOf(part);
-    if (text) {
-      if (found.texts.length < MOST_TEXTS) found.texts.push(text);
-    } else if (files.length < MOST_FILES) {
-      files.push(fileOf(part));
-      const calendar = found.calendars.length < MOST_CALENDARS ? calendarOf(part) : null;
-      if (calendar) found.calendars.push(calendar);
+  const choice = new WantedParts();
+  const late = new Map<StoredPart, string>();
+  let count = 0;
+  const partOf = (part: GmailPart, depth: number): StoredPart => {
+    const base = { section: sectionOf(part), header: headerBlock(part), isDecoded: true };
+    if (isMultipart(part) && depth < DEEPEST) {
+      const children: StoredPart[] = [];
+      for (const child of part.parts)
+        if (count < MOST_PARTS) children.push(partOf(child, depth + 1));
+      return { ...base, children, size: 0, content: null };
     }
-  }
-  return { ...found, files };
+    count += 1;
+    const { data, attachmentId, size } = part.body;
+    const bytes = choice.bytesOf(outlineOf(part));
+    const known =
+      data === undefined && (attachmentId !== undefined || size > 0) ? null : (data ?? '');
+    const isRead = bytes > 0 || size === 0;
+    const content =
+      isRead && known !== null ? Buffer.from(known, 'base64url').subarray(0, bytes) : null;
+    const leaf = { ...base, children: null, size, content };
+    if (bytes > 0 && known === null && attachmentId !== undefined) late.set(leaf, attachmentId);
+    return leaf;
+  };
+  return { headers: headerBlock(payload), root: partOf(payload, 0), late };
 }
 
 /** The part of that section; `undefined` if there is none. */
@@ -52,68 +53,27 @@ export function partAt(payload: GmailPart, section: string): GmailPart | undefin
 
 /** All parts that are not multiparts, in order. */
 function leaves(part: GmailPart, depth = 0): GmailPart[] {
-  const isWhole = part.parts.length === 0 || part.mimeType === 'message/rfc822';
-  if (isWhole) return [part];
+  if (!isMultipart(part)) return [part];
   return depth < DEEPEST ? part.parts.flatMap((child) => leaves(child, depth + 1)) : [];
 }
 
+/** Gmail shows the parts of a message within the message, too. */
+const isMultipart = ({ parts, mimeType }: GmailPart): boolean =>
+  parts.length > 0 && !mimeType.toLowerCase().startsWith('message/');
+
 /** Gmail gives the fields of the header unfolded and decoded to text, in their order. */
-function headerBlock({ headers }: GmailPart): Buffer {
-  const lines = headers.map(
+function headerBlock({ headers, mimeType }: GmailPart): Buffer {
+  const hasType = headers.some(({ name }) => name.toLowerCase() === 'content-type');
+  const fields = hasType ? headers : [...headers, { name: 'Content-Type', value: mimeType }];
+  const lines = fields.map(
     ({ name, value }) => `${name}: ${value.replaceAll(/[\r\n]+/g, ' ')}\r\n`,
   );
   return Buffer.from(`${lines.join('')}\r\n`);
 }
 
-const fieldOf = ({ headers }: GmailPart, wanted: string): string =>
-  headers.find(({ name }) => name.toLowerCase() === wanted)?.value ?? '';
-
-const parameterOf = (value: string, name: string): string =>
-  new RegExp(`;\\s*${name}\\s*=\\s*(?:"([^"]*)"|([^;\\s]*))`, 'i')
-    .exec(value)
-    ?.slice(1)
-    .find((one) => one !== undefined) ?? '';
-
-const dispositionOf = (part: GmailPart): string =>
-  (fieldOf(part, 'content-disposition').split(';', 1)[0] ?? '').trim().toLowerCase();
-
-function textOf(part: GmailPart): StoredText | LateText | null {
-  const { mimeType: type } = part;
-  if (type !== 'text/plain' && type !== 'text/html') return null;
-  const disposition = dispositionOf(part);
-  if (disposition !== '' && disposition !== 'inline') return null;
-  return storedOf(part, type);
-}
-
-function calendarOf(part: GmailPart): StoredText | LateText | null {
-  const type = part.mimeType.toLowerCase();
-  const isCalendar =
-    type === 'text/calendar' || type === 'application/ics' || /\.ics$/i.test(part.filename);
-  return isCalendar && part.body.size <= LONGEST_CALENDAR ? storedOf(part, 'text/calendar') : null;
-}
-
-/** Gmail has already removed the transfer encoding; the charset is that of the message. */
-function storedOf(part: GmailPart, type: StoredText['type']): StoredText | LateText {
-  const contentType = fieldOf(part, 'content-type');
-  const text = {
-    type,
-    charset: parameterOf(contentType, 'charset'),
-    format: parameterOf(contentType, 'format'),
-    delSp: parameterOf(contentType, 'delsp'),
-    encoding: '',
-  };
-  const { data, attachmentId } = part.body;
-  if (data === undefined && attachmentId !== undefined) return { attachmentId, text };
-  return { ...text, bytes: Buffer.from(data ?? '', 'base64url').subarray(0, TEXT_BYTES) };
-}
-
-function fileOf(part: GmailPart): RemoteFile {
-  return {
-    section: sectionOf(part),
-    filename: part.filename,
-    contentType: part.mimeType,
-    contentDisposition: dispositionOf(part) === 'inline' ? 'inline' : 'attachment',
-    contentId: fieldOf(part, 'content-id').replace(/^<|>$/g, '') || null,
-    size: part.body.size,
-  };
+function outlineOf({ headers, mimeType, filename, body: { size } }: GmailPart) {
+  const field = headers.find(({ name }) => name.toLowerCase() === 'content-disposition');
+  const disposition = field?.value.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const isAttachment = disposition !== '' && disposition !== 'inline';
+  return { type: mimeType.toLowerCase(), isAttachment, filename, size };
 }

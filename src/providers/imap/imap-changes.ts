@@ -10,7 +10,8 @@ import { MailboxSyncPass } from './imap-sync-pass.ts';
 import { answersWithin } from './imap-connection.ts';
 import { parseMessageId } from './imap-cursor.ts';
 import { CONTENT_BYTES } from './imap-input.ts';
-import { hasSection } from './imap-parts.ts';
+import { decodedSection } from './imap-download.ts';
+import { nodeAt } from './imap-parts.ts';
 import { Suspects } from './imap-fetch-suspects.ts';
 import type { ImapSessions } from './imap-sessions.ts';
 
@@ -71,8 +72,7 @@ export class ImapChanges {
   /**
    * Streams the decoded bytes of an attachment.
    * @param section section of the message's structure (RFC 9051 section 6.4.5). For a message
-   *   that was returned whole: `#` and the position among the attachments that postal-mime finds in
-   *   it
+   *   that was returned whole: `#` and the position of the file, as in `sortParts`
    * @throws {ProviderError} `not-found`
    * @throws {WorkLimitError} see `openAttachment`
    */
@@ -99,13 +99,11 @@ export class ImapChanges {
             const query = { uid: true, bodyStructure: true };
             const message = await client.fetchOne(`${uid}`, query, { uid: true });
             // Servers return a missing part as an empty one.
-            if (!message || !message.bodyStructure || !hasSection(message.bodyStructure, section))
-              throw notFound();
-            const { content } = await client.download(`${uid}`, section, {
-              uid: true,
-              chunkSize: 512 * 1024,
-            });
-            if (!content) throw notFound();
+            const node = message && message.bodyStructure && nodeAt(message.bodyStructure, section);
+            if (!node) throw notFound();
+            const content = Readable.from(
+              decodedSection(client, uid, section, node.encoding ?? ''),
+            );
             resolve(content);
             // Failures are reported to the reader of the stream.
             await finished(content, { writable: false }).catch(() => undefined);

@@ -1,5 +1,5 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
-import type { MessageContent, MessageParts } from '../port/connector.ts';
+import type { MessageContent, MessageParts, StoredPart } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { answersWithin } from './imap-connection.ts';
 import { uidSets } from './imap-cursor.ts';
@@ -186,8 +186,11 @@ export async function fetchContents(
   return { contents, bytes: spent, leftAt: null };
 }
 
-const bytesOf = ({ headers, texts, head }: MessageParts) =>
-  headers.length + (head?.length ?? 0) + texts.reduce((sum, { bytes }) => sum + bytes.length, 0);
+const bytesOf = ({ headers, root, head }: MessageParts) =>
+  headers.length + (head?.length ?? 0) + (root ? contentBytes(root) : 0);
+
+const contentBytes = ({ content, children }: StoredPart): number =>
+  (children ?? []).reduce((sum, child) => sum + contentBytes(child), content?.length ?? 0);
 
 type Found = Map<number, MessageContent>;
 

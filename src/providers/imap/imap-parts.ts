@@ -1,54 +1,57 @@
 import type { MessageStructureObject } from 'imapflow';
-import type { RemoteFile, StoredText } from '../port/connector.ts';
+import { WantedParts } from '../../formats/mime/wanted-parts.ts';
+import type { StoredPart } from '../port/connector.ts';
 
-/** Most files that are listed. */
-const MOST_FILES = 1_000;
-/** Most texts that are read. */
-const MOST_TEXTS = 8;
-const MOST_CALENDARS = 3;
-/** A longer calendar file is treated as an ordinary file. Bytes, as it is stored. */
-const LONGEST_CALENDAR = 768 * 1024;
+/** Further parts are left out. */
+const MOST_PARTS = 2_000;
+/** What is nested deeper is one file. */
 const DEEPEST = 100;
 
-/** A text of a message, and its section. */
-export interface TextPart extends Omit<StoredText, 'bytes'> {
-  section: string;
-}
-
-/** The parts of a message. */
+/** The parts of a message, before anything of them is fetched. */
 export interface PartsPlan {
-  texts: readonly TextPart[];
-  files: readonly RemoteFile[];
-  /** The files that may contain calendar data. */
-  calendars: readonly TextPart[];
+  root: StoredPart;
+  /** All parts that are no multiparts, in order, without those beyond the limits. */
+  leaves: readonly StoredPart[];
+  /** How much to fetch of which parts. Bytes, as they are stored. */
+  wanted: ReadonlyMap<StoredPart, number>;
 }
 
 /**
- * Sorts the parts of a message into texts and files, by the same rules as for messages that are
- * read whole. Texts are plain and HTML parts that are not attachments. A message inside a message
- * is a file.
+ * Plans how a message is fetched in parts. The headers of the parts are made of the structure, and
+ * should be replaced by those that the message has: servers repeat malformed fields differently.
+ * @param header header of the message
  */
-export function planParts(structure: MessageStructureObject): PartsPlan {
-  const texts: TextPart[] = [];
-  const files: RemoteFile[] = [];
-  const calendars: TextPart[] = [];
-  const walk = (node: MessageStructureObject, depth: number): void => {
-    if (node.childNodes && node.type !== 'message/rfc822') {
-      if (depth < DEEPEST) for (const child of node.childNodes) walk(child, depth + 1);
-      return;
+export function planParts(structure: MessageStructureObject, header: Buffer): PartsPlan {
+  const choice = new WantedParts();
+  const leaves: StoredPart[] = [];
+  const wanted = new Map<StoredPart, number>();
+  const partOf = (node: MessageStructureObject, depth: number): StoredPart => {
+    const isRoot = depth === 0;
+    const part = {
+      section: sectionOf(node),
+      header: isRoot ? header : headerOf(node),
+      content: null,
+    };
+    if (isMultipart(node) && depth < DEEPEST) {
+      const children: StoredPart[] = [];
+      for (const child of node.childNodes ?? [])
+        if (leaves.length < MOST_PARTS) children.push(partOf(child, depth + 1));
+      return { ...part, children, size: 0, isDecoded: false };
     }
-    const text = textOf(node);
-    if (text) {
-      if (texts.length < MOST_TEXTS) texts.push(text);
-    } else if (files.length < MOST_FILES) {
-      const file = fileOf(node);
-      files.push(file);
-      if (calendars.length < MOST_CALENDARS) calendars.push(...calendarOf(node, file));
-    }
+    const { size = 0 } = node;
+    const content = size === 0 ? Buffer.alloc(0) : null;
+    const leaf = { ...part, children: null, size, content, isDecoded: false };
+    leaves.push(leaf);
+    const bytes = choice.bytesOf(outlineOf(node));
+    if (bytes > 0) wanted.set(leaf, bytes);
+    return leaf;
   };
-  walk(structure, 0);
-  return { texts, files, calendars };
+  return { root: partOf(structure, 0), leaves, wanted };
 }
+
+/** A message within the message has nodes, too. */
+const isMultipart = ({ childNodes, type }: MessageStructureObject): boolean =>
+  childNodes !== undefined && !type.startsWith('message/');
 
 /**
  * The only part of a message that is not a multipart has no number of its own: its section is 1
@@ -56,55 +59,48 @@ export function planParts(structure: MessageStructureObject): PartsPlan {
  */
 const sectionOf = ({ part }: MessageStructureObject): string => part ?? '1';
 
-function textOf(node: MessageStructureObject): TextPart | null {
-  const { type, disposition, parameters = {}, encoding = '' } = node;
-  if (type !== 'text/plain' && type !== 'text/html') return null;
-  if (disposition && disposition !== 'inline') return null;
-  const { charset = '', format = '', delsp = '' } = parameters;
-  return { section: sectionOf(node), type, charset, encoding, format, delSp: delsp };
+function outlineOf({
+  type,
+  disposition,
+  dispositionParameters = {},
+  parameters = {},
+  size = 0,
+}: MessageStructureObject) {
+  const filename = dispositionParameters['filename'] ?? parameters['name'] ?? '';
+  const isAttachment = Boolean(disposition) && disposition !== 'inline';
+  return { type, isAttachment, filename, size };
 }
 
-function calendarOf(
-  node: MessageStructureObject,
-  { filename, contentType }: RemoteFile,
-): TextPart[] {
-  const type = contentType.toLowerCase();
-  const isCalendar =
-    type === 'text/calendar' || type === 'application/ics' || /\.ics$/i.test(filename);
-  if (!isCalendar || (node.size ?? 0) > LONGEST_CALENDAR) return [];
-  const { encoding = '', parameters = {} } = node;
-  const { charset = '' } = parameters;
-  return [
-    { section: sectionOf(node), type: 'text/calendar', charset, encoding, format: '', delSp: '' },
+/** The header of a part, made of what the server says about it. */
+function headerOf(node: MessageStructureObject): Buffer {
+  const { type, parameters = {}, disposition, dispositionParameters = {}, encoding, id } = node;
+  const lines = [
+    field('Content-Type', type, parameters),
+    ...(disposition ? [field('Content-Disposition', disposition, dispositionParameters)] : []),
+    ...(encoding ? [field('Content-Transfer-Encoding', encoding)] : []),
+    ...(id ? [field('Content-ID', id)] : []),
   ];
+  return Buffer.from(`${lines.join('\r\n')}\r\n`);
 }
 
-function fileOf(node: MessageStructureObject): RemoteFile {
-  const {
-    type,
-    disposition,
-    dispositionParameters = {},
-    parameters = {},
-    id,
-    size = 0,
-    encoding,
-  } = node;
-  return {
-    section: sectionOf(node),
-    filename: dispositionParameters['filename'] ?? parameters['name'] ?? '',
-    contentType: type,
-    contentDisposition: disposition === 'inline' ? 'inline' : 'attachment',
-    contentId: id?.replace(/^<|>$/g, '') || null,
-    // Base64 has four characters for three bytes, and a line break after 76 characters.
-    size: encoding?.toLowerCase() === 'base64' ? Math.floor((size * 57) / 78) : size,
-  };
-}
-
-export function hasSection(node: MessageStructureObject, section: string, depth = 0): boolean {
-  if (!node.childNodes && sectionOf(node) === section) return true;
-  if (node.part === section) return true;
-  return (
-    depth < DEEPEST &&
-    (node.childNodes ?? []).some((child) => hasSection(child, section, depth + 1))
+function field(name: string, value: string, parameters: Record<string, string> = {}): string {
+  const all = Object.entries(parameters).map(
+    ([key, text]) => `; ${key}="${text.replaceAll(/["\\]/g, '\\$&')}"`,
   );
+  return `${name}: ${value}${all.join('')}`.replaceAll(/[\r\n]+/g, ' ');
+}
+
+/** The node of a section; `undefined` if the message has none. */
+export function nodeAt(
+  node: MessageStructureObject,
+  section: string,
+  depth = 0,
+): MessageStructureObject | undefined {
+  if (node.part === section || (!node.childNodes && sectionOf(node) === section)) return node;
+  if (depth >= DEEPEST) return undefined;
+  for (const child of node.childNodes ?? []) {
+    const found = nodeAt(child, section, depth + 1);
+    if (found) return found;
+  }
+  return undefined;
 }

@@ -11,7 +11,7 @@ import type {
   MessageContent,
   MessageParts,
   ProviderAccount,
-  RemoteFile,
+  StoredPart,
 } from '../port/connector.ts';
 import { nullIfGone } from '../rest/gone.ts';
 import { isOfOneObject, MessageReads } from '../rest/message-failures.ts';
@@ -41,6 +41,8 @@ const attachment = z.object({
   isInline: z.boolean().nullish(),
   contentId: z.string().nullish(),
 });
+
+type GraphFile = z.infer<typeof attachment>;
 
 /** What Graph has returned for some messages. */
 export interface GraphReads<T> {
@@ -210,20 +212,11 @@ export class GraphContents {
       },
       attachment,
     );
-    return {
-      headers: headerBlock(text.internetMessageHeaders ?? []),
-      texts: [
-        {
-          type: text.body?.contentType?.toLowerCase() === 'html' ? 'text/html' : 'text/plain',
-          charset: 'utf-8',
-          format: '',
-          delSp: '',
-          encoding: '',
-          bytes: Buffer.from(text.body?.content ?? ''),
-        },
-      ],
-      files: files.slice(0, MOST_FILES).map(fileOf),
-    };
+    const headers = headerBlock(text.internetMessageHeaders ?? []);
+    const children = [bodyPart(text.body), ...files.slice(0, MOST_FILES).map(filePart)];
+    const header = headerBlock([{ name: 'Content-Type', value: 'multipart/mixed' }]);
+    const root = { section: '', header, children, size: 0, content: null, isDecoded: true };
+    return { headers, root };
   }
 }
 
@@ -231,15 +224,26 @@ export class GraphContents {
 const isOfOneMessage = (error: unknown): error is ProviderError =>
   isOfOneObject(error) && !(error instanceof GraphError && error.isWithoutConsent);
 
-function fileOf(file: z.infer<typeof attachment>): RemoteFile {
-  return {
-    section: file.id,
-    filename: file.name ?? '',
-    contentType: file.contentType ?? 'application/octet-stream',
-    contentDisposition: file.isInline === true ? 'inline' : 'attachment',
-    contentId: file.contentId?.replace(/^<|>$/g, '') || null,
-    size: file.size ?? 0,
-  };
+/** Graph gives one text and has decoded it. */
+function bodyPart(text: z.infer<typeof body>['body']): StoredPart {
+  const type = text?.contentType?.toLowerCase() === 'html' ? 'text/html' : 'text/plain';
+  const content = Buffer.from(text?.content ?? '');
+  const header = headerBlock([{ name: 'Content-Type', value: `${type}; charset=utf-8` }]);
+  return { section: '', header, children: null, size: content.length, content, isDecoded: true };
+}
+
+function filePart({ id, name, contentType, size, isInline, contentId }: GraphFile): StoredPart {
+  const type = contentType ?? 'application/octet-stream';
+  // A text without a name that is shown inline would be part of the body, which Graph has given.
+  const isInlineFile = isInline === true && (Boolean(name) || !/^text\//i.test(type));
+  const disposition = isInlineFile ? 'inline' : 'attachment';
+  const filename = name ? `; filename*=utf-8''${encodeURIComponent(name.toWellFormed())}` : '';
+  const header = headerBlock([
+    { name: 'Content-Type', value: type },
+    { name: 'Content-Disposition', value: `${disposition}${filename}` },
+    ...(contentId ? [{ name: 'Content-ID', value: contentId }] : []),
+  ]);
+  return { section: id, header, children: null, size: size ?? 0, content: null, isDecoded: true };
 }
 
 function headerBlock(fields: readonly { name: string; value: string }[]): Buffer {

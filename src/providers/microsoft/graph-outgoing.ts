@@ -207,6 +207,7 @@ function jsonOf(parts: MessageParts, isDraft: boolean) {
   ];
   const [from] = parts.from;
   const [sender] = parts.sender;
+  const own = parts.fields.filter(({ name }) => /^x-/i.test(name));
   return {
     subject: parts.subject,
     body:
@@ -221,9 +222,7 @@ function jsonOf(parts: MessageParts, isDraft: boolean) {
     replyTo: parts.replyTo.map(recipient),
     importance: parts.importance,
     ...(parts.messageId ? { internetMessageId: parts.messageId } : {}),
-    ...(parts.extra.length > 0
-      ? { internetMessageHeaders: parts.extra.slice(0, MOST_HEADERS) }
-      : {}),
+    ...(own.length > 0 ? { internetMessageHeaders: own.slice(0, MOST_HEADERS) } : {}),
     ...(properties.length > 0 ? { singleValueExtendedProperties: properties } : {}),
   };
 }

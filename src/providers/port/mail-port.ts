@@ -329,8 +329,8 @@ export interface MailPort {
   fetchRaw(account: ProviderAccount, providerId: string): Promise<Buffer>;
   /**
    * Streams the decoded bytes of an attachment from the provider.
-   * @param section `RemoteFile.section`. For a message whose content came as `mime`: `#` and the
-   *   position, from 0, among the attachments that postal-mime finds in it
+   * @param section `StoredPart.section`. For a message whose content came as `mime`: `#` and the
+   *   position of the file, as in `sortParts` of `formats/mime`
    * @throws {ProviderError} `not-found`
    */
   openFile(account: ProviderAccount, providerId: string, section: string): Promise<Readable>;

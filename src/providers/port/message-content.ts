@@ -1,53 +1,24 @@
+import type { StoredPart } from '../../formats/mime/reading/stored-part.ts';
+
 /* What the content of a message is made of (`RemoteMessage.content`). */
 
-/** An attachment, without its bytes. */
-export interface RemoteFile {
-  /** Identifies the attachment for `openFile`. */
-  section: string;
-  filename: string;
-  contentType: string;
-  contentDisposition: 'attachment' | 'inline';
-  /** Without angle brackets. */
-  contentId: string | null;
-  /** Size in bytes after decoding, as reported by the provider. It may be an estimate. */
-  size: number;
-}
-
-/**
- * A text part of a message as the provider stores it. Connectors must not decode it: untrusted
- * input is decoded in worker threads, never on the main thread (docs/adr/0058).
- */
-export interface StoredText {
-  type: 'text/plain' | 'text/html' | 'text/calendar';
-  /**
-   * Parameters of the part's Content-Type, and its Content-Transfer-Encoding. Empty if the part
-   * does not have them.
-   */
-  charset: string;
-  format: string;
-  delSp: string;
-  encoding: string;
-  /** May be cut at any byte after a few megabytes. */
-  bytes: Uint8Array;
-}
+export type { StoredPart } from '../../formats/mime/reading/stored-part.ts';
 
 /** The fetched parts of a message that is too large to be fetched whole. */
 export interface MessageParts {
   /** The header block as it is stored, including the empty line that ends it. */
   headers: Buffer;
-  /** The plain and HTML texts that are not attachments. */
-  texts: readonly StoredText[];
   /**
-   * The beginning of the message, including its header. Present if the structure of the message is
-   * unknown: its texts are then read from these bytes.
+   * The parts of the message; `null` if their structure is unknown. Connectors must not decode
+   * anything: untrusted input is decoded in worker threads, never on the main thread
+   * (docs/adr/0058). They fetch the content of those parts that `isWanted` names.
+   */
+  root: StoredPart | null;
+  /**
+   * The beginning of the message, including its header, if `root` is `null`. Its text is then read
+   * from these bytes.
    */
   head?: Uint8Array;
-  files: readonly RemoteFile[];
-  /**
-   * The first calendar files, short ones only. Absent if the message has none. They are listed in
-   * `files` as well.
-   */
-  calendars?: readonly StoredText[];
 }
 
 /**

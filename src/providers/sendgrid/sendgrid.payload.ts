@@ -1,8 +1,9 @@
-import PostalMime, {
-  type Address as ParsedAddress,
-  type Attachment,
-  type Email,
-} from 'postal-mime';
+import {
+  type MessageParts,
+  type PartAddress,
+  type PartFile,
+  takeApart,
+} from '../../formats/mime/take-apart.ts';
 import type { OutgoingMessage } from '../port/connector.ts';
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 
@@ -49,23 +50,20 @@ const VISIBLE_ASCII = /^[\x20-\x7e]+$/;
  * Builds the request for a message. SendGrid generates the To and Cc headers from the recipients of
  * the request. A retry to some of the recipients therefore names only those. Bcc recipients without
  * a To each get a separate copy that names no other recipient.
- * @throws the parser's error if the message cannot be parsed
+ * @throws the errors of `takeApart`
  */
-export async function toMailing(message: OutgoingContent): Promise<Mailing> {
-  const email = await PostalMime.parse(message.mime, {
-    forceRfc822Attachments: true,
-    attachmentEncoding: 'base64',
-  });
+export function toMailing(message: OutgoingContent): Mailing {
+  const email = takeApart({ mime: message.mime });
   const recipients = message.envelope.recipients.slice(0, MOST_RECIPIENTS);
   const deferred = message.envelope.recipients.slice(MOST_RECIPIENTS).map((email) => ({
     email,
     reason: `the mailing service accepts ${MOST_RECIPIENTS} recipients at a time`,
   }));
   const replyTo = unique(mailboxes(email.replyTo));
-  const attachments = email.attachments.map(toAttachment);
+  const attachments = email.files.map(toAttachment);
   const payload = {
     personalizations: personalizationsFor(email, recipients),
-    from: mailboxes(email.from ? [email.from] : [])[0] ?? { email: message.envelope.from },
+    from: mailboxes(email.from)[0] ?? { email: message.envelope.from },
     ...(replyTo.length === 1 ? { reply_to: replyTo[0] } : {}),
     ...(replyTo.length > 1 ? { reply_to_list: replyTo } : {}),
     // SendGrid refuses empty texts.
@@ -86,7 +84,10 @@ export async function toMailing(message: OutgoingContent): Promise<Mailing> {
 }
 
 /** Lists every given recipient once, in the first header of the message that names it. */
-function personalizationsFor(email: Email, recipients: readonly string[]): Personalization[] {
+function personalizationsFor(
+  email: MessageParts,
+  recipients: readonly string[],
+): Personalization[] {
   const left = new Map(recipients.map((address) => [address.toLowerCase(), address]));
   const take = (list: readonly Address[]) =>
     list.filter(({ email }) => left.delete(email.toLowerCase()));
@@ -104,12 +105,11 @@ function personalizationsFor(email: Email, recipients: readonly string[]): Perso
   ];
 }
 
-function mailboxes(list: readonly ParsedAddress[] | undefined): Address[] {
-  return (list ?? [])
-    .flatMap((entry) => entry.group ?? [entry])
-    .flatMap(({ address, name }) =>
-      address ? [{ email: address, ...(name ? { name: quoted(name) } : {}) }] : [],
-    );
+function mailboxes(list: readonly PartAddress[]): Address[] {
+  return list.map(({ address, name }) => ({
+    email: address,
+    ...(name ? { name: quoted(name) } : {}),
+  }));
 }
 
 /** SendGrid treats an unquoted comma or semicolon as the end of a name. */
@@ -124,46 +124,35 @@ function unique(list: readonly Address[]): Address[] {
 }
 
 /** SendGrid requires plain text first. */
-function contentOf({ text, html }: Email): { type: string; value: string }[] {
+function contentOf({ text, html }: MessageParts): { type: string; value: string }[] {
   const parts = [
     ...(text ? [{ type: 'text/plain', value: text }] : []),
     ...(html ? [{ type: 'text/html', value: html }] : []),
   ];
   return parts.length > 0
     ? parts
-    : [{ type: html === undefined ? 'text/plain' : 'text/html', value: ' ' }];
+    : [{ type: html === null ? 'text/plain' : 'text/html', value: ' ' }];
 }
 
-function toAttachment({
-  content,
-  mimeType,
-  filename,
-  disposition,
-  related,
-  contentId,
-}: Attachment) {
-  const id = contentId?.replaceAll(/^<|>$/g, '');
-  const inline = id && (disposition === 'inline' || related);
+function toAttachment({ bytes, contentType, filename, isInline, contentId }: PartFile) {
+  const inline = isInline && contentId !== null;
   return {
-    content:
-      typeof content === 'string'
-        ? content
-        : Buffer.from(content as ArrayBuffer).toString('base64'),
-    type: mimeType || 'application/octet-stream',
+    content: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'),
+    type: contentType,
     filename: filename || 'attachment',
     disposition: inline ? 'inline' : 'attachment',
-    ...(inline ? { content_id: id } : {}),
+    ...(inline ? { content_id: contentId } : {}),
   };
 }
 
 /** All other headers of the message. The Message-ID is the same on every route. */
-function headersOf({ headers }: Email, messageIdHeader: string): Record<string, string> {
-  const kept = headers.filter(
-    ({ key, value }) => !NOT_TAKEN.test(key) && VISIBLE_ASCII.test(value),
-  );
-  const first = new Map(
-    kept.toReversed().map(({ key, originalKey, value }) => [key, [originalKey, value] as const]),
-  );
+function headersOf({ fields }: MessageParts, messageIdHeader: string): Record<string, string> {
+  const first = new Map<string, readonly [string, string]>();
+  for (const { name, value } of fields) {
+    const key = name.toLowerCase();
+    const isKept = !NOT_TAKEN.test(key) && VISIBLE_ASCII.test(value) && !first.has(key);
+    if (isKept) first.set(key, [name, value]);
+  }
   first.set('message-id', ['Message-ID', messageIdHeader]);
   return Object.fromEntries(first.values());
 }

@@ -56,6 +56,10 @@ export const PARSERS: readonly Parser[] = [
       'Content-Type: multipart/alternative; boundary="b b"\r\n',
       'Content-Type: message/rfc822\r\n',
       'Content-Type: text/html; charset=utf-7\r\n',
+      'Content-Type: text/plain; format=flowed; charset=hz\r\n',
+      'Content-Type: text\r\n',
+      '=?utf-7?Q?+',
+      '~{',
       'Content-Type: text/calendar\r\n',
       'Content-Transfer-Encoding: base64\r\n',
       'Content-Transfer-Encoding: quoted-printable\r\n',
@@ -106,8 +110,6 @@ export const PARSERS: readonly Parser[] = [
     ],
     wrap: (inner) => mail(inner),
     read: (text) => parseMessage(Buffer.from(text)),
-    // The library enforces its own limits; the program then keeps the headers (ADR 0058).
-    refusals: [Error],
   },
   {
     name: 'HTML of a mail',

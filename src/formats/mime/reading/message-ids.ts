@@ -1,0 +1,28 @@
+import { decodeWords } from './encoded-words.ts';
+
+/* Thread code: may use only TypeScript whose types Node itself can strip (ADR 0058). */
+
+/** The rest of a longer field is ignored. In UTF-16 units. */
+const LONGEST_FIELD = 1024 * 1024;
+
+/**
+ * Message-IDs in a header field, in order and with angle brackets. An id may be folded. If nothing
+ * is in brackets, the field itself is the id, or its words with an `@` are.
+ * @param longest longer ids are left out
+ */
+export function readMessageIds(field: string, longest: number): string[] {
+  const text = decodeWords(field.slice(0, LONGEST_FIELD)).trim();
+  return wordsOf(text).flatMap((word) => {
+    const id = word.replaceAll(/[<>\s]/g, '');
+    return id !== '' && id.length + 2 <= longest ? [`<${id}>`] : [];
+  });
+}
+
+function wordsOf(text: string): string[] {
+  const bracketed = text.match(/<[^<>]+>/g);
+  if (bracketed) return bracketed;
+  const words = text.split(/\s+/);
+  return words.length === 1
+    ? words
+    : words.filter((word) => /^[^@()"',;:]+@[^@()"',;]+$/.test(word));
+}

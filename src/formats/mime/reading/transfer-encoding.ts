@@ -1,0 +1,159 @@
+/* Thread code: may use only TypeScript whose types Node itself can strip (ADR 0058). */
+
+/** Removes a transfer encoding from bytes that arrive in pieces. */
+export interface TransferDecoder {
+  /** Returns what the piece adds to the decoded bytes. */
+  update(piece: Uint8Array): Buffer;
+  /** Returns what is left once all pieces were given. */
+  end(): Buffer;
+}
+
+/** The encodings of RFC 2045 section 6 that change bytes; `identity` stands for all others. */
+export type TransferEncoding = 'base64' | 'quoted-printable' | 'identity';
+
+/** The encoding that a Content-Transfer-Encoding field names, however it is written. */
+export function transferEncodingOf(field: string): TransferEncoding {
+  const name = field.toLowerCase();
+  if (name.includes('base64')) return 'base64';
+  return /quoted.?printable/.test(name) ? 'quoted-printable' : 'identity';
+}
+
+/** Whether an encoding is known: of an unknown one, the bytes are kept as they are. */
+export function isKnownEncoding(field: string): boolean {
+  return (
+    transferEncodingOf(field) !== 'identity' ||
+    /^[\s"]*(?:|7-?bits?|8-?bits?|binary|none|identity)[\s";]*(?:\(.*)?$/i.test(field)
+  );
+}
+
+/** A decoder whose output does not depend on where the pieces are cut. Never throws. */
+export function transferDecoder(encoding: TransferEncoding): TransferDecoder {
+  if (encoding === 'base64') return new Base64Decoder();
+  if (encoding === 'quoted-printable') return new QuotedPrintableDecoder();
+  return { update: bufferOf, end: () => Buffer.alloc(0) };
+}
+
+/** Large contents are decoded in pieces, which need less memory. Bytes. */
+const PIECE_BYTES = 1024 * 1024;
+
+/** Decodes the whole content of a part. */
+export function decodeTransfer(bytes: Uint8Array, encoding: TransferEncoding): Buffer {
+  if (encoding === 'identity') return bufferOf(bytes);
+  const decoder = transferDecoder(encoding);
+  const decoded: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+    decoded.push(decoder.update(bytes.subarray(at, at + PIECE_BYTES)));
+  return Buffer.concat([...decoded, decoder.end()]);
+}
+
+/** The same bytes as a `Buffer`. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** More encoded texts in one part are not separated. */
+const MOST_TEXTS = 10_000;
+
+/**
+ * RFC 2045 section 6.8. Foreign characters are ignored; several encoded texts may follow each
+ * other.
+ */
+class Base64Decoder implements TransferDecoder {
+  #rest = '';
+
+  update(piece: Uint8Array): Buffer {
+    const added = bufferOf(piece)
+      .toString('latin1')
+      .replaceAll(/[^A-Za-z0-9+/=]+/g, '');
+    const text = this.#rest + added.replaceAll(/={2,}/g, '=');
+    const padded = text.split('=', MOST_TEXTS);
+    const texts = padded.length < MOST_TEXTS ? padded : [text.replaceAll('=', '')];
+    const last = texts.pop() ?? '';
+    const end = last.length & ~3;
+    this.#rest = last.slice(end);
+    return Buffer.concat([...texts, last.slice(0, end)].map((one) => Buffer.from(one, 'base64')));
+  }
+
+  end(): Buffer {
+    return Buffer.from(this.#rest, 'base64');
+  }
+}
+
+const EQUALS = 0x3d;
+const CR = 0x0d;
+const LF = 0x0a;
+const SPACE = 0x20;
+const TAB = 0x09;
+
+/** RFC 2045 section 6.7. Invalid sequences are kept as they are. */
+class QuotedPrintableDecoder implements TransferDecoder {
+  #rest = Buffer.alloc(0);
+
+  update(piece: Uint8Array): Buffer {
+    const bytes = this.#rest.length === 0 ? bufferOf(piece) : Buffer.concat([this.#rest, piece]);
+    // The line that is not complete yet waits: blanks at the end of a line have no meaning.
+    const complete = bytes.lastIndexOf(LF) + 1;
+    const end = complete > 0 || bytes.length < LONGEST_LINE ? complete : beforeSequence(bytes);
+    this.#rest = Buffer.from(bytes.subarray(end));
+    return decodeLines(bytes.subarray(0, end));
+  }
+
+  end(): Buffer {
+    const rest = decodeLines(this.#rest);
+    this.#rest = Buffer.alloc(0);
+    return rest;
+  }
+}
+
+/** A longer line is decoded in pieces, so that it does not fill the memory. Bytes. */
+const LONGEST_LINE = 1024 * 1024;
+
+function decodeLines(bytes: Uint8Array): Buffer {
+  const decoded = Buffer.allocUnsafe(bytes.length);
+  let length = 0;
+  for (let at = 0; at < bytes.length;) {
+    const byte = bytes[at] ?? 0;
+    if (byte === EQUALS) {
+      const next = afterBlanks(bytes, at + 1);
+      const brk = lineBreak(bytes, next);
+      const value = hexOf(bytes[at + 1], bytes[at + 2]);
+      if (brk > 0 || next === bytes.length) at = next + brk;
+      else {
+        decoded[length++] = value ?? EQUALS;
+        at += value === null ? 1 : 3;
+      }
+    } else if (byte === SPACE || byte === TAB) {
+      const next = afterBlanks(bytes, at);
+      if (lineBreak(bytes, next) === 0 && next < bytes.length)
+        for (let blank = at; blank < next; blank += 1) decoded[length++] = bytes[blank] ?? SPACE;
+      at = next;
+    } else {
+      decoded[length++] = byte;
+      at += 1;
+    }
+  }
+  return decoded.subarray(0, length);
+}
+
+/** Where bytes can be cut without cutting a sequence such as `=3D`. */
+function beforeSequence(bytes: Uint8Array): number {
+  const open = bytes.lastIndexOf(EQUALS);
+  return open > bytes.length - 3 ? open : bytes.length;
+}
+
+function afterBlanks(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (bytes[at] === SPACE || bytes[at] === TAB) at += 1;
+  return at;
+}
+
+/** Length of the line break at a position; 0 if there is none. */
+function lineBreak(bytes: Uint8Array, at: number): number {
+  if (bytes[at] === LF) return 1;
+  return bytes[at] === CR && bytes[at + 1] === LF ? 2 : 0;
+}
+
+function hexOf(high: number | undefined, low: number | undefined): number | null {
+  const pair = String.fromCharCode(high ?? 0, low ?? 0);
+  return /^[0-9a-f]{2}$/i.test(pair) ? Number.parseInt(pair, 16) : null;
+}
