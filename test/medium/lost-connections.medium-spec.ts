@@ -1,6 +1,7 @@
 import { EntityManager } from '@mikro-orm/postgresql';
 import { Application } from '../../src/accounts/applications/application.entity.ts';
-import { Database, type Sql, SqlPool, sqlOf } from '../../src/platform/database/sql.ts';
+import { sqlOf } from '../../src/platform/database/orm-transactions.ts';
+import { Database, type Sql, SqlPool } from '../../src/platform/database/sql.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 

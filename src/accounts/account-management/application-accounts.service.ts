@@ -9,7 +9,8 @@ import {
   addMetadataCondition,
   type MetadataFilter,
 } from '../../platform/database/metadata-filter.ts';
-import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
+import { sqlOf } from '../../platform/database/orm-transactions.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
 import { AccessTokens, type TokenInfo } from '../grants/access-tokens.service.ts';
 import { lockApplication } from '../grants/application-lock.ts';
 import { Grant } from '../grants/grant.entity.ts';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
 import type { Scope } from '../../platform/auth/scopes.ts';
 import { changedFields, recordAudit } from '../../platform/audit/record-audit.ts';
-import { sqlOf } from '../../platform/database/sql.ts';
+import { sqlOf } from '../../platform/database/orm-transactions.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';

@@ -10,7 +10,8 @@ import {
 import type { Page } from '../../platform/database/listing.ts';
 import { isId, newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { Database, type Sql, sqlOf } from '../../platform/database/sql.ts';
+import { sqlOf } from '../../platform/database/orm-transactions.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
 import { AccessToken } from './access-token.entity.ts';
 import { recordAccountAudit } from './record-account-audit.ts';
 import { Grant } from './grant.entity.ts';

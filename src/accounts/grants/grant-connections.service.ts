@@ -9,7 +9,7 @@ import { recordAccountAudit } from './record-account-audit.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { sqlOf } from '../../platform/database/sql.ts';
+import { sqlOf } from '../../platform/database/orm-transactions.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { assertRegistrable } from '../integrations/registrable-providers.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';

@@ -6,7 +6,7 @@ import {
   addMetadataCondition,
   type MetadataFilter,
 } from '../../platform/database/metadata-filter.ts';
-import { sqlOf } from '../../platform/database/sql.ts';
+import { sqlOf } from '../../platform/database/orm-transactions.ts';
 import { Grant } from './grant.entity.ts';
 
 /** Which grants to list. All given values must match. */

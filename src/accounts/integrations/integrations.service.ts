@@ -4,7 +4,7 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import { Application } from '../applications/application.entity.ts';
 import type { Scope } from '../../platform/auth/scopes.ts';
 import { changedFields, recordAudit } from '../../platform/audit/record-audit.ts';
-import { sqlOf } from '../../platform/database/sql.ts';
+import { sqlOf } from '../../platform/database/orm-transactions.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';

@@ -8,7 +8,7 @@ import { isId, newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { Listing } from '../../platform/database/listing.ts';
 import type { Metadata } from '../../platform/database/metadata-filter.ts';
-import { sqlOf } from '../../platform/database/sql.ts';
+import { sqlOf } from '../../platform/database/orm-transactions.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { objectChange } from '../../platform/changes/object-change.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';

@@ -1,8 +1,4 @@
-import {
-  fromUnixSeconds,
-  toUnixSeconds,
-  toUnixSecondsOrNull,
-} from '../../platform/base/time/unix-seconds.ts';
+import { fromUnixSeconds, toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { NotificationOutcome } from './ports/event-reminders.ts';
 import type { NotificationView } from './event-parts.schema.ts';
 import type { EventRecord } from './event-record.ts';

@@ -5,7 +5,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { sqlOf } from '../../platform/database/sql.ts';
+import { sqlOf } from '../../platform/database/orm-transactions.ts';
 import { recordUnchangedWrite } from '../../accounts/provider-writes/unchanged-write.ts';
 import { CalendarServers } from '../calendars/calendar-servers.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';

@@ -20,7 +20,8 @@ import { returnLostConnections } from './lost-connections.ts';
 import { listPool } from './open-pools.ts';
 import { RequestContexts } from './request-contexts.ts';
 import { answerLimitMs, connectionOptions, types } from './connections.ts';
-import { Database, transactionCommitted } from './sql.ts';
+import { transactionCommitted } from './orm-transactions.ts';
+import { Database } from './sql.ts';
 
 /** Maximum time that a statement of a request may run. */
 const REQUEST_STATEMENT_MS = 15_000;

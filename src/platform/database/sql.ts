@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import type { EntityManager } from '@mikro-orm/postgresql';
 import {
   answered,
   answerLimitMs,
@@ -181,7 +180,7 @@ export class SqlPool implements SqlConnection {
         query: (text, values = [], options = {}) => this.#run(client, text, values, options),
       };
       const waiting: (() => void)[] = [];
-      afterwards.set(sql, waiting);
+      openTransaction(sql, waiting);
       const result = await work(sql);
       await this.#run(client, 'commit', [], UNPREPARED);
       for (const next of waiting) next();
@@ -220,6 +219,11 @@ const UNLOCK = `select pg_advisory_unlock($1), set_config('idle_session_timeout'
 
 /** Work to run after the commit of each open transaction. */
 const afterwards = new WeakMap<Sql, (() => void)[]>();
+
+/** Says that `sql` is an open transaction, whose owner runs the work of `waiting` after its commit. */
+export function openTransaction(sql: Sql, waiting: (() => void)[]): void {
+  afterwards.set(sql, waiting);
+}
 
 /**
  * Runs `work` once the transaction of `sql` has committed, and not at all if it rolls back. If
@@ -262,41 +266,3 @@ export function recordset(rows: readonly object[]): string {
 
 /** The request pool, for features to inject. The engine has a pool of its own. */
 export class Database extends SqlPool {}
-
-/**
- * Work to run after the commit of each transaction of the ORM, by the ORM's own transaction object.
- */
-const ofTransactions = new WeakMap<object, (() => void)[]>();
-
-/**
- * Runs the work that waits for a transaction of the ORM. Called by the subscriber of the ORM's
- * commits.
- */
-export function transactionCommitted(transaction: object): void {
-  const waiting = ofTransactions.get(transaction) ?? [];
-  ofTransactions.delete(transaction);
-  for (const next of waiting) next();
-}
-
-// Loaded with the first statement of a transaction of the ORM: commands use only the pool, and
-// kysely takes longer to load than everything else that they need.
-let kysely: typeof import('kysely') | undefined;
-
-/** Returns the open transaction of `em.transactional(async (em) => …)` as a `Sql`. */
-export function sqlOf(em: EntityManager): Sql {
-  const sql: Sql = {
-    async query<R extends object>(text: string, values: readonly unknown[] = []) {
-      kysely ??= await import('kysely');
-      const query = kysely.CompiledQuery.raw(text, [...values]);
-      const result = await em.getKysely().executeQuery<R>(query);
-      return result.rows;
-    },
-  };
-  const transaction = em.getTransactionContext<object>();
-  if (transaction) {
-    const waiting = ofTransactions.get(transaction) ?? [];
-    ofTransactions.set(transaction, waiting);
-    afterwards.set(sql, waiting);
-  }
-  return sql;
-}

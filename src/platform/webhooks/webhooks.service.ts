@@ -8,7 +8,8 @@ import { recordAudit } from '../audit/record-audit.ts';
 import { Clock } from '../base/time/clock.ts';
 import { forgetRateGate } from '../work/rate-gates.ts';
 import type { Page } from '../database/listing.ts';
-import { Database, sqlOf } from '../database/sql.ts';
+import { sqlOf } from '../database/orm-transactions.ts';
+import { Database } from '../database/sql.ts';
 import {
   deleteDeliveries,
   lockDeliveries,

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../../platform/auth/principal.ts';
 import { newId } from '../../../platform/base/ids/ids.ts';
-import { sqlOf } from '../../../platform/database/sql.ts';
+import { sqlOf } from '../../../platform/database/orm-transactions.ts';
 import { recordChanges } from '../../../platform/changes/change-log.ts';
 import type { ChangeVerb } from '../../../platform/changes/object-change.ts';
 import { eventChange } from '../event-changes.ts';
