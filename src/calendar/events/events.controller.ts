@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
@@ -9,13 +10,14 @@ import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
 import { camelKeys } from '../../platform/wire/camel-keys.ts';
 import { EventReader } from './event-reader.ts';
-import { toEventQuery, toEventView } from './events.mapper.ts';
+import { toEventQuery, toEventView, toExpandedEventView } from './events.mapper.ts';
 import {
   createEvent,
   type CreateEvent,
   eventList,
   eventView,
   listEventsQuery,
+  readEventQuery,
   type ListEventsQuery,
   updateEvent,
   type UpdateEvent,
@@ -48,9 +50,9 @@ export class EventsController {
     @CurrentAccount() { accountId }: AccountPrincipal,
     @Query({ schema: listEventsQuery }) query: ListEventsQuery,
   ) {
-    return toListView(await this.reader.list(accountId, toEventQuery(query)), (event) =>
-      toEventView(event),
-    );
+    const toView = query.view === 'expanded' ? toExpandedEventView : toEventView;
+    const listing = await this.reader.list(accountId, toEventQuery(query));
+    return toListView(listing, (event) => toView(event));
   }
 
   @Get(':id')
@@ -60,8 +62,13 @@ export class EventsController {
     description: 'A cancelled event is readable, too; its `status` is `cancelled`.',
     response: eventView,
   })
-  async get(@CurrentAccount() { accountId }: AccountPrincipal, @Param('id') id: string) {
-    return toEventView(await this.reader.get(accountId, id));
+  async get(
+    @CurrentAccount() { accountId }: AccountPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: readEventQuery }) { view }: z.infer<typeof readEventQuery>,
+  ) {
+    const event = await this.reader.get(accountId, id);
+    return view === 'expanded' ? toExpandedEventView(event) : toEventView(event);
   }
 
   @Post()

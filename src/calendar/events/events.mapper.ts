@@ -9,6 +9,7 @@ import type { EventRecord } from './event-record.ts';
 import { firstMinutes } from './event-values.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { EventQuery } from './event-query.ts';
+import { openSeries } from '../../formats/recurrence/series.ts';
 import { withZones } from './when.ts';
 import type { EventView, ListEventsQuery } from './events.schema.ts';
 
@@ -37,7 +38,7 @@ export function toEventQuery(query: ListEventsQuery): EventQuery {
     busy,
     limit,
     offset,
-    view,
+    view: view === 'expanded' ? undefined : view,
     participant: query.participants,
     startsBefore: instant(query.starts_before),
     startsAfter: instant(query.starts_after),
@@ -74,7 +75,7 @@ export function toEventView(event: EventRecord, facts?: WriteEffects): EventView
     status: event.status,
     visibility: event.visibility,
     hide_participants: event.hideParticipants,
-    recurrence: event.recurrence,
+    recurrence: recurrenceOf(event),
     master_event_id: event.masterEventId,
     original_start_time: toUnixSecondsOrNull(event.originalStart),
     conferencing: conferencingOf(event),
@@ -99,6 +100,19 @@ export function toEventView(event: EventRecord, facts?: WriteEffects): EventView
 function conferencingOf({ conferencing, autocreate }: EventRecord): EventView['conferencing'] {
   if (conferencing || !autocreate) return conferencing;
   return { provider: autocreate.provider, autocreate: { settings: autocreate.settings } };
+}
+
+/** An event with `warnings`: what could not be read of its file and its rules. */
+export function toExpandedEventView(event: EventRecord): EventView {
+  const warnings = [...event.warnings];
+  const { when, recurrence } = event;
+  if (recurrence) openSeries({ when, recurrence }, (problem) => warnings.push(problem));
+  return { ...toEventView(event), warnings };
+}
+
+/** The length of instances follows from `when` and is not shown. */
+function recurrenceOf({ recurrence }: EventRecord): EventView['recurrence'] {
+  return recurrence && { rrule: recurrence.rrule, timezone: recurrence.timezone };
 }
 
 /** Shows the first reminder of the list: the client for Java reads a number. */

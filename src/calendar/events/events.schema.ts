@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageQuery, listViewQuery } from '../../platform/wire/pagination.schema.ts';
+import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import {
   emailAddress,
   integerLike,
@@ -142,9 +142,16 @@ export const listEventsQuery = z.object({
     ),
   customer_event_id: queryText().optional(),
   ...metadataQuery,
-  view: listViewQuery(),
+  view: viewQuery(['ids', 'count', 'expanded']).describe(
+    '`expanded` adds `warnings` to each event',
+  ),
   ...pageQuery,
 });
+/** Query of GET /events/{id}. */
+export const readEventQuery = z.object({
+  view: viewQuery(['expanded']).describe('`expanded` adds `warnings`'),
+});
+
 export type ListEventsQuery = z.infer<typeof listEventsQuery>;
 
 /** An event as the API shows it. */
@@ -181,6 +188,17 @@ export const eventView = z
     round_robin_order: z.array(z.string()),
     customer_event_id: z.string().nullable(),
     updated_at: z.number().int(),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Only with view=expanded: what could not be read of the calendar file and is left out here, in plain words',
+      )
+      .meta({
+        example: [
+          'The line "RRULE:FREQ=WEEKLY;BYDAY=MON" cannot be read and is left out: invalid BYDAY value "MON"',
+        ],
+      }),
     job_status_id: z
       .string()
       .optional()

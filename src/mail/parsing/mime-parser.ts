@@ -8,6 +8,7 @@ import type { Address } from '../../platform/base/text/address.ts';
 import { onOneLine, withoutControls } from '../../platform/base/text/plain-text.ts';
 import type { MessageParts } from '../../providers/port/connector.ts';
 import { isCalendarPart, type ItipMessage, readItip } from '../../formats/ical/itip.ts';
+import { joinFoldedCharacters } from '../../formats/ical/content-lines.ts';
 import { searchDocument } from '../../formats/text/search-document.ts';
 import { type DeliveryReport, isReport, readDeliveryReport } from './delivery-report.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
@@ -263,7 +264,9 @@ function calendarsOf({ attachments }: Email): string[] {
     .slice(0, MAX_FILES)
     .filter(({ mimeType, filename }) => isCalendarPart(mimeType, filename ?? ''))
     .map(({ content }) =>
-      typeof content === 'string' ? content : new TextDecoder().decode(content),
+      typeof content === 'string'
+        ? content
+        : new TextDecoder().decode(joinFoldedCharacters(Buffer.from(new Uint8Array(content)))),
     );
 }
 
