@@ -44,14 +44,24 @@ export function matchInstances({ parts }: Meeting): void {
     const startMs = startOf(key);
     if (startMs === null) continue;
     const known = { key, seconds: startMs / 1000 };
-    const named = instanceWithin(known, series).key;
-    if (named === key) continue;
+    const named = instanceWithin(known, series);
+    if (named.key === key) continue;
     parts.delete(key);
-    const other = parts.get(named);
+    const other = parts.get(named.key);
     const isLater = !other?.state || (part.state && compareRevisions(part.state, other.state) > 0);
-    if (!part.event && isLater)
-      parts.set(named, { ...part, instance: named, event: other?.event ?? null });
+    if (isLater) parts.set(named.key, renamed(part, named, other));
   }
+}
+
+function renamed(
+  part: MeetingPart,
+  named: InstanceId,
+  other: MeetingPart | undefined,
+): MeetingPart {
+  const { key: instance, seconds } = named;
+  if (!part.event) return { ...part, instance, event: other?.event ?? null };
+  const event = { ...part.event, originalStart: new Date(seconds * 1000) };
+  return { ...part, instance, event, change: part.change === 'created' ? 'created' : 'updated' };
 }
 
 /** Marks the state of a cancellation of an instance and all later ones. */

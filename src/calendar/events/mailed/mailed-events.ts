@@ -61,9 +61,10 @@ const INSERT = `
 
 const UPDATE = `
   update event e set ${assignments(MAILED_FIELDS)}, message_id = x.message_id, master_event_id = x.master_event_id,
-    version = e.version + 1, updated_at = $2, warnings = coalesce(x.warnings, e.warnings)
+    version = e.version + 1, updated_at = $2, warnings = coalesce(x.warnings, e.warnings),
+    original_start = x.original_start
   from jsonb_to_recordset($1::jsonb) x(id uuid, message_id uuid, master_event_id uuid, ${typedColumns(MAILED_FIELDS)},
-    warnings text[])
+    warnings text[], original_start timestamptz)
   where e.id = x.id`;
 
 const LINK = `
