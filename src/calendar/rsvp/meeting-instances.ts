@@ -40,7 +40,9 @@ export function instanceWithin(
 export function matchInstances({ parts }: Meeting): void {
   const series = parts.get('')?.event?.fields;
   if (!series) return;
-  for (const [key, part] of [...parts]) {
+  // Names change while the parts are visited.
+  const before = Array.from(parts);
+  for (const [key, part] of before) {
     const startMs = startOf(key);
     if (startMs === null) continue;
     const known = { key, seconds: startMs / 1000 };

@@ -2,7 +2,7 @@ import ICAL from 'ical.js';
 import { instantOfWallTime, offsetMs } from '../../platform/base/time/time-zone.ts';
 import type { Recurrence } from '../recurrence/series-source.ts';
 import {
-  CONFERENCING_PROPERTY, emailOf, type IcalFields, type IcalParticipant, PARTSTAT, UnwritableEventError, uriValue,
+  CONFERENCING_PROPERTY, emailOf, type IcalFields, type IcalParticipant, PARTSTAT, uriValue,
 } from './ical-fields.ts'; // prettier-ignore
 import { popupMinutes, readFields, readWhen } from './ical-read.ts';
 import { readSequence } from './ical-sequence.ts';

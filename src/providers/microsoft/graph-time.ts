@@ -51,7 +51,8 @@ export function instantMs(wall: number, zone: string): number {
 
 /**
  * The day of an all-day event that an instant stands for, as the day's midnight in UTC.
- * @param zone of the event. If the instant is no midnight there, the nearest midnight in UTC counts.
+ * @param zone of the event; if the instant is no midnight there, the nearest midnight in UTC
+ *   counts
  */
 export function dayOf(ms: number, zone: string | null | undefined): number {
   if (ms % DAY_MS === 0) return ms;
