@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
+import { recordUnread } from './sync-failures.ts';
 import { contactChange } from '../contacts/contact-changes.ts';
 import { insertContacts, updateContacts } from '../contacts/contact-store.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
@@ -49,7 +50,7 @@ export interface ContactPassResult {
 interface Page {
   account: ConnectedAccount;
   port: ContactsPort;
-  changes: Pick<ContactChanges, 'contacts' | 'removed' | 'present'>;
+  changes: Pick<ContactChanges, 'contacts' | 'removed' | 'present' | 'read' | 'unread'>;
   /**
    * When the page was requested. A contact that changed here later is skipped: the page may show
    * its earlier state.
@@ -187,6 +188,8 @@ export class ContactSync {
     const gone = rows.filter(
       ({ providerId }) => !remotes.has(providerId) && !present?.has(providerId),
     );
+    const { read = [], unread = [], removed: goneThere } = changes;
+    await recordUnread(sql, accountId, { read: [...read, ...goneThere], unread }, at);
     const removed = gone.filter((row) => !busy(row)).map(({ id }) => id);
     await removeContacts(sql, accountId, removed);
     const log: ChangeRecord[] = [

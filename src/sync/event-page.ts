@@ -6,7 +6,7 @@ import type { EventChanges, ExcludedInstance, RemoteEvent } from '../providers/p
 
 export type EventPage = Pick<
   EventChanges,
-  'events' | 'excluded' | 'partial' | 'removed' | 'present'
+  'events' | 'excluded' | 'partial' | 'removed' | 'present' | 'read' | 'unread'
 >;
 
 /** What a page says about the events of a calendar. */

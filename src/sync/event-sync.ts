@@ -44,6 +44,7 @@ import {
 import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
 import { differencesIn } from './audit-differences.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
+import { recordUnread } from './sync-failures.ts';
 
 /** Events stored in one transaction. */
 const PAGE = 100;
@@ -197,6 +198,8 @@ export class EventSync {
     ];
     log.push(...(await this.#tie(sql, batch, groups, moved, log)));
     await fillExcluded(sql, calendar.id, groups, zone);
+    const { read = [], unread = [], removed } = changes;
+    await recordUnread(sql, account.accountId, { read: [...read, ...removed], unread }, batch.at);
     await recordChanges(sql, log);
     const reported = [...page.known, ...page.knownExcluded].map(({ row }) => row);
     const skipped = [...reported, ...page.gone.filter(isAlive)].some(isBusy);

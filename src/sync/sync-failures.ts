@@ -90,8 +90,28 @@ export async function forgetFailures(
   if (providerIds.length > 0) await sql.query(FORGET, [accountId, providerIds, before]);
 }
 
+const SETTLE = `
+  delete from sync_failure where account_id = $1 and provider_id = any($2::text[]) and retry_at is null`;
+
 /**
- * The messages that could not be read, latest first.
+ * Records objects of calendars and address books that could not be read, or only in part, in the
+ * caller's transaction. Those that can be read now are forgotten.
+ * @param read provider ids of everything that was read or removed
+ */
+export async function recordUnread(
+  sql: Sql,
+  accountId: string,
+  { read, unread }: { read: readonly string[]; unread: readonly ReadFailure[] },
+  at: Date,
+): Promise<void> {
+  const failed = new Set(unread.map(({ providerId }) => providerId));
+  const readable = read.filter((id) => !failed.has(id));
+  if (readable.length > 0) await sql.query(SETTLE, [accountId, readable]);
+  await recordFailures(sql, accountId, unread, at);
+}
+
+/**
+ * The messages and objects that could not be read, latest first.
  * @param accountId only this account; `null` for all accounts
  */
 export function listFailures(

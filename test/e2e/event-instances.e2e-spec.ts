@@ -244,6 +244,22 @@ describe('single instances of recurring events', () => {
     });
   });
 
+  it('keeps an instance deleted when its series moves to another time', async () => {
+    const weekly = await written(await create(WEEKLY));
+    const deleted = await ok('delete', `/events/${weekly.id}_20300325T080000Z`);
+    await written(deleted);
+    const start = at('2030-03-18T10:00:00Z');
+    const when = { start_time: start, end_time: start + HOUR };
+    await written(await ok('put', `/events/${weekly.id}`, { when }));
+    const left = ['weekly 03-18T10:00', 'weekly 04-01T09:00', 'weekly 04-08T09:00', 'weekly 04-15T09:00']; // prettier-ignore
+    expect(await expanded()).toEqual(left);
+    // A client that sends back what it has read, with yet another time.
+    const { recurrence } = await ok('get', `/events/${weekly.id}`);
+    const later = { start_time: start + HOUR, end_time: start + 2 * HOUR };
+    await written(await ok('put', `/events/${weekly.id}`, { when: later, recurrence }));
+    expect(await expanded()).toEqual(left.map((one) => one.replace('T09', 'T10').replace('03-18T10', '03-18T11'))); // prettier-ignore
+  });
+
   it('restores a deleted instance when its EXDATE is removed', async () => {
     const rrule = ['RRULE:FREQ=WEEKLY;COUNT=5', 'EXDATE:20300325T080000Z'];
     const weekly = await create(WEEKLY);

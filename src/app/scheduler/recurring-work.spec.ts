@@ -11,7 +11,9 @@ interface Job {
   timeZone: string;
 }
 
-/** Key under which `@Cron` keeps its options on a method (`SCHEDULE_CRON_OPTIONS` of the library). */
+/**
+ * Key under which `@Cron` keeps its options on a method (`SCHEDULE_CRON_OPTIONS` of the library).
+ */
 const CRON_OPTIONS = 'SCHEDULE_CRON_OPTIONS';
 
 const jobsOf = (work: Type): Job[] =>

@@ -39,14 +39,15 @@ function task(name: string, firstAfterSeconds: number): CronOptions {
  * The recurring work of workers. Workers divide the work of a task among themselves through its
  * tables, so each worker may run each task.
  *
- * The first three tasks are the clock of the outbox, the reminders and all other due work. They find
- * what has become due. Work that another request or process has just written does not wait for them:
- * PostgreSQL's NOTIFY wakes the engine at once (docs/architecture.md, "Due work").
+ * The first three tasks are the clock of the outbox, the reminders and all other due work. They
+ * find what has become due. Work that another request or process has just written does not wait for
+ * them: PostgreSQL's NOTIFY wakes the engine at once (docs/architecture.md, "Due work").
  *
- * Timers that belong to an open resource are not listed here: the heartbeat of an engine that stops,
- * the lease of a `POST /send` (`mail/outbox/direct-lease.ts`), connections that wait for mailbox
- * changes (`sync/mailbox-watches.ts`), leased integrations whose notifications are pulled
- * (`accounts/push/push-pulls.ts`), and clients that wait for changes (`deltas/change-watch.ts`).
+ * Timers that belong to an open resource are not listed here. They are the heartbeat of an engine
+ * that stops, the lease of a `POST /send` (`mail/outbox/direct-lease.ts`), and connections that
+ * wait for mailbox changes (`sync/mailbox-watches.ts`). The others are leased integrations whose
+ * notifications are pulled (`accounts/push/push-pulls.ts`) and clients that wait for changes
+ * (`deltas/change-watch.ts`).
  */
 @Injectable()
 export class WorkOfWorkers {
@@ -123,7 +124,9 @@ export class WorkOfWorkers {
     return this.runs.ofWorker(MeetingUpkeep, (meetings) => meetings.reconcile());
   }
 
-  /** Stores the sizes of all tables, once a day. Each hour asks whether that is still to be done. */
+  /**
+   * Stores the sizes of all tables, once a day. Each hour asks whether that is still to be done.
+   */
   @Cron('25 0 * * * *', task('sizes of tables', 60))
   sampleTables(): Promise<void> {
     return this.runs.ofWorker(TableSamples, (samples) => samples.run());

@@ -26,8 +26,8 @@ const MOST_OFFSET_MS = 500;
 const MOST_STOPPING_MS = 5_000;
 
 /**
- * Runs the tasks of `recurring-work.ts`. A failed run is logged, and the task runs again at its next
- * time. When the process stops, running tasks are told to end, and no task of a worker starts.
+ * Runs the tasks of `recurring-work.ts`. A failed run is logged, and the task runs again at its
+ * next time. When the process stops, running tasks are told to end, and no task of a worker starts.
  */
 @Injectable()
 export class TaskRuns implements OnModuleDestroy, BeforeApplicationShutdown {

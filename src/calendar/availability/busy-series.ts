@@ -1,6 +1,6 @@
 import type { Recurrence, When } from '../events/event-values.ts';
-import { InvalidRecurrenceError } from '../events/recurrence/recurrence-lines.ts';
-import { Series, TooManyOccurrencesError } from '../events/recurrence/series.ts';
+import { TooManyOccurrencesError } from '../../formats/recurrence/rules.ts';
+import { openSeries, type Series } from '../../formats/recurrence/series.ts';
 import { boundsOf } from '../events/when.ts';
 import type { BusySeries } from './busy.repository.ts';
 import type { Span } from './spans.ts';
@@ -14,8 +14,9 @@ export interface BusyInstance extends Span {
 /** A parsed series. */
 interface Reading {
   when: When;
-  /** `null` if its rules cannot be parsed. */
-  series: Series | null;
+  series: Series;
+  /** Whether all instances are equally long, in seconds. */
+  isUniform: boolean;
   /** True if its rules took too long before; they are not expanded again. */
   tooMuch?: boolean;
 }
@@ -39,34 +40,25 @@ function read({ when: whenText, recurrence }: BusySeries): Reading {
   const known = readings.get(key);
   if (known) return known;
   const when = JSON.parse(whenText) as When;
-  const reading = { when, series: open(when, JSON.parse(recurrence) as Recurrence) };
+  const rules = JSON.parse(recurrence) as Recurrence;
+  const isUniform = when.object === 'timespan' && rules.nominalDays === undefined;
+  const reading = { when, isUniform, series: openSeries({ when, recurrence: rules }) };
   if (key.length > LONGEST_KEPT) return reading;
   if (readings.size >= MOST_READINGS) readings.delete(readings.keys().next().value ?? '');
   readings.set(key, reading);
   return reading;
 }
 
-function open(when: When, recurrence: Recurrence): Series | null {
-  try {
-    return new Series({ when, recurrence });
-  } catch (error) {
-    if (error instanceof InvalidRecurrenceError) return null;
-    throw error;
-  }
-}
-
 /**
- * The instances of a series that reach into `range`, without changed instances. If the rules cannot
- * be parsed, only the first instance is known. If there are too many instances, all time from the
- * first start counts as busy.
+ * The instances of a series that reach into `range`, without changed instances. If there are too
+ * many instances, all time from the first start counts as busy.
  */
 export function busyInstances(event: BusySeries, range: Span): BusyInstance[] {
   const { zone, replaced } = event;
   const reading = read(event);
-  const { when, series } = reading;
+  const { when, series, isUniform } = reading;
   const first = { ...spanOf(when, zone), startMs: null };
   const reaches = ({ start, end }: Span): boolean => start < range.end && end > range.start;
-  if (!series) return [first].filter(reaches);
   const length = first.end - first.start;
   const began = performance.now();
   try {
@@ -75,7 +67,7 @@ export function busyInstances(event: BusySeries, range: Span): BusyInstance[] {
       .startsBetween((range.start - length) * 1_000 - DAY_MS, range.end * 1_000 + DAY_MS)
       .filter((startMs) => !replaced?.includes(startMs))
       .map((startMs) =>
-        when.object === 'timespan'
+        isUniform
           ? { start: startMs / 1_000, end: startMs / 1_000 + length, startMs }
           : { ...spanOf(series.occurrenceAt(startMs).when, zone), startMs },
       )

@@ -44,6 +44,7 @@ const COLUMNS = {
   organizerEmail: 'organizer_email text',
   organizerName: 'organizer_name text',
   updatedAt: 'updated_at timestamptz',
+  warnings: 'warnings text[]',
   ...DECIDED,
 } as const satisfies Record<keyof EventRecord, string>;
 

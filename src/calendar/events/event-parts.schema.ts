@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { emailAddress, integerLike, timeZoneName } from '../../platform/wire/wire.schema.ts';
 import { REMINDER_STATUSES } from './ports/event-reminders.ts';
 import { PARTICIPANT_STATUSES, participantKey } from './event-values.ts';
-import { MOST_RULES } from './recurrence/recurrence-lines.ts';
+import { MOST_RULES } from '../../formats/recurrence/recurrence-lines.ts';
 
 /*
  * Schemas for the parts of an event: participants, recurrence, conferencing, notifications, popup

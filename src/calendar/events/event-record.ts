@@ -62,6 +62,8 @@ export interface EventRecord extends EventFields {
   organizerEmail: string | null;
   organizerName: string | null;
   updatedAt: Date;
+  /** What could not be read of the event's file and is left out here, in plain words. */
+  warnings: string[];
 }
 
 /** The fields of an entity that callers set. */

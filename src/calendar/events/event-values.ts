@@ -1,3 +1,5 @@
+import type { EventWhen } from '../../formats/recurrence/series-source.ts';
+
 /**
  * Values inside an event. They are stored in the form the API uses, except that notifications also
  * have an id.
@@ -31,23 +33,8 @@ export const participantKey = ({
 export const withAddress = <P extends { email: string }>(participants: readonly P[]): P[] =>
   participants.filter(({ email }) => email !== '');
 
-/** The four forms of `when`; times are in Unix seconds, dates are YYYY-MM-DD. */
-export type When =
-  | { object: 'time'; time: number; timezone?: string }
-  | {
-      object: 'timespan';
-      start_time: number;
-      end_time: number;
-      start_timezone?: string;
-      end_timezone?: string;
-    }
-  | { object: 'date'; date: string }
-  | { object: 'datespan'; start_date: string; end_date: string };
-
-export interface Recurrence {
-  rrule: string[];
-  timezone: string;
-}
+export type { Recurrence } from '../../formats/recurrence/series-source.ts';
+export type When = EventWhen;
 
 export interface Conferencing {
   provider: string;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Listing } from '../../platform/database/listing.ts';
 import type { EventRecord } from './event-record.ts';
-import { toEventView } from './events.mapper.ts';
+import { toEventView, warningsOf } from './events.mapper.ts';
 import type { EventView } from './events.schema.ts';
 import { EventReminders, type NotificationOutcome } from './ports/event-reminders.ts';
 
@@ -25,14 +25,22 @@ export class EventViews {
     return events.map((event) => toEventView(event, outcomes.get(event.id) ?? []));
   }
 
-  /** The response to a list of events, in the view that was asked for. */
-  async ofList(accountId: string, found: Listing<EventRecord>) {
-    if (found.view === 'items') return this.ofAll(accountId, found.items);
+  /**
+   * The response to a list of events, in the view that was asked for.
+   * @param expanded whether events have `warnings`
+   */
+  async ofList(accountId: string, found: Listing<EventRecord>, expanded: boolean) {
+    if (found.view === 'items') {
+      const views = await this.ofAll(accountId, found.items);
+      return expanded ? views.map((view, index) => withWarnings(view, found.items[index])) : views;
+    }
     return found.view === 'ids' ? found.ids : { count: found.count };
   }
 
-  async of(event: EventRecord): Promise<EventView> {
-    return this.ofWritten({ event, jobId: null });
+  /** @param expanded whether the event has `warnings` */
+  async of(event: EventRecord, expanded = false): Promise<EventView> {
+    const view = await this.ofWritten({ event, jobId: null });
+    return expanded ? withWarnings(view, event) : view;
   }
 
   /** An event after a write, with its `job_status_id`. */
@@ -41,4 +49,8 @@ export class EventViews {
       planned ?? (await this.reminders.outcomes(event.accountId, [event])).get(event.id) ?? [];
     return toEventView(event, outcomes, jobId);
   }
+}
+
+function withWarnings(view: EventView, event: EventRecord | undefined): EventView {
+  return { ...view, warnings: event ? warningsOf(event) : [] };
 }

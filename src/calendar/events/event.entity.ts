@@ -88,6 +88,8 @@ const EventSchema = defineEntity({
     /** The `version` that the provider has. */
     providerVersion: p.integer().nullable(),
     providerSeenAt: p.datetime().columnType('timestamptz').nullable(),
+    /** What could not be read of the event's file and is left out here, in plain words. */
+    warnings: p.array().default([]),
     title: p.text(),
     description: p.text(),
     location: p.text(),

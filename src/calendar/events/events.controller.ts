@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { z } from 'zod';
 import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.decorators.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
@@ -16,6 +17,7 @@ import {
   eventList,
   eventView,
   listEventsQuery,
+  readEventQuery,
   type ListEventsQuery,
   updateEvent,
   type UpdateEvent,
@@ -49,7 +51,8 @@ export class EventsController {
     @CurrentAccount() { accountId }: AccountPrincipal,
     @Query({ schema: listEventsQuery }) query: ListEventsQuery,
   ) {
-    return this.views.ofList(accountId, await this.reader.list(accountId, toEventQuery(query)));
+    const found = await this.reader.list(accountId, toEventQuery(query));
+    return this.views.ofList(accountId, found, query.view === 'expanded');
   }
 
   @Get(':id')
@@ -59,8 +62,12 @@ export class EventsController {
     description: 'A cancelled event is readable, too; its `status` is `cancelled`.',
     response: eventView,
   })
-  async get(@CurrentAccount() { accountId }: AccountPrincipal, @Param('id') id: string) {
-    return this.views.of(await this.reader.get(accountId, id));
+  async get(
+    @CurrentAccount() { accountId }: AccountPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: readEventQuery }) { view }: z.infer<typeof readEventQuery>,
+  ) {
+    return this.views.of(await this.reader.get(accountId, id), view === 'expanded');
   }
 
   @Post()

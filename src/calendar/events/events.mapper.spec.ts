@@ -21,6 +21,7 @@ const record = (overrides: Partial<EventRecord> = {}): EventRecord => ({
   organizerEmail: 'ada@example.test',
   organizerName: 'Ada',
   updatedAt: new Date(1_800_000_000_999),
+  warnings: [],
   ...overrides,
 });
 

@@ -2,9 +2,10 @@ import { fromUnixSeconds, toUnixSeconds } from '../../platform/base/time/unix-se
 import type { NotificationOutcome } from './ports/event-reminders.ts';
 import type { NotificationView } from './event-parts.schema.ts';
 import type { EventRecord } from './event-record.ts';
-import { firstMinutes } from './event-values.ts';
+import { firstMinutes, type Recurrence } from './event-values.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { EventQuery } from './event-query.ts';
+import { openSeries } from '../../formats/recurrence/series.ts';
 import { withZones } from './when.ts';
 import type { EventView, ListEventsQuery } from './events.schema.ts';
 
@@ -25,7 +26,7 @@ export function toEventQuery(query: ListEventsQuery): EventQuery {
     busy,
     limit,
     offset,
-    view,
+    view: view === 'expanded' ? undefined : view,
     participant: query.participants,
     startsBefore: instant(query.starts_before),
     startsAfter: instant(query.starts_after),
@@ -71,7 +72,7 @@ export function toEventView(
     visibility: event.visibility,
     hide_participants: event.hideParticipants,
     // Programs test for these keys to tell series and instances from other events.
-    ...(event.recurrence ? { recurrence: event.recurrence } : {}),
+    ...(event.recurrence ? { recurrence: recurrenceOf(event.recurrence) } : {}),
     ...(event.masterEventId ? { master_event_id: event.masterEventId } : {}),
     ...(event.originalStart ? { original_start_time: toUnixSeconds(event.originalStart) } : {}),
     conferencing: conferencingOf(event),
@@ -94,6 +95,18 @@ export function toEventView(
 function conferencingOf({ conferencing, autocreate }: EventRecord): EventView['conferencing'] {
   if (conferencing || !autocreate) return conferencing;
   return { provider: autocreate.provider, autocreate: { settings: autocreate.settings } };
+}
+
+/** What could not be read of an event's file and its rules. */
+export function warningsOf({ warnings, when, recurrence }: EventRecord): string[] {
+  const found = [...warnings];
+  if (recurrence) openSeries({ when, recurrence }, (problem) => found.push(problem));
+  return found;
+}
+
+/** The length of instances follows from `when` and is not shown. */
+function recurrenceOf({ rrule, timezone }: Recurrence): EventView['recurrence'] {
+  return { rrule, timezone };
 }
 
 /** Shows the first reminder of the list: the client for Java reads a number. */

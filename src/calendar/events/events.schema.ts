@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageQuery, listViewQuery } from '../../platform/wire/pagination.schema.ts';
+import { pageQuery, viewQuery } from '../../platform/wire/pagination.schema.ts';
 import {
   emailAddress,
   inOrder,
@@ -146,7 +146,9 @@ export const listEventsQuery = inOrder(
       ),
     customer_event_id: queryText().optional(),
     ...metadataQuery,
-    view: listViewQuery(),
+    view: viewQuery(['ids', 'count', 'expanded']).describe(
+      '`expanded` adds `warnings` to each event',
+    ),
     ...pageQuery,
   }),
   ['starts_after', 'starts_before'],
@@ -154,6 +156,12 @@ export const listEventsQuery = inOrder(
   ['starts_after', 'ends_before'],
   ['updated_at_after', 'updated_at_before'],
 );
+
+/** Query of GET /events/{id}. */
+export const readEventQuery = z.object({
+  view: viewQuery(['expanded']).describe('`expanded` adds `warnings`'),
+});
+
 export type ListEventsQuery = z.infer<typeof listEventsQuery>;
 
 /** An event as the API shows it. */
@@ -190,6 +198,17 @@ export const eventView = z
     round_robin_order: z.array(z.string()),
     customer_event_id: z.string().nullable(),
     updated_at: z.number().int(),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Only with view=expanded: what could not be read of the calendar file and is left out here, in plain words',
+      )
+      .meta({
+        example: [
+          'The line "RRULE:FREQ=WEEKLY;BYDAY=MON" cannot be read and is left out: invalid BYDAY value "MON"',
+        ],
+      }),
     job_status_id: z
       .string()
       .optional()

@@ -20,7 +20,12 @@ import {
   NEW_EVENT,
   type NewEvent,
 } from './writes/apply-input.ts';
-import { createInstance, endInstances, refitInstances } from './instances/changed-instances.ts';
+import {
+  createInstance,
+  endInstances,
+  movedRecurrence,
+  refitInstances,
+} from './instances/changed-instances.ts';
 import { eventFields, type EventRecord, eventRecord } from './event-record.ts';
 import {
   type ChangeToFollowUp,
@@ -158,6 +163,8 @@ export class EventsService {
       assertInstanceInput(input);
       after.when = inZoneOf(before.when, after.when, undefined);
     }
+    const series = { accountId: account.accountId, id: event.id };
+    after.recurrence = await movedRecurrence(sqlOf(em), series, before, after);
     after.participants = this.invitations.participantsAfter(account, event, {
       before,
       after,
@@ -173,7 +180,6 @@ export class EventsService {
       [before.when, before.recurrence],
       [after.when, after.recurrence],
     );
-    const series = { accountId: account.accountId, id: event.id };
     const write: ChangeToFollowUp = {
       action: 'update_event',
       change: changed ? 'updated' : null,

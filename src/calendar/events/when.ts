@@ -142,10 +142,7 @@ export function isDate(text: string): boolean {
   return !Number.isNaN(parsed) && new Date(parsed).toISOString().startsWith(text);
 }
 
-/** Whether an event with this `when` lasts whole days. */
-export function isAllDay({ object }: When): boolean {
-  return object === 'date' || object === 'datespan';
-}
+export { lastsDays as isAllDay } from '../../formats/recurrence/series-source.ts';
 
 const ONE_DAY_MS = 86_400_000;
 /** Years of five digits are not valid in most date formats. */

@@ -7,7 +7,8 @@ import type { QuotaConfig } from '../../platform/config/quota-config.ts';
 import { REMINDER_ADDRESS } from './reminder-address.ts';
 import { phoneRefusal } from '../sms/phone-numbers.ts';
 import type { EventFields } from '../events/event-record.ts';
-import { firstStart, openSeries } from '../events/recurrence/series.ts';
+import { firstStart } from '../../formats/recurrence/series-source.ts';
+import { openSeries } from '../../formats/recurrence/series.ts';
 import {
   type Participant,
   participantKey,
@@ -91,7 +92,7 @@ export function assertFirstOccurrence({
   when,
 }: Pick<EventFields, 'notifications' | 'recurrence' | 'when'>): void {
   if (notifications.length === 0 || !recurrence) return;
-  if (openSeries({ when, recurrence })?.at(firstStart(when))) return;
+  if (openSeries({ when, recurrence }).at(firstStart(when))) return;
   throw new InvalidInputError(
     'notifications: they are about the first occurrence, but recurrence has none at the start of the event; choose a start that the rules contain',
   );

@@ -12,7 +12,8 @@ import {
 import { type Quota, type UsedUp } from '../../platform/quotas/quota.ts';
 import { Quotas } from '../../platform/quotas/quotas.ts';
 import type { Recurrence, When } from '../events/event-values.ts';
-import { firstStart, openSeries } from '../events/recurrence/series.ts';
+import { firstStart } from '../../formats/recurrence/series-source.ts';
+import { openSeries } from '../../formats/recurrence/series.ts';
 import type { DueReminder } from './due-reminder.ts';
 import type { ReminderInfo } from './reminder-info.ts';
 import type { ReminderType } from './reminder-status.ts';
@@ -121,7 +122,7 @@ export const REMINDERS_OF_ACCOUNT: AccountListener = {
 
 function isWithoutFirst({ when, recurrence, replaced }: Row): boolean {
   if (!when || !recurrence) return false;
-  return replaced || !openSeries({ when, recurrence })?.at(firstStart(when));
+  return replaced || !openSeries({ when, recurrence }).at(firstStart(when));
 }
 
 /**

@@ -1,7 +1,8 @@
-import type { InstanceId } from '../../formats/ical/ical-read.ts';
+import type { InstanceId } from '../../formats/ical/instance-id.ts';
 import type { Participant } from '../events/event-values.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
 import { type Meeting, type MeetingPart, storedText } from './meeting.ts';
+import { instanceWithin } from './meeting-instances.ts';
 import type { MailedEvent, NewMailedEvent, StoredEvent } from '../events/mailed/mailed-events.ts';
 import type { StoredState } from './meeting-states.sql.ts';
 import { meetingKey } from '../../formats/ical/revisions.ts';
@@ -115,15 +116,16 @@ export class MeetingBatch {
 
   /** Finds an event that the account organizes; `null` if it has none with this UID. */
   ownEvent(uid: string, instance: InstanceId | null): StoredEvent | null {
-    const start = instance && instance.seconds * 1000;
-    const found = this.#events.find(
-      ({ id, emailed, icalUid, organizerEmail, originalStart }) =>
+    const own = this.#events.filter(
+      ({ id, emailed, icalUid, organizerEmail }) =>
         !emailed &&
         (icalUid === uid || id === uid) &&
-        (organizerEmail === null || organizerEmail.toLowerCase() === this.#account) &&
-        (originalStart?.getTime() ?? null) === start,
+        (organizerEmail === null || organizerEmail.toLowerCase() === this.#account),
     );
-    return found ?? null;
+    const series = own.find(({ originalStart }) => originalStart === null);
+    const named = instance && series ? instanceWithin(instance, series.fields) : instance;
+    const start = named && named.seconds * 1000;
+    return own.find(({ originalStart }) => (originalStart?.getTime() ?? null) === start) ?? null;
   }
 
   /** The stored state of an event that the account organizes, with the answers to it. */

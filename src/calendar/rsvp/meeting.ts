@@ -1,12 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { IcalFields } from '../../formats/ical/ical-fields.ts';
-import type { InstanceId } from '../../formats/ical/ical-read.ts';
+import type { InstanceId } from '../../formats/ical/instance-id.ts';
+import { endBefore } from '../../formats/recurrence/end-before.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import type { Participant, When } from '../events/event-values.ts';
 import type { ProviderFields } from '../events/event-columns.ts';
 import type { MailedEvent } from '../events/mailed/mailed-events.ts';
 import { fieldsOf, storableContent } from '../events/mirror/event-plan.ts';
+import {
+  cancelledInstance,
+  endsOf,
+  followingKey,
+  instanceWithin,
+  matchInstances,
+} from './meeting-instances.ts';
 import type { ItipEvent, ItipMessage } from '../../formats/ical/itip.ts';
 import {
   compareRevisions,
@@ -86,12 +94,13 @@ export function applyMail(
   };
   const standing = precedenceOf(source, first ?? null);
   if (standing === 'ignored') return [];
+  const series = meeting.parts.get('')?.event?.fields;
   const contained = events
     .filter(({ organizer }) => organizer?.email === meeting.organizer.email)
-    .map((event) => ({
-      event,
-      instance: method === 'add' ? addedInstance(event) : event.instance,
-    }));
+    .map((event) => {
+      const instance = method === 'add' ? addedInstance(event) : event.instance;
+      return { event, instance: instance && series ? instanceWithin(instance, series) : instance };
+    });
   const update: MailUpdate = {
     meeting,
     mail,
@@ -103,6 +112,7 @@ export function applyMail(
     if (method !== 'add' || (instance && meeting.parts.get('')?.state))
       followOne(update, event, instance);
   }
+  matchInstances(meeting);
   linkInstances(meeting, mail);
   return [...update.contained].flatMap((instance) => meeting.parts.get(instance) ?? []);
 }
@@ -130,7 +140,8 @@ function stampOf(seconds: number, when: When): string {
 
 function followOne(update: MailUpdate, received: ItipEvent, instance: InstanceId | null): void {
   const { meeting, mail, method, outranks } = update;
-  const part = partOf(meeting, instance?.key ?? '');
+  const endsSeries = instance !== null && method === 'cancel' && received.andFollowing;
+  const part = partOf(meeting, endsSeries ? followingKey(instance) : (instance?.key ?? ''));
   const series = instance ? meeting.parts.get('')?.state : null;
   const age = part.state && !outranks ? compareRevisions(received, part.state) : 1;
   const overtaken = Boolean(series && !outranks && isOvertaken(received, series));
@@ -139,22 +150,34 @@ function followOne(update: MailUpdate, received: ItipEvent, instance: InstanceId
     // cancelled.
     const cancelled = part.state?.cancelled || series?.cancelled;
     if (method !== 'cancel' && !part.event && cancelled && received.fields)
-      applyFields(update, part, { ...received.fields, status: 'cancelled' }, instance);
+      applyFields(
+        update,
+        part,
+        { ...received, fields: { ...received.fields, status: 'cancelled' } },
+        instance,
+      );
     else if (part.event && age === 0) linkMail(part, mail);
     if (overtaken && !part.state) part.state = stateOf(update, received, part, Boolean(cancelled));
     return;
   }
   if (method === 'cancel') {
     part.state = stateOf(update, received, part, true);
+    // `linkInstances` ends the series, which may arrive later.
+    if (endsSeries) return;
     for (const one of instance ? [part] : meeting.parts.values()) cancel(one, meeting);
     if (!part.event && instance && received.fields)
-      applyFields(update, part, { ...received.fields, status: 'cancelled' }, instance);
+      applyFields(
+        update,
+        part,
+        { ...received, fields: { ...received.fields, status: 'cancelled' } },
+        instance,
+      );
     return;
   }
   if (!received.fields) return;
   part.state = stateOf(update, received, part, received.fields.status === 'cancelled');
   const before = part.event?.fields;
-  applyFields(update, part, received.fields, instance);
+  applyFields(update, part, { ...received, fields: received.fields }, instance);
   if (!instance && before && part.event && changesTimes(before, part.event.fields)) update.meeting.parts.forEach((one) => dropOutdated(update, one, received)); // prettier-ignore
 }
 
@@ -182,7 +205,7 @@ function stateOf({ meeting, mail }: MailUpdate, received: ItipEvent, { state }: 
 } // prettier-ignore
 
 /** Applies the fields in the mail to the event, or creates the event. */
-function applyFields({ meeting, mail }: MailUpdate, part: MeetingPart, received: IcalFields, instance: InstanceId | null): void {
+function applyFields({ meeting, mail }: MailUpdate, part: MeetingPart, { fields: received, warnings }: ItipEvent & { fields: IcalFields }, instance: InstanceId | null): void {
   if (meeting.elsewhere) {
     if (part.event) linkMail(part, mail);
     return;
@@ -193,6 +216,7 @@ function applyFields({ meeting, mail }: MailUpdate, part: MeetingPart, received:
     part.event = {
       id: newId(),
       fields,
+      warnings,
       messageId: mail.messageId,
       masterEventId: null,
       originalStart: instance && new Date(instance.seconds * 1000),
@@ -201,6 +225,7 @@ function applyFields({ meeting, mail }: MailUpdate, part: MeetingPart, received:
     return;
   }
   part.event.messageId = mail.messageId;
+  part.event.warnings = warnings;
   if (isDeepStrictEqual(before, fields)) return mark(part, 'linked');
   part.event.fields = fields;
   mark(part, before?.status !== 'cancelled' && fields.status === 'cancelled' ? 'cancelled' : 'updated');
@@ -230,6 +255,23 @@ function cancel(part: MeetingPart, { elsewhere }: Meeting): void {
   mark(part, 'cancelled');
 }
 
+/** Ends a series before one of its starts (RFC 5546 3.2.5, RANGE=THISANDFUTURE). */
+function endSeries(
+  meeting: Meeting,
+  first: MeetingPart,
+  series: MailedEvent,
+  startMs: number,
+): void {
+  const { when, recurrence } = series.fields;
+  for (const part of meeting.parts.values())
+    if ((part.event?.originalStart?.getTime() ?? -Infinity) >= startMs) cancel(part, meeting);
+  const left = recurrence && endBefore({ when, recurrence }, startMs);
+  if (!left) return cancel(first, meeting);
+  if (isDeepStrictEqual(left, recurrence)) return;
+  series.fields = { ...series.fields, recurrence: left };
+  mark(first, 'updated');
+}
+
 /** Whether the start or the rules of the series have changed. */
 function changesTimes(before: ProviderFields, after: ProviderFields): boolean {
   return (
@@ -256,61 +298,16 @@ function dropOutdated({ contained }: MailUpdate, part: MeetingPart, series: Revi
  * for each cancellation that arrived before the series.
  */
 function linkInstances(meeting: Meeting, mail: InvitingMail): void {
-  const series = meeting.parts.get('')?.event;
-  if (!series || meeting.elsewhere) return;
+  const first = meeting.parts.get('');
+  const series = first?.event;
+  if (!first || !series || meeting.elsewhere) return;
+  for (const startMs of endsOf(meeting, first)) endSeries(meeting, first, series, startMs);
   for (const part of meeting.parts.values()) {
     if (part.instance === '' || part.change === 'removed') continue;
     if (!part.event && part.state?.cancelled) part.event = cancelledInstance(series, part, mail);
     if (!part.event || part.event.masterEventId === series.id) continue;
     part.event.masterEventId = series.id;
     mark(part, 'updated');
-  }
-}
-
-const STAMP = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})Z)?$/;
-
-/**
- * A cancelled instance, for a cancellation that arrived without the instance's other fields: they
- * are taken from the series.
- */
-function cancelledInstance(
-  series: MailedEvent,
-  part: MeetingPart,
-  { messageId }: InvitingMail,
-): MailedEvent | null {
-  const [year = NaN, month = NaN, day = NaN, hour = 0, minute = 0, second = 0] =
-    STAMP.exec(part.instance)
-      ?.slice(1)
-      .map((text) => Number(text ?? 0)) ?? [];
-  const startMs = Date.UTC(year, month - 1, day, hour, minute, second);
-  if (Number.isNaN(startMs)) return null;
-  part.change = 'created';
-  const when = movedTo(series.fields.when, startMs);
-  const fields = fieldsOf({ ...series.fields, when, recurrence: null, status: 'cancelled' }, 'UTC');
-  return {
-    id: newId(),
-    fields,
-    messageId,
-    masterEventId: series.id,
-    originalStart: new Date(startMs),
-  };
-}
-
-/** The same `when` with the same length, moved to another start. */
-function movedTo(when: When, startMs: number): When {
-  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  const seconds = startMs / 1000;
-  switch (when.object) {
-    case 'time':
-      return { ...when, time: seconds };
-    case 'timespan':
-      return { ...when, start_time: seconds, end_time: seconds + when.end_time - when.start_time };
-    case 'date':
-      return { ...when, date: day(startMs) };
-    case 'datespan': {
-      const length = Date.parse(when.end_date) - Date.parse(when.start_date);
-      return { ...when, start_date: day(startMs), end_date: day(startMs + length) };
-    }
   }
 }
 

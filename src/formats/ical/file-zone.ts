@@ -1,22 +1,22 @@
 import ICAL from 'ical.js';
 import { instantOfWall } from '../../platform/base/time/time-zone.ts';
+import { InvalidRecurrenceError, readRecurrenceLines } from '../recurrence/recurrence-lines.ts';
+import { openRule, timesOf, TooManyOccurrencesError } from '../recurrence/rules.ts';
 
 /*
- * Time zones that only a calendar file describes (RFC 5545 3.6.5). All clock changes of a zone are
- * computed once, for a limited range of years. The ical.js library would compute them again for
- * each later year, starting from the first one.
+ * Time zones that a calendar file describes (RFC 5545 3.6.5). All clock changes of a zone are
+ * computed once, for a limited range of years, by the same rules as recurring events.
  */
 
 /**
  * First and last year for which rules are expanded. An earlier time gets the offset before the
- * earliest change; a later time is read as UTC.
+ * earliest change, a later time that after the last one.
  */
 const FIRST_YEAR = 1900;
-export const LAST_YEAR = 2200;
+const LAST_YEAR = 2200;
 const MOST_OBSERVANCES = 20;
 const MOST_DATES = 200;
-const DAY_MS = 86_400_000;
-const WEEKDAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
+const MOST_RULES = 2;
 
 interface Change {
   /** The first instant with the new offset. */
@@ -26,17 +26,31 @@ interface Change {
   toMs: number;
 }
 
+/** An observance: STANDARD or DAYLIGHT, with its offsets. */
+interface Observance {
+  component: ICAL.Component;
+  fromMs: number;
+  toMs: number;
+}
+
 /** A time zone described by a VTIMEZONE. */
 export class FileZone {
   readonly #changes: readonly Change[];
 
-  /** @param zone the VTIMEZONE; parts that are not supported are skipped */
-  constructor(zone: ICAL.Component) {
-    this.#changes = zone
-      .getAllSubcomponents()
-      .slice(0, MOST_OBSERVANCES)
-      .flatMap(changesOf)
+  /**
+   * @param zone the VTIMEZONE
+   * @param onProblem receives a sentence about each part that is left out
+   */
+  constructor(zone: ICAL.Component, onProblem: (problem: string) => void = () => undefined) {
+    const all = observancesOf(zone);
+    this.#changes = all
+      .flatMap((one) => changesOf(one, all.length, onProblem))
       .toSorted((a, b) => a.atMs - b.atMs);
+  }
+
+  /** Whether the VTIMEZONE says any offset. */
+  get isUsable(): boolean {
+    return this.#changes.length > 0;
   }
 
   /** Offset from UTC at an instant, in milliseconds. */
@@ -70,15 +84,49 @@ function offsetIn(observance: ICAL.Component, name: string): number | null {
   return value instanceof ICAL.UtcOffset ? value.toSeconds() * 1000 : null;
 }
 
-function changesOf(observance: ICAL.Component): Change[] {
-  const [fromMs, toMs] = [offsetIn(observance, 'tzoffsetfrom'), offsetIn(observance, 'tzoffsetto')];
-  const start = observance.getFirstPropertyValue('dtstart');
-  if (fromMs === null || toMs === null || !(start instanceof ICAL.Time)) return [];
-  const rule = observance.getFirstProperty('rrule')?.getFirstValue();
+/**
+ * The observances of a zone. A missing offset is that of another observance: clocks change from the
+ * offset that is left to the one that begins.
+ */
+function observancesOf(zone: ICAL.Component): Observance[] {
+  const all = zone
+    .getAllSubcomponents()
+    .slice(0, MOST_OBSERVANCES)
+    .map((component) => ({
+      component,
+      fromMs: offsetIn(component, 'tzoffsetfrom'),
+      toMs: offsetIn(component, 'tzoffsetto'),
+    }));
+  return all.flatMap(({ component, fromMs, toMs }) => {
+    const others = all.filter((other) => other.component !== component);
+    const to = toMs ?? others.find((other) => other.fromMs !== null)?.fromMs ?? fromMs;
+    if (to === null) return [];
+    const before = others.find((other) => other.toMs !== null && other.toMs !== to)?.toMs;
+    return [{ component, fromMs: fromMs ?? before ?? to, toMs: to }];
+  });
+}
+
+function changesOf(
+  { component, fromMs, toMs }: Observance,
+  sharers: number,
+  onProblem: (problem: string) => void,
+): Change[] {
+  const start = component.getFirstPropertyValue('dtstart');
+  const startMs = start instanceof ICAL.Time ? wallOf(start) : Date.UTC(FIRST_YEAR, 0, 1);
+  const rules = component.getAllProperties('rrule').slice(0, MOST_RULES);
   const walls = [
-    wallOf(start),
-    ...datesOf(observance),
-    ...(rule ? yearly(String(rule), start, fromMs) : []),
+    startMs,
+    ...datesOf(component),
+    ...rules.flatMap((rule) => {
+      try {
+        return wallsOf(String(rule.getFirstValue()), startMs, fromMs, sharers);
+      } catch (error) {
+        if (!(error instanceof InvalidRecurrenceError || error instanceof TooManyOccurrencesError))
+          throw error;
+        onProblem(`A rule of a time zone of the file is left out: ${error.message}`);
+        return [];
+      }
+    }),
   ];
   return [...new Set(walls)].map((wallMs) => ({ atMs: wallMs - fromMs, fromMs, toMs }));
 }
@@ -94,53 +142,28 @@ function datesOf(observance: ICAL.Component): number[] {
     .flatMap((value) => (value instanceof ICAL.Time ? wallOf(value) : []));
 }
 
+/** Wall times, with the offset before the change, at which a rule changes the clocks. */
+function wallsOf(rule: string, startMs: number, fromMs: number, sharers: number): number[] {
+  const { rules } = readRecurrenceLines([`RRULE:${rule}`], { zone: 'UTC', allDay: false });
+  return rules.flatMap(({ text, untilMs }) => {
+    // UNTIL is in UTC, as a rule (RFC 5545 3.6.5).
+    const inUtc = /\bUNTIL=[^;]*Z/i.test(rule);
+    const endMs = untilMs === null ? Infinity : inUtc ? untilMs + fromMs : untilMs;
+    const lastMs = Math.min(endMs, Date.UTC(LAST_YEAR + 1, 0, 1));
+    const beginMs = laterBegin(text, startMs);
+    if (lastMs < beginMs) return [];
+    return timesOf(openRule(text, beginMs, sharers).rule, beginMs, lastMs);
+  });
+}
+
 /**
- * Supported rules: one change a year, on a date or on the n-th or last weekday of a month. Other
- * rules are skipped.
+ * Windows begins its rules in the year 1601. A rule of every year has the same times if it begins
+ * later.
  */
-const PART =
-  /^(FREQ=YEARLY|INTERVAL=1|WKST=\w\w|UNTIL=\w+|BYMONTH=(\d|1[0-2])|BYDAY=[+-]?[1-5](MO|TU|WE|TH|FR|SA|SU))$/;
-
-/** Wall times of the clock changes of a rule. */
-function yearly(rule: string, start: ICAL.Time, fromMs: number): number[] {
-  const parts = rule.split(';');
-  if (!parts.every((part) => PART.test(part))) return [];
-  const values = new Map(parts.map((part) => part.split('=', 2) as [string, string]));
-  const byDay = /^([+-]?\d)(\w\w)$/.exec(values.get('BYDAY') ?? '');
-  const byMonth = values.get('BYMONTH');
-  // Without a month this would be the n-th weekday of the year, which no real zone uses.
-  if (byDay && byMonth === undefined) return [];
-  const month = Number(byMonth ?? start.month) - 1;
-  const last = untilMs(values.get('UNTIL'), fromMs);
-  const timeMs = wallOf(start) - Date.UTC(start.year, start.month - 1, start.day);
-  const found: number[] = [];
-  for (let year = Math.max(start.year, FIRST_YEAR); year <= LAST_YEAR; year += 1) {
-    const dayMs = byDay
-      ? nthWeekday(year, month, Number(byDay[1]), WEEKDAYS.indexOf(byDay[2] ?? ''))
-      : Date.UTC(year, month, start.day);
-    const wallMs = dayMs + timeMs;
-    if (wallMs > last) break;
-    if (wallMs >= wallOf(start) && new Date(dayMs).getUTCMonth() === month) found.push(wallMs);
-  }
-  return found;
-}
-
-/** The last wall time of a rule. */
-function untilMs(until: string | undefined, fromMs: number): number {
-  if (until === undefined) return Infinity;
-  const match = /^(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d):?(\d\d)(Z)?)?$/.exec(until);
-  if (!match) return Infinity;
-  const [year = 0, month = 1, day = 1, hour = 23, minute = 59, second = 59] = match
-    .slice(1, 7)
-    .map((part) => (part === undefined ? undefined : Number(part)));
-  return Date.UTC(year, month - 1, day, hour, minute, second) + (match[7] ? fromMs : 0);
-}
-
-function nthWeekday(year: number, month: number, nth: number, weekday: number): number {
-  if (nth > 0) {
-    const first = new Date(Date.UTC(year, month, 1)).getUTCDay();
-    return Date.UTC(year, month, 1 + ((weekday - first + 7) % 7)) + (nth - 1) * 7 * DAY_MS;
-  }
-  const end = Date.UTC(year, month + 1, 0);
-  return end - ((new Date(end).getUTCDay() - weekday + 7) % 7) * DAY_MS + (nth + 1) * 7 * DAY_MS;
+function laterBegin(text: string, startMs: number): number {
+  const start = new Date(startMs);
+  const isYearly = /^(?!.*\b(?:INTERVAL|COUNT)=).*\bFREQ=YEARLY\b/.test(text);
+  const isLeapDay = start.getUTCMonth() === 1 && start.getUTCDate() === 29;
+  if (!isYearly || isLeapDay || start.getUTCFullYear() >= FIRST_YEAR) return startMs;
+  return start.setUTCFullYear(FIRST_YEAR);
 }

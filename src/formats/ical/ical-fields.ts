@@ -3,24 +3,10 @@
  * (`ical-read.ts`) and writing (`ical-write.ts`).
  */
 
+import type { EventWhen, Recurrence } from '../recurrence/series-source.ts';
 import { withoutControls } from '../../platform/base/text/plain-text.ts';
 
-/**
- * The four forms of `when`. Times are in Unix seconds; dates are YYYY-MM-DD, and both dates are
- * inclusive.
- */
-export type IcalWhen =
-  | { object: 'time'; time: number; timezone?: string }
-  | {
-      object: 'timespan';
-      start_time: number;
-      end_time: number;
-      start_timezone?: string;
-      end_timezone?: string;
-    }
-  | { object: 'date'; date: string }
-  | { object: 'datespan'; start_date: string; end_date: string };
-
+export type IcalWhen = EventWhen;
 export type IcalStatus = 'confirmed' | 'tentative' | 'cancelled';
 export type IcalAnswer = 'yes' | 'no' | 'maybe' | 'noreply';
 
@@ -55,8 +41,7 @@ export interface IcalFields {
   status: IcalStatus;
   visibility: 'public' | 'private' | null;
   participants: IcalParticipant[];
-  /** RRULE and EXDATE lines. */
-  recurrence: { rrule: string[]; timezone: string } | null;
+  recurrence: Recurrence | null;
   conferencing: IcalConferencing | null;
   reminders: { reminder_minutes: string; reminder_method: string } | null;
 }

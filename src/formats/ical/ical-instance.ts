@@ -1,6 +1,6 @@
 import ICAL from 'ical.js';
-import { instanceIdOf } from './ical-read.ts';
-import { fileZone, ianaZone, instantOf, isUtc, localStamp, wallMs } from './ical-zone.ts';
+import { dayOf, instanceIdOf, seriesIn } from './instance-id.ts';
+import { instantOf, localStamp, stampIn, wallMs } from './ical-zone.ts';
 
 /*
  * Single instances of a series in its calendar file (RFC 5545 3.8.4.4 and 3.8.5.1). An instance is
@@ -31,18 +31,10 @@ function timeLike(property: ICAL.Property, seconds: number, root: ICAL.Component
   const day = new Date(seconds * 1000).toISOString().slice(0, 10);
   if (value instanceof ICAL.Time && value.isDate) return ICAL.Time.fromDateString(day);
   const tzid = property.getFirstParameter('tzid');
-  const utc = localStamp(seconds, 'UTC');
-  if (value instanceof ICAL.Time && value.zone === ICAL.Timezone.utcTimezone) return utc;
-  const zone = tzid ? ianaZone(tzid, root) : undefined;
-  if (zone && !isUtc(zone)) return localStamp(seconds, zone);
-  const own = tzid && !zone ? fileZone(tzid, root, utc.year) : undefined;
-  const wall = own ? localStamp(seconds + own.offsetMs(seconds * 1000) / 1000, 'UTC') : utc;
+  if (value instanceof ICAL.Time && value.zone === ICAL.Timezone.utcTimezone)
+    return localStamp(seconds, 'UTC');
   // Without a `Z`: either the zone is in the parameter, or there is none.
-  const { year, month, day: date, hour, minute, second } = wall;
-  return ICAL.Time.fromData(
-    { year, month, day: date, hour, minute, second, isDate: false },
-    ICAL.Timezone.localTimezone,
-  );
+  return stampIn(tzid ?? 'UTC', seconds, root);
 }
 
 /**
@@ -111,7 +103,9 @@ export function isExcluded(series: ICAL.Component, key: string, root: ICAL.Compo
       if (!(value instanceof ICAL.Time)) return false;
       // An EXDATE that is a date excludes all instances on that day.
       if (value.isDate) return begin !== null && begin !== undefined && daysEqual(value, begin);
-      return key.includes('T') && instantOf(property, value, root).seconds === seconds;
+      if (!key.includes('T')) return dayOf(value) === seconds * 1000;
+      const zone = first?.getFirstParameter('tzid') ?? undefined;
+      return instantOf(property, value, root, zone).seconds === seconds;
     }),
   );
 }
@@ -132,9 +126,10 @@ export function exclude(series: ICAL.Component, key: string, root: ICAL.Componen
  * @returns `true` if there was one
  */
 export function removeInstance(root: ICAL.Component, key: string): boolean {
+  const series = seriesIn(root);
   const events = root
     .getAllSubcomponents('vevent')
-    .filter((one) => instanceIdOf(one, root)?.key === key);
+    .filter((one) => instanceIdOf(one, root, series)?.key === key);
   for (const event of events) root.removeSubcomponent(event);
   return events.length > 0;
 }

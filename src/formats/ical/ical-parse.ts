@@ -1,4 +1,6 @@
-import ICAL from 'ical.js';
+import type ICAL from 'ical.js';
+import { readCalendarLine } from './calendar-line.ts';
+import { readObjectTree } from './object-tree.ts';
 
 /** A calendar file that cannot be read. */
 export class UnreadableCalendarError extends Error {
@@ -57,23 +59,13 @@ function nextLine(text: string, at: number): number {
 }
 
 /**
- * Parses a calendar file.
+ * Parses a calendar file. Lines that cannot be read are left out: `warningsOf` reports them, and
+ * `fileText` writes them back as they were.
  * @throws {UnreadableCalendarError} if the text is not a calendar file or is too large
  */
 export function parseCalendar(text: string): ICAL.Component {
   assertBounded(text);
-  let parsed: unknown;
-  try {
-    parsed = ICAL.parse(text);
-  } catch (cause) {
-    throw new UnreadableCalendarError(
-      cause instanceof Error ? cause.message.slice(0, 200) : 'not iCalendar',
-      {
-        cause,
-      },
-    );
-  }
-  if (!Array.isArray(parsed) || parsed[0] !== 'vcalendar')
-    throw new UnreadableCalendarError('must have exactly one VCALENDAR');
-  return new ICAL.Component(parsed);
+  const root = readObjectTree(text, 'vcalendar', readCalendarLine);
+  if (!root) throw new UnreadableCalendarError('it has no BEGIN:VCALENDAR');
+  return root;
 }

@@ -3,8 +3,12 @@ import {
   CONFERENCING_PROPERTY, emailOf, type IcalAnswer, type IcalConferencing, type IcalFields, type IcalParticipant,
   type IcalStatus, type IcalWhen, PARTSTAT, uriValue,
 } from './ical-fields.ts'; // prettier-ignore
+import { dateText, isYear } from './instance-id.ts';
 import { UnreadableCalendarError } from './ical-parse.ts';
-import { ianaZone, instantOf, isUtc, localStamp, wallMs, type ZonedInstant } from './ical-zone.ts';
+import { clocksOf, instantOf, localStamp, wallMs, type ZonedInstant } from './ical-zone.ts';
+import { quoted, warn } from './kept-lines.ts';
+import { canonicalLines } from '../recurrence/canonical-lines.ts';
+import { isUtc } from './zone-names.ts';
 
 const DAY_SECONDS = 86_400;
 /** A hundred years. */
@@ -18,14 +22,8 @@ function text(event: ICAL.Component, name: string): string {
 
 const isTime = (value: unknown): value is ICAL.Time => value instanceof ICAL.Time;
 
-function dateText(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
-}
-
-/** Accepts years with four digits only, because other programs may not understand others. */
 function assertYear(seconds: number): void {
-  const year = new Date(seconds * 1000).getUTCFullYear();
-  if (!(year >= 1000 && year <= 9999)) throw new UnreadableCalendarError('a time out of range');
+  if (!isYear(seconds)) throw new UnreadableCalendarError('a time out of range');
 }
 
 /** Length of a DURATION. Days are calendar days; the rest is exact time. */
@@ -33,8 +31,10 @@ function durationOf(event: ICAL.Component): { days: number; seconds: number } | 
   const value = event.getFirstPropertyValue('duration');
   if (!(value instanceof ICAL.Duration)) return undefined;
   // The library steps through the days one at a time.
-  if (Math.abs(value.toSeconds()) > LONGEST_SECONDS)
-    throw new UnreadableCalendarError('a duration out of range');
+  if (Math.abs(value.toSeconds()) > LONGEST_SECONDS) {
+    warn(event, 'The DURATION is left out: it is longer than a hundred years');
+    return undefined;
+  }
   const sign = value.isNegative ? -1 : 1;
   return {
     days: sign * (value.weeks * 7 + value.days),
@@ -42,7 +42,11 @@ function durationOf(event: ICAL.Component): { days: number; seconds: number } | 
   };
 }
 
-function readWhen(event: ICAL.Component, root: ICAL.Component): IcalWhen {
+/**
+ * The time of a VEVENT.
+ * @throws {UnreadableCalendarError} if it has none
+ */
+export function readWhen(event: ICAL.Component, root: ICAL.Component): IcalWhen {
   const property = event.getFirstProperty('dtstart');
   const start = property?.getFirstValue();
   if (!property || !isTime(start)) throw new UnreadableCalendarError('an event without DTSTART');
@@ -54,26 +58,23 @@ function readWhen(event: ICAL.Component, root: ICAL.Component): IcalWhen {
     assertYear(first / 1000);
     const after = isTime(end) ? wallMs(end) : first + (duration?.days ?? 1) * DAY_SECONDS * 1000;
     const last = Math.max(after - DAY_SECONDS * 1000, first);
-    if (dateText(last) === dateText(first)) return { object: 'date', date: dateText(first) };
+    if (dateText(last) === dateText(first) || !isYear(last / 1000))
+      return { object: 'date', date: dateText(first) };
     return { object: 'datespan', start_date: dateText(first), end_date: dateText(last) };
   }
   const from = instantOf(property, start, root);
   assertYear(from.seconds);
-  const to = endOf(
-    { property, start, from },
-    endProperty && isTime(end) ? { endProperty, end } : null,
-    duration,
-    root,
-  );
-  assertYear(to.seconds);
-  if (to.seconds <= from.seconds) {
-    return { object: 'time', time: from.seconds, ...(from.zone ? { timezone: from.zone } : {}) };
-  }
+  const given = endProperty && isTime(end) ? { endProperty, end } : null;
+  const to = endOf({ property, start, from }, given, duration, root);
+  const zone = from.zone;
+  if (!isYear(to.seconds)) warn(event, 'The end is left out: its year is out of range');
+  if (to.seconds <= from.seconds || !isYear(to.seconds))
+    return { object: 'time', time: from.seconds, ...(zone ? { timezone: zone } : {}) };
   return {
     object: 'timespan',
     start_time: from.seconds,
     end_time: to.seconds,
-    ...(from.zone ? { start_timezone: from.zone } : {}),
+    ...(zone ? { start_timezone: zone } : {}),
     ...(to.zone ? { end_timezone: to.zone } : {}),
   };
 }
@@ -113,40 +114,57 @@ export function hasTooManyRules(event: ICAL.Component): boolean {
   );
 }
 
-function readRecurrence(event: ICAL.Component, root: ICAL.Component): IcalFields['recurrence'] {
+function readRecurrence(
+  event: ICAL.Component,
+  root: ICAL.Component,
+  when: IcalWhen,
+): IcalFields['recurrence'] {
   const rules = event.getAllProperties('rrule');
-  if (rules.length === 0 || hasTooManyRules(event)) return null;
+  if (rules.length === 0) return null;
+  if (hasTooManyRules(event)) {
+    warn(event, 'The recurrence is left out: it has too many rules or too long ones');
+    return null;
+  }
+  const property = event.getFirstProperty('dtstart');
+  const start = property?.getFirstValue();
+  const isTimed = property && isTime(start) && !start.isDate;
+  const zone = isTimed ? instantOf(property, start, root).zone : undefined;
+  const isZoned = isTimed && start.zone !== ICAL.Timezone.utcTimezone && property.getFirstParameter('tzid'); // prettier-ignore
+  if (isZoned && zone === undefined && !isUtcIn(property, root))
+    warn(event, `No zone of the IANA database is like ${quoted(isZoned)}: the rules are computed in UTC`); // prettier-ignore
   let dates = 0;
   const exclusions = event
     .getAllProperties('exdate')
     .slice(0, MOST_EXCLUSIONS)
-    .filter((property) => (dates += property.getValues().length) <= MOST_EXCLUSIONS)
-    .map((property) => exclusionLine(property, root));
-  const lines = [...rules.map((property) => property.toICALString()), ...exclusions];
-  const property = event.getFirstProperty('dtstart');
-  const start = property?.getFirstValue();
-  const tzid = property?.getFirstParameter('tzid');
-  const named = tzid ? ianaZone(tzid, root) : undefined;
-  const zone =
-    named ?? (property && isTime(start) ? instantOf(property, start, root).zone : undefined);
-  return { rrule: lines, timezone: zone && !isUtc(zone) ? zone : 'UTC' };
+    .filter((one) => (dates += one.getValues().length) <= MOST_EXCLUSIONS)
+    .map((one) => exclusionLine(one, root, isTimed === true));
+  const rrule = [...rules.map((rule) => rule.toICALString()), ...exclusions];
+  const days = isTimed && !event.hasProperty('dtend') ? (durationOf(event)?.days ?? 0) : 0;
+  const timezone = zone ?? 'UTC';
+  return {
+    rrule: canonicalLines({ when, recurrence: { rrule, timezone } }),
+    timezone,
+    ...(days > 0 ? { nominalDays: days } : {}),
+  };
 }
 
-/** An EXDATE line with an IANA zone, because other zone names are only valid within the file. */
-function exclusionLine(property: ICAL.Property, root: ICAL.Component): string {
-  const tzid = property.getFirstParameter('tzid');
-  const zone = tzid ? ianaZone(tzid, root) : undefined;
+/** Whether the clocks of a property's TZID are those of UTC all year. */
+function isUtcIn(property: ICAL.Property, root: ICAL.Component): boolean {
+  const clocks = clocksOf(property.getFirstParameter('tzid') ?? '', root);
+  const value = property.getFirstValue();
+  return isUtc(clocks?.zoneNear(isTime(value) ? value.year : 1970) ?? '');
+}
+
+/** An EXDATE line without names of zones that are only valid within the file. */
+function exclusionLine(property: ICAL.Property, root: ICAL.Component, isTimed: boolean): string {
   const values = property.getValues().filter(isTime);
-  if (!tzid || zone === tzid || values.some(({ isDate }) => isDate)) return property.toICALString();
   const line = ICAL.Property.fromString(property.toICALString());
-  if (zone && !isUtc(zone)) {
-    line.setParameter('tzid', zone);
-  } else {
-    line.removeParameter('tzid');
+  if (!line.getFirstParameter('tzid')) return line.toICALString();
+  line.removeParameter('tzid');
+  if (isTimed && values.every(({ isDate }) => !isDate))
     line.setValues(
       values.map((value) => localStamp(instantOf(property, value, root).seconds, 'UTC')),
     );
-  }
   return line.toICALString();
 }
 
@@ -261,30 +279,20 @@ const CLASSES: Record<string, IcalFields['visibility']> = {
  * @throws {UnreadableCalendarError}
  */
 export function readFields(event: ICAL.Component, root: ICAL.Component): IcalFields {
+  const when = readWhen(event, root);
   return {
     title: text(event, 'summary'),
     description: text(event, 'description'),
     location: text(event, 'location'),
-    when: readWhen(event, root),
+    when,
     busy: text(event, 'transp').toUpperCase() !== 'TRANSPARENT',
     status: STATUSES[text(event, 'status').toUpperCase()] ?? 'confirmed',
     visibility: CLASSES[text(event, 'class').toUpperCase()] ?? null,
     participants: readParticipants(event),
-    recurrence: readRecurrence(event, root),
+    recurrence: readRecurrence(event, root, when),
     conferencing: readConferencing(event),
     reminders: readReminders(event),
   };
-}
-
-/** Largest SEQUENCE that is read, so that it can still be raised without overflow. */
-const MOST_SEQUENCE = 2 ** 30;
-
-/**
- * SEQUENCE of an event (RFC 5545 3.8.7.4), limited to a range; 0 if it is absent or not a number.
- */
-export function readSequence(event: ICAL.Component): number {
-  const value = Number(event.getFirstPropertyValue('sequence') ?? 0);
-  return Number.isSafeInteger(value) ? Math.min(Math.max(value, 0), MOST_SEQUENCE) : 0;
 }
 
 /** The organizer; `null` if the event names none. */
@@ -294,43 +302,4 @@ export function readOrganizer(
   const property = event.getFirstProperty('organizer');
   const email = property && emailOf(property.getFirstValue(), property.getFirstParameter('email'));
   return email ? { email, name: property.getFirstParameter('cn') || null } : null;
-}
-
-/** A changed instance of a series. */
-export interface InstanceId {
-  /** `20260301T090000Z`, or `20260301` for all-day events. */
-  key: string;
-  seconds: number;
-}
-
-/** The instance that a VEVENT describes; `null` if it is a series or a single event. */
-export function instanceIdOf(event: ICAL.Component, root: ICAL.Component): InstanceId | null {
-  const property = event.getFirstProperty('recurrence-id');
-  const value = property?.getFirstValue();
-  if (!property || !isTime(value)) return null;
-  if (value.isDate) {
-    const seconds = wallMs(value) / 1000;
-    return { key: dateText(seconds * 1000).replaceAll('-', ''), seconds };
-  }
-  const { seconds } = instantOf(property, value, root);
-  assertYear(seconds);
-  const key = new Date(seconds * 1000).toISOString().replaceAll(/[-:]|\.\d+/g, '');
-  return { key, seconds };
-}
-
-/** Most VEVENTs of an object that are read: the series and its changed instances. */
-const MOST_EVENTS = 500;
-
-/**
- * The VEVENTs of an object by instance; `null` is the key of the series. Of several revisions, the
- * latest is returned.
- */
-export function eventsIn(root: ICAL.Component): Map<string | null, ICAL.Component> {
-  const found = new Map<string | null, ICAL.Component>();
-  for (const event of root.getAllSubcomponents('vevent').slice(0, MOST_EVENTS)) {
-    const key = instanceIdOf(event, root)?.key ?? null;
-    const other = found.get(key);
-    if (!other || readSequence(event) >= readSequence(other)) found.set(key, event);
-  }
-  return found;
 }

@@ -1,11 +1,15 @@
-import { isDeepStrictEqual } from 'node:util';
 import ICAL from 'ical.js';
+import { instantOfWallTime, offsetMs } from '../../platform/base/time/time-zone.ts';
+import type { Recurrence } from '../recurrence/series-source.ts';
 import {
-  CONFERENCING_PROPERTY, emailOf, type IcalFields, type IcalParticipant, PARTSTAT, UnwritableEventError, uriValue,
+  CONFERENCING_PROPERTY, emailOf, type IcalFields, type IcalParticipant, PARTSTAT, uriValue,
 } from './ical-fields.ts'; // prettier-ignore
-import { popupMinutes, readFields, readSequence } from './ical-read.ts';
-import { isTimeZone } from '../../platform/base/time/time-zone.ts';
-import { ianaZone, isUtc, localStamp, vtimezone, wallMs } from './ical-zone.ts';
+import { popupMinutes, readFields, readWhen } from './ical-read.ts';
+import { readSequence } from './ical-sequence.ts';
+import { addZone, localStamp, stampIn } from './ical-zone.ts';
+import { dropKept } from './kept-lines.ts';
+import { recurrenceProperties } from './write-recurrence.ts';
+import { isUtc } from './zone-names.ts';
 
 const PRODUCT = '-//Carillon//Carillon//EN';
 const DAY_MS = 86_400_000;
@@ -110,8 +114,9 @@ export function isRevision(fields: Partial<IcalFields>): boolean {
 
 function setText(component: ICAL.Component, name: string, value: string | undefined): void {
   if (value === undefined) return;
+  if ((component.getFirstPropertyValue(name) ?? '') === value) return;
+  dropKept(component, [name]);
   // Also removes the property's parameters, such as ALTREP: these belong to the old text.
-  if (component.getFirstPropertyValue(name) === value) return;
   component.removeAllProperties(name);
   if (value !== '') component.addPropertyWithValue(name, value);
 }
@@ -121,37 +126,46 @@ function writeTimes(
   root: ICAL.Component,
   fields: Partial<IcalFields>,
 ): void {
-  if (fields.when) writeWhen(event, root, fields.when, fields.recurrence?.timezone);
-  if (fields.recurrence === undefined) return;
+  const { when, recurrence } = fields;
+  if (when) writeWhen(event, root, when, recurrence);
+  if (recurrence === undefined) return;
+  const rulesOf = () => event.getAllProperties('rrule').map((rule) => rule.toICALString()).join(); // prettier-ignore
+  const before = rulesOf();
   event.removeAllProperties('rrule');
   event.removeAllProperties('exdate');
-  for (const line of fields.recurrence?.rrule ?? [])
-    event.addProperty(ruleProperty(line, event, root));
+  const series = recurrence && { when: when ?? readWhen(event, root), recurrence };
+  for (const property of series ? recurrenceProperties(series, event, root) : [])
+    event.addProperty(property);
+  // Unreadable rules are replaced only by other rules, not by a new time or a new exclusion.
+  if (rulesOf() !== before) dropKept(event, ['rrule']);
 }
 
 function writeWhen(
   event: ICAL.Component,
   root: ICAL.Component,
   when: IcalFields['when'],
-  seriesZone: string | undefined,
+  series: IcalFields['recurrence'] | undefined,
 ): void {
-  for (const name of ['dtstart', 'dtend', 'duration']) event.removeAllProperties(name);
+  const names = ['dtstart', 'dtend', 'duration'];
+  for (const name of names) event.removeAllProperties(name);
+  dropKept(event, names);
   const setDate = (name: string, ms: number) => {
     const value = ICAL.Time.fromDateString(new Date(ms).toISOString().slice(0, 10));
     event.addPropertyWithValue(name, value);
   };
   const setTime = (name: string, at: number, zone: string | undefined) => {
-    const zoned = zone ?? seriesZone ?? 'UTC';
-    const property = event.addPropertyWithValue(name, localStamp(at, zoned));
-    if (isUtc(zoned)) return;
-    property.setParameter('tzid', zoned);
+    const zoned = zone ?? series?.timezone ?? 'UTC';
+    if (isUtc(zoned)) return void event.addPropertyWithValue(name, localStamp(at, 'UTC'));
     addZone(root, zoned, at);
+    // The file may describe a zone of this name in its own way.
+    event.addPropertyWithValue(name, stampIn(zoned, at, root)).setParameter('tzid', zoned);
   };
   switch (when.object) {
     case 'time':
       return setTime('dtstart', when.time, when.timezone);
     case 'timespan':
       setTime('dtstart', when.start_time, when.start_timezone);
+      if (series?.nominalDays) return writeDuration(event, when, series, series.nominalDays);
       return setTime('dtend', when.end_time, when.end_timezone ?? when.start_timezone);
     case 'date':
     case 'datespan': {
@@ -164,37 +178,18 @@ function writeWhen(
   }
 }
 
-function addZone(root: ICAL.Component, zone: string, at: number): void {
-  const there = root
-    .getAllSubcomponents('vtimezone')
-    .some((one) => String(one.getFirstPropertyValue('tzid')) === zone);
-  if (!there) root.addSubcomponent(vtimezone(zone, at));
-}
-
-/**
- * A line of `recurrence` as a property. An EXDATE without a zone, or in the zone of the series,
- * gets the name that the file uses for that zone.
- */
-function ruleProperty(line: string, event: ICAL.Component, root: ICAL.Component): ICAL.Property {
-  try {
-    const property = ICAL.Property.fromString(line.trim().replace(/;$/, ''));
-    const value = property.getFirstValue();
-    const start = event.getFirstProperty('dtstart');
-    const tzid = start?.getFirstParameter('tzid');
-    if (property.name === 'exdate' && value instanceof ICAL.Time && !value.isDate) {
-      const named = property.getFirstParameter('tzid');
-      const floating = !named && value.zone !== ICAL.Timezone.utcTimezone;
-      if (tzid && (floating || (named && named === ianaZone(tzid, root))))
-        property.setParameter('tzid', tzid);
-      else if (named && isTimeZone(named)) addZone(root, named, wallMs(value) / 1000);
-    }
-    return property;
-  } catch (cause) {
-    throw new UnwritableEventError(
-      `recurrence: "${line.slice(0, 100)}" is not a rule that can be written`,
-      { cause },
-    );
-  }
+/** Writes the length of each instance in days, and the rest in exact time (RFC 5545 3.3.6). */
+function writeDuration(
+  event: ICAL.Component,
+  when: IcalFields['when'] & { object: 'timespan' },
+  { timezone }: Recurrence,
+  days: number,
+): void {
+  const startMs = when.start_time * 1000;
+  const wall = startMs + (isUtc(timezone) ? 0 : offsetMs(timezone, startMs)) + days * DAY_MS;
+  const rest = when.end_time - instantOfWallTime(wall, timezone).getTime() / 1000;
+  const time = rest > 0 ? { hours: Math.floor(rest / 3600), minutes: Math.floor(rest / 60) % 60, seconds: rest % 60 } : {}; // prettier-ignore
+  event.addPropertyWithValue('duration', ICAL.Duration.fromData({ days, ...time }));
 }
 
 function writeParticipants(
@@ -286,106 +281,4 @@ function writeReminders(event: ICAL.Component, reminders: IcalFields['reminders'
     if (action === 'EMAIL') alarm.addPropertyWithValue('summary', title);
     event.addSubcomponent(alarm);
   }
-}
-
-/** Result of a three-way merge. */
-export interface Merge {
-  /** The fields to write; all others stay as they are at the provider. */
-  write: Partial<IcalFields>;
-  /** Names of fields that both sides changed to different values. */
-  conflicts: string[];
-}
-
-/**
- * Merges our change with the current state at the provider.
- * @param base the state that our change was based on; `null` if unknown, then our values win
- */
-export function mergeFields(base: IcalFields | null, ours: IcalFields, theirs: IcalFields): Merge {
-  const write: Partial<Record<keyof IcalFields, unknown>> = {};
-  const conflicts: string[] = [];
-  for (const name of Object.keys(ours) as (keyof IcalFields)[]) {
-    if (base && isDeepStrictEqual(ours[name], base[name])) continue;
-    if (name === 'participants') {
-      const merged = mergeParticipants(base?.participants ?? theirs.participants, ours, theirs);
-      if (!isDeepStrictEqual(merged, theirs.participants)) write.participants = merged;
-    } else if (isDeepStrictEqual(ours[name], theirs[name])) {
-      continue;
-    } else if (name === 'recurrence' && base?.recurrence && ours.recurrence && theirs.recurrence) {
-      const merged = mergeRecurrence(base.recurrence, ours.recurrence, theirs.recurrence);
-      if (!merged) conflicts.push(name);
-      else if (!isDeepStrictEqual(merged, theirs.recurrence)) write.recurrence = merged;
-    } else if (base && !isDeepStrictEqual(theirs[name], base[name])) {
-      conflicts.push(name);
-    } else {
-      write[name] = ours[name];
-    }
-  }
-  // The zone of a series decides how its times are written, so write both together.
-  if (write.when && write.recurrence === undefined)
-    write.recurrence = theirs.recurrence ?? undefined;
-  if (write.recurrence === undefined) delete write.recurrence;
-  return { write: write as Partial<IcalFields>, conflicts };
-}
-
-type Recurrence = NonNullable<IcalFields['recurrence']>;
-
-/** Splits a recurrence into its rules and its exclusions, with one EXDATE line for each date. */
-function splitRecurrence({ rrule, timezone }: Recurrence): { rules: unknown; left: string[] } {
-  const isExclusion = (line: string) => /^EXDATE[;:]/i.test(line);
-  const left = rrule.filter(isExclusion).flatMap((line) => {
-    const colon = line.indexOf(':') + 1;
-    return line
-      .slice(colon)
-      .split(',')
-      .map((value) => `${line.slice(0, colon)}${value}`);
-  });
-  return { rules: [timezone, ...rrule.filter((line) => !isExclusion(line))], left };
-}
-
-/**
- * Merges exclusions that either side added or removed; `undefined` if both sides changed the rules
- * differently.
- */
-function mergeRecurrence(
-  base: Recurrence,
-  ours: Recurrence,
-  theirs: Recurrence,
-): Recurrence | undefined {
-  const [was, our, their] = [splitRecurrence(base), splitRecurrence(ours), splitRecurrence(theirs)];
-  const oursChanged = !isDeepStrictEqual(our.rules, was.rules);
-  const theirsChanged = !isDeepStrictEqual(their.rules, was.rules);
-  if (oursChanged && theirsChanged && !isDeepStrictEqual(our.rules, their.rules)) return undefined;
-  const kept = their.left.filter((line) => our.left.includes(line) || !was.left.includes(line));
-  const added = our.left.filter((line) => !was.left.includes(line) && !their.left.includes(line));
-  if (!oursChanged && added.length === 0 && kept.length === their.left.length) return theirs;
-  const { rrule, timezone } = oursChanged ? ours : theirs;
-  return {
-    rrule: [...rrule.filter((line) => !/^EXDATE[;:]/i.test(line)), ...kept, ...added],
-    timezone,
-  };
-}
-
-/** Merges participants that either side added, removed or changed, by address. */
-function mergeParticipants(
-  base: readonly IcalParticipant[],
-  { participants: ours }: IcalFields,
-  { participants: theirs }: IcalFields,
-): IcalParticipant[] {
-  const find = (list: readonly IcalParticipant[], email: string) =>
-    list.find((one) => one.email === email);
-  const kept = theirs.flatMap((their) => {
-    const [was, our] = [find(base, their.email), find(ours, their.email)];
-    // Missing on our side: we removed the participant, or the other side added one.
-    if (!our) return was ? [] : [their];
-    return [
-      {
-        ...their,
-        name: was && our.name === was.name ? their.name : our.name,
-        status: was && our.status === was.status ? their.status : our.status,
-      },
-    ];
-  });
-  // Added by us. A participant whom the other side removed stays removed.
-  const added = ours.filter(({ email }) => !find(theirs, email) && !find(base, email));
-  return [...kept, ...added];
 }

@@ -30,14 +30,30 @@ describe('readItip', () => {
     ['PUBLISH', file('PUBLISH', MEETING)],
     ['no UID', file('REQUEST', MEETING.slice(1))],
     ['an overlong UID', file('REQUEST', [`UID:${'x'.repeat(501)}`, ...MEETING.slice(1)])],
-    ['several calendars', file('REQUEST', MEETING) + file('REQUEST', MEETING)],
     ['text that is not a calendar', 'hello'],
-    ['a truncated file', file('REQUEST', MEETING).slice(0, -20)],
     ['nothing', ''],
     ['half a megabyte', file('REQUEST', [...MEETING, `X-A:${'x'.repeat(600_000)}`])],
     ['a lone parameter', 'BEGIN:VCALENDAR\r\nX;A="'],
   ])('skips %s', (_, text) => {
     expect(readItip([text])).toEqual([]);
+  });
+
+  it.each([
+    ['text after the calendar', `${file('REQUEST', MEETING)}Sent by a gateway`, 'after the end'],
+    ['a second calendar', file('REQUEST', MEETING) + file('REQUEST', MEETING), 'after the end'],
+    ['a truncated end', file('REQUEST', MEETING).slice(0, -20), 'ends before'],
+    ['a line without a value', file('REQUEST', [...MEETING, 'NONSENSE']), 'NONSENSE'],
+    ['an exclusion that is no time', file('REQUEST', [...MEETING, 'EXDATE:x']), 'EXDATE:x'],
+  ])('reads a file in spite of %s, and reports it', (_, text, reported) => {
+    const skipped: string[] = [];
+    expect(readItip([text], skipped)).toHaveLength(1);
+    expect(skipped.join()).toContain(reported);
+  });
+
+  it('reports a file that cannot be read', () => {
+    const skipped: string[] = [];
+    expect(readItip(['hello'], skipped)).toEqual([]);
+    expect(skipped).toEqual(['a calendar file was left out: it has no BEGIN:VCALENDAR']);
   });
 
   it.each([
@@ -99,7 +115,7 @@ describe('readItip', () => {
       when: { object: 'time' },
       recurrence: null,
     });
-    expect(skipped).toEqual(['a recurring event has too many rules: only its first time is kept']);
+    expect(skipped).toEqual(['The recurrence is left out: it has too many rules or too long ones']);
   });
 
   it.each([
@@ -113,9 +129,9 @@ describe('readItip', () => {
     expect(skipped).toEqual([expect.stringContaining(what)]);
   });
 
-  it('reads no times for an event with an endless duration', () => {
+  it('reads the start of an event with an endless duration', () => {
     const [message] = readItip([file('REQUEST', [...MEETING, 'DURATION:P99999999999D'])]);
-    expect(message?.events[0]?.fields).toBeNull();
+    expect(message?.events[0]?.fields?.when.object).toBe('time');
   });
 });
 

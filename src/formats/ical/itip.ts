@@ -1,15 +1,11 @@
 import type ICAL from 'ical.js';
 import type { IcalFields, IcalParticipant } from './ical-fields.ts';
-import { CalendarLimitError, parseCalendar, UnreadableCalendarError } from './ical-parse.ts';
-import {
-  hasTooManyRules,
-  type InstanceId,
-  instanceIdOf,
-  readFields,
-  readOrganizer,
-  readParticipants,
-} from './ical-read.ts';
+import { standsForFollowing } from './ical-instance.ts';
+import { parseCalendar, UnreadableCalendarError } from './ical-parse.ts';
+import { readFields, readOrganizer, readParticipants } from './ical-read.ts';
 import { instantOf } from './ical-zone.ts';
+import { type InstanceId, instanceIdOf } from './instance-id.ts';
+import { warningsOf } from './kept-lines.ts';
 import type { Revision } from './revisions.ts';
 
 /** The supported methods of calendar files in mail (RFC 5546 3.2). */
@@ -29,6 +25,10 @@ export interface ItipEvent extends Revision {
    * replies.
    */
   fields: IcalFields | null;
+  /** Whether the event stands for all later instances, too (RFC 5545 3.2.13). */
+  andFollowing: boolean;
+  /** What could not be read of the event, in plain words. */
+  warnings: string[];
 }
 
 /** An iTIP message. All its events have the same UID. */
@@ -59,7 +59,7 @@ export function isCalendarPart(contentType: string, filename: string): boolean {
  * The iTIP messages in calendar files of a mail, without duplicates: many programs send the same
  * message inline and as an attachment. Files are skipped if they cannot be read, are too long, or
  * are not iTIP messages (no METHOD, or only published). Never throws; the work is limited.
- * @param skipped receives a reason for each file or rule that was skipped because of a limit
+ * @param skipped receives a reason for each file, event or line that was left out
  */
 export function readItip(texts: readonly string[], skipped: string[] = []): ItipMessage[] {
   const found = new Map<string, ItipMessage>();
@@ -78,17 +78,19 @@ function readOne(text: string, skipped: string[]): ItipMessage | null {
     const components = root.getAllSubcomponents('vevent').slice(0, MOST_EVENTS);
     const uid = uidOf(components[0]);
     if (!method || !uid) return null;
-    if (components.some(hasTooManyRules))
-      skipped.push('a recurring event has too many rules: only its first time is kept');
+    const series = components.find((one) => !one.hasProperty('recurrence-id'));
     const events = components
       .filter((component) => uidOf(component) === uid)
-      .flatMap((component) => readEvent(component, root) ?? [])
+      .flatMap((component) => readEvent(component, root, series) ?? [])
       .toSorted((a, b) => Number(a.instance !== null) - Number(b.instance !== null));
+    skipped.push(...new Set(events.flatMap(({ warnings }) => warnings)));
+    if (events.length < components.filter((component) => uidOf(component) === uid).length)
+      skipped.push('an event of a calendar file was left out: its RECURRENCE-ID cannot be read');
     return events.length > 0 ? { method, uid, events } : null;
   } catch (error) {
     // Mail is untrusted input, and the library throws errors of any kind.
-    if (error instanceof CalendarLimitError)
-      skipped.push(`a calendar file was skipped: ${error.message}`);
+    const reason = error instanceof Error ? error.message.slice(0, 200) : 'not iCalendar';
+    skipped.push(`a calendar file was left out: ${reason}`);
     return null;
   }
 }
@@ -101,17 +103,24 @@ function uidOf(component: ICAL.Component | undefined): string | null {
 }
 
 /** @returns `null` if the VEVENT's instance cannot be determined */
-function readEvent(component: ICAL.Component, root: ICAL.Component): ItipEvent | null {
-  const instance = attempt(() => ({ id: instanceIdOf(component, root) }));
+function readEvent(
+  component: ICAL.Component,
+  root: ICAL.Component,
+  series: ICAL.Component | undefined,
+): ItipEvent | null {
+  const instance = attempt(() => ({ id: instanceIdOf(component, root, series) }));
   if (!instance) return null;
   const organizer = readOrganizer(component);
   const comment = component.getFirstPropertyValue('comment');
+  const fields = attempt(() => readFields(component, root));
   return {
     instance: instance.id,
     organizer: organizer && organizer.email.length <= LONGEST_EMAIL ? organizer : null,
     participants: readParticipants(component).filter(({ email }) => email.length <= LONGEST_EMAIL),
     comment: typeof comment === 'string' ? comment.slice(0, LONGEST_COMMENT) || null : null,
-    fields: attempt(() => readFields(component, root)),
+    fields,
+    andFollowing: standsForFollowing(component),
+    warnings: warningsOf(component, root),
     ...revisionOf(component, root),
   };
 }

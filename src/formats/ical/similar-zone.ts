@@ -1,9 +1,11 @@
 import { instantOfWallTime, offsetMs } from '../../platform/base/time/time-zone.ts';
 import type { FileZone } from './file-zone.ts';
+import { fixedZone } from './zone-names.ts';
 
 /*
- * Some programs use their own zone names (`Customized Time Zone`) and describe the zone in the
- * file. Recurrence rules need an IANA zone, so this module finds one with the same clock changes.
+ * Files describe their time zones, under names of their own (`Customized Time Zone`) or under names
+ * of the IANA database that may mean something else. Recurrence rules need an IANA zone, so this
+ * module finds one with the same clock changes.
  */
 
 /** Zones to try first, because most people live there. */
@@ -21,27 +23,34 @@ const YEARS_AFTER = 3;
  */
 const MOST_CHANGES = 16;
 
-/**
- * Cached results by file zone and year. A search takes some milliseconds, and files name many
- * years.
- */
+/** Cached results by file zone and year. A search takes some milliseconds. */
 const results = new WeakMap<FileZone, Map<number, string | undefined>>();
 /**
- * Most years that are searched for one zone. A file with more years would only waste processor
+ * Most years for which all zones are searched. A file with more years would only waste processor
  * time.
  */
 const MOST_SEARCHES = 4;
 
 /**
  * The IANA zone that shows the same local times as a zone described in a file, in the years around
- * a time. Zones with one offset all year become `Etc/GMT±n`.
+ * a time. Zones with one offset all year become `Etc/GMT±n`, unless a likely zone matches.
+ * @param likely zones that the file names; they are tried first
  * @returns `undefined` if no zone matches, or if too many years were searched
  */
-export function similarZone(own: FileZone, year: number): string | undefined {
+export function similarZone(
+  own: FileZone,
+  year: number,
+  likely: readonly string[],
+): string | undefined {
   const known = results.get(own) ?? new Map<number, string | undefined>();
   results.set(own, known);
-  if (known.has(year) || known.size >= MOST_SEARCHES) return known.get(year);
-  const result = search(own, year);
+  if (known.has(year)) return known.get(year);
+  const samples = samplesOf(own, year);
+  if (!samples) return undefined;
+  const named = likely.find((zone) => matches(samples, zone));
+  if (named !== undefined) return named;
+  if (known.size >= MOST_SEARCHES) return undefined;
+  const result = search(samples);
   known.set(year, result);
   return result;
 }
@@ -53,9 +62,12 @@ interface Sample {
   offsetMs: number;
 }
 
-function search(own: FileZone, year: number): string | undefined {
-  const samples = samplesOf(own, year);
-  if (!samples) return undefined;
+const matches = (samples: readonly Sample[], zone: string): boolean =>
+  samples.every(
+    ({ wallMs, offsetMs: offset }) => instantOfWallTime(wallMs, zone).getTime() === wallMs - offset,
+  );
+
+function search(samples: readonly Sample[]): string | undefined {
   const first = samples[0]?.offsetMs ?? 0;
   if (samples.every((sample) => sample.offsetMs === first)) return fixedZone(first);
   // Two samples, half a year apart, rule out most zones.
@@ -63,10 +75,8 @@ function search(own: FileZone, year: number): string | undefined {
   const isCandidate = (zone: string) =>
     seasons.every((sample) => offsetMs(zone, sample.wallMs - sample.offsetMs) === sample.offsetMs);
   return [...FIRST, ...Intl.supportedValuesOf('timeZone')].find(
-    (zone) =>
-      isCandidate(zone) &&
-      samples.every((sample) => instantOfWallTime(sample.wallMs, zone).getTime() === sample.wallMs - sample.offsetMs),
-  ); // prettier-ignore
+    (zone) => isCandidate(zone) && matches(samples, zone),
+  );
 }
 
 /**
@@ -84,11 +94,4 @@ function samplesOf(own: FileZone, year: number): Sample[] | null {
   // Not at the change itself: at that time local times are ambiguous or do not exist.
   for (const { atMs } of changes) instants.push(atMs - 2 * HOUR_MS, atMs + 2 * HOUR_MS);
   return instants.map((at) => ({ wallMs: at + own.offsetMs(at), offsetMs: own.offsetMs(at) }));
-}
-
-/** The sign of `Etc/GMT±n` is inverted (POSIX). */
-function fixedZone(offset: number): string | undefined {
-  const hours = offset / HOUR_MS;
-  if (!Number.isInteger(hours) || hours < -12 || hours > 14) return undefined;
-  return hours === 0 ? 'UTC' : `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`;
 }

@@ -25,6 +25,7 @@ import type { Address } from '../../platform/base/text/address.ts';
 import { onOneLine, withoutControls } from '../../platform/base/text/plain-text.ts';
 import type { MessageParts } from '../../providers/port/connector.ts';
 import { isCalendarPart, type ItipMessage, readItip } from '../../formats/ical/itip.ts';
+import { joinFoldedCharacters } from '../../formats/ical/content-lines.ts';
 import { searchDocument } from '../../formats/text/search-document.ts';
 import { type DeliveryReport, isReport, readDeliveryReport } from './delivery-report.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
@@ -201,7 +202,9 @@ function reportOf(
 
 function calendarsOf(files: readonly FilePart[]): string[] {
   return files.flatMap(({ part: { type, filename, content, charset } }) =>
-    content && isCalendarPart(type, filename) ? [decodeCharset(content, charset).text] : [],
+    content && isCalendarPart(type, filename)
+      ? [decodeCharset(joinFoldedCharacters(Buffer.from(content)), charset).text]
+      : [],
   );
 }
 

@@ -11,8 +11,8 @@ import { ApplicationBasicStrategy } from './strategies/application-basic.strateg
 import { ApplicationSecretStrategy } from './strategies/application-secret.strategy.ts';
 
 /**
- * The passport strategies, and what the guards of the decorators in `access.decorators.ts` need. They are used in every module,
- * so a global module has to provide `Credentials`.
+ * The passport strategies, and what the guards of the decorators in `access.decorators.ts` need.
+ * They are used in every module, so a global module has to provide `Credentials`.
  */
 @Global()
 @Module({

@@ -30,8 +30,8 @@ const requestOf = (context: ExecutionContext): Request =>
   context.switchToHttp().getRequest<Request>();
 
 /**
- * Waits for the verdict of passport, which keeps the caller with the request, and counts the request
- * for its limits.
+ * Waits for the verdict of passport, which keeps the caller with the request, and counts the
+ * request for its limits.
  * @param onWrong called before credentials are refused that belong to nobody; not if there are none
  * @throws {UnauthorizedException} if no strategy knows the caller
  * @throws {RateLimitedError}

@@ -220,7 +220,9 @@ const UNLOCK = `select pg_advisory_unlock($1), set_config('idle_session_timeout'
 /** Work to run after the commit of each open transaction. */
 const afterwards = new WeakMap<Sql, (() => void)[]>();
 
-/** Says that `sql` is an open transaction, whose owner runs the work of `waiting` after its commit. */
+/**
+ * Says that `sql` is an open transaction, whose owner runs the work of `waiting` after its commit.
+ */
 export function openTransaction(sql: Sql, waiting: (() => void)[]): void {
   afterwards.set(sql, waiting);
 }

@@ -204,8 +204,8 @@ export class Engine
 
   /**
    * Lets queues claim their rows that are due, and those that become due within the next seconds at
-   * their time. The heartbeat says when that is; queues that are advanced together share one. Called
-   * once a second for each queue. A call that is late, missing or repeated does no harm.
+   * their time. The heartbeat says when that is; queues that are advanced together share one.
+   * Called once a second for each queue. A call that is late, missing or repeated does no harm.
    */
   async advance(...queues: readonly QueueName[]): Promise<void> {
     if (monotonicMs() - this.#lastBegun >= SHARED_FOR_MS) await this.#beatOnce();

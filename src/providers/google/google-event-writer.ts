@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { mergeFields } from '../../formats/ical/ical-write.ts';
+import { mergeFields } from '../../formats/ical/ical-merge.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type {
   EventContent,

@@ -6,7 +6,7 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { MeetingDetails } from '../port/conferencing-port.ts';
 import type { EventContent, EventWriteOptions } from '../port/connector.ts';
 import { exclusionsOf, graphRecurrence, ruleOf, type SeriesStart, seriesStart, writeRecurrence } from './graph-recurrence.ts'; // prettier-ignore
-import { DAY_MS, dateText, graphTime, graphTimeOf, msOf, wallMs, zoneOf } from './graph-time.ts';
+import { DAY_MS, dateText, dayOf, graphTime, graphTimeOf, msOf, zoneOf } from './graph-time.ts';
 
 /* Events of Microsoft Graph, and the fields of the API that they stand for. */
 
@@ -85,19 +85,12 @@ const emailOf = (value: string | null | undefined): string => (value ?? '').trim
 /** Text as Exchange gives it back: lines end with a line feed, none are empty at the end. */
 export const plain = (value: string): string => value.replaceAll(/\r\n?/g, '\n').trimEnd();
 
-/** The day on which an all-day event begins or ends, as the day's midnight in UTC. */
-function dayOf(at: z.infer<typeof graphTime>, zone: string | null | undefined): number {
-  const ms = msOf(at);
-  // Midnight in the zone of the event, if Graph has converted it to UTC.
-  return ms % DAY_MS === 0 ? ms : Math.floor(wallMs(ms, zoneOf(zone)) / DAY_MS) * DAY_MS;
-}
-
 function readWhen(event: GraphEvent): IcalWhen | null {
   const { start, end } = event;
   if (!start) return null;
   if (event.isAllDay) {
-    const first = dayOf(start, event.originalStartTimeZone);
-    const last = (end ? dayOf(end, event.originalEndTimeZone) : first) - DAY_MS;
+    const first = dayOf(msOf(start), event.originalStartTimeZone);
+    const last = (end ? dayOf(msOf(end), event.originalEndTimeZone) : first) - DAY_MS;
     return last > first
       ? { object: 'datespan', start_date: dateText(first), end_date: dateText(last) }
       : { object: 'date', date: dateText(first) };

@@ -5,7 +5,7 @@ import { ignoreGone, nullIfGone } from '../rest/gone.ts';
 import type { GraphApi, GraphRequest } from './graph-api.ts';
 import { EVENT_FIELDS, type GraphEvent, graphEvent, startOfSeries } from './graph-event.ts';
 import { startsBefore } from './graph-recurrence.ts';
-import { DAY_MS, graphTime, IN_UTC, msOf } from './graph-time.ts';
+import { DAY_MS, dayOf, graphTime, IN_UTC, msOf } from './graph-time.ts';
 
 const enc = encodeURIComponent;
 const PREFER = [IN_UTC, 'outlook.body-content-type="text"'];
@@ -92,7 +92,9 @@ export class GraphEventsApi {
     series: GraphEvent,
     originalMs: number,
   ): Promise<Occurrence | null> {
-    const near = await this.#instances(account, series.id, originalMs, originalMs + 60_000);
+    // The midnights of an all-day series are those of a zone that Graph does not always name.
+    const slack = series.isAllDay ? DAY_MS : 0;
+    const near = await this.#instances(account, series, originalMs - slack, originalMs + slack + 60_000); // prettier-ignore
     const found = near.find((one) => one.originalMs === originalMs);
     if (found) return found;
     // Somebody may have moved it to another time.
@@ -124,15 +126,14 @@ export class GraphEventsApi {
     const found = new Map<string, Occurrence>();
     for (let from = begin; from < endMs + BEHIND_MS; from += MOST_WINDOW_MS) {
       const until = Math.min(from + MOST_WINDOW_MS, endMs + BEHIND_MS);
-      for (const one of await this.#instances(account, series.id, from, until))
-        found.set(one.id, one);
+      for (const one of await this.#instances(account, series, from, until)) found.set(one.id, one);
     }
     return [...found.values()];
   }
 
   async #instances(
     account: ProviderAccount,
-    id: string,
+    series: GraphEvent,
     fromMs: number,
     untilMs: number,
   ): Promise<Occurrence[]> {
@@ -142,7 +143,7 @@ export class GraphEventsApi {
       $select: 'id,type,start,originalStart',
       $top: PER_PAGE,
     };
-    const request = { method: 'GET', path: `${pathOf(id)}/instances`, query } as const;
+    const request = { method: 'GET', path: `${pathOf(series.id)}/instances`, query } as const;
     const found = await this.api.all(
       account,
       { ...request, priority: 'interactive', prefer: PREFER },
@@ -151,9 +152,18 @@ export class GraphEventsApi {
     return found.map((one) => ({
       id: one.id,
       isException: one.type === 'exception',
-      originalMs: one.originalStart ? Date.parse(one.originalStart) : msOf(one.start),
+      originalMs: originalOf(series, one),
     }));
   }
+}
+
+/**
+ * Start that the rule of a series gives an instance. Of all-day series it is the day: Graph reports
+ * the midnight of the zone in which the series was made.
+ */
+function originalOf(series: GraphEvent, { originalStart, start }: z.infer<typeof occurrence>) {
+  const ms = originalStart ? Date.parse(originalStart) : msOf(start);
+  return series.isAllDay ? dayOf(ms, series.originalStartTimeZone) : ms;
 }
 
 export const pathOf = (id: string): string => `/events/${enc(id)}`;

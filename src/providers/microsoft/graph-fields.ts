@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { fieldsOf, type IcalFields, UnwritableEventError } from '../../formats/ical/ical-fields.ts';
-import { mergeFields } from '../../formats/ical/ical-write.ts';
+import { mergeFields } from '../../formats/ical/ical-merge.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { EventContent } from '../port/connector.ts';
 import { graphEvent, type GraphFields, locationOf, plain, readEvent, writeEvent } from './graph-event.ts'; // prettier-ignore

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nearestDay } from '../../formats/recurrence/recurrence-lines.ts';
 import { windowsName, windowsZone } from '../../formats/ical/windows-zones.ts';
 import { instantOfWallTime, isTimeZone, offsetMs } from '../../platform/base/time/time-zone.ts';
 
@@ -46,6 +47,17 @@ export function graphTimeOf(seconds: number, zone: string): GraphTime {
 /** Unix milliseconds at which the clocks of a zone show a wall time. */
 export function instantMs(wall: number, zone: string): number {
   return instantOfWallTime(wall, zone).getTime();
+}
+
+/**
+ * The day of an all-day event that an instant stands for, as the day's midnight in UTC.
+ * @param zone of the event; if the instant is no midnight there, the nearest midnight in UTC
+ *   counts
+ */
+export function dayOf(ms: number, zone: string | null | undefined): number {
+  if (ms % DAY_MS === 0) return ms;
+  const wall = wallMs(ms, zoneOf(zone));
+  return wall % DAY_MS === 0 ? wall : nearestDay(ms);
 }
 
 /** `2030-04-01` */

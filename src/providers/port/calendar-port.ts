@@ -68,6 +68,18 @@ export interface RemoteEvent {
   organizer: { email: string; name: string | null } | null;
   /** SEQUENCE of iCalendar (RFC 5545): the revision of the event. */
   sequence: number;
+  /**
+   * What is left out of `content`, because it could not be read, in plain words. Default: nothing.
+   */
+  warnings?: readonly string[];
+}
+
+/** An object that could not be read, or only in part. */
+export interface UnreadObject {
+  /** Path or id of the object at the provider. */
+  providerId: string;
+  /** In plain words, for operators. */
+  reason: string;
 }
 
 /**
@@ -122,6 +134,10 @@ export interface EventChanges {
    * `events` (the instance takes place with changes) or in `removed` (the series decides again).
    */
   excluded?: readonly ExcludedInstance[];
+  /** Paths or ids of the objects that were read for this answer. Absent if `unread` is. */
+  read?: readonly string[];
+  /** Objects that could not be read, or only in part. Absent: none. */
+  unread?: readonly UnreadObject[];
   /**
    * `providerId`s of deleted events. The instances of a deleted series are deleted too. With
    * `partial` also those of instances, changed or excluded, that are as the series defines them

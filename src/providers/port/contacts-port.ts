@@ -1,3 +1,4 @@
+import type { UnreadObject } from './calendar-port.ts';
 import type { ProviderAccount } from './provider-account.ts';
 
 /**
@@ -35,6 +36,10 @@ export interface ContactChanges {
   removed: readonly string[];
   /** See `EventChanges.present`. */
   present: readonly string[] | null;
+  /** Paths or ids of the objects that were read for this answer. Absent if `unread` is. */
+  read?: readonly string[];
+  /** Objects that could not be read, or only in part. Absent: none. */
+  unread?: readonly UnreadObject[];
 }
 
 export interface ContactPicture {

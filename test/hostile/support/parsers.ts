@@ -2,8 +2,9 @@ import { InvalidInputError } from '../../../src/platform/base/errors/domain-erro
 import { UnreadableCalendarError } from '../../../src/formats/ical/ical-parse.ts';
 import { fromCursor } from '../../../src/deltas/cursor.ts';
 import { readInstanceId } from '../../../src/calendar/events/recurrence/instances.ts';
-import { InvalidRecurrenceError } from '../../../src/calendar/events/recurrence/recurrence-lines.ts';
-import { Series, TooManyOccurrencesError } from '../../../src/calendar/events/recurrence/series.ts';
+import { InvalidRecurrenceError } from '../../../src/formats/recurrence/recurrence-lines.ts';
+import { TooManyOccurrencesError } from '../../../src/formats/recurrence/rules.ts';
+import { Series } from '../../../src/formats/recurrence/series.ts';
 import { readObject } from '../../../src/providers/imap/dav/dav-event-object.ts';
 import { parseCard, readCard, UnreadableCardError } from '../../../src/providers/imap/dav/vcard.ts';
 import {

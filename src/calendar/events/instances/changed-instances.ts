@@ -4,7 +4,14 @@ import { newId } from '../../../platform/base/ids/ids.ts';
 import type { Sql } from '../../../platform/database/sql.ts';
 import { type EventFields, type EventRecord, toEventContent } from '../event-record.ts';
 import { Event } from '../event.entity.ts';
-import { openSeries, type Series, TooManyOccurrencesError } from '../recurrence/series.ts';
+import { TooManyOccurrencesError } from '../../../formats/recurrence/rules.ts';
+import { movedStart, withMovedExclusions } from '../../../formats/recurrence/moved-exclusions.ts';
+import { openSeries, type Series } from '../../../formats/recurrence/series.ts';
+import {
+  firstStart,
+  type Recurrence,
+  type SeriesSource,
+} from '../../../formats/recurrence/series-source.ts';
 import { isAllDay } from '../when.ts';
 
 /**
@@ -37,6 +44,36 @@ export function createInstance(
     updatedAt: at,
   });
 }
+
+const DELETED = `
+  select (extract(epoch from original_start) * 1000)::float8 as "startMs" from event
+  where account_id = $1 and master_event_id = $2 and original_start is not null and not released
+    and status = 'cancelled'`;
+
+const MOVE = `
+  update event e set original_start = x.start, starts_at = x.start, ends_at = x.start + (e.ends_at - e.starts_at),
+    provider_id = null
+  from unnest($2::uuid[], $3::timestamptz[]) x(id, start)
+  where e.account_id = $1 and e.id = x.id`;
+
+/**
+ * The recurrence of a series after a client has moved it: instances that were deleted stay deleted
+ * and move along, whether the rules name them or only rows do.
+ */
+export async function movedRecurrence(
+  sql: Sql,
+  { accountId, id }: SeriesKey,
+  before: SeriesFields,
+  after: SeriesFields,
+): Promise<Recurrence | null> {
+  const [old, now] = [sourceOf(before), sourceOf(after)];
+  if (!old || !now || firstStart(before.when) === firstStart(after.when)) return after.recurrence;
+  const rows = await sql.query<{ startMs: number }>(DELETED, [accountId, id]);
+  return withMovedExclusions(old, now, rows.map(({ startMs }) => startMs)); // prettier-ignore
+}
+
+const sourceOf = ({ when, recurrence }: SeriesFields): SeriesSource | null =>
+  recurrence && { when, recurrence };
 
 /** A changed instance that was cancelled because its series was deleted or changed. */
 export interface EndedInstance {
@@ -75,8 +112,8 @@ export function endInstances(
  * Adjusts the changed instances of a series after its times have changed. An instance is cancelled
  * if its original start is no longer a start of the series. If the whole series moves to another
  * time, this cancels every changed instance except those whose original start the moved series
- * still has. A deleted instance comes back if the change removed its EXDATE. All other instances
- * stay as they are.
+ * still has. A deleted instance moves along and stays deleted (`movedRecurrence`). It comes back if
+ * the change removed its EXDATE. All other instances stay as they are.
  * @returns the cancelled instances
  * @throws {InvalidInputError} if the rules take too long to expand
  */
@@ -99,10 +136,17 @@ export async function refitInstances(
   const same = isAllDay(before.when) === isAllDay(after.when);
   const kept = same ? startsAmong(openedSeries(after), starts) : new Set<number>();
   const [back, ended]: [string[], string[]] = [[], []];
+  const moved: { id: string; at: Date }[] = [];
+  const moves = movesOf(before, after);
   for (const { id: instance, startMs, status } of rows) {
-    if (status !== 'cancelled' && !kept.has(startMs)) ended.push(instance);
-    if (status === 'cancelled' && kept.has(startMs) && old?.excludes(startMs)) back.push(instance);
+    const target = status === 'cancelled' ? moves(startMs) : null;
+    if (target !== null) moved.push({ id: instance, at: new Date(target) });
+    else if (status !== 'cancelled' && !kept.has(startMs)) ended.push(instance);
+    else if (status === 'cancelled' && kept.has(startMs) && old?.excludes(startMs))
+      back.push(instance);
   }
+  if (moved.length > 0)
+    await sql.query(MOVE, [accountId, moved.map((one) => one.id), moved.map((one) => one.at)]);
   if (back.length > 0) await sql.query(RELEASE, [accountId, back]);
   return ended.length > 0 ? sql.query<EndedInstance>(END, [accountId, id, at, ended]) : [];
 }
@@ -130,6 +174,17 @@ export async function endInstancesOutside(
   const [old, kept] = [startsIfCheap(before, starts), startsIfCheap(after, starts)];
   const ended = rows.filter(({ startMs }) => old.has(startMs) && !kept.has(startMs)).map(idOf);
   return ended.length > 0 ? sql.query<EndedInstance>(END, [accountId, id, at, ended]) : [];
+}
+
+/** Where the deleted instances of a moved series are after the move: at its exclusions. */
+function movesOf(before: SeriesFields, after: SeriesFields): (startMs: number) => number | null {
+  const [old, now] = [sourceOf(before), sourceOf(after)];
+  if (!old || !now || firstStart(before.when) === firstStart(after.when)) return () => null;
+  const series = openSeries(now);
+  return (startMs) => {
+    const target = movedStart(startMs, old, now);
+    return target !== null && series.excludes(target) ? target : null;
+  };
 }
 
 const idOf = ({ id }: { id: string }): string => id;

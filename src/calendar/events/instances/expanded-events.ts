@@ -13,7 +13,8 @@ import {
   readInstanceId,
   type TimeBounds,
 } from '../recurrence/instances.ts';
-import { openSeries, type Series, TooManyOccurrencesError } from '../recurrence/series.ts';
+import { TooManyOccurrencesError } from '../../../formats/recurrence/rules.ts';
+import { openSeries, type Series } from '../../../formats/recurrence/series.ts';
 
 /** Memory for one participant. The parsed object takes several times as much memory as its text. */
 const PARTICIPANT_BYTES = 400;
@@ -128,7 +129,7 @@ export class ExpandedEvents {
     const changed = await this.repository.findInstance(accountId, masterId, new Date(startMs));
     if (changed && !changed.released) return changed;
     const master = await this.repository.findSeries(accountId, masterId);
-    const occurrence = master && openSeries(master)?.at(startMs);
+    const occurrence = master && openSeries(master).at(startMs);
     return (master && occurrence && instanceOf(master, occurrence)) ?? changed;
   }
 
@@ -141,7 +142,7 @@ export class ExpandedEvents {
     const instances = masters.flatMap((master) => {
       const occurrence = master.replaced.includes(startMs)
         ? undefined
-        : openSeries(master)?.at(startMs);
+        : openSeries(master).at(startMs);
       return occurrence ? [instanceOf(master, occurrence)] : [];
     });
     return instances.filter((instance) => isWithin(instance, bounds));
@@ -206,6 +207,7 @@ export class ExpandedEvents {
 
   /**
    * The earliest start that can match. An event that ends after `endsAfter` may begin before it.
+   * Instances that last days can be an hour longer than the first one.
    */
   #lowestStart({ startsAfter, endsAfter }: TimeBounds, expandables: readonly Expandable[]): number {
     const longest = expandables.reduce(
@@ -215,7 +217,7 @@ export class ExpandedEvents {
     );
     return Math.max(
       startsAfter?.getTime() ?? -Infinity,
-      endsAfter ? endsAfter.getTime() - longest : -Infinity,
+      endsAfter ? endsAfter.getTime() - longest - DAY_MS : -Infinity,
     );
   }
 
@@ -242,16 +244,11 @@ export class ExpandedEvents {
     return expandables.filter((one) => !tooSlow.has(one));
   }
 
-  /** Opens a series. A series whose rules cannot be parsed has no instances and is skipped. */
+  /** Opens a series, unless it took too long before. */
   #open(master: SeriesRecord): Expandable[] {
     const skippedUntil = this.#slowUntil.get(nameOf(master)) ?? 0;
     if (skippedUntil > performance.now()) return [];
-    const series = openSeries(master);
-    if (series) return [{ master, series, spentMs: 0 }];
-    this.#log.debug(
-      `event ${master.id}: left out of the expanded list, because its recurrence cannot be parsed`,
-    );
-    return [];
+    return [{ master, series: openSeries(master), spentMs: 0 }];
   }
 }
 

@@ -7,7 +7,7 @@ import {
 } from '../event-columns.ts'; // prettier-ignore
 import type { EventRecord } from '../event-record.ts';
 import { instanceOf } from '../recurrence/instances.ts';
-import { openSeries } from '../recurrence/series.ts';
+import { openSeries } from '../../../formats/recurrence/series.ts';
 
 /*
  * Statements for instances of series that a provider reports one by one, and for events that it has
@@ -140,8 +140,7 @@ export async function fillExcluded(
   const rows = found.flatMap(({ instanceId: id, instanceStart, ...series }) => {
     const { when, recurrence } = series;
     if (!recurrence) return [];
-    const occurrence = openSeries({ when, recurrence })?.occurrenceAt(instanceStart.getTime());
-    if (!occurrence) return [];
+    const occurrence = openSeries({ when, recurrence }).occurrenceAt(instanceStart.getTime());
     const instance = instanceOf({ ...series, recurrence }, occurrence);
     const fields = { ...pickFields(instance, PROVIDER_FIELDS), status: 'cancelled' as const };
     const { icalUid: ical_uid, organizerEmail, organizerName } = series;

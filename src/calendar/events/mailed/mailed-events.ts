@@ -13,6 +13,8 @@ export interface MailedEvent {
   masterEventId: string | null;
   /** For an instance of a series: when it would have begun without a change. */
   originalStart: Date | null;
+  /** What could not be read of the mail's calendar file. Default: keep what is stored. */
+  warnings?: readonly string[];
 }
 
 /** An event of the account that a mail may refer to. */
@@ -50,17 +52,19 @@ const EVENTS = `
 
 const INSERT = `
   insert into event (id, account_id, calendar_id, ical_uid, message_id, master_event_id, original_start,
-    ${columnNames(MAILED_FIELDS)}, organizer_email, organizer_name, read_only, hide_participants, notifications, metadata,
+    ${columnNames(MAILED_FIELDS)}, organizer_email, organizer_name, warnings, read_only, hide_participants, notifications, metadata,
     round_robin_order, version, created_at, updated_at)
   select x.id, $1, $2, x.ical_uid, x.message_id, x.master_event_id, x.original_start,
-    ${columnNames(MAILED_FIELDS, 'x')}, x.organizer_email, x.organizer_name, true, false, '[]', '{}', '{}', 1, $4, $4
+    ${columnNames(MAILED_FIELDS, 'x')}, x.organizer_email, x.organizer_name, coalesce(x.warnings, '{}'), true, false, '[]', '{}', '{}', 1, $4, $4
   from jsonb_to_recordset($3::jsonb) x(id uuid, ical_uid text, message_id uuid, master_event_id uuid,
-    original_start timestamptz, ${typedColumns(MAILED_FIELDS)}, organizer_email text, organizer_name text)`;
+    original_start timestamptz, ${typedColumns(MAILED_FIELDS)}, organizer_email text, organizer_name text, warnings text[])`;
 
 const UPDATE = `
   update event e set ${assignments(MAILED_FIELDS)}, message_id = x.message_id, master_event_id = x.master_event_id,
-    version = e.version + 1, updated_at = $2
-  from jsonb_to_recordset($1::jsonb) x(id uuid, message_id uuid, master_event_id uuid, ${typedColumns(MAILED_FIELDS)})
+    version = e.version + 1, updated_at = $2, warnings = coalesce(x.warnings, e.warnings),
+    original_start = x.original_start
+  from jsonb_to_recordset($1::jsonb) x(id uuid, message_id uuid, master_event_id uuid, ${typedColumns(MAILED_FIELDS)},
+    warnings text[], original_start timestamptz)
   where e.id = x.id`;
 
 const LINK = `
@@ -82,6 +86,7 @@ function rowOf({ id, fields, ...event }: MailedEvent): Record<string, unknown> {
     message_id,
     master_event_id,
     original_start,
+    warnings: event.warnings ?? null,
     ...columnValues(fields, MAILED_FIELDS),
   };
 }

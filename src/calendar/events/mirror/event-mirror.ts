@@ -1,3 +1,4 @@
+import { storable } from '../../../platform/base/text/storable.ts';
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { hasOpenWrite } from '../../../accounts/provider-writes/open-writes.ts';
 import type { EventContent, RemoteEvent } from '../../../providers/port/connector.ts';
@@ -86,14 +87,14 @@ const COMING = `
 
 const INSERT = `
   insert into event (id, account_id, calendar_id, provider_id, ical_uid, master_provider_id, original_start,
-    ${columnNames(PROVIDER_FIELDS)}, organizer_email, organizer_name, read_only, hide_participants, notifications, metadata,
+    ${columnNames(PROVIDER_FIELDS)}, organizer_email, organizer_name, warnings, read_only, hide_participants, notifications, metadata,
     round_robin_order, sequence, version, provider_content, provider_version, provider_seen_at, created_at, updated_at)
   select x.id, $1, $2, x.provider_id, x.ical_uid, x.master_provider_id, to_timestamp(x.original_start),
-    ${columnNames(PROVIDER_FIELDS, 'x')}, x.organizer_email, x.organizer_name, false, false, '[]', '{}',
+    ${columnNames(PROVIDER_FIELDS, 'x')}, x.organizer_email, x.organizer_name, x.warnings, false, false, '[]', '{}',
     '{}', x.sequence, 1, x.provider_content, 1, $4, $4, $4
   from jsonb_to_recordset($3::jsonb) x(id uuid, provider_id text, ical_uid text, master_provider_id text,
     original_start double precision, ${typedColumns(PROVIDER_FIELDS)}, organizer_email text, organizer_name text,
-    sequence int, provider_content jsonb)
+    warnings text[], sequence int, provider_content jsonb)
   on conflict (account_id, provider_id) do nothing
   returning id`;
 
@@ -109,9 +110,9 @@ const SEEN = `
     organizer_email = coalesce(x.organizer_email, e.organizer_email),
     organizer_name = case when x.organizer_email is null then e.organizer_name else x.organizer_name end,
     original_start = coalesce(to_timestamp(x.original_start), e.original_start),
-    sequence = greatest(e.sequence, x.sequence)
+    sequence = greatest(e.sequence, x.sequence), warnings = x.warnings
   from jsonb_to_recordset($1::jsonb) x(id uuid, provider_id text, master_provider_id text, ical_uid text, provider_content jsonb,
-    organizer_email text, organizer_name text, original_start double precision, sequence int)
+    organizer_email text, organizer_name text, original_start double precision, sequence int, warnings text[])
   where e.id = x.id`;
 
 const TIE_INSTANCES = `
@@ -228,6 +229,9 @@ export function lockEndedInstances(
   return sql.query<MirrorEvent>(ENDED_INSTANCES, [accountId, seriesId]);
 }
 
+/** Longest warning stored, in characters. */
+const MOST_WARNING = 300;
+
 function seenColumns(id: string, { organizer, ...remote }: RemoteEvent) {
   return {
     id,
@@ -239,6 +243,7 @@ function seenColumns(id: string, { organizer, ...remote }: RemoteEvent) {
     organizer_name: organizer?.name ?? null,
     original_start: remote.originalStartTime,
     sequence: remote.sequence,
+    warnings: (remote.warnings ?? []).map((one) => storable(one, MOST_WARNING)),
   };
 }
 

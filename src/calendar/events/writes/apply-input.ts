@@ -11,8 +11,9 @@ import type {
   When,
 } from '../event-values.ts';
 import { firstMinutes, participantKey } from '../event-values.ts';
-import { InvalidRecurrenceError } from '../recurrence/recurrence-lines.ts';
-import { Series, TooManyOccurrencesError } from '../recurrence/series.ts';
+import { InvalidRecurrenceError } from '../../../formats/recurrence/recurrence-lines.ts';
+import { TooManyOccurrencesError } from '../../../formats/recurrence/rules.ts';
+import { Series } from '../../../formats/recurrence/series.ts';
 import { boundsOf, withoutAddedZones } from '../when.ts';
 
 /** Fields that are stored as they are given. */

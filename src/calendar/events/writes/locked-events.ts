@@ -7,7 +7,7 @@ import { type EventRecord, eventRecord } from '../event-record.ts';
 import { Event } from '../event.entity.ts';
 import { EventInReadOnlyCalendarError } from '../events.errors.ts';
 import { type InstanceName, instanceOf, readInstanceId } from '../recurrence/instances.ts';
-import { openSeries } from '../recurrence/series.ts';
+import { openSeries } from '../../../formats/recurrence/series.ts';
 
 /*
  * Locks the rows of a change until its transaction ends. The order is always: the calendar, the
@@ -91,7 +91,7 @@ function instanceIn(
 ): EventRecord | undefined {
   const { recurrence } = series;
   if (series.status === 'cancelled' || !recurrence) return undefined;
-  const occurrence = openSeries({ when: series.when, recurrence })?.at(startMs);
+  const occurrence = openSeries({ when: series.when, recurrence }).at(startMs);
   return (
     occurrence &&
     instanceOf({ ...eventRecord(series), recurrence, zone: zoneOf(calendar) }, occurrence)

@@ -40,7 +40,7 @@ export const add: AddCommands = (group, cli) => {
   group
     .command('failures')
     .description(
-      'list messages that could not be read, latest first; the mirror continued without their content',
+      'list messages, calendar files and address cards that could not be read, or only in part, latest first; the mirror continued without what could not be read',
     )
     .option('--account <id>', 'only this account', accountIdOf)
     .addOption(limitOption())

@@ -1,7 +1,9 @@
 import type { CalendarContent, RemoteCalendar } from '../../port/connector.ts';
 import { parseCalendar } from '../../../formats/ical/ical-parse.ts';
 import { newCalendar } from '../../../formats/ical/ical-write.ts';
-import { ianaZone, isUtc, vtimezone } from '../../../formats/ical/ical-zone.ts';
+import { ianaZone } from '../../../formats/ical/ical-zone.ts';
+import { vtimezone } from '../../../formats/ical/write-zone.ts';
+import { isUtc } from '../../../formats/ical/zone-names.ts';
 import { isTimeZone } from '../../../platform/base/time/time-zone.ts';
 import { childrenOf, type DavProps, textOf } from './dav-session.ts';
 import type { DavResource } from './dav-xml.ts';

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import { getDAVAttribute, DAVNamespace } from 'tsdav';
 import { z } from 'zod';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { DavRefusedError } from './dav-error.ts';
 import { DavAnswerTooLongError } from './dav-allowance.ts';
 import { MOST_BYTES } from './dav-fetch.ts';
-import { type DavObject, type DavSession, textOf } from './dav-session.ts';
+import { childrenOf, type DavObject, type DavSession, textOf } from './dav-session.ts';
 import type { DavAnswer } from './dav-xml.ts';
 
 export interface CollectionChanges {
@@ -36,8 +37,10 @@ const cursorSchema = z.discriminatedUnion('by', [
     by: z.literal('etags'),
     /** Version of the whole collection, set when everything has been returned. */
     tag: z.string().nullable(),
-    /** Versions already returned, by path. */
+    /** Versions already returned, by path. An object without an etag has a hash of its text. */
     known: z.record(z.string(), z.string()),
+    /** Last path without an etag that was compared, while a listing needs several pages. */
+    after: z.string().optional(),
   }),
 ]);
 type Cursor = z.infer<typeof cursorSchema>;
@@ -190,7 +193,7 @@ async function byEtags(
   session: DavSession,
   collection: string,
   kind: ObjectKind,
-  { tag, known }: Extract<Cursor, { by: 'etags' }>,
+  { tag, known, after = '' }: Extract<Cursor, { by: 'etags' }>,
   limit: number,
 ): Promise<CollectionChanges> {
   const [self] = await session.propfind(collection, { 'cs:getctag': {} }, '0');
@@ -198,24 +201,30 @@ async function byEtags(
   const none = { changed: [], removed: [], present: null, tooLarge: [], more: false };
   if (tag !== null && now === tag)
     return { ...none, cursor: JSON.stringify({ by: 'etags', tag, known } satisfies Cursor) };
-  const listed = new Map<string, string>();
-  for (const response of await session.propfind(collection, { 'd:getetag': {} }, '1')) {
-    const path = session.pathOf(response.href);
-    const etag = textOf(response.props['getetag']);
-    if (etag !== null && !path.endsWith('/') && !isSame(path, collection)) listed.set(path, etag);
-  }
-  const waiting = [...listed].filter(([path, etag]) => known[path] !== etag).map(([path]) => path);
+  const listed = await versionsIn(session, collection);
+  const waiting = [...listed]
+    .filter(([path, etag]) => (etag === null ? path > after : known[path] !== etag))
+    .map(([path]) => path);
   const wanted = waiting.toSorted().slice(0, limit);
-  const { processed, ...fetched } = await fetchObjects(session, collection, kind, wanted);
+  const { processed, ...found } = await fetchObjects(session, collection, kind, wanted);
   const paths = wanted.slice(0, processed);
+  const hashes = new Map(
+    found.changed
+      .filter(({ path }) => listed.get(path) === null)
+      .map(({ path, text }) => [path, hashOf(text)]),
+  );
+  const isNews = ({ path }: DavObject) => known[path] === undefined || known[path] !== hashes.get(path); // prettier-ignore
+  const fetched = { ...found, changed: found.changed.filter(isNews) };
   const removed = Object.keys(known).filter((path) => !listed.has(path));
   const kept = Object.entries(known).filter(([path]) => listed.has(path));
   const more = waiting.length > paths.length;
-  const returned = paths.map((path) => [path, listed.get(path) ?? '']);
+  const returned = paths.map((path) => [path, listed.get(path) ?? hashes.get(path) ?? '']);
+  const compared = paths.filter((path) => listed.get(path) === null).at(-1) ?? after;
   const cursor: Cursor = {
     by: 'etags',
     tag: more ? null : now,
     known: Object.fromEntries([...kept, ...returned]) as Record<string, string>,
+    ...(more && compared !== '' ? { after: compared } : {}),
   };
   return {
     ...fetched,
@@ -225,6 +234,28 @@ async function byEtags(
     present: tag === null && Object.keys(known).length === 0 ? [...listed.keys()] : null,
   };
 }
+
+/**
+ * The objects of a collection with their etags. A server may leave out the etag of an object, of
+ * all or of one for a while: the object is there nevertheless.
+ */
+async function versionsIn(
+  session: DavSession,
+  collection: string,
+): Promise<Map<string, string | null>> {
+  const listed = new Map<string, string | null>();
+  const asked = { 'd:getetag': {}, 'd:resourcetype': {} };
+  for (const { href, status, props } of await session.propfind(collection, asked, '1')) {
+    const path = session.pathOf(href);
+    const isCollection = 'collection' in childrenOf(props['resourcetype']);
+    if (path.endsWith('/') || isSame(path, collection) || isCollection) continue;
+    if (!NOT_FOUND.includes(status)) listed.set(path, textOf(props['getetag']));
+  }
+  return listed;
+}
+
+const hashOf = (text: string): string =>
+  `text:${createHash('sha256').update(text).digest('base64url')}`;
 
 /** Kind of objects in a collection, and how several of them are requested at once. */
 export interface ObjectKind {
@@ -277,7 +308,7 @@ async function fetchObjects(
   let length = 0;
   while (all.processed < paths.length && length < MOST_OF_A_PAGE) {
     const wanted = paths.slice(all.processed, all.processed + batch);
-    const found = await multiget(session, collection, kind, wanted).catch((error: unknown) => {
+    const found = await readObjects(session, collection, kind, wanted).catch((error: unknown) => {
       if (!(error instanceof DavAnswerTooLongError)) throw error;
       return null;
     });
@@ -292,6 +323,29 @@ async function fetchObjects(
     for (const { text } of found?.changed ?? []) length += text.length;
   }
   return all;
+}
+
+/** Reads objects together, and those that the answer leaves out one by one. */
+async function readObjects(
+  session: DavSession,
+  collection: string,
+  kind: ObjectKind,
+  paths: readonly string[],
+): Promise<Fetched> {
+  const found = await multiget(session, collection, kind, paths).catch((error: unknown) => {
+    if (!isRefusal(error)) throw error;
+    return { changed: [], removed: [], tooLarge: [] } as Fetched;
+  });
+  const there = new Set([...found.changed.map(({ path }) => path), ...found.removed]);
+  for (const path of paths.filter((one) => !there.has(one))) {
+    try {
+      found.changed.push(await session.get(path));
+    } catch (error) {
+      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
+      found.removed.push(path);
+    }
+  }
+  return found;
 }
 
 async function multiget(

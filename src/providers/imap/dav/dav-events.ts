@@ -1,4 +1,4 @@
-import ICAL from 'ical.js';
+import type ICAL from 'ical.js';
 import {
   fieldsOf,
   type IcalFields,
@@ -8,10 +8,14 @@ import {
   addInstance, exclude, isExcluded, OtherTimesError, removeInstance, standsForFollowing,
 } from '../../../formats/ical/ical-instance.ts'; // prettier-ignore
 import { parseCalendar, UnreadableCalendarError } from '../../../formats/ical/ical-parse.ts';
-import { eventsIn, readFields, readSequence } from '../../../formats/ical/ical-read.ts';
+import { mergeFields } from '../../../formats/ical/ical-merge.ts';
+import { readFields } from '../../../formats/ical/ical-read.ts';
+import { readSequence } from '../../../formats/ical/ical-sequence.ts';
 import {
-  isRevision, mergeFields, newEvent, stampEvent, throughIcal, type Writer, writeFields,
+  isRevision, newEvent, stampEvent, throughIcal, type Writer, writeFields,
 } from '../../../formats/ical/ical-write.ts'; // prettier-ignore
+import { eventsIn } from '../../../formats/ical/instance-id.ts';
+import { fileText } from '../../../formats/ical/kept-lines.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
 import type {
   EventContent,
@@ -84,7 +88,7 @@ export class DavEvents {
     const path = `${calendar}${encodeURIComponent(key)}.ics`;
     const root = writable(() => newEvent(key, fieldsOf(content), this.#writer(account), sequence));
     const ids = { providerId: path, icalUid: key };
-    if (await session.create(path, serialized(root))) return { ...ids, sequence };
+    if (await session.create(path, fileText(root))) return { ...ids, sequence };
     const target = { path, instance: null };
     return {
       ...ids,
@@ -202,7 +206,7 @@ export class DavEvents {
       const done =
         result === 'empty'
           ? await session.remove(path, etag)
-          : await session.replace(path, serialized(root), etag);
+          : await session.replace(path, fileText(root), etag);
       if (done) return;
     }
     throw busy();
@@ -236,8 +240,6 @@ function writable<T>(work: () => T): T {
     throw new ProviderError('rejected', cause.message, { cause });
   }
 }
-
-const serialized = (root: ICAL.Component) => `${root.toString()}\r\n`;
 
 function parsed(text: string): ICAL.Component {
   try {

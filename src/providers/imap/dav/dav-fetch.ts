@@ -8,6 +8,7 @@ import { EgressError } from '../../../platform/egress/egress-error.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
 import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
+import { joinFoldedCharacters } from '../../../formats/ical/content-lines.ts';
 import { registrableDomain } from '../registrable-domain.ts';
 import { countOutgoing } from '../../../platform/metrics/count-outgoing.ts';
 import { DavAllowance } from './dav-allowance.ts';
@@ -153,7 +154,8 @@ export function davFetch(
         });
       }
       // tsdav resolves relative URLs against this one, and a constructed response has none.
-      return Object.defineProperty(toResponse(answer), 'url', { value: url.href });
+      const whole = { ...answer, body: joinFoldedCharacters(answer.body) };
+      return Object.defineProperty(toResponse(whole), 'url', { value: url.href });
     }
   };
 }

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { DAVNamespace, getDAVAttribute } from 'tsdav';
 import type { EgressClient } from '../../../platform/egress/egress-client.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
-import type { CalendarContent, CalendarPort, EventContent, EventUpdateOptions, EventWriteOptions, InstancePosition, ProviderAccount, RemoteEvent } from '../../port/connector.ts'; // prettier-ignore
+import type { CalendarContent, CalendarPort, EventContent, EventUpdateOptions, EventWriteOptions, InstancePosition, ProviderAccount, RemoteEvent, UnreadObject } from '../../port/connector.ts'; // prettier-ignore
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import {
   CALENDAR_PROPS,
@@ -91,34 +91,48 @@ export class DavCalendars implements CalendarPort {
       const path = ownPath(session, calendarProviderId, 'calendar');
       const changes = await collectionChanges(session, path, CALENDAR_OBJECTS, cursor, limit);
       const { more, removed, present } = changes;
-      for (const one of changes.tooLarge)
-        this.#log.warn(`account ${account.accountId}: ${one} is too large to be read; skipping it`);
-      const events = await this.#read(account, changes.changed);
-      return { cursor: changes.cursor, more, events, removed, present };
+      const { events, unread } = await this.#read(account, changes.changed);
+      const tooLarge = changes.tooLarge.map((path) => this.#note(account, path, 'it is too large'));
+      return {
+        cursor: changes.cursor,
+        more,
+        events,
+        removed,
+        present,
+        read: changes.changed.map(({ path: one }) => one),
+        unread: [...unread, ...tooLarge],
+      };
     });
   }
 
-  /**
-   * Reads objects in worker threads, because they are untrusted input. Unreadable objects are
-   * skipped.
-   */
-  async #read(account: ProviderAccount, objects: readonly DavObject[]): Promise<RemoteEvent[]> {
+  /** Reads objects in worker threads, because they are untrusted input. */
+  async #read(
+    account: ProviderAccount,
+    objects: readonly DavObject[],
+  ): Promise<{ events: RemoteEvent[]; unread: UnreadObject[] }> {
     const inputs = objects.map(({ path, text }) => ({ path, text }));
     const results = await this.threads.runAll(READ, account.accountId, inputs, { patient: true });
-    return results.flatMap((result, index) => {
-      if ('output' in result) {
-        if ('events' in result.output) return result.output.events;
-        return this.#pass(account, objects[index]?.path, result.output.unreadable);
+    const [events, unread]: [RemoteEvent[], UnreadObject[]] = [[], []];
+    for (const [index, result] of results.entries()) {
+      const path = objects[index]?.path ?? '';
+      if ('error' in result) {
+        if (result.error instanceof WorkLimitError && result.error.limit === 'closed')
+          throw new ProviderError('temporary', 'The server is stopping', { cause: result.error });
+        unread.push(this.#note(account, path, result.error.message));
+      } else if ('unreadable' in result.output)
+        unread.push(this.#note(account, path, result.output.unreadable));
+      else {
+        events.push(...result.output.events);
+        const { problems } = result.output;
+        if (problems.length > 0) unread.push(this.#note(account, path, problems.join('. ')));
       }
-      if (result.error instanceof WorkLimitError && result.error.limit === 'closed')
-        throw new ProviderError('temporary', 'The server is stopping', { cause: result.error });
-      return this.#pass(account, objects[index]?.path, result.error.message);
-    });
+    }
+    return { events, unread };
   }
 
-  #pass(account: ProviderAccount, path: string | undefined, why: string): RemoteEvent[] {
-    this.#log.warn(`account ${account.accountId}: ${path} cannot be read; skipping it: ${why}`);
-    return [];
+  #note(account: ProviderAccount, path: string, reason: string): UnreadObject {
+    this.#log.warn(`account ${account.accountId}: ${path} cannot be read completely: ${reason}`);
+    return { providerId: path, reason };
   }
 
   async createCalendar(account: ProviderAccount, key: string, calendar: CalendarContent) {

@@ -11,6 +11,7 @@ import type {
   ContactsPort,
   ProviderAccount,
   RemoteContact,
+  UnreadObject,
 } from '../../port/connector.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { ignoreNotFound } from './dav-error.ts';
@@ -80,13 +81,18 @@ export class DavContacts implements ContactsPort {
       // contacts were removed.
       const changes = incremental ?? (await listChanges(session, books, null, limit));
       if (!changes) throw new Error('a full listing cannot require another full listing');
-      for (const path of changes.tooLarge)
-        this.#log.warn(
-          `account ${account.accountId}: ${path} is too large to be read; skipping it`,
-        );
       const { more, removed, present } = changes;
-      const contacts = await this.#read(account, changes.changed);
-      return { cursor: JSON.stringify(changes.cursors), more, contacts, removed, present };
+      const { contacts, unread } = await this.#read(account, changes.changed);
+      const tooLarge = changes.tooLarge.map((path) => this.#note(account, path, 'it is too large'));
+      return {
+        cursor: JSON.stringify(changes.cursors),
+        more,
+        contacts,
+        removed,
+        present,
+        read: changes.changed.map(({ path }) => path),
+        unread: [...unread, ...tooLarge],
+      };
     });
   }
 
@@ -182,23 +188,35 @@ export class DavContacts implements ContactsPort {
 
   /**
    * Reads cards in worker threads, because they are untrusted input. Cards of groups are not
-   * contacts. Unreadable cards are skipped.
+   * contacts.
    */
-  async #read(account: ProviderAccount, objects: readonly DavObject[]): Promise<RemoteContact[]> {
+  async #read(
+    account: ProviderAccount,
+    objects: readonly DavObject[],
+  ): Promise<{ contacts: RemoteContact[]; unread: UnreadObject[] }> {
     const inputs = objects.map(({ path, text }) => ({ path, text }));
     const results = await this.threads.runAll(READ, account.accountId, inputs, { patient: true });
-    return results.flatMap((result, index) => {
-      const { output, error } = { output: null, error: null, ...result };
-      if (output && 'contact' in output)
-        return output.contact === null ? [] : (JSON.parse(output.contact) as RemoteContact);
-      if (error instanceof WorkLimitError && error.limit === 'closed')
-        throw new ProviderError('temporary', 'The server is stopping', { cause: error });
-      const why = output ? output.unreadable : error?.message;
-      this.#log.warn(
-        `account ${account.accountId}: ${objects[index]?.path} cannot be read; skipping it: ${why}`,
-      );
-      return [];
-    });
+    const [contacts, unread]: [RemoteContact[], UnreadObject[]] = [[], []];
+    for (const [index, result] of results.entries()) {
+      const path = objects[index]?.path ?? '';
+      if ('error' in result) {
+        if (result.error instanceof WorkLimitError && result.error.limit === 'closed')
+          throw new ProviderError('temporary', 'The server is stopping', { cause: result.error });
+        unread.push(this.#note(account, path, result.error.message));
+      } else if ('unreadable' in result.output)
+        unread.push(this.#note(account, path, result.output.unreadable));
+      else {
+        const { contact, problems } = result.output;
+        if (contact !== null) contacts.push(JSON.parse(contact) as RemoteContact);
+        if (problems.length > 0) unread.push(this.#note(account, path, problems.join('. ')));
+      }
+    }
+    return { contacts, unread };
+  }
+
+  #note(account: ProviderAccount, path: string, reason: string): UnreadObject {
+    this.#log.warn(`account ${account.accountId}: ${path} cannot be read completely: ${reason}`);
+    return { providerId: path, reason };
   }
 }
 

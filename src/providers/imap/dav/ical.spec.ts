@@ -2,8 +2,8 @@ import { readObject } from './dav-event-object.ts';
 import type { IcalFields } from '../../../formats/ical/ical-fields.ts';
 import { parseCalendar, UnreadableCalendarError } from '../../../formats/ical/ical-parse.ts';
 import { readFields } from '../../../formats/ical/ical-read.ts';
+import { mergeFields } from '../../../formats/ical/ical-merge.ts';
 import {
-  mergeFields,
   newEvent,
   stampEvent,
   throughIcal,
@@ -290,7 +290,7 @@ describe('events of calendar files', () => {
       'END:VCALENDAR',
       'BEGIN:VEVENT\r\nUID:u\r\nRECURRENCE-ID:20300102T090000Z\r\nDTSTART:20300102T100000Z\r\nEND:VEVENT\r\nEND:VCALENDAR',
     );
-    expect(readObject({ path: '/c/u.ics', text })).toMatchObject([
+    expect(readObject({ path: '/c/u.ics', text }).events).toMatchObject([
       { providerId: '/c/u.ics', masterProviderId: null, originalStartTime: null },
       {
         providerId: '/c/u.ics#20300102T090000Z',
@@ -316,7 +316,7 @@ describe('events of calendar files', () => {
     if (!event) throw new Error('no event');
     event.removeAllProperties('sequence');
     if (given !== undefined) event.addPropertyWithValue('sequence', given);
-    const [told] = readObject({ path: '/c/u.ics', text: root.toString() });
+    const [told] = readObject({ path: '/c/u.ics', text: root.toString() }).events;
     expect(told?.sequence).toBe(read);
     stampEvent(event, writer.now, revises, least);
     expect(String(event.getFirstPropertyValue('sequence'))).toBe(written);

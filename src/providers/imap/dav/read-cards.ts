@@ -1,4 +1,5 @@
 import type { RemoteContact } from '../../port/connector.ts';
+import { warningsOf } from '../../../formats/ical/kept-lines.ts';
 import { pictureTag } from './vcard-picture.ts';
 import { isGroupCard, parseCard, readCard, uidOf, UnreadableCardError } from './vcard.ts';
 
@@ -14,14 +15,15 @@ const MOST_PATH = 1_024;
  * The contact of an object as JSON (`RemoteContact`), `null` for the card of a group, or the reason
  * why the card cannot be read.
  */
-export type ReadContact = { contact: string | null } | { unreadable: string };
+export type ReadContact = { contact: string | null; problems: string[] } | { unreadable: string };
 
 /** Reads an object of an address book. */
 export function readContactObject({ path, text }: { path: string; text: string }): ReadContact {
   if (path.length > MOST_PATH) return { unreadable: 'its path is too long' };
   try {
     const card = parseCard(text);
-    if (isGroupCard(card)) return { contact: null };
+    const problems = warningsOf(card, card);
+    if (isGroupCard(card)) return { contact: null, problems };
     const picture = pictureTag(card);
     const contact: RemoteContact = {
       providerId: path,
@@ -29,7 +31,7 @@ export function readContactObject({ path, text }: { path: string; text: string }
       content: readCard(card),
       picture,
     };
-    return { contact: JSON.stringify(contact) };
+    return { contact: JSON.stringify(contact), problems };
   } catch (error) {
     if (!(error instanceof UnreadableCardError)) throw error;
     return { unreadable: error.message };

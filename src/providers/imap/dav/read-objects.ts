@@ -1,6 +1,5 @@
 import { UnreadableCalendarError } from '../../../formats/ical/ical-parse.ts';
-import type { RemoteEvent } from '../../port/connector.ts';
-import { readObject } from './dav-event-object.ts';
+import { type ReadEvents, readObject } from './dav-event-object.ts';
 
 /*
  * Runs in worker threads (`DavCalendars`). Node loads this file directly, in tests too, so it may
@@ -8,11 +7,11 @@ import { readObject } from './dav-event-object.ts';
  */
 
 /** The events of an object, or the reason why it cannot be read. */
-export type ReadObject = { events: RemoteEvent[] } | { unreadable: string };
+export type ReadObject = ReadEvents | { unreadable: string };
 
 export function readCalendarObject(object: { path: string; text: string }): ReadObject {
   try {
-    return { events: readObject(object) };
+    return readObject(object);
   } catch (error) {
     if (!(error instanceof UnreadableCalendarError)) throw error;
     return { unreadable: error.message };

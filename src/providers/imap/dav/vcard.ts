@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import ICAL from 'ical.js';
+import { dropKept, fileText } from '../../../formats/ical/kept-lines.ts';
+import { libraryLine, readObjectTree, unreadableLine } from '../../../formats/ical/object-tree.ts';
 import { groupName } from '../../port/contact-content.ts';
 import type { ContactContent } from '../../port/connector.ts';
 
@@ -13,18 +15,21 @@ export class UnreadableCardError extends Error {
   override name = 'UnreadableCardError';
 }
 
-/** @throws {UnreadableCardError} */
+/**
+ * Parses a card. Lines that cannot be read are left out: `warningsOf` reports them, and `cardText`
+ * writes them back as they were.
+ * @throws {UnreadableCardError} if the text is no card
+ */
 export function parseCard(text: string): ICAL.Component {
-  let parsed: unknown;
-  try {
-    parsed = ICAL.parse(text);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.slice(0, 200) : 'not a vCard';
-    throw new UnreadableCardError(reason, { cause });
-  }
-  if (!Array.isArray(parsed) || parsed[0] !== 'vcard')
-    throw new UnreadableCardError('the file does not contain exactly one card');
-  return new ICAL.Component(parsed);
+  const isVersion4 = /^VERSION\s*:\s*4/im.test(text);
+  const design = isVersion4 ? ICAL.design.vcard : ICAL.design.vcard3;
+  const card = readObjectTree(text, 'vcard', (line) => {
+    const property = libraryLine(line.text, design);
+    if (property) return { properties: [property], unreadable: [] };
+    return unreadableLine(line, 'its parameters or its value are malformed');
+  });
+  if (!card) throw new UnreadableCardError('it has no BEGIN:VCARD');
+  return card;
 }
 
 /** An empty card. Version 3, because every server and program reads it. */
@@ -245,10 +250,14 @@ export function writeCard(card: ICAL.Component, given: ContactContent): void {
 }
 
 export function cardText(card: ICAL.Component): string {
-  const lines = card.toString().replaceAll(/\r\n[ \t]/g, '').split('\r\n'); // prettier-ignore
+  const lines = fileText(card).slice(0, -2).split(/\r\n(?![ \t])/); // prettier-ignore
   // The library escapes the comma of `data:` URLs, and other programs cannot read that.
-  const plain = lines.map((line) => (DATA_ADDRESS.test(line) ? line.replace('\\,', ',') : line));
-  return `${plain.map((line) => ICAL.helpers.foldline(line)).join('\r\n')}\r\n`;
+  const plain = lines.map((line) => {
+    const unfolded = line.replaceAll(/\r\n[ \t]/g, '');
+    if (!DATA_ADDRESS.test(unfolded)) return line;
+    return ICAL.helpers.foldline(unfolded.replace('\\,', ','));
+  });
+  return `${plain.join('\r\n')}\r\n`;
 }
 
 const DATA_ADDRESS = /^[\w.-]+(?:;[^:\r\n]*)?:data:[^,]*\\,/i;
@@ -259,6 +268,7 @@ export function stampCard(card: ICAL.Component, now: Date): void {
 }
 
 function setText(card: ICAL.Component, name: string, value: unknown): void {
+  dropKept(card, [name]);
   card.removeAllProperties(name);
   if (typeof value === 'string' && value !== '') card.addPropertyWithValue(name, value);
 }

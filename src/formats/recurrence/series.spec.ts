@@ -1,8 +1,8 @@
 import fs from 'node:fs';
-import type { When } from '../event-values.ts';
-import { instanceId, readInstanceId } from './instances.ts';
 import { InvalidRecurrenceError } from './recurrence-lines.ts';
-import { Series, TooManyOccurrencesError } from './series.ts';
+import { TooManyOccurrencesError } from './rules.ts';
+import type { EventWhen as When } from './series-source.ts';
+import { Series } from './series.ts';
 
 /**
  * Expected results from python-dateutil 2.9, an independent implementation: series in ten zones,
@@ -179,29 +179,6 @@ describe('Series', () => {
       series(['RRULE:FREQ=SECONDLY']).between(Date.parse('2026-02-01'), Date.parse('2027-02-01')),
     ).toThrow(TooManyOccurrencesError);
   });
-});
-
-describe('ids of instances', () => {
-  const id = '019aa1b2-0000-7000-8000-000000000001';
-
-  it('name the series and the start of the instance', () => {
-    const startMs = Date.parse('2026-01-05T09:00:00Z');
-    const timed = instanceId({ id, when: { object: 'time', time: 0 } }, startMs);
-    expect(timed).toBe(`${id}_20260105T090000Z`);
-    expect(readInstanceId(timed)).toEqual({ masterId: id, startMs });
-    const day = instanceId(
-      { id, when: { object: 'date', date: '2026-01-05' } },
-      Date.parse('2026-01-05'),
-    );
-    expect(readInstanceId(day)).toEqual({ masterId: id, startMs: Date.parse('2026-01-05') });
-  });
-
-  it.each([id, `${id}_`, `${id}_2026`, 'nonsense_20260105', `${id}_20260105T0900`])(
-    'rejects %s, which names no instance',
-    (text) => {
-      expect(readInstanceId(text)).toBeUndefined();
-    },
-  );
 
   it('throws when a single step leads out of the range of dates', () => {
     expect(() =>
