@@ -103,17 +103,22 @@ const ALL_WRITTEN = { unread: true, starred: true, folders: true };
  * reports both halves of a move in one batch. In these cases it is marked as vanished instead, and
  * keeps its id if it reappears:
  * - It has an open provider write, or one that has just ended.
+ * - A folder is being read in which it may turn up.
  * - More batches follow, and the recent changes are not complete yet.
  * - More batches follow, and at least this many messages disappear in one batch, for example
  *   because a folder was recreated.
  */
 const MANY_GONE = 50;
 /**
- * When a vanished message is deleted. While more batches follow it is kept for `WAIT_MS`; the last
- * batch deletes it. A message with an open provider write is kept until the write ends, but for
- * `LONGEST_WAIT_MS` at most.
+ * When a vanished message is deleted. While a folder is being read in which it may turn up, it is
+ * kept (`MailChanges.mayTurnUp`); a day at most, in case the server never lets the folder be read.
+ * While more batches follow for other reasons it is kept for `WAIT_MS`; the last batch deletes it.
+ * A message with an open provider write is kept until the write ends, but for `LONGEST_WAIT_MS` at
+ * most.
  */
 const WAIT_MS = 5 * 60_000;
+/** How long vanished messages are kept while a folder is being read in which they may turn up. */
+const UNREAD_FOLDER_MS = 24 * 60 * 60_000;
 const LONGEST_WAIT_MS = 60 * 60_000;
 
 /** Stores one batch of a mailbox sync pass together with its cursor, in one transaction. */
@@ -193,14 +198,15 @@ export class BatchStore {
         ...(await trackingChanges(sql, owner, complete)),
       ]);
       await this.drafts.store(sql, owner, plan.drafts, folders);
-      if (known.outdated) await this.repository.resetCursor(sql, claim, batch.cursor);
+      const outdated = known.outdated || plan.missing.length > 0;
+      if (outdated) await this.repository.resetCursor(sql, claim, batch.cursor);
       if (isTrial) throw new TrialEnded();
       const { added, changed, drafts, merged } = plan;
       const written = [added, changed, drafts, merged, gone.removed, failures];
       return {
         hasVanished: gone.hasVanished,
         changed: written.some(({ length }) => length > 0),
-        outdated: known.outdated,
+        outdated,
       };
     });
     for (const { providerId, reason } of failures) {
@@ -234,12 +240,15 @@ export class BatchStore {
     const gone = known.unplaced.filter(
       ({ id, providerId }) => !found.has(id) && removed.has(providerId ?? ''),
     );
-    const patient = changes.more && (!changes.present || gone.length >= MANY_GONE);
+    const { mayTurnUp = false } = changes;
+    const isLarge = gone.length >= MANY_GONE;
+    const patient = mayTurnUp || (changes.more && (!changes.present || isLarge));
     const waitedFor = gone.filter(({ id }) => patient || known.writes.has(id));
     await vanish(sql, accountId, idsOf(waitedFor), at);
     const now = gone.filter((one) => !waitedFor.includes(one)).map(({ id }) => id);
-    const before = new Date(at.getTime() - (changes.more ? WAIT_MS : 0));
-    const latest = new Date(at.getTime() - LONGEST_WAIT_MS);
+    const ago = (ms: number) => new Date(at.getTime() - (mayTurnUp ? UNREAD_FOLDER_MS : ms));
+    const before = ago(changes.more ? WAIT_MS : 0);
+    const latest = ago(LONGEST_WAIT_MS);
     const waiting = hasVanished || waitedFor.length > 0;
     const expired = waiting ? await expiredOf(sql, accountId, before, latest) : [];
     return {
@@ -294,6 +303,7 @@ async function knowledgeOf(
   );
   const newIds = added.map(({ providerId }) => providerId);
   const own = [...new Set(added.flatMap(({ messageIdHeader }) => messageIdHeader ?? []))];
+  const recognised = changes.messages.flatMap(({ messageIdHeader }) => messageIdHeader ?? []);
   const nameless = incoming.some(
     ({ remote, parsed }) =>
       parsed?.messageIdHeader === null &&
@@ -301,7 +311,8 @@ async function knowledgeOf(
       isComparable(remote, parsed),
   );
   const comparable = nameless && (hasVanished || changes.removed.length > 0);
-  const unplaced = await lockUnplaced(sql, accountId, changes.removed, own, comparable);
+  const headers = [...new Set([...own, ...recognised])];
+  const unplaced = await lockUnplaced(sql, accountId, changes.removed, headers, comparable);
   const related = [
     ...added.flatMap(threadKeysOf),
     ...changes.messages.flatMap(({ threadId }) => (threadId ? providerThreadKey(threadId) : [])),

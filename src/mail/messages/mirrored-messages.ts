@@ -1,5 +1,6 @@
 import type { Address } from '../../platform/base/text/address.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
+import type { MessageMarks } from '../../providers/port/connector.ts';
 
 /*
  * SQL with which a sync pass reads mirrored messages before it stores a batch. The number of
@@ -115,6 +116,50 @@ export async function lockUnplaced(
   const compared = nameless ? rows.filter(({ messageIdHeader }) => messageIdHeader === null) : [];
   const keys = await contentKeys(sql, idsOf(compared));
   return rows.map((row) => ({ ...row, contentKey: keys.get(row.id) ?? null }));
+}
+
+// Drafts are left out: another version of a draft may have the same Message-ID.
+const RECOGNISABLE = `
+  with unplaced(id) as (
+    select id from message where account_id = $1 and provider_id = any($2::text[])
+    union
+    select message_id from vanished_message where account_id = $1)
+  select m.message_id_header as "messageIdHeader", m.date as "receivedAt"
+  from unplaced join message m using (id)
+  where m.message_id_header = any($3::text[]) and not m.draft and not m.listed`;
+
+/**
+ * Finds out which messages of the provider the mirror has under an id that is no longer valid: it
+ * was removed, or the message has vanished. A message of the mirror stands for one of the
+ * provider's messages; those that were received at the same time come first.
+ * @param removed provider ids
+ * @returns one value for each message
+ */
+export async function recognise(
+  sql: Sql,
+  accountId: string,
+  removed: readonly string[],
+  messages: readonly MessageMarks[],
+): Promise<boolean[]> {
+  const headers = messages.map(({ messageIdHeader }) => messageIdHeader);
+  const rows = await sql.query<MessageMarks>(RECOGNISABLE, [accountId, removed, headers]);
+  const left = Map.groupBy(rows, (row) => row.messageIdHeader);
+  const isRecognised = messages.map((message) => takeSame(left, message, true));
+  return messages.map((message, index) => isRecognised[index] || takeSame(left, message, false));
+}
+
+/** Takes out a message with this Message-ID, if there is one. */
+function takeSame(
+  left: ReadonlyMap<string, MessageMarks[]>,
+  { messageIdHeader, receivedAt }: MessageMarks,
+  sameTime: boolean,
+): boolean {
+  const rows = left.get(messageIdHeader) ?? [];
+  const index = rows.findIndex(
+    (row) => !sameTime || row.receivedAt.getTime() === receivedAt.getTime(),
+  );
+  if (index !== -1) rows.splice(index, 1);
+  return index !== -1;
 }
 
 async function contentKeys(sql: Sql, ids: readonly string[]): Promise<Map<string, string>> {
