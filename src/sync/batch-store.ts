@@ -4,39 +4,32 @@ import { idsOf, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import { storeEventIds } from '../mail/messages/store-event-ids.ts';
-import { lockKnown, lockUnplaced } from '../mail/messages/mirrored-messages.ts';
-import { personAnywhere } from '../mail/messages/people.ts';
+import { forgetProviderIds } from '../mail/messages/store-messages.ts';
 import { dropMessages } from '../mail/messages/remove-messages.ts';
 import { expiredOf, unvanish, vanish } from '../mail/messages/vanished-messages.ts';
 import { sentByUs } from '../mail/outbox/sent-by-us.ts';
-import { providerThreadKey } from '../mail/threading/provider-threads.ts';
-import { findThreads, findThreadsBySubject } from '../mail/threading/find-threads.ts';
-import { objectsOfEndedJobs } from '../job-statuses/jobs.ts';
 import type { MailChanges } from '../providers/port/connector.ts';
 import { harvestContacts } from './contact-harvest.ts';
 import { UNREADABLE } from '../mail/parsing/mime-parser.ts';
 import { notificationsOf } from '../mail/tracking/mirrored-mail.ts';
 import { MailedInvitations } from '../calendar/rsvp/mailed-invitations.ts';
 import { Tracker } from '../mail/tracking/tracker.ts';
+import { knowledgeOf } from './batch-knowledge.ts';
 import { EditedDrafts } from './edited-drafts.ts';
 import type { StandardFolders } from './folder-mirror.ts';
 import { changesOf, type MirrorOwner } from './mirror-changes.ts';
-import { openWrites, versionsOfDrafts } from './mirror-knowledge.ts';
 import {
   type IncomingMessage,
-  isComparable,
   isListed,
   type Knowledge,
   type MirrorPlan,
   type NewMessage,
-  participantsOf,
   planBatch,
 } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 import { writePlan } from './mirror-writes.ts';
 import { isRefusedValue, refusedAmong } from './refused-values.ts';
 import { type ReadFailure, recordFailures } from './sync-failures.ts';
-import { threadKeysOf, subjectToFind } from '../mail/threading/thread-plan.ts';
 
 /** A batch of mailbox changes that has been read and is ready to be stored. */
 export interface Batch {
@@ -71,6 +64,16 @@ export interface StoredBatch {
   outdated: boolean;
 }
 
+const NO_CHANGES: MailChanges = {
+  cursor: '',
+  more: false,
+  present: true,
+  folders: null,
+  renamed: [],
+  messages: [],
+  removed: [],
+};
+
 /** Ends the transaction of a batch that is not to be stored. */
 class TrialEnded extends Error {
   override name = 'TrialEnded';
@@ -95,25 +98,27 @@ function withoutContents(batch: Batch, some: readonly IncomingMessage[], reason:
   };
 }
 
-/** A message whose provider write has just ended keeps the state that the mirror shows. */
-const ALL_WRITTEN = { unread: true, starred: true, folders: true };
-
 /**
  * A message that disappears from its folder is normally deleted here at once, because a provider
  * reports both halves of a move in one batch. In these cases it is marked as vanished instead, and
  * keeps its id if it reappears:
  * - It has an open provider write, or one that has just ended.
+ * - A folder is being read in which it may turn up.
  * - More batches follow, and the recent changes are not complete yet.
  * - More batches follow, and at least this many messages disappear in one batch, for example
  *   because a folder was recreated.
  */
 const MANY_GONE = 50;
 /**
- * When a vanished message is deleted. While more batches follow it is kept for `WAIT_MS`; the last
- * batch deletes it. A message with an open provider write is kept until the write ends, but for
- * `LONGEST_WAIT_MS` at most.
+ * When a vanished message is deleted. While a folder is being read in which it may turn up, it is
+ * kept (`MailChanges.mayTurnUp`); a day at most, in case the server never lets the folder be read.
+ * While more batches follow for other reasons it is kept for `WAIT_MS`; the last batch deletes it.
+ * A message with an open provider write is kept until the write ends, but for `LONGEST_WAIT_MS` at
+ * most.
  */
 const WAIT_MS = 5 * 60_000;
+/** How long vanished messages are kept while a folder is being read in which they may turn up. */
+const UNREAD_FOLDER_MS = 24 * 60 * 60_000;
 const LONGEST_WAIT_MS = 60 * 60_000;
 
 /** Stores one batch of a mailbox sync pass together with its cursor, in one transaction. */
@@ -149,6 +154,31 @@ export class BatchStore {
       if (refused.length === 0) throw error;
       return this.#store(account, claim, without(refused), false);
     }
+  }
+
+  /**
+   * Adds a message that has just been sent, without an id of the provider. A sync pass recognises
+   * the provider's copy and completes it. Does nothing if the mirror has the message already.
+   */
+  async addSent(
+    account: ConnectedAccount,
+    incoming: readonly IncomingMessage[],
+    folders: StandardFolders,
+  ): Promise<void> {
+    const { accountId, email } = account;
+    const at = this.clock.now();
+    const messages = incoming.map(({ remote }) => remote);
+    const changes = { ...NO_CHANGES, messages };
+    const batch = { changes, incoming, folders, hasVanished: false, requestedAt: at };
+    await this.repository.withMailbox(accountId, async (sql) => {
+      const known = await knowledgeOf(sql, accountId, email, batch);
+      if ([...known.sent.values()].some(({ mirrored }) => mirrored)) return;
+      const plan = planBatch(incoming, known, { email, ...folders });
+      this.#withoutMarks(plan, known);
+      const stored = await writePlan(sql, accountId, plan, at);
+      await forgetProviderIds(sql, accountId, idsOf(plan.added));
+      await recordChanges(sql, changesOf(plan, stored, { account, newsSince: null, at }));
+    });
   }
 
   async #isAccepted(account: ConnectedAccount, claim: MirrorClaim, batch: Batch): Promise<boolean> {
@@ -193,14 +223,15 @@ export class BatchStore {
         ...(await trackingChanges(sql, owner, complete)),
       ]);
       await this.drafts.store(sql, owner, plan.drafts, folders);
-      if (known.outdated) await this.repository.resetCursor(sql, claim, batch.cursor);
+      const outdated = known.outdated || plan.missing.length > 0;
+      if (outdated) await this.repository.resetCursor(sql, claim, batch.cursor);
       if (isTrial) throw new TrialEnded();
       const { added, changed, drafts, merged } = plan;
       const written = [added, changed, drafts, merged, gone.removed, failures];
       return {
         hasVanished: gone.hasVanished,
         changed: written.some(({ length }) => length > 0),
-        outdated: known.outdated,
+        outdated,
       };
     });
     for (const { providerId, reason } of failures) {
@@ -234,12 +265,15 @@ export class BatchStore {
     const gone = known.unplaced.filter(
       ({ id, providerId }) => !found.has(id) && removed.has(providerId ?? ''),
     );
-    const patient = changes.more && (!changes.present || gone.length >= MANY_GONE);
+    const { mayTurnUp = false } = changes;
+    const isLarge = gone.length >= MANY_GONE;
+    const patient = mayTurnUp || (changes.more && (!changes.present || isLarge));
     const waitedFor = gone.filter(({ id }) => patient || known.writes.has(id));
     await vanish(sql, accountId, idsOf(waitedFor), at);
     const now = gone.filter((one) => !waitedFor.includes(one)).map(({ id }) => id);
-    const before = new Date(at.getTime() - (changes.more ? WAIT_MS : 0));
-    const latest = new Date(at.getTime() - LONGEST_WAIT_MS);
+    const ago = (ms: number) => new Date(at.getTime() - (mayTurnUp ? UNREAD_FOLDER_MS : ms));
+    const before = ago(changes.more ? WAIT_MS : 0);
+    const latest = ago(LONGEST_WAIT_MS);
     const waiting = hasVanished || waitedFor.length > 0;
     const expired = waiting ? await expiredOf(sql, accountId, before, latest) : [];
     return {
@@ -261,89 +295,4 @@ function trackingChanges(
   const arrived = news.map((message) => ({ ...message, receivedAt: message.remote.receivedAt }));
   const findSent = (headers: readonly string[]) => sentByUs(sql, account.accountId, headers);
   return notificationsOf(sql, account, arrived, findSent, at);
-}
-
-/**
- * Everything the mirror knows about the messages of a batch, read and locked in the current
- * transaction.
- */
-async function knowledgeOf(
-  sql: Sql,
-  accountId: string,
-  email: string,
-  batch: Batch,
-): Promise<Knowledge & { outdated: boolean }> {
-  const { changes, incoming, hasVanished, folders, requestedAt } = batch;
-  const known = await lockKnown(
-    sql,
-    accountId,
-    changes.messages.map(({ providerId }) => providerId),
-  );
-  const added = incoming.flatMap(({ remote, parsed }) =>
-    parsed && !known.has(remote.providerId)
-      ? [
-          {
-            ...parsed,
-            providerId: remote.providerId,
-            providerThreadId: remote.threadId ?? null,
-            date: remote.receivedAt,
-            participants: participantsOf(parsed),
-          },
-        ]
-      : [],
-  );
-  const newIds = added.map(({ providerId }) => providerId);
-  const own = [...new Set(added.flatMap(({ messageIdHeader }) => messageIdHeader ?? []))];
-  const nameless = incoming.some(
-    ({ remote, parsed }) =>
-      parsed?.messageIdHeader === null &&
-      !known.has(remote.providerId) &&
-      isComparable(remote, parsed),
-  );
-  const comparable = nameless && (hasVanished || changes.removed.length > 0);
-  const unplaced = await lockUnplaced(sql, accountId, changes.removed, own, comparable);
-  const related = [
-    ...added.flatMap(threadKeysOf),
-    ...changes.messages.flatMap(({ threadId }) => (threadId ? providerThreadKey(threadId) : [])),
-  ];
-  const questions = added.flatMap((message) => {
-    const key = subjectToFind(message);
-    const participants = message.participants
-      .filter((one) => one !== email)
-      .flatMap(personAnywhere);
-    const { providerId, date } = message;
-    return key === null || participants.length === 0
-      ? []
-      : [{ providerId, key, date, participants }];
-  });
-  const writes = known.size + unplaced.length > 0 ? await openWrites(sql, accountId) : new Map();
-  const ids = [...known.values(), ...unplaced].map(({ id }) => id);
-  const ended = await objectsOfEndedJobs(
-    sql,
-    accountId,
-    ['update_message', 'save_draft'],
-    requestedAt,
-    ids,
-  );
-  const stays = new Set([...known.values()].map(({ id }) => id));
-  // A message that `known` does not contain is missing under its old provider id: another client
-  // has moved it since. It gets the provider's folders, unless one of our own moves is still open.
-  for (const id of ended)
-    writes.set(id, { ...ALL_WRITTEN, folders: stays.has(id) || writes.get(id)?.folders === true });
-  const unknownDrafts = incoming.flatMap(({ remote: { providerId, folderIds }, parsed }) =>
-    parsed && !known.has(providerId) && folderIds.includes(folders.drafts ?? '')
-      ? [{ providerId, messageIdHeader: parsed.messageIdHeader }]
-      : [],
-  );
-  const drafts = await versionsOfDrafts(sql, accountId, unknownDrafts, requestedAt);
-  return {
-    known,
-    unplaced,
-    writes,
-    draftVersions: drafts.draftVersions,
-    outdated: ended.length > 0 || drafts.outdated,
-    threads: await findThreads(sql, accountId, [...new Set(related)]),
-    subjects: await findThreadsBySubject(sql, accountId, questions),
-    sent: await sentByUs(sql, accountId, own, newIds),
-  };
 }

@@ -7,17 +7,17 @@ import type {
   ReadMessage,
   RemoteMessage,
   Stall,
+  SyncPassRequest,
 } from '../providers/port/connector.ts';
-import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
 import { Database } from '../platform/database/sql.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { fromUnixSeconds, toUnixSeconds } from '../platform/base/time/unix-seconds.ts';
 import { type Batch, BatchStore, type StoredBatch } from './batch-store.ts';
 import { FolderMirror, type FollowedFolders } from './folder-mirror.ts';
-import { idsInFolder, mirroredIds } from '../mail/messages/mirrored-messages.ts';
+import { idsInFolder, mirroredIds, recognise } from '../mail/messages/mirrored-messages.ts';
 import type { ParsableContent } from '../mail/parsing/message-parser.ts';
-import { contentOf, type FetchedMessages } from './fetched-messages.ts';
+import { contentOf, type FetchedMessages, fetchRaws } from './fetched-messages.ts';
 import { isAfterCrash, MessageReader } from './message-reader.ts';
 import type { IncomingMessage } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
@@ -214,7 +214,12 @@ export class MailboxSync {
       await stored;
       return idsInFolder(this.database, account.accountId, folderId);
     };
-    const fetched = mail.listChanges(account, { cursor, limit, since, known }).then((changes) => {
+    const recognised: SyncPassRequest['recognise'] = async (removed, messages) => {
+      await stored;
+      return recognise(this.database, account.accountId, removed, messages);
+    };
+    const request = { cursor, limit, since, known, recognise: recognised };
+    const fetched = mail.listChanges(account, request).then((changes) => {
       // Start parsing while the previous batch is still being stored.
       if (!afterCrash)
         this.reader.readAhead(
@@ -296,7 +301,8 @@ export class MailboxSync {
     const batch: ReadBatch = { incoming: [], failures: [] };
     const unknown: RemoteMessage[] = [];
     for (const remote of messages) {
-      if (mirrored.has(remote.providerId) && remote.mayBeEdited !== true)
+      const isKnown = mirrored.has(remote.providerId) && remote.mayBeEdited !== true;
+      if (isKnown || remote.messageIdHeader !== undefined)
         batch.incoming.push({ remote, parsed: null });
       else unknown.push(remote);
     }
@@ -379,22 +385,4 @@ function failedOf(fresh: readonly FreshMessage[], failed: readonly FailedMessage
       : [],
   );
   return [...contents, ...failed].map((one) => ({ ...one, again: true }));
-}
-
-/** Messages that were deleted after they were listed are left out. */
-async function fetchRaws(
-  account: ConnectedAccount,
-  mail: MailPort,
-  messages: readonly RemoteMessage[],
-): Promise<FetchedMessages> {
-  const fetched = new Map<string, ReadMessage>();
-  for (const { providerId } of messages) {
-    try {
-      const mime = await mail.fetchRaw(account, providerId);
-      fetched.set(providerId, { state: null, content: { kind: 'mime', mime } });
-    } catch (error) {
-      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
-    }
-  }
-  return fetched;
 }

@@ -173,6 +173,7 @@ describe('planBatch', () => {
       knownThreadIds: [],
       reported: [],
       drafts: [],
+      missing: [],
     });
   });
 
@@ -248,6 +249,39 @@ describe('planBatch', () => {
         FOLDERS,
       );
       expect(changed).toMatchObject([{ visible: false, remote: { providerId: 'new' } }]);
+    });
+
+    it('takes a recognised message first, because it comes without its content', () => {
+      const recognised = remote('x', { messageIdHeader: '<same>', receivedAt: new Date(2_000) });
+      const { changed, added, missing } = planBatch(
+        [arrive('y', '<same>'), { remote: recognised, parsed: null }],
+        { ...NOTHING, unplaced: [unplaced('1', { messageIdHeader: '<same>' })] },
+        FOLDERS,
+      );
+      expect(changed.map((change) => [change.known.id, change.remote.providerId])).toEqual([
+        ['id-1', 'x'],
+      ]);
+      expect(added.map((message) => message.remote.providerId)).toEqual(['y']);
+      expect(missing).toEqual([]);
+    });
+
+    it('names a recognised message that the mirror no longer has', () => {
+      const recognised = remote('x', { messageIdHeader: '<gone>' });
+      const incoming = [{ remote: recognised, parsed: null }];
+      expect(planBatch(incoming, NOTHING, FOLDERS).missing).toEqual(['x']);
+    });
+
+    it('takes the copy of the same folder before one that was received at the same time', () => {
+      const copies = [
+        unplaced('1', { messageIdHeader: '<same>', folderIds: ['sent'], date: new Date(1_000) }),
+        unplaced('2', { messageIdHeader: '<same>', date: new Date(5_000) }),
+      ];
+      const { changed } = planBatch(
+        [{ remote: remote('x', { receivedAt: new Date(1_000) }), parsed: parsed('<same>') }],
+        { ...NOTHING, unplaced: copies },
+        FOLDERS,
+      );
+      expect(changed.map((change) => change.known.id)).toEqual(['id-2']);
     });
   });
 

@@ -6,6 +6,7 @@ import { type KnownThread, ThreadPlan } from '../mail/threading/thread-plan.ts';
 import {
   contentKey,
   type KnownMessage,
+  type MessageContents,
   type UnplacedMessage,
 } from '../mail/messages/mirrored-messages.ts';
 import { MAX_EMAIL_LENGTH } from '../mail/messages/people.ts';
@@ -112,6 +113,11 @@ export interface MirrorPlan {
   reported: { id: string; remote: RemoteMessage }[];
   /** Drafts that the mirror has already, with their contents now. These may be the same. */
   drafts: { id: string; remote: RemoteMessage; parsed: ParsedMessage }[];
+  /**
+   * Provider ids of messages that came without content because the mirror had recognised them, and
+   * that the mirror does not have any more. Their contents have to be read.
+   */
+  missing: string[];
 }
 
 /** Addresses of From, To, Cc and Bcc, in lower case and without duplicates. */
@@ -140,9 +146,11 @@ export function planBatch(
     knownThreadIds: [],
     reported: [],
     drafts: [],
+    missing: [],
   };
   const threadPlan = new ThreadPlan(threads, mailbox.email);
   const strays = new UnplacedMessages(knowledge.unplaced);
+  const recognised = recognisedIn(incoming, knowledge, strays);
   const taken = new Set<string>();
   const isIn = (folderId: string | undefined, remote: RemoteMessage) =>
     folderId !== undefined && remote.folderIds.includes(folderId);
@@ -152,7 +160,11 @@ export function planBatch(
   for (const { remote, parsed } of oldestFirst) {
     const mirrored =
       known.get(remote.providerId) ??
-      (parsed && isComparable(remote, parsed) && strays.take(parsed, remote));
+      recognised.get(remote.providerId) ??
+      strays.takeCopy(sent.get(storedCopyKey(remote.providerId))) ??
+      (parsed &&
+        isComparable(remote, parsed) &&
+        strays.take(remote, parsed.messageIdHeader, parsed));
     if (mirrored) {
       const write = writes.get(mirrored.id);
       if (write) plan.reported.push({ id: mirrored.id, remote });
@@ -166,6 +178,7 @@ export function planBatch(
       }
       continue;
     }
+    if (!parsed && remote.messageIdHeader !== undefined) plan.missing.push(remote.providerId);
     if (!parsed || draftVersions.has(remote.providerId)) continue;
     const copyOf = sent.get(storedCopyKey(remote.providerId));
     const own =
@@ -200,18 +213,56 @@ class UnplacedMessages {
   }
 
   /**
-   * Takes out the unplaced message that matches, or `undefined` if none does. Among several copies,
-   * the one received at the same time wins.
+   * Takes out the message that was sent from here, if the provider has named its copy and the
+   * mirror has the message already. The provider may have changed the Message-ID.
    */
-  take(parsed: ParsedMessage, { receivedAt }: RemoteMessage): UnplacedMessage | undefined {
-    const candidates = this.#byHeader.get(parsed.messageIdHeader);
+  takeCopy(sent: SentByUs | undefined): UnplacedMessage | undefined {
+    const candidates = sent && this.#byHeader.get(sent.messageIdHeader);
+    const index = candidates?.findIndex(({ id }) => id === sent?.messageId) ?? -1;
+    return index === -1 ? undefined : candidates?.splice(index, 1)[0];
+  }
+
+  /**
+   * Takes out the unplaced message that matches, or `undefined` if none does. Among several copies,
+   * one of the same folder wins, then one that was received at the same time.
+   * @param contents decide about a message without a Message-ID
+   */
+  take(
+    { receivedAt, folderIds }: RemoteMessage,
+    messageIdHeader: string | null,
+    contents: MessageContents | null,
+  ): UnplacedMessage | undefined {
+    const candidates = this.#byHeader.get(messageIdHeader);
     if (!candidates || candidates.length === 0) return undefined;
-    const key = parsed.messageIdHeader === null ? contentKey(parsed) : null;
-    const same = candidates.filter((one) => one.contentKey === key);
-    const found = same.find(({ date }) => date.getTime() === receivedAt.getTime()) ?? same[0];
+    const key = messageIdHeader === null && contents ? contentKey(contents) : null;
+    const likeness = ({ date, folderIds: before }: UnplacedMessage): number =>
+      (folderIds.some((id) => before.includes(id)) ? 2 : 0) +
+      (date.getTime() === receivedAt.getTime() ? 1 : 0);
+    const [found] = candidates
+      .filter((one) => one.contentKey === key)
+      .toSorted((a, b) => likeness(b) - likeness(a));
     if (found) candidates.splice(candidates.indexOf(found), 1);
     return found;
   }
+}
+
+/**
+ * The messages of the mirror that have come without content under new provider ids. They are
+ * matched before all others, because only they have no content.
+ */
+function recognisedIn(
+  incoming: readonly IncomingMessage[],
+  { known }: Knowledge,
+  strays: UnplacedMessages,
+): ReadonlyMap<string, UnplacedMessage> {
+  const recognised = new Map<string, UnplacedMessage>();
+  for (const { remote } of incoming) {
+    const { providerId, messageIdHeader } = remote;
+    if (messageIdHeader === undefined || known.has(providerId)) continue;
+    const found = strays.take(remote, messageIdHeader, null);
+    if (found) recognised.set(providerId, found);
+  }
+  return recognised;
 }
 
 /**

@@ -110,6 +110,7 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
         renamed: [],
         messages: [],
         removed: [],
+        mayTurnUp: false,
       });
     });
   });

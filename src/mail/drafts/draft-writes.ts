@@ -55,12 +55,16 @@ export class DraftWrites implements OnModuleInit {
    */
   readonly #save: ProviderWriteHandler<MailboxPort> = async (port, account, write) => {
     const draft = await this.repository.find(account.accountId, write.objectId);
-    if (!draft || (draft.deleting && !write.mayHaveRun)) return DELETED;
-    // Every change clears the provider's id. If the id is set, an earlier job has stored this
-    // version already.
-    if (draft.providerId !== null || draft.messageIdHeader === null) return { kind: 'written' };
-    const { messageIdHeader } = draft;
     const { replaces } = write.payload as unknown as DraftPayload;
+    const isDeleted = !draft || (draft.deleting && !write.mayHaveRun);
+    // Every change clears the provider's id. If the id is set, this version is stored already.
+    if (isDeleted || draft.providerId !== null || draft.messageIdHeader === null) {
+      // Nobody else knows the id of the version that this one was to replace.
+      if (replaces !== null && replaces !== draft?.providerId)
+        await port.deleteDraft(account, replaces);
+      return isDeleted ? DELETED : { kind: 'written' };
+    }
+    const { messageIdHeader } = draft;
     const bytes = await this.files.sizeOf(draft.id);
     const outcome = await this.composingSlots.runNow(account.accountId, bytes, async () => {
       // The files are stored here before anything is replaced, so that a lost response cannot lose

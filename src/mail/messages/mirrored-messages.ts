@@ -1,5 +1,6 @@
 import type { Address } from '../../platform/base/text/address.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
+import type { MessageMarks } from '../../providers/port/connector.ts';
 
 /*
  * SQL with which a sync pass reads mirrored messages before it stores a batch. The number of
@@ -70,7 +71,9 @@ const UNPLACED = `
     select v.message_id from vanished_message v join message m on m.id = v.message_id
     where v.account_id = $1 and (m.message_id_header = any($3::text[]) or ($4 and m.message_id_header is null))
     union
-    select id from message where account_id = $1 and message_id_header = any($3::text[]) and provider_id is null)
+    select id from message where account_id = $1 and message_id_header = any($3::text[]) and provider_id is null
+    union
+    select id from message where account_id = $1 and id = any($5::uuid[]) and provider_id is null)
   select ${MESSAGE} from unplaced join message m using (id) order by m.id for no key update of m`;
 
 const CONTENTS = `
@@ -100,21 +103,66 @@ export async function lockKnown(
  * Locks unplaced messages until the transaction ends. New messages of a batch may be the same
  * messages: removed with the batch, vanished earlier, or written here.
  * @param removed provider ids of removed messages
- * @param headers Message-IDs of the new messages
- * @param nameless true if some of the new messages have no Message-ID
+ * @param wanted what the new messages may be: `headers` are their Message-IDs, `copies` ids of sent
+ *   messages whose copies they are; `nameless` is true if some have no Message-ID
  */
 export async function lockUnplaced(
   sql: Sql,
   accountId: string,
   removed: readonly string[],
-  headers: readonly string[],
-  nameless: boolean,
+  wanted: { headers: readonly string[]; copies: readonly string[]; nameless: boolean },
 ): Promise<UnplacedMessage[]> {
-  if (removed.length + headers.length === 0 && !nameless) return [];
-  const rows = await sql.query<KnownMessage>(UNPLACED, [accountId, removed, headers, nameless]);
+  const { headers, copies, nameless } = wanted;
+  if (removed.length + headers.length + copies.length === 0 && !nameless) return [];
+  const values = [accountId, removed, headers, nameless, copies];
+  const rows = await sql.query<KnownMessage>(UNPLACED, values);
   const compared = nameless ? rows.filter(({ messageIdHeader }) => messageIdHeader === null) : [];
   const keys = await contentKeys(sql, idsOf(compared));
   return rows.map((row) => ({ ...row, contentKey: keys.get(row.id) ?? null }));
+}
+
+// Drafts are left out: another version of a draft may have the same Message-ID.
+const RECOGNISABLE = `
+  with unplaced(id) as (
+    select id from message where account_id = $1 and provider_id = any($2::text[])
+    union
+    select message_id from vanished_message where account_id = $1)
+  select m.message_id_header as "messageIdHeader", m.date as "receivedAt"
+  from unplaced join message m using (id)
+  where m.message_id_header = any($3::text[]) and not m.draft and not m.listed`;
+
+/**
+ * Finds out which messages of the provider the mirror has under an id that is no longer valid: it
+ * was removed, or the message has vanished. A message of the mirror stands for one of the
+ * provider's messages; those that were received at the same time come first.
+ * @param removed provider ids
+ * @returns one value for each message
+ */
+export async function recognise(
+  sql: Sql,
+  accountId: string,
+  removed: readonly string[],
+  messages: readonly MessageMarks[],
+): Promise<boolean[]> {
+  const headers = messages.map(({ messageIdHeader }) => messageIdHeader);
+  const rows = await sql.query<MessageMarks>(RECOGNISABLE, [accountId, removed, headers]);
+  const left = Map.groupBy(rows, (row) => row.messageIdHeader);
+  const isRecognised = messages.map((message) => takeSame(left, message, true));
+  return messages.map((message, index) => isRecognised[index] || takeSame(left, message, false));
+}
+
+/** Takes out a message with this Message-ID, if there is one. */
+function takeSame(
+  left: ReadonlyMap<string, MessageMarks[]>,
+  { messageIdHeader, receivedAt }: MessageMarks,
+  sameTime: boolean,
+): boolean {
+  const rows = left.get(messageIdHeader) ?? [];
+  const index = rows.findIndex(
+    (row) => !sameTime || row.receivedAt.getTime() === receivedAt.getTime(),
+  );
+  if (index !== -1) rows.splice(index, 1);
+  return index !== -1;
 }
 
 async function contentKeys(sql: Sql, ids: readonly string[]): Promise<Map<string, string>> {

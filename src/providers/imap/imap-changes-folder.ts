@@ -80,12 +80,13 @@ export async function leaveFolder(client: ImapFlow): Promise<void> {
 /**
  * The initial state of a folder that no sync pass has seen.
  * @param isNew true if its messages count as recent, false if they are history
+ * @param renewed see `FolderState`
  */
 export function beginFolder(
   path: string,
   status: FolderStatus,
   since: number | null,
-  isNew: boolean,
+  { isNew, renewed }: { isNew: boolean; renewed: boolean },
 ): FolderState {
   const { uidValidity, uidNext, messages, unseen, modseq } = status;
   const all: readonly UidRange[] = messages > 0 && uidNext > 1 ? [[1, uidNext - 1]] : [];
@@ -102,6 +103,7 @@ export function beginFolder(
     since,
     scan: null,
     shut: false,
+    renewed: renewed && all.length > 0,
   };
 }
 

@@ -12,7 +12,7 @@ const listed = (path: string, uidValidity: string | null, uidNext = 10): ListedF
   status: uidValidity === null ? null : status(uidValidity, uidNext),
 });
 const known = (path: string, uidValidity: string, uidNext = 10) =>
-  beginFolder(path, status(uidValidity, uidNext), null, false);
+  beginFolder(path, status(uidValidity, uidNext), null, { isNew: false, renewed: false });
 
 describe('a renamed folder', () => {
   it('is found when one folder disappears and a matching new one appears', () => {

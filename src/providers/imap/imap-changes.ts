@@ -43,7 +43,8 @@ export class ImapChanges {
    * for messages that were deleted since. Changes made during the sync pass are never skipped.
    *
    * If the UIDVALIDITY of a folder has changed, its known messages are returned as removed, and its
-   * current messages as new (RFC 9051 section 2.3.1.1).
+   * current messages as new (RFC 9051 section 2.3.1.1). Those that the mirror recognises come
+   * without their contents.
    *
    * With CONDSTORE (RFC 7162) every flag change is found. Without it, flags are re-read: in every
    * sync pass for the newest 200 messages of the inbox and of folders whose counts changed, and for

@@ -14,17 +14,25 @@ const state: FolderState = {
   since: null,
   scan: { from: '1', to: '2', below: 7 },
   shut: true,
+  renewed: true,
 };
 
 describe('a cursor', () => {
   it('is the same after encoding and decoding', () => {
     const cursor = {
-      folders: [state, { ...state, path: 'INBOX', scan: null, shut: false }],
+      folders: [state, { ...state, path: 'INBOX', scan: null, shut: false, renewed: false }],
       listed: 'x',
       sinceList: 3,
       turn: { path: 'a', below: 5 },
     };
     expect(decodeCursor(encodeCursor(cursor))).toEqual(cursor);
+  });
+
+  it('is read if an earlier version has stored it, which did not know of renewed folders', () => {
+    const cursor = { folders: [state], listed: 'x', sinceList: 3, turn: null };
+    const stored = JSON.parse(encodeCursor(cursor)) as { f: unknown[][] };
+    for (const folder of stored.f) folder.pop();
+    expect(decodeCursor(JSON.stringify(stored)).folders).toEqual([{ ...state, renewed: false }]);
   });
 
   it.each([null, '', 'nonsense', '7', 'null', '{"v":2}', '{"v":1}'])(

@@ -38,6 +38,11 @@ export interface FolderState {
    * for.
    */
   shut: boolean;
+  /**
+   * True until all messages are returned of a folder that is new since the first sync pass, or has
+   * another UIDVALIDITY. The mirror may have its messages under other ids.
+   */
+  renewed: boolean;
 }
 
 /** Sync progress of a mailbox. */
@@ -58,7 +63,9 @@ const VERSION = 1;
 
 export const EMPTY_CURSOR: ImapCursor = { folders: [], listed: '', sinceList: 0, turn: null };
 
-/** Fields of a folder that are stored unchanged, in this order; `scan` and `shut` follow. */
+/**
+ * Fields of a folder that are stored unchanged, in this order; `scan`, `shut` and `renewed` follow.
+ */
 const PLAIN = [
   'path', 'uidValidity', 'next', 'count', 'unseen', 'modseq', 'fresh', 'old', 'reached', 'since',
 ] as const satisfies readonly (keyof FolderState)[]; // prettier-ignore
@@ -67,20 +74,23 @@ const pack = (state: FolderState): unknown[] => [
   ...PLAIN.map((name) => state[name]),
   state.scan && [state.scan.from, state.scan.to, state.scan.below],
   state.shut ? 1 : 0,
+  state.renewed ? 1 : 0,
 ];
 
 function unpack(packed: readonly unknown[]): FolderState {
-  const [scan, shut] = packed.slice(PLAIN.length) as [
+  const [scan, shut, renewed] = packed.slice(PLAIN.length) as [
     [string | null, string, number] | null,
     0 | 1,
+    (0 | 1)?,
   ];
   return {
     ...(Object.fromEntries(PLAIN.map((name, index) => [name, packed[index]])) as Omit<
       FolderState,
-      'scan' | 'shut'
+      'scan' | 'shut' | 'renewed'
     >),
     scan: scan && { from: scan[0], to: scan[1], below: scan[2] },
     shut: shut === 1,
+    renewed: renewed === 1,
   };
 }
 

@@ -35,6 +35,8 @@ export interface MessageMeta {
   receivedAt: Date;
   /** Bytes, as reported by the server. */
   size: number;
+  /** With angle brackets. `null` if it was not requested, or if the message has no readable one. */
+  messageIdHeader: string | null;
 }
 
 /**
@@ -44,14 +46,15 @@ export interface MessageMeta {
 export async function fetchMetas(
   client: ImapFlow,
   range: string,
-  options: { uid?: boolean; changedSince?: bigint; size?: true } = {},
+  options: { uid?: boolean; changedSince?: bigint; size?: true; messageId?: boolean } = {},
 ): Promise<MessageMeta[]> {
-  const { uid = true, changedSince, size } = options;
+  const { uid = true, changedSince, size, messageId = false } = options;
   const metas = new Map<number, MessageMeta>();
   const undated = new Set<number>();
   let count = 0;
   const query = { uid: true, flags: true, internalDate: true, ...(size ? { size } : {}) } as const;
-  for await (const message of client.fetch(range, query, {
+  const asked = messageId ? { ...query, headers: ['Message-ID'] } : query;
+  for await (const message of client.fetch(range, asked, {
     uid,
     ...(changedSince ? { changedSince } : {}),
   })) {
@@ -106,13 +109,17 @@ function plausibleDate(value: Date | string | undefined): Date | null {
   return date.getTime() > EARLIEST_MS ? date : null;
 }
 
-function metaOf({ uid, flags, size }: FetchMessageObject, receivedAt: Date): MessageMeta {
+/** The only Message-ID of a header block without other fields. */
+const MESSAGE_ID = /^message-id:\s*(<[^<>\s]+>)\s*$/i;
+
+function metaOf({ uid, flags, size, headers }: FetchMessageObject, receivedAt: Date): MessageMeta {
   return {
     uid,
     unread: !flags?.has('\\Seen'),
     starred: flags?.has('\\Flagged') ?? false,
     receivedAt,
     size: size ?? 0,
+    messageIdHeader: MESSAGE_ID.exec(headers?.toString('latin1') ?? '')?.[1] ?? null,
   };
 }
 

@@ -32,13 +32,17 @@ export class SyncPassResult {
     return this.#bytes;
   }
 
-  /** Adds a message, with its content or with only its flags. */
+  /**
+   * Adds a message, with its content or with only its flags.
+   * @param isRecognised true if the mirror has its content under another id
+   */
   give(
     { path, uidValidity }: FolderState,
     meta: MessageMeta,
     content: MessageContent | null,
+    isRecognised = false,
   ): void {
-    const { uid, unread, starred, receivedAt } = meta;
+    const { uid, unread, starred, receivedAt, messageIdHeader } = meta;
     const providerId = messageId({ path, uidValidity, uid });
     const given = this.#messages.get(providerId)?.content ?? null;
     this.#messages.set(providerId, {
@@ -48,7 +52,19 @@ export class SyncPassResult {
       unread,
       starred,
       content: content ?? given,
+      ...(isRecognised && messageIdHeader !== null ? { messageIdHeader } : {}),
     });
+  }
+
+  /** UIDs of the messages whose contents the mirror has under other ids. */
+  async recognised(metas: readonly MessageMeta[]): Promise<ReadonlySet<number>> {
+    const named = metas.flatMap(({ uid, messageIdHeader, receivedAt }) =>
+      messageIdHeader === null ? [] : [{ uid, messageIdHeader, receivedAt }],
+    );
+    const { recognise } = this.request;
+    if (!recognise || named.length === 0) return new Set();
+    const isKnown = await recognise([...this.#removed], named);
+    return new Set(named.flatMap(({ uid }, index) => (isKnown[index] ? [uid] : [])));
   }
 
   /** Deducts bytes of contents from the capacity. */

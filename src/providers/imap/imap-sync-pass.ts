@@ -43,6 +43,7 @@ const FIRST_FOLDERS = 3;
 
 const toSeconds = (at: Date) => Math.floor(at.getTime() / 1000);
 const isOpenTo = ({ shut }: FolderState) => !shut;
+const isUnread = ({ fresh, old }: FolderState) => fresh.length + old.length > 0;
 
 /** One sync pass over a mailbox, on one connection. */
 export class MailboxSyncPass {
@@ -76,9 +77,7 @@ export class MailboxSyncPass {
     const asks = !this.#isHistoryOnly || this.#cursor.sinceList + 1 >= LOOKS_PER_LIST;
     if (asks) await this.#whatChanged();
     await this.#giveContents();
-    const isDone = !this.#any(
-      ({ fresh, old, scan }) => fresh.length + old.length > 0 || scan !== null,
-    );
+    const isDone = !this.#any((state) => isUnread(state) || state.scan !== null);
     if (asks && isDone) await this.#readFlagsAgain();
     const isSettled = !asks || (await this.#isSettled());
     // `more` is false only if this sync pass checked for new changes and processed all of them.
@@ -86,8 +85,12 @@ export class MailboxSyncPass {
     // The connection may be unused for a long time now.
     if (!more) await leaveFolder(this.client);
     const sinceList = more && !asks ? this.#cursor.sinceList + 1 : 0;
+    const folders = [...this.#states.values()].map((state) => ({
+      ...state,
+      renewed: state.renewed && isUnread(state),
+    }));
     const cursor = {
-      folders: [...this.#states.values()],
+      folders,
       listed: this.#listed,
       sinceList: isDone && !asks ? LOOKS_PER_LIST : sinceList,
       turn: this.#turn,
@@ -97,6 +100,7 @@ export class MailboxSyncPass {
       cursor: encodeCursor(cursor),
       more,
       present: isSettled && this.#isPresent,
+      mayTurnUp: folders.some(({ renewed }) => renewed),
     };
   }
 
@@ -194,7 +198,8 @@ export class MailboxSyncPass {
 
   /**
    * Finds the changes of a listed folder. If its UIDVALIDITY has changed, no known UID is valid any
-   * more: all known messages are removed, and the folder is read like a new one.
+   * more: all known messages are removed, and the folder is read like a new one. Contents are
+   * fetched only of messages that the mirror does not recognise.
    * @returns `null` if the server refused to open the folder; the next sync pass tries again
    */
   async #inspect(
@@ -210,7 +215,7 @@ export class MailboxSyncPass {
     if (!state) {
       const found = status ?? (await openFolder(this.client, path));
       const isNew = !isFirst && (found?.messages ?? 0) <= MOST_FRESH;
-      const begun = found && beginFolder(path, found, this.#since, isNew);
+      const begun = found && beginFolder(path, found, this.#since, { isNew, renewed: !isFirst });
       if (begun && !isFirst) await findRemovedOfUnseenFolder(this.client, begun, this.#result);
       return begun;
     }
@@ -267,7 +272,8 @@ export class MailboxSyncPass {
     }
     const wanted = Math.min(this.#result.room, portionOf(state, kind));
     const lo = Math.max(range[0], range[1] - spanOf(folder, wanted) * width + 1);
-    const metas = (await fetchMetas(this.client, `${lo}:${range[1]}`, { size: true }))
+    const asked = { size: true, messageId: state.renewed } as const;
+    const metas = (await fetchMetas(this.client, `${lo}:${range[1]}`, asked))
       .filter(({ uid }) => uid >= lo && uid <= range[1])
       .filter((meta) => !isUnwanted(meta, this.#since));
     const given = await this.#giveMessages(state, metas, wanted);
@@ -287,18 +293,24 @@ export class MailboxSyncPass {
     metas: readonly MessageMeta[],
     wanted: number,
   ): Promise<readonly MessageMeta[]> {
-    const chosen = fitting(metas.slice(0, wanted), this.#result.bytes);
+    const first = metas.slice(0, wanted);
+    const recognised = await this.#result.recognised(first);
+    const isNew = ({ uid }: MessageMeta) => !recognised.has(uid);
+    const chosen = fitting(
+      first.map((meta) => (isNew(meta) ? meta : { ...meta, size: 0 })),
+      this.#result.bytes,
+    );
     const { contents, bytes, leftAt } = await fetchContents(
       this.client,
-      chosen,
+      chosen.filter(isNew),
       this.#result.bytes,
       this.suspects,
     );
     this.#result.spend(bytes);
     const given = leftAt === null ? chosen : chosen.filter(({ uid }) => uid > leftAt);
     for (const meta of given) {
-      const content = contents.get(meta.uid);
-      if (content) this.#result.give(state, meta, content);
+      const content = contents.get(meta.uid) ?? null;
+      if (content || !isNew(meta)) this.#result.give(state, meta, content, !isNew(meta));
     }
     return given;
   }

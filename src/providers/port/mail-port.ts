@@ -123,6 +123,11 @@ export interface RemoteMessage {
    */
   content: MessageContent | ListedContent | null;
   /**
+   * Message-ID of a message that `SyncPassRequest.recognise` has found: the mirror has its content
+   * under another `providerId`. Then `content` is `null`. Absent for all other messages.
+   */
+  messageIdHeader?: string;
+  /**
    * True for a draft that another program may have edited under the same `providerId`. The mirror
    * compares its content. Providers where an edited draft gets another id leave it out.
    */
@@ -130,7 +135,14 @@ export interface RemoteMessage {
 }
 
 /** Where a message is, its flags and its exact time of receipt. */
-export type MessageState = Omit<RemoteMessage, 'content'>;
+export type MessageState = Omit<RemoteMessage, 'content' | 'messageIdHeader'>;
+
+/** What a listing shows of a message without its content. */
+export interface MessageMarks {
+  /** With angle brackets. */
+  messageIdHeader: string;
+  receivedAt: Date;
+}
 
 export interface SyncPassRequest {
   /** `MailChanges.cursor` of the previous sync pass. `null` for the first pass. */
@@ -147,6 +159,18 @@ export interface SyncPassRequest {
    * not report deleted messages compares them with the folder.
    */
   known(folderId: string): Promise<readonly string[]>;
+  /**
+   * Finds messages that the mirror has under a `providerId` that is no longer valid, so that their
+   * contents need not be fetched again. They are returned with `RemoteMessage.messageIdHeader`.
+   * Absent if the caller wants all contents.
+   * @param removed `providerId`s that this result reports as `removed`
+   * @returns one value for each message: whether the mirror has it. A copy in the mirror stands for
+   *   one message only
+   */
+  recognise?(
+    removed: readonly string[],
+    messages: readonly MessageMarks[],
+  ): Promise<readonly boolean[]>;
 }
 
 /**
@@ -192,6 +216,12 @@ export interface MailChanges {
    * caller can recognise the move.
    */
   removed: readonly string[];
+  /**
+   * True while a folder that is new, or whose messages have new ids, has not been read completely.
+   * Messages that were `removed` may still be found there under other ids, so the caller keeps
+   * them. Default: false.
+   */
+  mayTurnUp?: boolean;
   /**
    * New or changed messages that cannot be read, or of which only `messages` has something.
    * Requires `readMessages`, by which they are requested again. Absent if there are none.

@@ -98,6 +98,22 @@ export class Dovecot {
     });
   }
 
+  /** The directory in which a folder's messages are stored (Maildir). */
+  directoryOf(email: string, folder: string): string {
+    const [local = ''] = email.split('@');
+    const root = path.join(this.folder, 'mail', local.toLowerCase(), 'Maildir');
+    return folder === 'INBOX' ? root : path.join(root, `.${folder.replaceAll('/', '.')}`);
+  }
+
+  /** Makes the server lose the numbers of a folder's messages: it gets another UIDVALIDITY. */
+  async renumber(email: string, folder: string): Promise<void> {
+    await this.doveadm('kick', email).catch(() => undefined);
+    const directory = this.directoryOf(email, folder);
+    const files = await fs.readdir(directory);
+    for (const name of files.filter((one) => /^dovecot[-.](?:uidlist|index)/.test(one)))
+      await fs.rm(path.join(directory, name));
+  }
+
   /** Runs a `doveadm` command. */
   doveadm(...options: string[]): Promise<string> {
     return run('doveadm', '-c', this.#configuration, ...options);

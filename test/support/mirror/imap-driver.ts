@@ -1,6 +1,7 @@
 import type { ImapFlow } from 'imapflow';
 import { createAccount } from '../factories.ts';
 import { headersOf, headerValue, parsedMime } from '../google/gmail/mime.ts';
+import { ImapProxy } from '../imap-proxy.ts';
 import { MailServers, type MailUser } from '../mail-servers/mail-servers.ts';
 import {
   type FiledMail,
@@ -44,7 +45,8 @@ export class ImapDriver implements MailboxDriver {
     private readonly servers: MailServers,
     private readonly user: MailUser,
     other: MailUser,
-    private readonly client: ImapFlow,
+    private client: ImapFlow,
+    private readonly proxy: ImapProxy,
   ) {
     this.email = user.email;
     this.correspondent = other.email;
@@ -54,13 +56,31 @@ export class ImapDriver implements MailboxDriver {
     const servers = await MailServers.start();
     const user = await servers.addUser();
     const other = await servers.addUser();
-    return new ImapDriver(servers, user, other, await servers.client(user));
+    const proxy = await ImapProxy.start(servers.dovecot.ports.imap);
+    return new ImapDriver(servers, user, other, await servers.client(user), proxy);
   }
 
   async connect({ server, application }: MirrorWorld) {
     const { email } = this.user;
-    const settings = { ...this.servers.settingsOf(this.user) };
+    const settings = { ...this.servers.settingsOf(this.user, { imap_port: this.proxy.port }) };
     return createAccount(server.app, application, { provider: 'imap', email, settings });
+  }
+
+  /** Takes the commands that the program has sent since the last call. */
+  takeCommands(): string[] {
+    return this.proxy.commands.splice(0);
+  }
+
+  /** The server numbers the messages of some folders anew, as after a restoration. */
+  async renumber(...paths: readonly string[]): Promise<void> {
+    this.client.close();
+    for (const path of paths) await this.servers.dovecot.renumber(this.email, path);
+    this.client = await this.servers.client(this.user);
+  }
+
+  /** The directory of a folder, to which a test may add files of messages. */
+  directoryOf(path: string): string {
+    return this.servers.dovecot.directoryOf(this.email, path);
   }
 
   async messages(): Promise<Map<string, HeldMessage>> {
@@ -176,6 +196,7 @@ export class ImapDriver implements MailboxDriver {
 
   async stop() {
     await this.client.logout();
+    await this.proxy.stop();
     await this.servers.stop();
   }
 
