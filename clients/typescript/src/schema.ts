@@ -422,7 +422,7 @@ export interface paths {
         get: operations["Calendars_get"];
         /**
          * Change a calendar
-         * @description Fields that are absent stay as they are; metadata is replaced as a whole.
+         * @description Fields that are absent stay as they are; metadata is replaced as a whole. A request that changes nothing has no effect, and its job is `successful` at once.
          *
          *     The token needs the scope `calendar`.
          */
@@ -1043,14 +1043,14 @@ export interface paths {
         get: operations["Events_get"];
         /**
          * Change an event
-         * @description Fields that are absent or null stay as they are; so do `recurrence`, `conferencing` and `reminders` if they are empty objects. A request that changes nothing has no effect, and its response has no `job_status_id`. `notifications: []` removes all notifications. The response shows for each notification whether it will be sent. A single instance of a recurring event is changed by its id, `<id of the series>_<original start>`. From then on it is an event with its own id, and both ids find it. When the times of a series change, a changed instance is cancelled if its original start is no longer a time of the series.
+         * @description Fields that are absent or null stay as they are; so do `recurrence`, `conferencing` and `reminders` if they are empty objects. A request that changes nothing has no effect, and its job is `successful` at once. `notifications: []` removes all notifications. The response shows for each notification whether it will be sent. `read_only` tells readers that the event is not theirs to change; the account itself can still change it. A single instance of a recurring event is changed by its id, `<id of the series>_<original start>`. From then on it is an event with its own id, and both ids find it. When the times of a series change, a changed instance is cancelled if its original start is no longer a time of the series.
          *
          *     The token needs the scope `calendar`.
          */
         put: operations["Events_update"];
         /**
          * The same as PUT
-         * @description Fields that are absent or null stay as they are; so do `recurrence`, `conferencing` and `reminders` if they are empty objects. A request that changes nothing has no effect, and its response has no `job_status_id`. `notifications: []` removes all notifications. The response shows for each notification whether it will be sent. A single instance of a recurring event is changed by its id, `<id of the series>_<original start>`. From then on it is an event with its own id, and both ids find it. When the times of a series change, a changed instance is cancelled if its original start is no longer a time of the series.
+         * @description Fields that are absent or null stay as they are; so do `recurrence`, `conferencing` and `reminders` if they are empty objects. A request that changes nothing has no effect, and its job is `successful` at once. `notifications: []` removes all notifications. The response shows for each notification whether it will be sent. `read_only` tells readers that the event is not theirs to change; the account itself can still change it. A single instance of a recurring event is changed by its id, `<id of the series>_<original start>`. From then on it is an event with its own id, and both ids find it. When the times of a series change, a changed instance is cancelled if its original start is no longer a time of the series.
          *
          *     Another address of the operation `Events_update`.
          *
@@ -1068,7 +1068,7 @@ export interface paths {
         head?: never;
         /**
          * The same as PUT
-         * @description Fields that are absent or null stay as they are; so do `recurrence`, `conferencing` and `reminders` if they are empty objects. A request that changes nothing has no effect, and its response has no `job_status_id`. `notifications: []` removes all notifications. The response shows for each notification whether it will be sent. A single instance of a recurring event is changed by its id, `<id of the series>_<original start>`. From then on it is an event with its own id, and both ids find it. When the times of a series change, a changed instance is cancelled if its original start is no longer a time of the series.
+         * @description Fields that are absent or null stay as they are; so do `recurrence`, `conferencing` and `reminders` if they are empty objects. A request that changes nothing has no effect, and its job is `successful` at once. `notifications: []` removes all notifications. The response shows for each notification whether it will be sent. `read_only` tells readers that the event is not theirs to change; the account itself can still change it. A single instance of a recurring event is changed by its id, `<id of the series>_<original start>`. From then on it is an event with its own id, and both ids find it. When the times of a series change, a changed instance is cancelled if its original start is no longer a time of the series.
          *
          *     Another address of the operation `Events_update`.
          *
@@ -1994,7 +1994,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel a message before it is sent
-         * @description The cancellation applies while the message is not being sent, also between two attempts. Otherwise the response is 409 and nothing is changed. If some recipients have already accepted the message, `reason` lists them.
+         * @description The cancellation applies while the message is not being sent, also between two attempts. Otherwise the response is 409 and nothing is changed. If some recipients have already accepted the message, `reason` lists them. A repeated cancellation returns 200 with the same cancelled message.
          *
          *     Also served at `/outbox/{job_status_id}`.
          *
@@ -2520,7 +2520,7 @@ export interface components {
          *       "email_address": "ada@sandbox.test",
          *       "name": "Ada Example",
          *       "provider": "sandbox",
-         *       "scopes": "email.modify,email.send,calendar",
+         *       "scopes": "email,calendar,contacts,room_resources.read_only",
          *       "settings": {
          *         "password": "anything"
          *       }
@@ -2564,7 +2564,7 @@ export interface components {
             reauth_account_id?: string | null;
             /**
              * @description Comma separated or an array; if absent, the scopes of the integration, or all
-             * @example email.modify,email.send,calendar
+             * @example email,calendar,contacts,room_resources.read_only
              */
             scopes?: (string[] | null) | string;
             /**
@@ -2593,7 +2593,7 @@ export interface components {
          *       "buffer": 10,
          *       "duration_minutes": 30,
          *       "emails": [
-         *         "ada@example.test"
+         *         "ada@sandbox.test"
          *       ],
          *       "end_time": 1900086400,
          *       "interval_minutes": 15,
@@ -2607,7 +2607,7 @@ export interface components {
          *             4
          *           ],
          *           "emails": [
-         *             "ada@example.test"
+         *             "ada@sandbox.test"
          *           ],
          *           "end": "17:00",
          *           "start": "9:00",
@@ -2654,7 +2654,7 @@ export interface components {
             /**
              * @description Email addresses
              * @example [
-             *       "ada@example.test"
+             *       "ada@sandbox.test"
              *     ]
              */
             emails?: string[] | null;
@@ -2737,7 +2737,7 @@ export interface components {
              *           4
              *         ],
              *         "emails": [
-             *           "ada@example.test"
+             *           "ada@sandbox.test"
              *         ],
              *         "end": "17:00",
              *         "start": "9:00",
@@ -2752,7 +2752,7 @@ export interface components {
              */
             round_robin?: ("" | null) | ("max-availability" | "max-fairness");
             /**
-             * @description Unix seconds, also as a numeric string
+             * @description Unix seconds, also as a numeric string, or a time in ISO 8601
              * @example 1900000000
              */
             start_time: number | string;
@@ -2822,7 +2822,7 @@ export interface components {
             id: string;
             /** @description Whether it is the account's main calendar */
             is_primary: boolean;
-            /** @description Only in responses to writes that have changed something */
+            /** @description Only in responses to writes; `successful` at once if nothing has changed */
             job_status_id?: string;
             /** @description Place */
             location: string | null;
@@ -2855,11 +2855,7 @@ export interface components {
             /** @description Only in the response that creates the URL, because the URL is not stored */
             url?: string;
         };
-        /**
-         * @example {
-         *       "version": 1
-         *     }
-         */
+        /** @example {} */
         CancelOutboxMessage: {
             /**
              * @description The expected version; 409 if the message has another version. 0 counts as absent, and so does any version next to thread_id and to: it is the version of a draft
@@ -3356,11 +3352,11 @@ export interface components {
          *       "duration_minutes": 30,
          *       "emails": [
          *         [
-         *           "ada@example.test"
+         *           "ada@sandbox.test"
          *         ],
          *         [
-         *           "bo@example.test",
-         *           "cy@example.test"
+         *           "ada@sandbox.test",
+         *           "bo@sandbox.test"
          *         ]
          *       ],
          *       "end_time": 1900086400,
@@ -3406,11 +3402,11 @@ export interface components {
              * @description Email addresses
              * @example [
              *       [
-             *         "ada@example.test"
+             *         "ada@sandbox.test"
              *       ],
              *       [
-             *         "bo@example.test",
-             *         "cy@example.test"
+             *         "ada@sandbox.test",
+             *         "bo@sandbox.test"
              *       ]
              *     ]
              */
@@ -3499,7 +3495,7 @@ export interface components {
              */
             open_hours?: components["schemas"]["OpenHours"][] | null;
             /**
-             * @description Unix seconds, also as a numeric string
+             * @description Unix seconds, also as a numeric string, or a time in ISO 8601
              * @example 1900000000
              */
             start_time: number | string;
@@ -4258,7 +4254,7 @@ export interface components {
              */
             participants?: components["schemas"]["ParticipantInput"][] | null;
             /**
-             * @description An event that is read_only cannot be changed later
+             * @description Tells readers that the event is not theirs to change. The account itself can change it. Default false
              * @example true
              */
             read_only?: boolean | null;
@@ -4333,12 +4329,13 @@ export interface components {
          *       },
          *       "provider": "sandbox",
          *       "scope": [
-         *         "email.modify",
-         *         "email.send",
-         *         "calendar"
+         *         "email",
+         *         "calendar",
+         *         "contacts",
+         *         "room_resources.read_only"
          *       ],
          *       "settings": {
-         *         "email": "ada@sandbox.test",
+         *         "email": "cy@sandbox.test",
          *         "password": "anything"
          *       },
          *       "state": "signup-17"
@@ -4365,16 +4362,17 @@ export interface components {
             /**
              * @description Instead of the scopes of the integration
              * @example [
-             *       "email.modify",
-             *       "email.send",
-             *       "calendar"
+             *       "email",
+             *       "calendar",
+             *       "contacts",
+             *       "room_resources.read_only"
              *     ]
              */
             scope?: (string[] | null) | string;
             /**
              * @description Credentials that the provider needs; `email` is the address of the account
              * @example {
-             *       "email": "ada@sandbox.test",
+             *       "email": "cy@sandbox.test",
              *       "password": "anything"
              *     }
              */
@@ -4396,9 +4394,10 @@ export interface components {
          *         "https://app.example.test/callback"
          *       ],
          *       "scope": [
-         *         "email.modify",
-         *         "email.send",
-         *         "calendar"
+         *         "email",
+         *         "calendar",
+         *         "contacts",
+         *         "room_resources.read_only"
          *       ],
          *       "settings": {}
          *     }
@@ -4434,9 +4433,10 @@ export interface components {
             /**
              * @description Scopes of grants without scopes of their own; empty or null for all
              * @example [
-             *       "email.modify",
-             *       "email.send",
-             *       "calendar"
+             *       "email",
+             *       "calendar",
+             *       "contacts",
+             *       "room_resources.read_only"
              *     ]
              */
             scope?: (string[] | null) | string;
@@ -4530,7 +4530,7 @@ export interface components {
              */
             reply_to_message_id?: string | null;
             /**
-             * @description Unix time of the last attempt. Default: 24 hours after send_at. At most 7 days after send_at; 0: a single attempt
+             * @description Unix time of the last attempt. Default: 24 hours after send_at. At most 7 days after send_at; 0 or send_at: a single attempt
              * @example 1900086400
              */
             retry_limit_datetime?: (number | null) | string;
@@ -4612,13 +4612,13 @@ export interface components {
         };
         /**
          * @example {
-         *       "version": 1
+         *       "version": 0
          *     }
          */
         DeleteDraft: {
             /**
              * @description The expected version; 409 if the draft has another version
-             * @example 1
+             * @example 0
              */
             version: number | string;
         };
@@ -4828,6 +4828,8 @@ export interface components {
             unread: boolean;
             /** @description 0 for a new draft; grows with each change of its content */
             version: number;
+            /** @description What of the message could not be read and is missing, or was read in the likeliest way, in plain words; empty if nothing. Only with view=expanded */
+            warnings?: string[];
         };
         /**
          * @example {
@@ -4877,20 +4879,20 @@ export interface components {
             ical_uid: string | null;
             /** @description Id of the object */
             id: string;
-            /** @description Only in responses to writes that have changed something */
+            /** @description Only in responses to writes; `successful` at once if nothing has changed */
             job_status_id?: string;
             /** @description Place */
             location: string;
             /** @description Id of the series, if this is one event of it */
-            master_event_id: string | null;
+            master_event_id?: string;
             /** @description Id of the message */
             message_id: string | null;
             /** @description Your application's own data: names and values */
             metadata: {
                 [key: string]: string;
             };
-            /** @description Absent if there are none */
-            notifications?: components["schemas"]["EventNotification"][];
+            /** @description The notifications of participants, each with the outcome of its reminder */
+            notifications: components["schemas"]["EventNotification"][];
             /**
              * @description Kind of the object
              * @enum {string}
@@ -4901,15 +4903,15 @@ export interface components {
             /** @description Name of the organizer; null if unknown */
             organizer_name: string | null;
             /** @description When this event of the series would have begun, in Unix seconds */
-            original_start_time: number | null;
+            original_start_time?: number;
             /** @description `Name <email>` */
             owner: string;
             /** @description Participants */
             participants: components["schemas"]["Participant"][];
             /** @description Whether it cannot be changed */
             read_only: boolean;
-            /** @description How the event repeats */
-            recurrence: components["schemas"]["Recurrence"] | null;
+            /** @description Only for series */
+            recurrence?: components["schemas"]["Recurrence"];
             /** @description Reminder of the calendar application */
             reminders: components["schemas"]["EventReminders"] | null;
             /** @description Addresses in the order of the rotation */
@@ -4925,24 +4927,31 @@ export interface components {
             updated_at: number;
             /** @description Who may see it */
             visibility: string | null;
+            /**
+             * @description Only with view=expanded: what could not be read of the calendar file and is left out here, in plain words
+             * @example [
+             *       "The line \"RRULE:FREQ=WEEKLY;BYDAY=MON\" cannot be read and is left out: invalid BYDAY value \"MON\""
+             *     ]
+             */
+            warnings?: string[];
             when: components["schemas"]["When"];
         };
         EventNotification: {
             /** @description Text of the message, HTML */
             body: string;
-            /** @description Only in responses to writes: when the reminder is due */
-            due_at?: number;
+            /** @description When the reminder is due */
+            due_at: number;
             /** @description The `notification_id` of its reminders */
             id: string;
             /** @description When the reminder is due, in minutes before the event begins */
             minutes_before_event: number;
-            /** @description Only in responses to writes: why the reminder will not be sent */
-            reason?: string | null;
+            /** @description Why no recipient is reminded; null if `scheduled` or `sent` */
+            reason: string | null;
             /**
-             * @description Only in responses to writes: planned result, e.g. `scheduled` or `skipped`
+             * @description Of all recipients together: `scheduled` if one will be reminded, else `sent` if one was, else why none was
              * @enum {string}
              */
-            status?: "scheduled" | "sent" | "failed" | "skipped" | "cancelled";
+            status: "scheduled" | "sent" | "failed" | "skipped" | "cancelled";
             /** @description Subject */
             subject: string;
             /**
@@ -4951,42 +4960,42 @@ export interface components {
              */
             type: "email";
         } | {
-            /** @description Only in responses to writes: when the reminder is due */
-            due_at?: number;
+            /** @description When the reminder is due */
+            due_at: number;
             /** @description The `notification_id` of its reminders */
             id: string;
             /** @description Text of the reminder */
             message: string;
             /** @description When the reminder is due, in minutes before the event begins */
             minutes_before_event: number;
-            /** @description Only in responses to writes: why the reminder will not be sent */
-            reason?: string | null;
+            /** @description Why no recipient is reminded; null if `scheduled` or `sent` */
+            reason: string | null;
             /**
-             * @description Only in responses to writes: planned result, e.g. `scheduled` or `skipped`
+             * @description Of all recipients together: `scheduled` if one will be reminded, else `sent` if one was, else why none was
              * @enum {string}
              */
-            status?: "scheduled" | "sent" | "failed" | "skipped" | "cancelled";
+            status: "scheduled" | "sent" | "failed" | "skipped" | "cancelled";
             /**
              * @description How to remind
              * @enum {string}
              */
             type: "sms";
         } | {
-            /** @description Only in responses to writes: when the reminder is due */
-            due_at?: number;
+            /** @description When the reminder is due */
+            due_at: number;
             /** @description The `notification_id` of its reminders */
             id: string;
             /** @description When the reminder is due, in minutes before the event begins */
             minutes_before_event: number;
             /** @description Text that the webhook gets */
             payload: string;
-            /** @description Only in responses to writes: why the reminder will not be sent */
-            reason?: string | null;
+            /** @description Why no recipient is reminded; null if `scheduled` or `sent` */
+            reason: string | null;
             /**
-             * @description Only in responses to writes: planned result, e.g. `scheduled` or `skipped`
+             * @description Of all recipients together: `scheduled` if one will be reminded, else `sent` if one was, else why none was
              * @enum {string}
              */
-            status?: "scheduled" | "sent" | "failed" | "skipped" | "cancelled";
+            status: "scheduled" | "sent" | "failed" | "skipped" | "cancelled";
             /**
              * @description How to remind
              * @enum {string}
@@ -5209,7 +5218,7 @@ export interface components {
              */
             participants?: components["schemas"]["ParticipantInput"][] | null;
             /**
-             * @description An event that is read_only cannot be changed later
+             * @description Tells readers that the event is not theirs to change. The account itself can change it. Default false
              * @example true
              */
             read_only?: boolean | null;
@@ -5476,7 +5485,7 @@ export interface components {
          * @example {
          *       "calendars": [],
          *       "emails": [
-         *         "ada@example.test"
+         *         "ada@sandbox.test"
          *       ],
          *       "end_time": "1900086400",
          *       "start_time": "1900000000"
@@ -5504,7 +5513,7 @@ export interface components {
             /**
              * @description Email addresses
              * @example [
-             *       "ada@example.test"
+             *       "ada@sandbox.test"
              *     ]
              */
             emails?: string[] | null;
@@ -5514,7 +5523,7 @@ export interface components {
              */
             end_time: number | string;
             /**
-             * @description Unix seconds, also as a numeric string
+             * @description Unix seconds, also as a numeric string, or a time in ISO 8601
              * @example 1900000000
              */
             start_time: number | string;
@@ -5595,7 +5604,7 @@ export interface components {
             user_agent: string;
         };
         GrantEnvelope: {
-            data: components["schemas"]["Grant"];
+            data: components["schemas"]["SingleGrant"];
             /**
              * @description Whether it worked
              * @enum {boolean}
@@ -5624,8 +5633,10 @@ export interface components {
          *       "provider": "sandbox",
          *       "redirect_uri": "https://app.example.test/callback",
          *       "scope": [
-         *         "email.modify",
-         *         "email.send"
+         *         "email",
+         *         "calendar",
+         *         "contacts",
+         *         "room_resources.read_only"
          *       ],
          *       "state": "signup-17"
          *     }
@@ -5671,8 +5682,10 @@ export interface components {
             /**
              * @description Instead of the scopes of the integration
              * @example [
-             *       "email.modify",
-             *       "email.send"
+             *       "email",
+             *       "calendar",
+             *       "contacts",
+             *       "room_resources.read_only"
              *     ]
              */
             scope?: (string[] | null) | string;
@@ -5897,10 +5910,7 @@ export interface components {
             } | null;
             /** @description Kind of the object */
             object: string;
-            /** @description Content of the message */
-            original_data?: {
-                [key: string]: unknown;
-            };
+            original_data?: components["schemas"]["OutboxOriginalData"];
             /** @description Time for which the message was first accepted, in Unix seconds */
             original_send_at?: number;
             /** @description Present when delayed, failed or cancelled */
@@ -5969,8 +5979,10 @@ export interface components {
          *         "provider": "sandbox",
          *         "redirect_uri": "https://app.example.test/callback",
          *         "scope": [
-         *           "email.modify",
-         *           "email.send"
+         *           "email",
+         *           "calendar",
+         *           "contacts",
+         *           "room_resources.read_only"
          *         ],
          *         "state": "signup-17"
          *       },
@@ -6107,6 +6119,8 @@ export interface components {
             to: components["schemas"]["Address"][];
             /** @description Whether it is unread */
             unread: boolean;
+            /** @description What of the message could not be read and is missing, or was read in the likeliest way, in plain words; empty if nothing. Only with view=expanded */
+            warnings?: string[];
         };
         /**
          * @example {
@@ -6213,6 +6227,8 @@ export interface components {
             unread: boolean;
             /** @description Version of the object */
             version?: number;
+            /** @description What of the message could not be read and is missing, or was read in the likeliest way, in plain words; empty if nothing. Only with view=expanded */
+            warnings?: string[];
         };
         /**
          * @description Response to a token whose scopes do not allow reading the message
@@ -6321,6 +6337,8 @@ export interface components {
             to: components["schemas"]["Address"][];
             /** @description Whether it is unread */
             unread: boolean;
+            /** @description What of the message could not be read and is missing, or was read in the likeliest way, in plain words; empty if nothing. Only with view=expanded */
+            warnings?: string[];
         };
         NeuralConversation: {
             /** @description Id of the account */
@@ -6385,6 +6403,8 @@ export interface components {
             to: components["schemas"]["Address"][];
             /** @description Whether it is unread */
             unread: boolean;
+            /** @description What of the message could not be read and is missing, or was read in the likeliest way, in plain words; empty if nothing. Only with view=expanded */
+            warnings?: string[];
         };
         NeuralOcr: {
             /** @description Id of the account */
@@ -6478,6 +6498,8 @@ export interface components {
             to: components["schemas"]["Address"][];
             /** @description Whether it is unread */
             unread: boolean;
+            /** @description What of the message could not be read and is missing, or was read in the likeliest way, in plain words; empty if nothing. Only with view=expanded */
+            warnings?: string[];
         };
         /** @description A new access token, which is shown only once */
         NewAccessToken: {
@@ -6769,7 +6791,7 @@ export interface components {
             reply_to: components["schemas"]["Address"][];
             /** @description Id of the message that this one answers */
             reply_to_message_id?: string | null;
-            /** @description 0: a single attempt */
+            /** @description As it was sent; 0 or send_at: a single attempt */
             retry_limit_datetime: number;
             /** @description When the message is due, in Unix seconds */
             send_at: number;
@@ -6821,7 +6843,7 @@ export interface components {
             recipients: number;
             /** @description Whether the application's mailing service would take over, after five failed attempts or at a daily limit */
             relay_available: boolean;
-            /** @description The deadline; 0: a single attempt */
+            /** @description The deadline; 0 or send_at: a single attempt */
             retry_limit_datetime: number;
             /**
              * @description Route of the first attempt
@@ -6836,8 +6858,8 @@ export interface components {
         Participant: {
             /** @description What the participant answered in words */
             comment: string | null;
-            /** @description Email address */
-            email: string;
+            /** @description Null for a participant who is reached by phone only */
+            email: string | null;
             /** @description Name */
             name: string;
             /** @description Phone number of the participant; null if unknown */
@@ -6862,10 +6884,10 @@ export interface components {
              */
             comment?: string | null;
             /**
-             * @description Email address
+             * @description May be absent if phone_number is given: for a participant who only gets texts
              * @example bo@example.test
              */
-            email: string;
+            email?: ("" | null) | string;
             /**
              * @description Name
              * @example Bo
@@ -6960,11 +6982,7 @@ export interface components {
         };
         /**
          * @example {
-         *       "file_id": "019aa1b2-0000-7000-8000-000000000009",
-         *       "pages": [
-         *         1,
-         *         2
-         *       ]
+         *       "file_id": "019aa1b2-0000-7000-8000-000000000009"
          *     }
          */
         RecognizeText: {
@@ -7083,7 +7101,7 @@ export interface components {
              * @enum {string}
              */
             object: "reminder";
-            /** @description Address of the participant; null for webhooks */
+            /** @description Address of the participant, or phone number without one; null for webhooks */
             participant: string | null;
             /** @description Why it was not sent; while scheduled, why the last attempt did not succeed */
             reason: string | null;
@@ -7104,13 +7122,13 @@ export interface components {
         };
         /**
          * @example {
-         *       "email": "ada@example.com"
+         *       "email": "ada@sandbox.test"
          *     }
          */
         RemoveSender: {
             /**
              * @description The account's own address. Required if there is a body
-             * @example ada@example.com
+             * @example ada@sandbox.test
              */
             email?: string;
         };
@@ -7224,6 +7242,12 @@ export interface components {
              */
             reply_to_message_id?: string | null;
             /**
+             * @description Only null: POST /v2/outbox sends a message later
+             * @example null
+             * @enum {string|null}
+             */
+            send_at?: null;
+            /**
              * @description Subject
              * @example Hello
              */
@@ -7262,7 +7286,6 @@ export interface components {
         /**
          * @example {
          *       "body": "<p>Hello Bo</p>",
-         *       "send_at": 1900000000,
          *       "subject": "Hello",
          *       "to": [
          *         {
@@ -7345,7 +7368,7 @@ export interface components {
              */
             reply_to_message_id?: string | null;
             /**
-             * @description Unix time of the last attempt. Default: 24 hours after send_at. At most 7 days after send_at; 0: a single attempt
+             * @description Unix time of the last attempt. Default: 24 hours after send_at. At most 7 days after send_at; 0 or send_at: a single attempt
              * @example 1900086400
              */
             retry_limit_datetime?: (number | null) | string;
@@ -7615,6 +7638,78 @@ export interface components {
              * @example Bo Smith
              */
             signature?: string;
+        };
+        /**
+         * @description The grant, with its settings
+         * @example {
+         *       "address_proven": true,
+         *       "created_at": 1700000000,
+         *       "email": "ada@example.test",
+         *       "grant_status": "valid",
+         *       "granted_scope": [
+         *         "email.modify"
+         *       ],
+         *       "id": "019aa1b2-0000-7000-8000-000000000001",
+         *       "ip": "198.51.100.7",
+         *       "metadata": {
+         *         "isAdmin": true
+         *       },
+         *       "proof": "preset",
+         *       "provider": "imap",
+         *       "scope": [
+         *         "email.modify"
+         *       ],
+         *       "settings": {
+         *         "imap_host": "imap.example.test",
+         *         "imap_port": 993,
+         *         "imap_security": "tls"
+         *       },
+         *       "state": "signup-17",
+         *       "updated_at": 1700000000,
+         *       "user_agent": "curl/8.5.0"
+         *     }
+         */
+        SingleGrant: {
+            /** @description Whether it is proven that this mailbox belongs to the address */
+            address_proven: boolean;
+            /** @description When it was created, in Unix seconds */
+            created_at: number;
+            /** @description Email address */
+            email: string;
+            /**
+             * @description `invalid`: the user has to authenticate again
+             * @enum {string}
+             */
+            grant_status: "valid" | "invalid";
+            /** @description What the user has agreed to, here and at the provider. The scopes that apply go no further. Empty for every scope */
+            granted_scope: string[];
+            /** @description Also the account id */
+            id: string;
+            /** @description Address from which the account was connected; null if unknown */
+            ip: string;
+            /** @description Your application's own data: names and values */
+            metadata: {
+                [key: string]: string | number | boolean;
+            };
+            /**
+             * @description The proof; null if there is none (docs/account-ownership.md)
+             * @enum {string|null}
+             */
+            proof: "preset" | "discovery" | "oauth" | "integration" | "loop" | "sandbox" | null;
+            /** @description Provider of the account */
+            provider: string;
+            /** @description Empty if the scopes of the integration apply */
+            scope: string[];
+            /** @description The settings without secrets. You may send them back with a change; the stored secrets stay */
+            settings: {
+                [key: string]: unknown;
+            };
+            /** @description State of the object */
+            state: string;
+            /** @description When it was changed last, in Unix seconds */
+            updated_at: number;
+            /** @description Browser with which the account was connected; null if unknown */
+            user_agent: string;
         };
         /**
          * @example {
@@ -8366,6 +8461,11 @@ export interface components {
              */
             participants?: components["schemas"]["ParticipantInput"][] | null;
             /**
+             * @description Tells readers that the event is not theirs to change. The account itself can change it. Default false
+             * @example true
+             */
+            read_only?: boolean | null;
+            /**
              * @description How the event repeats
              * @example {
              *       "rrule": [
@@ -8443,7 +8543,10 @@ export interface components {
          *         "isAdmin": false
          *       },
          *       "scope": [
-         *         "email.read_only"
+         *         "email",
+         *         "calendar",
+         *         "contacts",
+         *         "room_resources.read_only"
          *       ]
          *     }
          */
@@ -8458,7 +8561,10 @@ export interface components {
             /**
              * @description Empty or null for the scopes of the integration
              * @example [
-             *       "email.read_only"
+             *       "email",
+             *       "calendar",
+             *       "contacts",
+             *       "room_resources.read_only"
              *     ]
              */
             scope?: (string[] | null) | string;
@@ -8476,7 +8582,10 @@ export interface components {
          * @example {
          *       "name": "Sandbox 2",
          *       "scope": [
-         *         "email.send"
+         *         "email",
+         *         "calendar",
+         *         "contacts",
+         *         "room_resources.read_only"
          *       ]
          *     }
          */
@@ -8506,7 +8615,10 @@ export interface components {
             /**
              * @description Scopes of grants without scopes of their own; empty or null for all
              * @example [
-             *       "email.send"
+             *       "email",
+             *       "calendar",
+             *       "contacts",
+             *       "room_resources.read_only"
              *     ]
              */
             scope?: (string[] | null) | string;
@@ -8657,7 +8769,7 @@ export interface components {
              */
             reply_to_message_id?: string | null;
             /**
-             * @description Unix time of the last attempt. Default: 24 hours after send_at. At most 7 days after send_at; 0: a single attempt
+             * @description Unix time of the last attempt. Default: 24 hours after send_at. At most 7 days after send_at; 0 or send_at: a single attempt
              * @example 1900086400
              */
             retry_limit_datetime?: (number | null) | string;
@@ -9772,12 +9884,12 @@ export interface operations {
                  */
                 account_id?: string;
                 /**
-                 * @description Only entries from this time on, in Unix seconds
+                 * @description Only entries from this time on
                  * @example 1900000000
                  */
                 since?: number | string;
                 /**
-                 * @description Only entries before this time, in Unix seconds
+                 * @description Only entries before this time
                  * @example 1900000000
                  */
                 until?: number | string;
@@ -11847,8 +11959,8 @@ export interface operations {
                  */
                 offset?: number | string;
                 /**
-                 * @description Name of the provider
-                 * @example google
+                 * @description Name of the provider, or the one that account objects show: `google` or `gmail`
+                 * @example sandbox
                  */
                 provider?: string;
                 /**
@@ -12564,8 +12676,8 @@ export interface operations {
                  */
                 offset?: number | string;
                 /**
-                 * @description Name of the provider
-                 * @example google
+                 * @description Name of the provider, or the one that account objects show: `google` or `gmail`
+                 * @example sandbox
                  */
                 provider?: string;
             };
@@ -12680,7 +12792,7 @@ export interface operations {
             path: {
                 /**
                  * @description Name of the provider
-                 * @example google
+                 * @example sandbox
                  */
                 provider: string;
             };
@@ -12742,7 +12854,7 @@ export interface operations {
             path: {
                 /**
                  * @description Name of the provider
-                 * @example google
+                 * @example sandbox
                  */
                 provider: string;
             };
@@ -12804,7 +12916,7 @@ export interface operations {
             path: {
                 /**
                  * @description Name of the provider
-                 * @example google
+                 * @example sandbox
                  */
                 provider: string;
             };
@@ -14648,7 +14760,7 @@ export interface operations {
                  */
                 metadata_search?: "any" | "all" | "none";
                 /**
-                 * @description `expanded` returns the same as no view
+                 * @description `expanded` adds `warnings` to each event
                  * @example expanded
                  */
                 view?: "ids" | "count" | "expanded";
@@ -14853,7 +14965,13 @@ export interface operations {
     };
     Events_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `expanded` adds `warnings`
+                 * @example expanded
+                 */
+                view?: "expanded";
+            };
             header?: never;
             path: {
                 /**
@@ -15766,7 +15884,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["FileBytes"];
+                    "*/*": components["schemas"]["FileBytes"];
                 };
             };
             /** @description The request is invalid; the message names the field */
@@ -15802,7 +15920,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["Error"];
+                    "*/*": components["schemas"]["Error"];
                 };
             };
             /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
@@ -15820,7 +15938,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["Error"];
+                    "*/*": components["schemas"]["Error"];
                 };
             };
         };
@@ -18198,7 +18316,7 @@ export interface operations {
                 login_hint?: string;
                 /**
                  * @description gmail, office365, icloud, imap, … Skips the choice of a provider
-                 * @example google
+                 * @example sandbox
                  */
                 provider?: string;
                 /**
@@ -18297,7 +18415,28 @@ export interface operations {
     };
     OauthToken_byQuery: {
         parameters: {
-            query?: never;
+            query: {
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+                /**
+                 * @description Client secret of the application
+                 * @example kP2…
+                 */
+                client_secret: string;
+                /**
+                 * @description Always `authorization_code`
+                 * @example authorization_code
+                 */
+                grant_type?: "authorization_code";
+                /**
+                 * @description Code from the redirect
+                 * @example c0de…
+                 */
+                code: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -18499,7 +18638,16 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["SendMessage"];
-                "message/rfc822": components["schemas"]["SendMessage"];
+                /**
+                 * @example From: Ada <ada@sandbox.test>
+                 *     To: Bo <bo@example.test>
+                 *     Subject: Hello
+                 *     MIME-Version: 1.0
+                 *     Content-Type: text/plain; charset=utf-8
+                 *
+                 *     Hello Bo
+                 */
+                "message/rfc822": string;
             };
         };
         responses: {
@@ -19353,7 +19501,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["RemoveSender"];
             };
@@ -19691,7 +19839,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["CancelOutboxMessage"];
             };

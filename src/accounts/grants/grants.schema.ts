@@ -168,6 +168,7 @@ const singleGrantView = grantView
   })
   .meta({
     id: 'SingleGrant',
+    description: 'The grant, with its settings',
     example: {
       id: '019aa1b2-0000-7000-8000-000000000001',
       provider: 'imap',

@@ -191,7 +191,9 @@ export const eventView = z
     original_start_time: z.number().int().optional(),
     conferencing: conferencingView.nullable(),
     reminders: remindersView.nullable(),
-    notifications: z.array(notificationView),
+    notifications: z
+      .array(notificationView)
+      .describe('The notifications of participants, each with the outcome of its reminder'),
     metadata: z.record(z.string(), z.string()),
     event_collection_id: z.string().nullable(),
     capacity: z.number().int().nullable(),

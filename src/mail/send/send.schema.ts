@@ -19,7 +19,10 @@ export const sendMessage = refusesUnknown(
       send_at: z
         .null('must be absent: POST /v2/outbox sends a message later')
         .optional()
-        .describe('Only null: POST /v2/outbox sends a message later'),
+        .meta({
+          description: 'Only null: POST /v2/outbox sends a message later',
+          example: null,
+        }),
       draft_id: z
         .string()
         .nullish()
