@@ -1,11 +1,6 @@
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { JobState } from '../../job-statuses/job-status.ts';
-import {
-  BEING_CHANGED,
-  ON_ITS_WAY,
-  sortOut,
-  type Steered,
-} from '../../job-statuses/steered.ts';
+import { BEING_CHANGED, ON_ITS_WAY, sortOut, type Steered } from '../../job-statuses/steered.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 interface SeenWrite {

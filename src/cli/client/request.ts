@@ -128,9 +128,7 @@ function unreachable(url: URL, error: unknown, limitMs = TIMEOUT_MS): ApiCommand
 function warnOfIgnored({ headers }: Response): void {
   const names = headers.get('x-carillon-ignored');
   if (names)
-    process.stderr.write(
-      `Warning: the server does not know and ignored: ${forTerminal(names)}\n`,
-    );
+    process.stderr.write(`Warning: the server does not know and ignored: ${forTerminal(names)}\n`);
 }
 
 /**

@@ -3,11 +3,7 @@ import type { LateRow, Settled } from '../../platform/work/dispatcher.ts';
 import { afterCommit, columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { discardSentDrafts } from '../drafts/sent-drafts.ts';
 import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
-import {
-  type JobTransition,
-  transitionJobs,
-  recordAttempts,
-} from '../../job-statuses/jobs.ts';
+import { type JobTransition, transitionJobs, recordAttempts } from '../../job-statuses/jobs.ts';
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 import { openSentCopies } from './sent-copies.ts';
 import type { SendJobRow, SendResult } from './send-attempt.ts';

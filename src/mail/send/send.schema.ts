@@ -16,13 +16,10 @@ export const sendMessage = refusesUnknown(
         .nullish()
         .describe('Conversation of the message; ignored with draft_id'),
       // The composer of the web components sends null.
-      send_at: z
-        .null('must be absent: POST /v2/outbox sends a message later')
-        .optional()
-        .meta({
-          description: 'Only null: POST /v2/outbox sends a message later',
-          example: null,
-        }),
+      send_at: z.null('must be absent: POST /v2/outbox sends a message later').optional().meta({
+        description: 'Only null: POST /v2/outbox sends a message later',
+        example: null,
+      }),
       draft_id: z
         .string()
         .nullish()

@@ -29,7 +29,14 @@ export interface ThreadListRequest {
 }
 
 type NotOfThreads =
-  'date' | 'accountId' | 'threadId' | 'body' | 'warnings' | 'messageIdHeader' | 'inReplyTo' | 'references';
+  | 'date'
+  | 'accountId'
+  | 'threadId'
+  | 'body'
+  | 'warnings'
+  | 'messageIdHeader'
+  | 'inReplyTo'
+  | 'references';
 
 /** A message of a thread in the expanded view, without its body. `date` is in Unix seconds. */
 export type ThreadMessage = Omit<MessageRecord, NotOfThreads> & { date: number };
