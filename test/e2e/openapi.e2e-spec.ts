@@ -121,6 +121,12 @@ describe('OpenAPI document', () => {
     expect(page.text).toContain('Carillon admin API');
   });
 
+  it('is a page that a client without compression can read', async () => {
+    const { headers, text } = await request(server.url).get('/docs').set('Accept-Encoding', '');
+    expect(headers).not.toHaveProperty('content-encoding');
+    expect(text).toMatch(/^<!doctype html>/);
+  });
+
   it.each([
     ['/docs', 1],
     ['/docs/try', 4],

@@ -1,4 +1,4 @@
-import { gzip } from 'node:zlib';
+import { gunzip, gzip } from 'node:zlib';
 import fs from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
@@ -95,8 +95,9 @@ function sender(page: DocsFile, policy: string): RequestHandler {
 async function sendPacked(response: Response, file: DocsFile): Promise<void> {
   const content = await file.read();
   response.set({ 'Content-Type': file.type, Vary: 'Accept-Encoding' });
-  // Every browser reads gzip.
-  response.set('Content-Encoding', 'gzip').end(content);
+  // Every browser reads gzip; curl and text tools may not.
+  if (response.req.acceptsEncodings('gzip')) response.set('Content-Encoding', 'gzip').end(content);
+  else response.end(await promisify(gunzip)(content));
 }
 
 function referencePage(
