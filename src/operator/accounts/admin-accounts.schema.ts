@@ -68,7 +68,7 @@ const item = {
   client_id: z.string(),
   health,
   reason,
-  sync_state: z.enum(SYNC_STATES),
+  sync_state: z.enum(SYNC_STATES).describe('State of the mirror; `running` is the healthy one'),
   current_since: time('When the mirror first caught up')
     .nullable()
     .describe('When the mirror first caught up with the mailbox; null while it reads the history'),
@@ -108,7 +108,9 @@ const sync = z.object({
     .describe('Messages that are listed and whose content is not read yet; at most 10,000'),
   next_pass_at: time('When the next pass is due').nullable(),
   running: z.boolean().describe('Whether a worker is running a pass now'),
-  lag_seconds: z.number(),
+  lag_seconds: z
+    .number()
+    .describe('How long the sync pass has been due, in seconds; 0 if none is due'),
   failures: z.number().int().describe('Failures since the mailbox was last stable'),
   crashes: z.number().int().describe('Workers that died during a pass'),
   unreadable_messages: z.number().int().describe('At most 10,000'),
@@ -117,10 +119,16 @@ const sync = z.object({
 const audit = z
   .object({
     checked_at: time('When the last audit of the whole mailbox was complete').nullable(),
-    messages_checked: z.number().int(),
-    differences_found: z.number().int(),
+    messages_checked: z
+      .number()
+      .int()
+      .describe('Messages that the last audit of the whole mailbox compared'),
+    differences_found: z
+      .number()
+      .int()
+      .describe('Differences that this audit and the audits of recent messages since then found'),
     repaired: z.number().int(),
-    unrepaired: z.number().int(),
+    unrepaired: z.number().int().describe('Differences that the last audit could not repair'),
     failed: z.number().int().describe('Audits in a row that could not repair every difference'),
   })
   .nullable();
@@ -131,10 +139,12 @@ const watch = z.object({
   provider: z.string(),
   account_id: z.string().nullable(),
   name: z.string(),
-  resource: z.string(),
+  resource: z
+    .string()
+    .describe('What is watched: `mail`, `calendars`, `calendar:<id>`, or `contacts`'),
   expires_at: time('When it ends by itself').nullable(),
   notified_at: time('Last notification').nullable(),
-  failures: z.number().int(),
+  failures: z.number().int().describe('Failures since the watch was last stable'),
   error: z.string().nullable(),
 });
 
@@ -142,16 +152,25 @@ export const operatorAccount = z
   .object({
     ...item,
     name: z.string(),
-    grant_status: z.enum(GRANT_STATUSES),
+    grant_status: z.enum(GRANT_STATUSES).describe('`invalid`: the user has to sign in again'),
     billing_state: z.enum(BILLING_STATES),
     by_oauth: z.boolean().describe('Whether it signed in by OAuth'),
-    proof: z.enum(ADDRESS_PROOFS).nullable(),
+    proof: z
+      .enum(ADDRESS_PROOFS)
+      .nullable()
+      .describe('Proof that the mailbox belongs to the address; null if there is none'),
     linked_at: time('Last authentication'),
     problems: z.array(z.object({ health, reason })).describe('All that is wrong, worst first'),
-    application_sending_paused: holdView,
-    application_suspended: holdView,
-    sync,
-    audit,
+    application_sending_paused: holdView.describe(
+      "Pause of the application's sending; null if there is none",
+    ),
+    application_suspended: holdView.describe(
+      'Suspension of the application; null if there is none',
+    ),
+    sync: sync.describe('State of the mirror of the mailbox'),
+    audit: audit.describe(
+      'Results of the audits, which compare mirror and mailbox; null before the first one is planned',
+    ),
     gate: z
       .object({
         open_until: time('No message is sent until then').nullable(),
@@ -159,24 +178,36 @@ export const operatorAccount = z
         failures: z.number().int().describe('Consecutive troubles with its server'),
       })
       .describe('The circuit breaker of its messages'),
-    messages: z.object({
-      open: z.number().int().describe('Accepted and not ended; at most 10,000'),
-      paused: z.number().int().describe('Of these: waiting because sending is paused'),
-      first_deadline: time('First deadline of these messages').nullable(),
-    }),
-    watches: z.array(watch),
-    quotas: z.array(
-      z.object({
-        quota: z.enum(QUOTAS),
-        used: z.number().int().describe('Today (UTC)'),
-        reached_at: time('When the limit was reached').nullable(),
-      }),
-    ),
+    messages: z
+      .object({
+        open: z.number().int().describe('Accepted and not ended; at most 10,000'),
+        paused: z.number().int().describe('Of these: waiting because sending is paused'),
+        first_deadline: time('First deadline of these messages').nullable(),
+      })
+      .describe('Messages that wait to be sent'),
+    watches: z
+      .array(watch)
+      .describe(
+        'Watches and subscriptions that report changes of the account, failing ones first; at most 200',
+      ),
+    quotas: z
+      .array(
+        z.object({
+          quota: z
+            .enum(QUOTAS)
+            .describe('What is counted: text messages (`sms`), `reminders`, or online `meetings`'),
+          used: z.number().int().describe('Today (UTC)'),
+          reached_at: time('When the limit was reached').nullable(),
+        }),
+      )
+      .describe('Quotas that the account has used today (UTC)'),
     errors: z
       .array(
         z.object({
           at: time('When').nullable(),
-          what: z.enum(['credentials', 'sync', 'send', 'subscription', 'unreadable message']),
+          what: z
+            .enum(['credentials', 'sync', 'send', 'subscription', 'unreadable message'])
+            .describe('What failed'),
           text: z.string(),
         }),
       )

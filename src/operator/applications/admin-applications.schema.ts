@@ -28,9 +28,9 @@ const deletion = z.object({
   client_id: z.string(),
   name: z.string(),
   requested_at: time('When it was requested'),
-  requested_by: z.string(),
+  requested_by: z.string().describe('Name of the operator who requested it'),
   accounts: z.number().int().describe('Accounts when the deletion began'),
-  accounts_deleted: z.number().int(),
+  accounts_deleted: z.number().int().describe('Accounts that are deleted by now'),
   step: z.string().describe('What is being deleted; `done` at the end'),
   finished_at: time('When it ended').nullable(),
   last_error: z.string().nullable().describe('Why the last batch failed; it is tried again'),
@@ -48,18 +48,30 @@ const deletionExample = {
   last_error: null,
 };
 
-export const applicationDeletions = z.object({ items: z.array(deletion) }).meta({
-  id: 'ApplicationDeletions',
-  example: { items: [deletionExample] },
-});
+export const applicationDeletions = z
+  .object({
+    items: z
+      .array(deletion)
+      .describe(
+        'Deletions that run, and those that ended within 90 days; newest first, at most 200',
+      ),
+  })
+  .meta({
+    id: 'ApplicationDeletions',
+    example: { items: [deletionExample] },
+  });
 
 const item = {
   id: z.string(),
   client_id: z.string(),
   name: z.string(),
-  plan: z.enum(PLANS),
-  features: z.array(z.enum(APPLICATION_FEATURES)),
-  region: z.string(),
+  plan: z.enum(PLANS).describe('`quickstart` allows one connected account, `standard` any number'),
+  features: z
+    .array(z.enum(APPLICATION_FEATURES))
+    .describe('Enabled features: `sms` for SMS reminders, `neural` for the routes under `/neural`'),
+  region: z
+    .string()
+    .describe('Region of the integrations address that the application uses: `us` or `eu`'),
   created_at: time('When it was created'),
   accounts: z.number().int().describe('Connected accounts; at most 100,000'),
   invalid_accounts: z.number().int().describe('Of these: credentials were refused'),
@@ -91,7 +103,10 @@ export const operatorApplication = z
   .object({
     ...item,
     redirect_uris: z.array(z.string()),
-    allowed_scopes: z.array(z.string()).nullable(),
+    allowed_scopes: z
+      .array(z.string())
+      .nullable()
+      .describe('Scopes that a sign-in may grant; null: all scopes'),
     token_lifetime: z.number().int().nullable().describe('Seconds; null: until they are revoked'),
     allows_token_response: z
       .boolean()
@@ -99,12 +114,16 @@ export const operatorApplication = z
     revokes_older_tokens: z
       .boolean()
       .describe('Whether a sign-in revokes the earlier access tokens of its account'),
-    integrations: z.array(z.object({ provider: z.string(), name: z.string() })),
-    webhooks: z.object({
-      active: z.number().int(),
-      failing: z.number().int().describe('Of the active ones: the last delivery failed'),
-      failed: z.number().int().describe('Switched off, because deliveries failed for too long'),
-    }),
+    integrations: z
+      .array(z.object({ provider: z.string(), name: z.string() }))
+      .describe('What the application has registered at providers, by provider'),
+    webhooks: z
+      .object({
+        active: z.number().int().describe('Webhooks in the state `active`'),
+        failing: z.number().int().describe('Of the active ones: the last delivery failed'),
+        failed: z.number().int().describe('Switched off, because deliveries failed for too long'),
+      })
+      .describe('Number of its webhooks by state'),
     paused_messages: z
       .number()
       .int()

@@ -10,15 +10,15 @@ const perDay = z
 export const capacityView = z
   .object({
     at: z.number().int(),
-    database_bytes: bytes,
+    database_bytes: bytes.describe('Size of the database in bytes'),
     bytes_per_day: perDay,
     tables: z
       .array(
         z.object({
-          table: z.string(),
+          table: z.string().describe('Name of the table'),
           rows: z.number().nullable().describe("PostgreSQL's estimate; null if never analyzed"),
           bytes: bytes.describe('With indexes and long values'),
-          index_bytes: bytes,
+          index_bytes: bytes.describe('Part of `bytes` that indexes take'),
           dead_rows: z.number().describe('Deleted rows whose space is not free yet; estimate'),
           bytes_per_day: perDay,
           rows_per_day: perDay,
@@ -28,29 +28,36 @@ export const capacityView = z
     retention: z
       .array(
         z.object({
-          what: z.string(),
-          tables: z.array(z.string()),
+          what: z.string().describe('Kind of data, in words'),
+          tables: z.array(z.string()).describe('Names of the tables that store it'),
           kept: z.string().describe('How long it is kept'),
           setting: z.string().nullable().describe('The variable that changes it; null: fixed'),
         }),
       )
       .describe('What grows, and how long it is kept'),
     history: z
-      .array(z.object({ day: z.string(), bytes }))
+      .array(
+        z.object({
+          day: z.string().describe('Day in UTC, `YYYY-MM-DD`'),
+          bytes: bytes.describe('Size in bytes'),
+        }),
+      )
       .describe('Size of the database by day, oldest first, at most 90 days'),
-    disk: z.object({
-      limit_bytes: bytes.nullable().describe('Space for the database; null if it is not known'),
-      source: z
-        .enum(['setting', 'disk'])
-        .nullable()
-        .describe('`setting`: DATABASE_DISK_GB; `disk`: file system of the embedded database'),
-      free_bytes: bytes.nullable(),
-      full_at: z
-        .number()
-        .int()
-        .nullable()
-        .describe('When the disk is full at this pace; null if it does not fill or is not known'),
-    }),
+    disk: z
+      .object({
+        limit_bytes: bytes.nullable().describe('Space for the database; null if it is not known'),
+        source: z
+          .enum(['setting', 'disk'])
+          .nullable()
+          .describe('`setting`: DATABASE_DISK_GB; `disk`: file system of the embedded database'),
+        free_bytes: bytes.nullable().describe('Free space in bytes; null if it is not known'),
+        full_at: z
+          .number()
+          .int()
+          .nullable()
+          .describe('When the disk is full at this pace; null if it does not fill or is not known'),
+      })
+      .describe('Space for the database, and how long it lasts'),
   })
   .meta({
     id: 'Capacity',

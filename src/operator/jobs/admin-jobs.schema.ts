@@ -55,7 +55,8 @@ const reason = z
   .trim()
   .max(300)
   .nullish()
-  .describe('Your words for the audit log; users see them in the reason of a cancellation');
+  .describe('Your words for the audit log; users see them in the reason of a cancellation')
+  .meta({ example: 'The provider is back' });
 
 /** `POST /admin/jobs/{id}/retry` and the like. */
 export const actOnJobSchema = z
@@ -76,7 +77,8 @@ export const actOnJobsSchema = z
       .string()
       .max(1_000)
       .optional()
-      .describe('`next_page_token` of the call before, to go on with the next 5,000 jobs'),
+      .describe('`next_page_token` of the call before, to go on with the next 5,000 jobs')
+      .meta({ example: 'WyIwMTlhYTFiMi0wMDAwLTcwMDAtODAwMC0wMDAwMDAwMDAwMDEiXQ' }),
   })
   .meta({
     id: 'ActOnJobs',
@@ -97,16 +99,24 @@ const jobFields = {
     .boolean()
     .describe('Its account was moved to another mailbox, and it waits for a new send time'),
   account_id: z.string(),
-  account_email: z.string(),
+  account_email: z.string().describe('Email address of the account'),
   application_id: z.string(),
   application_name: z.string(),
   subject: z.string().nullable(),
   recipients: z.array(z.string()).describe('The first 20'),
-  recipient_count: z.number().int(),
-  message_id_header: z.string().nullable(),
+  recipient_count: z.number().int().describe('Number of all recipients; 0 if nothing is sent'),
+  message_id_header: z
+    .string()
+    .nullable()
+    .describe('Message-ID of the email that the job sends; null if it sends none'),
   object: z.string().nullable().describe('Kind of the object that it is about'),
-  object_id: z.string().nullable(),
-  accepted_at: z.number().int(),
+  object_id: z.string().nullable().describe('Id of that object; null while there is none'),
+  accepted_at: z
+    .number()
+    .int()
+    .describe(
+      'When the job was accepted, in Unix seconds; for `sync`, the last authentication of the account',
+    ),
   due_at: z.number().int().nullable().describe('The promised time'),
   next_at: z
     .number()
@@ -185,11 +195,21 @@ export const operatorJobDetails = z
     accepted: z.array(z.string()).describe('Recipients that accepted it while others did not'),
     refused: z.array(z.object({ email: z.string(), reason: z.string() })),
     worker: z
-      .object({ id: z.number().int(), seen_at: z.number().int().nullable() })
+      .object({
+        id: z.number().int(),
+        seen_at: z
+          .number()
+          .int()
+          .nullable()
+          .describe('Last heartbeat of the worker, in Unix seconds; null if unknown'),
+      })
       .nullable()
       .describe('The worker that has claimed it, and when it was last heard of'),
     account_closed: z
-      .object({ until: z.number().int(), reason: z.string().nullable() })
+      .object({
+        until: z.number().int().describe('No message is sent before this time, in Unix seconds'),
+        reason: z.string().nullable(),
+      })
       .nullable()
       .describe("Set while the account's circuit breaker lets nothing through"),
     timeline: z.array(timelineEntry).describe('Oldest first'),
@@ -213,9 +233,11 @@ export type OperatorJobDetailsView = z.infer<typeof operatorJobDetails>;
 /** Result of an action on all jobs that match. */
 export const bulkJobs = z
   .object({
-    matched: z.number().int(),
+    matched: z.number().int().describe('Matching jobs that this call handled, at most 5,000'),
     changed: z.number().int().describe('In a dry run: would be changed'),
-    skipped: z.array(z.object({ reason: z.string(), count: z.number().int() })),
+    skipped: z
+      .array(z.object({ reason: z.string(), count: z.number().int() }))
+      .describe('Jobs that were left alone, counted by reason; the most frequent reason first'),
     sample: z.array(operatorJob).describe('Some of those that were, or would be, changed'),
     dry_run: z.boolean(),
     next_page_token: z
@@ -247,9 +269,11 @@ export const messagePreview = z
     html: z
       .string()
       .describe('As the sender wrote it, not cleaned: show it in a sandbox without scripts'),
-    headers: z.string().nullable(),
-    attachments: z.array(z.object({ filename: z.string(), content_type: z.string() })),
-    bytes: z.number().int(),
+    headers: z.string().nullable().describe('Header block; null if it could not be read'),
+    attachments: z
+      .array(z.object({ filename: z.string(), content_type: z.string() }))
+      .describe('Names and types of its files, inline ones included'),
+    bytes: z.number().int().describe('Size of the whole message in bytes'),
   })
   .meta({
     id: 'MessagePreview',

@@ -17,7 +17,7 @@ export type LogLevelView = z.infer<typeof logLevelView>;
 /** Body of `PUT /admin/log-level`. */
 export const logLevelBody = z
   .strictObject({
-    level: z.enum(LOG_LEVELS),
+    level: z.enum(LOG_LEVELS).describe('Level of all processes; `silent` writes nothing'),
     for_seconds: z
       .int()
       .min(1)

@@ -18,7 +18,7 @@ export const tokenPageQuery = {
 /** One page of a list: `{items, next_page_token}`. */
 export const listOf = <T extends ZodType>(item: T) =>
   z.object({
-    items: z.array(item),
+    items: z.array(item).describe('Items of the page'),
     next_page_token: z.string().nullable().describe('Null on the last page'),
   });
 

@@ -106,15 +106,26 @@ export const operatorWebhooks = listOf(operatorWebhook).meta({ id: 'OperatorWebh
 export const operatorWebhookDetails = z
   .object({
     ...webhookFields,
-    subscribed_at: z.number().int(),
+    subscribed_at: z
+      .number()
+      .int()
+      .describe(
+        'Start of the subscription, in Unix seconds: when the webhook was created, or last activated after it was `inactive`',
+      ),
     last_hour: z
       .object({
-        delivered: z.number().int(),
-        retry: z.number().int(),
-        dropped: z.number().int(),
+        delivered: z.number().int().describe('Attempts that the receiver confirmed'),
+        retry: z.number().int().describe('Failed attempts whose event is delivered again later'),
+        dropped: z.number().int().describe('Failed attempts whose event was given up'),
       })
       .describe('Attempts of the last hour by outcome; of the newest 10,000'),
-    last_delivered_at: z.number().int().nullable(),
+    last_delivered_at: z
+      .number()
+      .int()
+      .nullable()
+      .describe(
+        'Start of the last attempt that the receiver confirmed, in Unix seconds; null if there is none within 30 days',
+      ),
     replayable_since: z.number().int().describe('`replay` reaches back to this time'),
   })
   .meta({
@@ -138,7 +149,11 @@ export const operatorAttempt = z
     attempt: z.number().int(),
     started_at: z.number().int(),
     took_ms: z.number().int(),
-    http_status: z.number().int().nullable(),
+    http_status: z
+      .number()
+      .int()
+      .nullable()
+      .describe('HTTP status of the response; null if there was none'),
     outcome: z.enum(OUTCOMES),
     detail: z.string().nullable().describe('Why the event was not delivered'),
     response: z
