@@ -63,6 +63,9 @@ export function idIn({ path }: Operation, owner: Belongings): string | undefined
 const REQUIRED: readonly [RegExp, string, string][] = [
   [/^\/delta(\/|$)/, 'cursor', '0'],
   [/^\/(messages|threads)\/search$/, 'q', 'hello'],
+  [/^\/oauth\/token$/, 'client_id', 'nobody'],
+  [/^\/oauth\/token$/, 'client_secret', 'wrong'],
+  [/^\/oauth\/token$/, 'code', 'none'],
 ];
 
 /**

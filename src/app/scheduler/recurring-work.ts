@@ -18,6 +18,8 @@ import { KeyGuard } from '../keys/key-guard.ts';
 import { Maintenance } from './maintenance.ts';
 import { TaskRuns } from './task-runs.ts';
 
+// These jobs begin a second after the start, when the library is compiled. If its first computation
+// takes until the next second, it prints a line of its own into the log.
 const EVERY_SECOND = '* * * * * *';
 
 /**
@@ -54,19 +56,19 @@ export class WorkOfWorkers {
   constructor(private readonly runs: TaskRuns) {}
 
   /** Claims the messages of the outbox that are due and hands them to their providers. */
-  @Cron(EVERY_SECOND, task('advance the outbox', 0))
+  @Cron(EVERY_SECOND, task('advance the outbox', 1))
   advanceOutbox(): Promise<void> {
     return this.runs.ofWorker(Engine, (engine) => engine.advance('send'));
   }
 
   /** Claims the reminders that are due and sends them. */
-  @Cron(EVERY_SECOND, task('fire reminders', 0))
+  @Cron(EVERY_SECOND, task('fire reminders', 1))
   fireReminders(): Promise<void> {
     return this.runs.ofWorker(Engine, (engine) => engine.advance('reminder'));
   }
 
   /** Claims due changes for providers, deliveries of webhooks, and sync passes. */
-  @Cron(EVERY_SECOND, task('advance other queues', 0))
+  @Cron(EVERY_SECOND, task('advance other queues', 1))
   advanceOtherQueues(): Promise<void> {
     return this.runs.ofWorker(Engine, (engine) => engine.advance('provider', 'hook', 'sync'));
   }

@@ -135,7 +135,9 @@ const audit = z
 
 const watch = z.object({
   state: z.enum(WATCH_STATES),
-  kind: z.enum(['subscription', 'pull', 'watch']),
+  kind: z
+    .enum(['subscription', 'pull', 'watch'])
+    .describe('How changes are reported to this server'),
   provider: z.string(),
   account_id: z.string().nullable(),
   name: z.string(),
@@ -208,7 +210,7 @@ export const operatorAccount = z
           what: z
             .enum(['credentials', 'sync', 'send', 'subscription', 'unreadable message'])
             .describe('What failed'),
-          text: z.string(),
+          text: z.string().describe('The error in the words of the server'),
         }),
       )
       .describe('The last error of each kind'),

@@ -9,7 +9,7 @@ const perDay = z
 /** `GET /admin/capacity`. */
 export const capacityView = z
   .object({
-    at: z.number().int(),
+    at: z.number().int().describe('When the figures were read, in Unix seconds'),
     database_bytes: bytes.describe('Size of the database in bytes'),
     bytes_per_day: perDay,
     tables: z

@@ -88,7 +88,7 @@ export type ActOnJobs = z.infer<typeof actOnJobsSchema>;
 
 const jobFields = {
   id: z.string(),
-  kind: z.enum(JOB_KINDS),
+  kind: z.enum(JOB_KINDS).describe('What the job does: the kind of its queue row'),
   action: z.string().describe('Such as `new_outbox`, `update_event`, `email_reminder`'),
   state: z.enum(JOB_STATE_NAMES),
   reason: z.string().nullable().describe('Why it is delayed, failed, cancelled or skipped'),
@@ -176,9 +176,9 @@ const attempt = z.object({
 
 const timelineEntry = z
   .object({
-    kind: z.enum(TIMELINE_KINDS),
+    kind: z.enum(TIMELINE_KINDS).describe('Kind of the line'),
     at: z.number().int().nullable().describe('Null for what is true now'),
-    text: z.string(),
+    text: z.string().describe('The line in words'),
     said: z
       .string()
       .nullable()
@@ -239,7 +239,7 @@ export const bulkJobs = z
       .array(z.object({ reason: z.string(), count: z.number().int() }))
       .describe('Jobs that were left alone, counted by reason; the most frequent reason first'),
     sample: z.array(operatorJob).describe('Some of those that were, or would be, changed'),
-    dry_run: z.boolean(),
+    dry_run: z.boolean().describe('Whether nothing was changed'),
     next_page_token: z
       .string()
       .nullable()

@@ -190,7 +190,7 @@ export const replayResult = z
     queued: z.number().int().describe('Deliveries that were queued; in a dry run, would be'),
     running: z.number().int().describe('Deliveries that a worker is making at this moment'),
     reaches_back_to: z.number().int().describe('Earlier events are not stored or not for it'),
-    dry_run: z.boolean(),
+    dry_run: z.boolean().describe('Whether nothing was queued'),
   })
   .meta({
     id: 'ReplayResult',
