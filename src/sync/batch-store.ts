@@ -4,32 +4,39 @@ import { idsOf, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import { storeEventIds } from '../mail/messages/store-event-ids.ts';
-import { forgetProviderIds } from '../mail/messages/store-messages.ts';
+import { lockKnown, lockUnplaced } from '../mail/messages/mirrored-messages.ts';
+import { personAnywhere } from '../mail/messages/people.ts';
 import { dropMessages } from '../mail/messages/remove-messages.ts';
 import { expiredOf, unvanish, vanish } from '../mail/messages/vanished-messages.ts';
 import { sentByUs } from '../mail/outbox/sent-by-us.ts';
+import { providerThreadKey } from '../mail/threading/provider-threads.ts';
+import { findThreads, findThreadsBySubject } from '../mail/threading/find-threads.ts';
+import { objectsOfEndedJobs } from '../job-statuses/jobs.ts';
 import type { MailChanges } from '../providers/port/connector.ts';
 import { harvestContacts } from './contact-harvest.ts';
 import { UNREADABLE } from '../mail/parsing/mime-parser.ts';
 import { notificationsOf } from '../mail/tracking/mirrored-mail.ts';
 import { MailedInvitations } from '../calendar/rsvp/mailed-invitations.ts';
 import { Tracker } from '../mail/tracking/tracker.ts';
-import { knowledgeOf } from './batch-knowledge.ts';
 import { EditedDrafts } from './edited-drafts.ts';
 import type { StandardFolders } from './folder-mirror.ts';
 import { changesOf, type MirrorOwner } from './mirror-changes.ts';
+import { openWrites, versionsOfDrafts } from './mirror-knowledge.ts';
 import {
   type IncomingMessage,
+  isComparable,
   isListed,
   type Knowledge,
   type MirrorPlan,
   type NewMessage,
+  participantsOf,
   planBatch,
 } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 import { writePlan } from './mirror-writes.ts';
 import { isRefusedValue, refusedAmong } from './refused-values.ts';
 import { type ReadFailure, recordFailures } from './sync-failures.ts';
+import { threadKeysOf, subjectToFind } from '../mail/threading/thread-plan.ts';
 
 /** A batch of mailbox changes that has been read and is ready to be stored. */
 export interface Batch {
@@ -64,16 +71,6 @@ export interface StoredBatch {
   outdated: boolean;
 }
 
-const NO_CHANGES: MailChanges = {
-  cursor: '',
-  more: false,
-  present: true,
-  folders: null,
-  renamed: [],
-  messages: [],
-  removed: [],
-};
-
 /** Ends the transaction of a batch that is not to be stored. */
 class TrialEnded extends Error {
   override name = 'TrialEnded';
@@ -97,6 +94,9 @@ function withoutContents(batch: Batch, some: readonly IncomingMessage[], reason:
     ],
   };
 }
+
+/** A message whose provider write has just ended keeps the state that the mirror shows. */
+const ALL_WRITTEN = { unread: true, starred: true, folders: true };
 
 /**
  * A message that disappears from its folder is normally deleted here at once, because a provider
@@ -154,31 +154,6 @@ export class BatchStore {
       if (refused.length === 0) throw error;
       return this.#store(account, claim, without(refused), false);
     }
-  }
-
-  /**
-   * Adds a message that has just been sent, without an id of the provider. A sync pass recognises
-   * the provider's copy and completes it. Does nothing if the mirror has the message already.
-   */
-  async addSent(
-    account: ConnectedAccount,
-    incoming: readonly IncomingMessage[],
-    folders: StandardFolders,
-  ): Promise<void> {
-    const { accountId, email } = account;
-    const at = this.clock.now();
-    const messages = incoming.map(({ remote }) => remote);
-    const changes = { ...NO_CHANGES, messages };
-    const batch = { changes, incoming, folders, hasVanished: false, requestedAt: at };
-    await this.repository.withMailbox(accountId, async (sql) => {
-      const known = await knowledgeOf(sql, accountId, email, batch);
-      if ([...known.sent.values()].some(({ mirrored }) => mirrored)) return;
-      const plan = planBatch(incoming, known, { email, ...folders });
-      this.#withoutMarks(plan, known);
-      const stored = await writePlan(sql, accountId, plan, at);
-      await forgetProviderIds(sql, accountId, idsOf(plan.added));
-      await recordChanges(sql, changesOf(plan, stored, { account, newsSince: null, at }));
-    });
   }
 
   async #isAccepted(account: ConnectedAccount, claim: MirrorClaim, batch: Batch): Promise<boolean> {
@@ -295,4 +270,91 @@ function trackingChanges(
   const arrived = news.map((message) => ({ ...message, receivedAt: message.remote.receivedAt }));
   const findSent = (headers: readonly string[]) => sentByUs(sql, account.accountId, headers);
   return notificationsOf(sql, account, arrived, findSent, at);
+}
+
+/**
+ * Everything the mirror knows about the messages of a batch, read and locked in the current
+ * transaction.
+ */
+async function knowledgeOf(
+  sql: Sql,
+  accountId: string,
+  email: string,
+  batch: Batch,
+): Promise<Knowledge & { outdated: boolean }> {
+  const { changes, incoming, hasVanished, folders, requestedAt } = batch;
+  const known = await lockKnown(
+    sql,
+    accountId,
+    changes.messages.map(({ providerId }) => providerId),
+  );
+  const added = incoming.flatMap(({ remote, parsed }) =>
+    parsed && !known.has(remote.providerId)
+      ? [
+          {
+            ...parsed,
+            providerId: remote.providerId,
+            providerThreadId: remote.threadId ?? null,
+            date: remote.receivedAt,
+            participants: participantsOf(parsed),
+          },
+        ]
+      : [],
+  );
+  const newIds = added.map(({ providerId }) => providerId);
+  const own = [...new Set(added.flatMap(({ messageIdHeader }) => messageIdHeader ?? []))];
+  const recognised = changes.messages.flatMap(({ messageIdHeader }) => messageIdHeader ?? []);
+  const nameless = incoming.some(
+    ({ remote, parsed }) =>
+      parsed?.messageIdHeader === null &&
+      !known.has(remote.providerId) &&
+      isComparable(remote, parsed),
+  );
+  const comparable = nameless && (hasVanished || changes.removed.length > 0);
+  const headers = [...new Set([...own, ...recognised])];
+  const unplaced = await lockUnplaced(sql, accountId, changes.removed, headers, comparable);
+  const related = [
+    ...added.flatMap(threadKeysOf),
+    ...changes.messages.flatMap(({ threadId }) => (threadId ? providerThreadKey(threadId) : [])),
+  ];
+  const questions = added.flatMap((message) => {
+    const key = subjectToFind(message);
+    const participants = message.participants
+      .filter((one) => one !== email)
+      .flatMap(personAnywhere);
+    const { providerId, date } = message;
+    return key === null || participants.length === 0
+      ? []
+      : [{ providerId, key, date, participants }];
+  });
+  const writes = known.size + unplaced.length > 0 ? await openWrites(sql, accountId) : new Map();
+  const ids = [...known.values(), ...unplaced].map(({ id }) => id);
+  const ended = await objectsOfEndedJobs(
+    sql,
+    accountId,
+    ['update_message', 'save_draft'],
+    requestedAt,
+    ids,
+  );
+  const stays = new Set([...known.values()].map(({ id }) => id));
+  // A message that `known` does not contain is missing under its old provider id: another client
+  // has moved it since. It gets the provider's folders, unless one of our own moves is still open.
+  for (const id of ended)
+    writes.set(id, { ...ALL_WRITTEN, folders: stays.has(id) || writes.get(id)?.folders === true });
+  const unknownDrafts = incoming.flatMap(({ remote: { providerId, folderIds }, parsed }) =>
+    parsed && !known.has(providerId) && folderIds.includes(folders.drafts ?? '')
+      ? [{ providerId, messageIdHeader: parsed.messageIdHeader }]
+      : [],
+  );
+  const drafts = await versionsOfDrafts(sql, accountId, unknownDrafts, requestedAt);
+  return {
+    known,
+    unplaced,
+    writes,
+    draftVersions: drafts.draftVersions,
+    outdated: ended.length > 0 || drafts.outdated,
+    threads: await findThreads(sql, accountId, [...new Set(related)]),
+    subjects: await findThreadsBySubject(sql, accountId, questions),
+    sent: await sentByUs(sql, accountId, own, newIds),
+  };
 }

@@ -161,7 +161,6 @@ export function planBatch(
     const mirrored =
       known.get(remote.providerId) ??
       recognised.get(remote.providerId) ??
-      strays.takeCopy(sent.get(storedCopyKey(remote.providerId))) ??
       (parsed &&
         isComparable(remote, parsed) &&
         strays.take(remote, parsed.messageIdHeader, parsed));
@@ -210,16 +209,6 @@ class UnplacedMessages {
 
   constructor(strays: readonly UnplacedMessage[]) {
     this.#byHeader = Map.groupBy(strays, ({ messageIdHeader }) => messageIdHeader);
-  }
-
-  /**
-   * Takes out the message that was sent from here, if the provider has named its copy and the
-   * mirror has the message already. The provider may have changed the Message-ID.
-   */
-  takeCopy(sent: SentByUs | undefined): UnplacedMessage | undefined {
-    const candidates = sent && this.#byHeader.get(sent.messageIdHeader);
-    const index = candidates?.findIndex(({ id }) => id === sent?.messageId) ?? -1;
-    return index === -1 ? undefined : candidates?.splice(index, 1)[0];
   }
 
   /**

@@ -9,7 +9,6 @@ import { RsvpModule } from '../calendar/rsvp/rsvp.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { TrackingModule } from '../mail/tracking/tracking.module.ts';
 import { ListedContentsModule } from '../mail/listed-contents/listed-contents.module.ts';
-import { OutboxModule } from '../mail/outbox/outbox.module.ts';
 import { BatchStore } from './batch-store.ts';
 import { CalendarSync } from './calendar-sync.ts';
 import { CollectionAudit } from './collection-audit.ts';
@@ -29,7 +28,6 @@ import { MirrorRepository, SYNC_OF_ACCOUNT } from './mirror.repository.ts';
 import { MirrorAudit } from './mirror-audit.ts';
 import { MirrorRepairs } from './mirror-repairs.ts';
 import { RequestedContents } from './requested-contents.ts';
-import { SentMessages } from './sent-messages.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
 import { SyncWaker } from './sync-waker.ts';
 import { WatchLeases } from './watch-leases.ts';
@@ -42,7 +40,6 @@ import { WatchLeases } from './watch-leases.ts';
     GrantsModule,
     ListedContentsModule,
     NotificationsModule,
-    OutboxModule,
     ParsingModule,
     ProvidersModule,
     PushModule,
@@ -59,7 +56,6 @@ import { WatchLeases } from './watch-leases.ts';
     FailedMessages,
     ListedMessages,
     RequestedContents,
-    SentMessages,
     MailboxSync,
     EventSync,
     CalendarSync,

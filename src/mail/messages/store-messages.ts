@@ -127,17 +127,6 @@ export async function storeProviderId(sql: Sql, accountId: string, id: string, p
   await sql.query(STORE_PROVIDER_ID, [accountId, id, providerId]);
 }
 
-const FORGET_PROVIDER_IDS = `update message set provider_id = null where account_id = $1 and id = any($2::uuid[])`;
-
-/** Leaves messages without a provider id, until the provider reports them. */
-export async function forgetProviderIds(
-  sql: Sql,
-  accountId: string,
-  ids: readonly string[],
-): Promise<void> {
-  await sql.query(FORGET_PROVIDER_IDS, [accountId, ids]);
-}
-
 /** A message that was moved to another thread. */
 export type RethreadedMessage = Pick<NewMessageRow, 'id' | 'threadId' | 'draft'>;
 

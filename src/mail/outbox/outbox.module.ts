@@ -22,7 +22,6 @@ import { UnknownOutcomes } from './unknown-outcomes.ts';
 import { MessageSender } from './send-message.ts';
 import { SendRoutes } from './send-routes.ts';
 import { SentCopies } from './sent-copies.ts';
-import { SentMirror } from './sent-mirror.ts';
 import { SENDS_FOR_RELAY } from './sends-for-relay.ts';
 import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
 
@@ -51,9 +50,8 @@ import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
     UnknownOutcomes,
     SendRoutes,
     SentCopies,
-    SentMirror,
   ],
-  exports: [DirectSends, OutboxRequests, OutboxService, SendDispatcher, SentMirror],
+  exports: [DirectSends, OutboxRequests, OutboxService, SendDispatcher],
 })
 export class OutboxModule {
   constructor(accounts: AccountListeners, relays: RelayListeners) {

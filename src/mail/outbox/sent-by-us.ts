@@ -1,5 +1,4 @@
 import { isId } from '../../platform/base/ids/ids.ts';
-import { withBcc } from '../../formats/mime/with-bcc.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 
 /** A message that was sent through the outbox. Clients already know its ids. */
@@ -33,34 +32,6 @@ const SENT = `
   from sent join outbox_message o using (id) join job_status s using (id)
   where s.message_id is not null and s.thread_id is not null
   order by s.status <> 'failed', o.id`;
-
-const UNREPORTED = `
-  with sent(header) as (
-    select message_id_header from message
-    where account_id = $1 and id = $2 and provider_id is null and not draft),
-  found as (
-    select o.mime, o.bcc from sent join outbox_message o on o.id = case
-        when header ~ '^<[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}' then substr(header, 2, 36)::uuid end
-    where o.account_id = $1 and o.message_id_header = header
-    union all
-    select o.mime, o.bcc from sent join outbox_message o on o.message_id_header = header
-    where o.account_id = $1 and o.foreign_header)
-  select mime, bcc from found limit 1`;
-
-/**
- * The sender's copy of a message that was sent from here and that the provider has not reported
- * yet.
- * @returns `null` for any other message
- */
-export async function textOfUnreported(
-  sql: Sql,
-  accountId: string,
-  messageId: string,
-): Promise<Buffer | null> {
-  const values = [accountId, messageId];
-  const [row] = await sql.query<{ mime: Buffer; bcc: { email: string }[] }>(UNREPORTED, values);
-  return row ? withBcc(row.mime, row.bcc) : null;
-}
 
 /**
  * Finds messages that were sent from here. Most of their Message-IDs begin with the id of the row;

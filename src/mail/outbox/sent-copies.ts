@@ -7,7 +7,6 @@ import {
   type ProviderWriteHandler,
   ProviderWrites,
 } from '../../accounts/provider-writes/provider-writes.ts';
-import { removeMessages } from '../messages/remove-messages.ts';
 import type { SendRoute } from '../../job-statuses/job-status.ts';
 import { forgetMessageOfJob } from '../../job-statuses/jobs.ts';
 import type { MailPort } from '../../providers/port/connector.ts';
@@ -46,10 +45,8 @@ export class SentCopies implements OnModuleInit {
   onModuleInit(): void {
     // Without a copy, the ids that were announced for the message lead nowhere.
     this.writes.register('save_sent_email', 'mail', this.#file, {
-      failed: async (sql, { accountId, objectId, payload }, at) => {
-        await removeUnreported(sql, accountId, objectId, at);
-        await forgetMessageOfJob(sql, accountId, (payload as unknown as Payload).outboxId);
-      },
+      failed: (sql, { accountId, payload }) =>
+        forgetMessageOfJob(sql, accountId, (payload as unknown as Payload).outboxId),
     });
   }
 
@@ -61,16 +58,6 @@ export class SentCopies implements OnModuleInit {
     await file?.call(port, account, message.messageIdHeader, withBcc(message.mime, message.bcc));
     return { kind: 'written' };
   };
-}
-
-const UNREPORTED = `
-  select g.application_id as "applicationId" from message m join "grant" g on g.id = m.account_id
-  where m.account_id = $1 and m.id = $2 and m.provider_id is null and not m.draft`;
-
-/** Removes a sent message from the mirror that the mailbox will never have. */
-async function removeUnreported(sql: Sql, accountId: string, id: string, at: Date): Promise<void> {
-  const [owner] = await sql.query<{ applicationId: string }>(UNREPORTED, [accountId, id]);
-  if (owner) await removeMessages(sql, { accountId, ...owner }, [id], at);
 }
 
 // The mirrored copy gets the id that was announced for the message, so the job refers to that id.

@@ -11,8 +11,6 @@ import {
 } from '../../platform/idempotency/idempotency-keys.ts';
 import type { MessageFileRecord } from '../messages/message-filter.ts';
 import { type DirectMessage, type DirectResult, DirectSends } from '../outbox/direct-sends.ts';
-import { withBcc } from '../../formats/mime/with-bcc.ts';
-import { SentMirror } from '../outbox/sent-mirror.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ComposingSlots } from '../composing/composing-slots.ts';
 import { announcedBytes, readRaw } from './raw-body.ts';
@@ -55,7 +53,6 @@ export class SendService {
     private readonly composition: SendComposition,
     private readonly composingSlots: ComposingSlots,
     private readonly direct: DirectSends,
-    private readonly sentMirror: SentMirror,
     private readonly keys: IdempotencyKeys,
     private readonly connectors: ConnectorRegistry,
     private readonly database: Database,
@@ -123,14 +120,6 @@ export class SendService {
       message,
       idempotent ? this.#hooks(idempotent, message.id, view) : {},
     );
-    const { accountId, messageId, at, content } = message;
-    if (result.status === 'successful')
-      await this.sentMirror.add({
-        accountId,
-        messageId,
-        at,
-        mime: withBcc(message.mime, content.bcc),
-      });
     const failure = sendFailure(result, message.id);
     if (failure) throw failure;
     return { body: view, replayed: false };

@@ -1,7 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
-import { scheduleSync } from '../../accounts/sync-schedule/schedule-sync.ts';
-import { Clock } from '../../platform/base/time/clock.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import {
   type FailedWrite,
@@ -29,12 +27,7 @@ import { storeProviderId } from '../messages/store-messages.ts';
 import { vanish } from '../messages/vanished-messages.ts';
 import { retryAfterSync } from './retry-after-sync.ts';
 
-const READ = `
-  select provider_id as "providerId", created_at > now() - interval '2 minutes' as "isYoung"
-  from message where id = $1 and account_id = $2`;
-
-/** A message that was just sent is looked for this often. */
-const COPY_WAIT_MS = 2_000;
+const READ = `select provider_id as "providerId" from message where id = $1 and account_id = $2`;
 
 // `busyUntil`: earliest time at which the open provider writes of a folder may have ended, for a
 // folder that is still being created.
@@ -42,13 +35,6 @@ const FOLDERS = `
   select f.id, f.provider_id as "providerId",
     ${openWritesUntil('f.id')} as "busyUntil"
   from folder f where f.account_id = $1 and f.id = any($2::uuid[])`;
-
-interface WrittenMessage {
-  /** `null` if the provider has not reported the message yet. */
-  providerId: string | null;
-  /** Whether the mirror has had the message for a short time only. */
-  isYoung: boolean;
-}
 
 const REMOVED: WriteOutcome = {
   kind: 'superseded',
@@ -61,7 +47,6 @@ export class MessageWrites implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly writes: ProviderWrites,
-    private readonly clock: Clock,
   ) {}
 
   onModuleInit(): void {
@@ -71,10 +56,8 @@ export class MessageWrites implements OnModuleInit {
   /** Writes only the requested keys: the provider may have newer values of all others. */
   readonly #update: ProviderWriteHandler<MailboxPort> = async (port, account, write) => {
     const { unread, starred, folders } = write.payload as unknown as MessagePayload;
-    const message = await this.#find(account, write);
-    if (!message) return REMOVED;
-    const { providerId } = message;
-    if (providerId === null) return this.#awaitCopy(account, message);
+    const providerId = await this.#providerId(account, write);
+    if (providerId === undefined) return REMOVED;
     const targets = folders ? await this.#targets(account, folders) : [];
     if (targets instanceof Date) return { kind: 'waits', until: targets };
     try {
@@ -91,37 +74,22 @@ export class MessageWrites implements OnModuleInit {
       };
     } catch (error) {
       if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
-      const now = await this.#find(account, write);
-      if (!now) return REMOVED;
-      const missed = {
-        accountId: account.accountId,
-        tried: providerId,
-        current: now.providerId,
-        error,
-      };
+      const current = await this.#providerId(account, write);
+      if (current === undefined) return REMOVED;
+      const missed = { accountId: account.accountId, tried: providerId, current, error };
       return retryAfterSync(this.database, write, missed);
     }
   };
 
-  async #find(
+  async #providerId(
     { accountId }: ConnectedAccount,
     { objectId }: ProviderWrite,
-  ): Promise<WrittenMessage | undefined> {
-    return (await this.database.query<WrittenMessage>(READ, [objectId, accountId]))[0];
-  }
-
-  /**
-   * A message that was just sent is not known by the provider's id yet.
-   * @throws {ProviderError} if that takes long
-   */
-  async #awaitCopy(
-    { accountId }: ConnectedAccount,
-    { isYoung }: WrittenMessage,
-  ): Promise<WriteOutcome> {
-    await scheduleSync(this.database, accountId);
-    if (isYoung)
-      return { kind: 'waits', until: new Date(this.clock.now().getTime() + COPY_WAIT_MS) };
-    throw new ProviderError('temporary', 'The provider has not reported the sent message yet');
+  ): Promise<string | undefined> {
+    const [row] = await this.database.query<{ providerId: string | null }>(READ, [
+      objectId,
+      accountId,
+    ]);
+    return row?.providerId ?? undefined;
   }
 
   /**

@@ -123,14 +123,6 @@ class Chains {
     return answer.body as T;
   }
 
-  /** The text of a message as it was sent. */
-  async raw(path: string): Promise<string> {
-    const headers = { ...this.account.bearer, accept: 'message/rfc822' };
-    const answer = await fetch(this.server.url + path, { headers });
-    expect([path, answer.status]).toEqual([path, 200]);
-    return answer.text();
-  }
-
   async #isIdle(queue: 'provider_job' | 'sync_job', condition: string): Promise<boolean> {
     const text = `select 1 from ${queue} where account_id = $1 and ${condition}`;
     return (await this.server.app.get(Database).query(text, [this.account.id])).length === 0;
@@ -261,27 +253,4 @@ export function describeChains(start: () => Promise<WriteSide>): void {
       expect(created.filter((one) => one.id !== object.id)).toEqual([]);
     },
   );
-
-  it('shows a message at once that was just sent, and joins it with the copy of the provider', async () => {
-    const tag = chains.tag();
-    const to = [{ email: side.correspondent }];
-    const sent = await chains.api('post', '/send', { subject: `${tag}v1`, body: '<p>Hi</p>', to });
-    const path = `/messages/${sent.id}`;
-    expect(await chains.api('get', path)).toMatchObject({
-      subject: `${tag}v1`,
-      body: expect.stringContaining('<p>Hi</p>'),
-    });
-    expect(await chains.api('get', `/threads/${sent['thread_id'] as string}`)).toMatchObject({
-      message_ids: [sent.id],
-    });
-    const raw = await chains.raw(path);
-    expect(raw).toContain(`Subject: ${tag}v1`);
-    await chains.api('put', path, { starred: true });
-    await chains.written();
-    await chains.synced();
-    const messages = (await side.seen()).messages.filter(({ subject }) => subject.startsWith(tag));
-    expect(messages).toEqual([expect.objectContaining({ subject: `${tag}v1`, starred: true })]);
-    const shown = await chains.api<Shown[]>('get', `/messages?subject=${tag}v1`);
-    expect(shown.map(({ id, starred }) => [id, starred])).toEqual([[sent.id, true]]);
-  });
 }
