@@ -40,7 +40,9 @@ describe('runs of recurring tasks', () => {
 
   it('of workers do not start when the process stops, and those of every process still do', async () => {
     const started: string[] = [];
+    const waiting = runs.ofWorker(Service, async () => started.push('worker that waited'));
     runs.onModuleDestroy();
+    await waiting;
     await runs.ofWorker(Service, async () => started.push('worker'));
     await runs.ofProcess(Service, async () => started.push('process'));
     expect(started).toEqual(['process']);

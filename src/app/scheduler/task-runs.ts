@@ -40,15 +40,14 @@ export class TaskRuns implements OnModuleDestroy, BeforeApplicationShutdown {
 
   /** Runs a task that every process needs until its end, also while its engine still stops. */
   async ofProcess<T>(service: Type<T>, work: TaskWork<T>): Promise<void> {
-    const run = this.#run(service, work);
-    this.#running.add(run);
-    await run;
-    this.#running.delete(run);
+    if (!this.#stop.signal.aborted) await delay(this.#offsetMs);
+    await this.#tracked(service, work);
   }
 
   /** Runs a task of a worker, unless the process stops. */
   async ofWorker<T>(service: Type<T>, work: TaskWork<T>): Promise<void> {
-    if (!this.#stop.signal.aborted) await this.ofProcess(service, work);
+    if (!this.#stop.signal.aborted) await delay(this.#offsetMs);
+    if (!this.#stop.signal.aborted) await this.#tracked(service, work);
   }
 
   onModuleDestroy(): void {
@@ -60,9 +59,15 @@ export class TaskRuns implements OnModuleDestroy, BeforeApplicationShutdown {
     await Promise.race([running, delay(MOST_STOPPING_MS, undefined, { ref: false })]);
   }
 
+  async #tracked<T>(service: Type<T>, work: TaskWork<T>): Promise<void> {
+    const run = this.#run(service, work);
+    this.#running.add(run);
+    await run;
+    this.#running.delete(run);
+  }
+
   async #run<T>(service: Type<T>, work: TaskWork<T>): Promise<void> {
     try {
-      if (!this.#stop.signal.aborted) await delay(this.#offsetMs);
       await work(this.modules.get(service, { strict: false }), this.#stop.signal);
     } catch (error) {
       this.#log.warn(

@@ -26,13 +26,13 @@ const record = (overrides: Partial<EventRecord> = {}): EventRecord => ({
 });
 
 describe('toEventView', () => {
-  it('has every field, with null for fields that are not set', () => {
+  it('has null for fields that are not set, and lacks the fields of series and instances', () => {
     const view = toEventView(record(), []);
     expect(view).toEqual({
       id: 'ev1', object: 'event', account_id: 'a1', calendar_id: 'c1', message_id: null, ical_uid: null, title: '',
       description: '', location: '', owner: 'Ada <ada@example.test>', organizer_email: 'ada@example.test',
       organizer_name: 'Ada', participants: [], read_only: false, when: { ...when, ...utc }, busy: true, status: 'confirmed',
-      visibility: null, hide_participants: false, recurrence: null, master_event_id: null, original_start_time: null,
+      visibility: null, hide_participants: false,
       conferencing: null, reminders: null, notifications: [], metadata: {}, event_collection_id: null, capacity: null,
       round_robin_order: [], customer_event_id: null, updated_at: 1_800_000_000,
     }); // prettier-ignore

@@ -15,7 +15,7 @@ describe('a method of carillon-api', () => {
     [['messages', 'get', '--unred=true'], {}, 'Unknown query parameter unred; did you mean unread?'],
     [['messages', 'get'], { query: ['unraed=true'] }, 'Unknown query parameter unraed; did you mean unread?'],
     [['account', 'get'], { limit: '1' }, 'Unknown query parameter limit; there are none here'],
-    [['events', 'get', 'an-id', '--view=ids'], {}, 'Unknown query parameter view'],
+    [['calendars', 'get', 'an-id', '--view=ids'], {}, 'Unknown query parameter view'],
     [['outbox', 'post'], { body: '{"subjct":"x"}' }, 'Unknown field of the body: subjct; did you mean subject?'],
     [['outbox', 'post'], { body: '{"to":[{"emial":"a@b.test"}]}' }, 'Unknown field of the body: to.emial; did you mean to.email?'],
     [['calendars', 'post'], { body: '{"name":"x","colour":"red"}' }, 'Unknown field of the body: colour; known: description, location, metadata, name, timezone'],

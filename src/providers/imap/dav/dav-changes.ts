@@ -15,8 +15,8 @@ export interface CollectionChanges {
   removed: string[];
   /** Paths of all existing objects, if everything was listed again. `null` otherwise. */
   present: string[] | null;
-  /** Paths of objects that are too large to be read. */
-  tooLarge: string[];
+  /** Objects that the server lists and that could not be read, each with the reason. */
+  unread: { path: string; reason: string }[];
 }
 
 /**
@@ -198,7 +198,7 @@ async function byEtags(
 ): Promise<CollectionChanges> {
   const [self] = await session.propfind(collection, { 'cs:getctag': {} }, '0');
   const now = textOf(self?.props['getctag']);
-  const none = { changed: [], removed: [], present: null, tooLarge: [], more: false };
+  const none = { changed: [], removed: [], present: null, unread: [], more: false };
   if (tag !== null && now === tag)
     return { ...none, cursor: JSON.stringify({ by: 'etags', tag, known } satisfies Cursor) };
   const listed = await versionsIn(session, collection);
@@ -282,7 +282,7 @@ export const CARD_OBJECTS: ObjectKind = {
   request: 'card:address-data',
 };
 
-type Fetched = Pick<CollectionChanges, 'changed' | 'removed' | 'tooLarge'>;
+type Fetched = Pick<CollectionChanges, 'changed' | 'removed' | 'unread'>;
 
 /**
  * When the objects of a page exceed this total, the rest waits for the next page, because all
@@ -301,7 +301,7 @@ async function fetchObjects(
   kind: ObjectKind,
   paths: readonly string[],
 ): Promise<Fetched & { processed: number }> {
-  const all = { changed: [], removed: [], tooLarge: [], processed: 0 } as Fetched & {
+  const all = { changed: [], removed: [], unread: [], processed: 0 } as Fetched & {
     processed: number;
   };
   let batch = BATCH;
@@ -318,14 +318,19 @@ async function fetchObjects(
     }
     all.changed.push(...(found?.changed ?? []));
     all.removed.push(...(found?.removed ?? []));
-    if (!found) all.tooLarge.push(...wanted);
+    all.unread.push(
+      ...(found?.unread ?? wanted.map((path) => ({ path, reason: 'it is too large' }))),
+    );
     all.processed += wanted.length;
     for (const { text } of found?.changed ?? []) length += text.length;
   }
   return all;
 }
 
-/** Reads objects together, and those that the answer leaves out one by one. */
+/**
+ * Reads objects together, and those that the answer leaves out one by one. An object that the server
+ * refuses, or on which it fails, costs only itself.
+ */
 async function readObjects(
   session: DavSession,
   collection: string,
@@ -334,15 +339,20 @@ async function readObjects(
 ): Promise<Fetched> {
   const found = await multiget(session, collection, kind, paths).catch((error: unknown) => {
     if (!isRefusal(error)) throw error;
-    return { changed: [], removed: [], tooLarge: [] } as Fetched;
+    return { changed: [], removed: [], unread: [] } as Fetched;
   });
   const there = new Set([...found.changed.map(({ path }) => path), ...found.removed]);
   for (const path of paths.filter((one) => !there.has(one))) {
     try {
       found.changed.push(await session.get(path));
     } catch (error) {
-      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
-      found.removed.push(path);
+      if (error instanceof ProviderError && error.code === 'not-found') found.removed.push(path);
+      else if (isRefusal(error) || isCrash(error))
+        found.unread.push({
+          path,
+          reason: `the server did not send it: ${(error as Error).message}`,
+        });
+      else throw error;
     }
   }
   return found;
@@ -354,7 +364,7 @@ async function multiget(
   { report, namespace, property, request }: ObjectKind,
   paths: readonly string[],
 ): Promise<Fetched> {
-  const found: Fetched = { changed: [], removed: [], tooLarge: [] };
+  const found: Fetched = { changed: [], removed: [], unread: [] };
   const body = {
     [report]: {
       _attributes: getDAVAttribute([DAVNamespace.DAV, DAVNamespace.CALDAV, DAVNamespace.CARDDAV]),

@@ -92,7 +92,7 @@ export class DavCalendars implements CalendarPort {
       const changes = await collectionChanges(session, path, CALENDAR_OBJECTS, cursor, limit);
       const { more, removed, present } = changes;
       const { events, unread } = await this.#read(account, changes.changed);
-      const tooLarge = changes.tooLarge.map((path) => this.#note(account, path, 'it is too large'));
+      const missing = changes.unread.map(({ path, reason }) => this.#note(account, path, reason));
       return {
         cursor: changes.cursor,
         more,
@@ -100,7 +100,7 @@ export class DavCalendars implements CalendarPort {
         removed,
         present,
         read: changes.changed.map(({ path: one }) => one),
-        unread: [...unread, ...tooLarge],
+        unread: [...unread, ...missing],
       };
     });
   }

@@ -83,7 +83,7 @@ export class DavContacts implements ContactsPort {
       if (!changes) throw new Error('a full listing cannot require another full listing');
       const { more, removed, present } = changes;
       const { contacts, unread } = await this.#read(account, changes.changed);
-      const tooLarge = changes.tooLarge.map((path) => this.#note(account, path, 'it is too large'));
+      const missing = changes.unread.map(({ path, reason }) => this.#note(account, path, reason));
       return {
         cursor: JSON.stringify(changes.cursors),
         more,
@@ -91,7 +91,7 @@ export class DavContacts implements ContactsPort {
         removed,
         present,
         read: changes.changed.map(({ path }) => path),
-        unread: [...unread, ...tooLarge],
+        unread: [...unread, ...missing],
       };
     });
   }
@@ -242,7 +242,7 @@ async function listChanges(
 ): Promise<BookChanges | null> {
   const share = Math.max(1, Math.floor(limit / Math.max(1, books.length)));
   const all: BookChanges = {
-    cursors: {}, more: false, changed: [], removed: [], tooLarge: [], present: before ? null : [],
+    cursors: {}, more: false, changed: [], removed: [], unread: [], present: before ? null : [],
   }; // prettier-ignore
   for (const book of books) {
     const cursor = before?.[book] ?? null;
@@ -252,7 +252,7 @@ async function listChanges(
     all.more ||= changes.more;
     all.changed.push(...changes.changed);
     all.removed.push(...changes.removed);
-    all.tooLarge.push(...changes.tooLarge);
+    all.unread.push(...changes.unread);
     all.present?.push(...(changes.present ?? []));
   }
   return all;
