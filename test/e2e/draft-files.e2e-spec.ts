@@ -247,21 +247,21 @@ describe('drafts with files', () => {
     expect(changed.files.map(({ id }) => id)).toEqual(file_ids);
     await done(changed);
     const [stored = ''] = await atProvider('Mixed');
-    for (const text of ['our own', 'their first\n', 'their second\n'])
+    for (const text of ['our own', 'their first', 'their second'])
       expect(stored).toContain(encoded(text));
     expect(await atProvider('Elsewhere')).toEqual([]);
     await syncPass('L2');
     expect(await ok<Draft[]>('get', '/drafts?subject=Mixed')).toMatchObject([
       { id: draft?.id, files: changed.files },
     ]);
-    expect(await textOf(theirs?.id ?? '')).toBe('their first\n');
+    expect(await textOf(theirs?.id ?? '')).toBe('their first');
     const again = await ok('put', `/drafts/${draft?.id}`, { version: 1, body: '<p>Again</p>' });
     await done(again);
-    expect((await atProvider('Mixed'))[0]).toContain(encoded('their second\n'));
+    expect((await atProvider('Mixed'))[0]).toContain(encoded('their second'));
     const fewer = await ok('put', `/drafts/${draft?.id}`, { version: 2, file_ids: [theirs?.id] });
     expect(fewer.files.map(({ id }) => id)).toEqual([theirs?.id]);
     await done(fewer);
-    expect((await atProvider('Mixed'))[0]).not.toContain(encoded('their second\n'));
+    expect((await atProvider('Mixed'))[0]).not.toContain(encoded('their second'));
     expect((await api('get', `/files/${more?.id}`)).status).toBe(404);
     expect(
       await rowsOf(

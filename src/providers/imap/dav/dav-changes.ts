@@ -328,8 +328,8 @@ async function fetchObjects(
 }
 
 /**
- * Reads objects together, and those that the answer leaves out one by one. An object that the server
- * refuses, or on which it fails, costs only itself.
+ * Reads objects together, and those that the answer leaves out one by one. An object that the
+ * server refuses, or on which it fails, costs only itself.
  */
 async function readObjects(
   session: DavSession,
