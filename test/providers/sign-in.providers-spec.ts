@@ -435,6 +435,7 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
     page.on('request', (one) => requested.push(one.url()));
     await page.goto(`${server.url}/`);
     expect(page.url()).toBe(`${server.url}/docs`);
+    await page.getByRole('link', { name: 'Try the API' }).click();
     const operation = (text: string) => page.locator(`.opblock-summary [data-path="${text}"]`);
     await operation('/connect/detect-provider').waitFor();
     await page.keyboard.press('/');

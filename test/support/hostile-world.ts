@@ -156,6 +156,8 @@ export function bodyOf(
   if (path.startsWith('/folders') || path.startsWith('/labels'))
     return { display_name: path.endsWith('{id}') ? 'Receipts' : 'Letters' };
   if (path.endsWith('/onboard/subuser')) return { email: owner.account.email };
+  // The draft has been changed before it is deleted.
+  if (path === '/drafts/{id}' && method === 'DELETE') return { version: 1 };
   if (path.startsWith('/v2/outbox')) return MESSAGE;
   if (path.endsWith('/send')) return SENT;
   if (path.startsWith('/calendars/') && example && 'start_time' in example) {
