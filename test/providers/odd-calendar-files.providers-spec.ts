@@ -240,6 +240,23 @@ describe('calendar files that programs write otherwise than RFC 5545 says', () =
     dav.hasEtag = () => true;
   });
 
+  it.each([403, 500])(
+    'shows the other files when the server answers %s for one of them',
+    async (status) => {
+      const [refused, other] = [`withheld-${status}`, `beside-${status}`];
+      dav.withheld.set(pathOf(refused), status);
+      dav.files.set(
+        pathOf(refused),
+        Buffer.from(calendar(...event(refused, 'DTSTART:20270308T090000Z'))),
+      );
+      expect(await put(other, calendar(...event(other, 'DTSTART:20270308T090000Z')))).toHaveLength(
+        1,
+      );
+      expect(await shown(refused)).toEqual([]);
+      dav.withheld.clear();
+    },
+  );
+
   it('ends instances of a length in days at the same wall time when clocks change', async () => {
     const lines = ['DTSTART;TZID=Europe/Berlin:20270315T100000', 'DURATION:P7D', 'RRULE:FREQ=WEEKLY;COUNT=3']; // prettier-ignore
     await put('c11', calendar(...event('c11', ...lines)));

@@ -9,6 +9,8 @@ export interface BareDav {
   files: Map<string, Buffer>;
   /** Whether lists name the etag of a file. */
   hasEtag: (path: string) => boolean;
+  /** Files that are listed and that nobody gets: their status, 403 or 500. */
+  withheld: Map<string, number>;
   stop(): Promise<void>;
 }
 
@@ -20,7 +22,11 @@ const etagOf = (file: Buffer) => `"${createHash('sha1').update(file).digest('hex
 
 /** Starts the server, with one calendar and no reports of changes. */
 export async function startBareDav(): Promise<BareDav> {
-  const dav = { files: new Map<string, Buffer>(), hasEtag: (_path: string) => true };
+  const dav = {
+    files: new Map<string, Buffer>(),
+    hasEtag: (_path: string) => true,
+    withheld: new Map<string, number>(),
+  };
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
@@ -34,7 +40,7 @@ export async function startBareDav(): Promise<BareDav> {
   });
 }
 
-type Store = Pick<BareDav, 'files' | 'hasEtag'>;
+type Store = Pick<BareDav, 'files' | 'hasEtag' | 'withheld'>;
 
 function answer(
   dav: Store,
@@ -50,7 +56,7 @@ function answer(
       .end(content);
   switch (request.method) {
     case 'GET':
-      return void (file ? send(200, file) : send(404));
+      return void (file ? send(dav.withheld.get(path) ?? 200, file) : send(404));
     case 'PUT':
       dav.files.set(path, body);
       return void send(201);
@@ -95,6 +101,8 @@ function listed(dav: Store, path: string, depth: string | string[] | undefined):
 function read(dav: Store, body: string): Buffer[] {
   return [...body.matchAll(/<d:href>([^<]*)<\/d:href>/g)].map(([, path = '']) => {
     const file = dav.files.get(path);
+    // Left out of the answer, so that the file is asked for by itself.
+    if (dav.withheld.has(path)) return Buffer.alloc(0);
     if (!file)
       return Buffer.from(`<d:response><d:href>${path}</d:href><d:status>HTTP/1.1 404 Not Found</d:status></d:response>`); // prettier-ignore
     const [before = '', after = ''] = propstat(
