@@ -47,6 +47,15 @@ describe('canonicalLines', () => {
     expect(daysOf(lines, 2 * count)).toEqual(evenUnder(2 * count));
   });
 
+  it('keeps the days if all rules together have too many starts between them', () => {
+    const rules = Array.from(
+      { length: 10 },
+      (_, index) => `RRULE:FREQ=DAILY;COUNT=${2_000 + index}`,
+    );
+    const lines = [...rules, 'EXDATE;VALUE=DATE:20300102', 'EXDATE;VALUE=DATE:20500102'];
+    expect(canonicalLines(source(lines))).toEqual(lines);
+  });
+
   it('keeps the days in one line that would become too long', () => {
     const list = `EXDATE;VALUE=DATE:${Array.from({ length: 50 }, (_, index) => day(index)).join()}`;
     expect(canonicalLines(source(['RRULE:FREQ=HOURLY', list]))).toEqual(['RRULE:FREQ=HOURLY', list]); // prettier-ignore

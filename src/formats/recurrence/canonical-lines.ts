@@ -8,6 +8,8 @@ import { openSeries } from './series.ts';
 import { lastsDays, type SeriesSource } from './series-source.ts';
 
 const DAY_MS = 86_400_000;
+/** Most starts of all rules that are computed to compare exclusions with them. */
+const MOST_STARTS = 5_000;
 
 /** `20300131T090000Z` */
 const utcStamp = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:]|\.\d+/g, '');
@@ -156,7 +158,7 @@ export function startsFromTo(
   beforeMs: number,
 ): number[] | null {
   try {
-    return openSeries(source).startsBetween(fromMs, beforeMs);
+    return openSeries(source).startsBetween(fromMs, beforeMs, MOST_STARTS);
   } catch (error) {
     if (error instanceof TooManyOccurrencesError) return null;
     throw error;
