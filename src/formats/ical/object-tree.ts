@@ -1,6 +1,6 @@
 import ICAL from 'ical.js';
 import { type ContentLine, contentLines } from './content-lines.ts';
-import { KEPT, keepLines, placeholder, quoted, warn } from './kept-lines.ts';
+import { KEPT, keepLines, MOST_WARNINGS, placeholder, quoted, warn } from './kept-lines.ts';
 
 /*
  * Reads the lines of a calendar file or an address card into the library's components. The library
@@ -135,7 +135,7 @@ function note(tree: Tree, open: readonly JCal[], text: string): void {
   const about = open[1]?.[0] === 'vevent' ? open[1] : tree.root;
   const texts = tree.left.get(about) ?? [];
   tree.left.set(about, texts);
-  texts.push(text);
+  if (texts.length < MOST_WARNINGS && !texts.includes(text)) texts.push(text);
 }
 
 /** A line that cannot be read at all. */
