@@ -86,8 +86,9 @@ export function excludedBy(line: string, source: SeriesSource): Excluded {
 function exclusionLines(line: string, source: SeriesSource, known: DayStarts): string[] {
   const { starts, days } = excludedBy(line, source);
   if (lastsDays(source.when)) return dayLines(starts);
-  if (!known) return [...timeLines(starts, source), ...dayLines(days)];
-  return timeLines([...starts, ...days.flatMap((day) => known.get(day) ?? [])], source);
+  const named = days.flatMap((day) => known?.get(day) ?? []);
+  const kept = days.filter((day) => !known?.has(day));
+  return [...timeLines([...starts, ...named], source), ...dayLines(kept)];
 }
 
 /** An EXDATE line of days, given as their midnights in UTC; empty without days. */
