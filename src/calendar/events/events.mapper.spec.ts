@@ -1,6 +1,6 @@
 import { NEW_EVENT } from './writes/apply-input.ts';
 import type { EventRecord } from './event-record.ts';
-import { toEventView } from './events.mapper.ts';
+import { toEventView, warningsOf } from './events.mapper.ts';
 import { eventView } from './events.schema.ts';
 import { boundsOf } from './when.ts';
 
@@ -76,5 +76,18 @@ describe('toEventView', () => {
       { ...notifications[1], status: 'skipped', reason: 'too late', due_at: 1_899_999_700 },
     ]);
     expect(eventView.parse(written)).toEqual(written);
+  });
+});
+
+describe('warningsOf', () => {
+  it('has a limited number of different warnings', () => {
+    const unreadable = Array.from({ length: 900 }, (_, index) => `EXDATE:nonsense${index},again`);
+    const rrule = ['RRULE:FREQ=DAILY', ...unreadable];
+    const warnings = warningsOf(
+      record({ warnings: ['of its file'], recurrence: { rrule, timezone: 'UTC' } }),
+    );
+    expect(warnings).toHaveLength(20);
+    expect(new Set(warnings).size).toBe(20);
+    expect(warnings[0]).toBe('of its file');
   });
 });

@@ -5,6 +5,7 @@ import type { EventRecord } from './event-record.ts';
 import { firstMinutes, type Recurrence } from './event-values.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { EventQuery } from './event-query.ts';
+import { MOST_WARNINGS } from '../../formats/ical/kept-lines.ts';
 import { openSeries } from '../../formats/recurrence/series.ts';
 import { withZones } from './when.ts';
 import type { EventView, ListEventsQuery } from './events.schema.ts';
@@ -97,11 +98,14 @@ function conferencingOf({ conferencing, autocreate }: EventRecord): EventView['c
   return { provider: autocreate.provider, autocreate: { settings: autocreate.settings } };
 }
 
-/** What could not be read of an event's file and its rules. */
+/** What could not be read of an event's file and its rules: at most 20 different sentences. */
 export function warningsOf({ warnings, when, recurrence }: EventRecord): string[] {
-  const found = [...warnings];
-  if (recurrence) openSeries({ when, recurrence }, (problem) => found.push(problem));
-  return found;
+  const found = new Set(warnings.slice(0, MOST_WARNINGS));
+  const add = (problem: string) => {
+    if (found.size < MOST_WARNINGS) found.add(problem);
+  };
+  if (recurrence) openSeries({ when, recurrence }, add);
+  return [...found];
 }
 
 /** The length of instances follows from `when` and is not shown. */

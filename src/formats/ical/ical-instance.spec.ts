@@ -164,6 +164,21 @@ describe('single instances in a calendar file', () => {
     expect(removeInstance(root, '20300401T070000Z')).toBe(false);
     expect(eventsIn(root).size).toBe(1);
   });
+
+  it.each(['RECURRENCE-ID:09000101T000000Z', 'RECURRENCE-ID:2030-Jan-08'])(
+    'are removed beside one that cannot be read: %s',
+    (line) => {
+      const event = (id: string) =>
+        ['BEGIN:VEVENT', 'UID:u', id, 'DTSTART:20300401T100000Z', 'END:VEVENT', ''].join('\r\n');
+      const text = series(['DTSTART:20300325T090000Z', 'RRULE:FREQ=DAILY']).replace(
+        'END:VCALENDAR',
+        `${event(line)}${event('RECURRENCE-ID:20300401T090000Z')}END:VCALENDAR`,
+      );
+      const root = parseCalendar(text);
+      expect(removeInstance(root, '20300401T090000Z')).toBe(true);
+      expect(root.getAllSubcomponents('vevent')).toHaveLength(2);
+    },
+  );
 });
 
 describe('recurrence changed on both sides', () => {

@@ -1,5 +1,5 @@
 import ICAL from 'ical.js';
-import { dayOf, instanceIdOf, seriesIn } from './instance-id.ts';
+import { dayOf, readInstanceId, seriesIn } from './instance-id.ts';
 import { instantOf, localStamp, stampIn, wallMs } from './ical-zone.ts';
 
 /*
@@ -129,7 +129,7 @@ export function removeInstance(root: ICAL.Component, key: string): boolean {
   const series = seriesIn(root);
   const events = root
     .getAllSubcomponents('vevent')
-    .filter((one) => instanceIdOf(one, root, series)?.key === key);
+    .filter((one) => readInstanceId(one, root, series)?.key === key);
   for (const event of events) root.removeSubcomponent(event);
   return events.length > 0;
 }

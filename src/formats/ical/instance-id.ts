@@ -98,32 +98,38 @@ export function eventsIn(
   const all = root.getAllSubcomponents('vevent');
   if (all.length > MOST_EVENTS) onProblem(`only the first ${MOST_EVENTS} events are read`);
   for (const event of all.slice(0, MOST_EVENTS)) {
-    const key = keyOf(event, root, series);
-    if (key === undefined) {
+    const id = readInstanceId(event, root, series);
+    if (id === undefined) {
       onProblem('an event is left out: its RECURRENCE-ID cannot be read');
       continue;
     }
+    const key = id?.key ?? null;
     const other = found.get(key);
     if (!other || readSequence(event) >= readSequence(other)) found.set(key, event);
   }
   return found;
 }
 
-/** Whether the only RECURRENCE-ID of a VEVENT cannot be read. */
+/** Whether a VEVENT has a RECURRENCE-ID, but none that can be read. */
 function isLost(event: ICAL.Component): boolean {
-  if (event.hasProperty('recurrence-id')) return false;
+  const property = event.getFirstProperty('recurrence-id');
+  if (property) return !isTime(property.getFirstValue());
   return event
     .getAllProperties(KEPT)
     .some((one) => one.getFirstParameter('of') === 'recurrence-id');
 }
 
-/** `undefined` if it cannot be said which instance the VEVENT describes. */
-function keyOf(event: ICAL.Component, root: ICAL.Component, series: ICAL.Component | undefined) {
+/** Like `instanceIdOf`, but `undefined` if it cannot be said which instance a VEVENT describes. */
+export function readInstanceId(
+  event: ICAL.Component,
+  root: ICAL.Component,
+  series: ICAL.Component | undefined,
+): InstanceId | null | undefined {
   if (isLost(event)) return undefined;
   try {
-    return instanceIdOf(event, root, series)?.key ?? null;
+    return instanceIdOf(event, root, series);
   } catch (error) {
-    if (error instanceof UnreadableCalendarError) return undefined;
+    if (error instanceof UnreadableCalendarError || error instanceof RangeError) return undefined;
     throw error;
   }
 }

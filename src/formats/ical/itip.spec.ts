@@ -50,6 +50,29 @@ describe('readItip', () => {
     expect(skipped.join()).toContain(reported);
   });
 
+  it.each([
+    ['CANCEL', 'RECURRENCE-ID:2030-Jan-08'],
+    ['REQUEST', 'RECURRENCE-ID:2030-Jan-08'],
+    ['CANCEL', 'RECURRENCE-ID:09000101T000000Z'],
+    ['CANCEL', 'RECURRENCE-ID;VALUE=PERIOD:20300608T100000Z/PT1H'],
+  ])('leaves out a %s of an unknown instance: %s', (method, line) => {
+    const skipped: string[] = [];
+    expect(readItip([file(method, [...MEETING, line])], skipped)).toEqual([]);
+    expect(skipped).toContain(
+      'an event of a calendar file was left out: its RECURRENCE-ID cannot be read',
+    );
+  });
+
+  it('reads the other events beside one of an unknown instance', () => {
+    const lost = ['END:VEVENT', 'BEGIN:VEVENT', ...MEETING, 'RECURRENCE-ID:2030-Jan-08'];
+    const known = ['END:VEVENT', 'BEGIN:VEVENT', ...MEETING, 'RECURRENCE-ID:20300608T100000Z'];
+    const [message] = readItip([file('CANCEL', [...MEETING, 'X-A:1', ...lost, ...known])]);
+    expect(message?.events.map(({ instance }) => instance?.key)).toEqual([
+      undefined,
+      '20300608T100000Z',
+    ]);
+  });
+
   it('reports a file that cannot be read', () => {
     const skipped: string[] = [];
     expect(readItip(['hello'], skipped)).toEqual([]);
@@ -121,7 +144,7 @@ describe('readItip', () => {
   it.each([
     ['lines', ['X-A:1'], 30_000],
     ['components', ['BEGIN:VALARM', 'END:VALARM'], 2_000],
-    ['components nested deeper', ['BEGIN:VEVENT'], 100],
+    ['components nested deeper', ['BEGIN:VALARM'], 100],
   ])('skips a file with too many %s and reports it', (what, lines, times) => {
     const skipped: string[] = [];
     const body = Array.from({ length: times }, () => lines).flat();

@@ -4,7 +4,7 @@ import { standsForFollowing } from './ical-instance.ts';
 import { parseCalendar, UnreadableCalendarError } from './ical-parse.ts';
 import { readFields, readOrganizer, readParticipants } from './ical-read.ts';
 import { instantOf } from './ical-zone.ts';
-import { type InstanceId, instanceIdOf } from './instance-id.ts';
+import { type InstanceId, readInstanceId, seriesIn } from './instance-id.ts';
 import { warningsOf } from './kept-lines.ts';
 import type { Revision } from './revisions.ts';
 
@@ -78,7 +78,7 @@ function readOne(text: string, skipped: string[]): ItipMessage | null {
     const components = root.getAllSubcomponents('vevent').slice(0, MOST_EVENTS);
     const uid = uidOf(components[0]);
     if (!method || !uid) return null;
-    const series = components.find((one) => !one.hasProperty('recurrence-id'));
+    const series = seriesIn(root);
     const events = components
       .filter((component) => uidOf(component) === uid)
       .flatMap((component) => readEvent(component, root, series) ?? [])
@@ -108,13 +108,13 @@ function readEvent(
   root: ICAL.Component,
   series: ICAL.Component | undefined,
 ): ItipEvent | null {
-  const instance = attempt(() => ({ id: instanceIdOf(component, root, series) }));
-  if (!instance) return null;
+  const instance = readInstanceId(component, root, series);
+  if (instance === undefined) return null;
   const organizer = readOrganizer(component);
   const comment = component.getFirstPropertyValue('comment');
   const fields = attempt(() => readFields(component, root));
   return {
-    instance: instance.id,
+    instance,
     organizer: organizer && organizer.email.length <= LONGEST_EMAIL ? organizer : null,
     participants: readParticipants(component).filter(({ email }) => email.length <= LONGEST_EMAIL),
     comment: typeof comment === 'string' ? comment.slice(0, LONGEST_COMMENT) || null : null,

@@ -21,7 +21,7 @@ const kept = new WeakMap<ICAL.Component, Kept>();
 const warnings = new WeakMap<ICAL.Component, Set<string>>();
 
 /** Most warnings about one event, and the longest. */
-const MOST_WARNINGS = 20;
+export const MOST_WARNINGS = 20;
 const LONGEST_WARNING = 300;
 
 /** A placeholder, as jCal. */

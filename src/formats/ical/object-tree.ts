@@ -1,6 +1,6 @@
 import ICAL from 'ical.js';
 import { type ContentLine, contentLines } from './content-lines.ts';
-import { KEPT, keepLines, placeholder, quoted, warn } from './kept-lines.ts';
+import { KEPT, keepLines, MOST_WARNINGS, placeholder, quoted, warn } from './kept-lines.ts';
 
 /*
  * Reads the lines of a calendar file or an address card into the library's components. The library
@@ -16,10 +16,24 @@ export interface ReadLine {
 /** Reads one line of a component. Both names are in lower case. */
 export type LineReader = (line: ContentLine, component: string) => ReadLine;
 
+/** An object with so many or so deeply nested components that it is not read. */
+export class TreeLimitError extends Error {
+  override name = 'TreeLimitError';
+}
+
+/** Most components of an object. */
+const MOST_COMPONENTS = 1_000;
+/** Deepest nesting of components, with the object itself; the library recurses into each. */
+const MOST_DEPTH = 10;
+/** Components that contain none of these kinds: one that begins in another ends it. */
+const SEPARATE = ['vevent', 'vtodo', 'vjournal', 'vfreebusy', 'vtimezone'];
+
 type JCal = [string, unknown[][], JCal[]];
 
 interface Tree {
   root: JCal;
+  /** How many components it has, with the root. */
+  components: number;
   kept: string[];
   /** What was left out in each event, and in the rest of the file under its root. */
   left: Map<JCal, string[]>;
@@ -31,6 +45,7 @@ interface Tree {
  * Reads the first object of a kind in a text.
  * @param kind `vcalendar` or `vcard`
  * @returns `null` if there is no such object
+ * @throws {TreeLimitError}
  */
 export function readObjectTree(
   text: string,
@@ -64,7 +79,7 @@ function treeOf(lines: readonly ContentLine[], kind: string, readLine: LineReade
   if (begin < 0) return null;
   const root: JCal = [kind, [], []];
   const before = lines.slice(0, begin).map(({ raw }) => raw);
-  const tree: Tree = { root, kept: [], left: new Map(), before, after: [] };
+  const tree: Tree = { root, components: 1, kept: [], left: new Map(), before, after: [] };
   const open: JCal[] = [root];
   for (const line of lines.slice(begin + 1)) {
     const current = open.at(-1);
@@ -74,16 +89,29 @@ function treeOf(lines: readonly ContentLine[], kind: string, readLine: LineReade
     }
     const [, boundary = '', named = ''] = BOUNDARY.exec(line.text) ?? [];
     const name = named.toLowerCase();
-    if (boundary.toUpperCase() === 'BEGIN') {
-      const child: JCal = [name, [], []];
-      current[2].push(child);
-      open.push(child);
-    } else if (boundary !== '' && open.some(([one]) => one === name)) {
-      closeUntil(tree, open, name);
-    } else addLine(tree, open, readLine(line, current[0]));
+    if (boundary.toUpperCase() === 'BEGIN') openChild(tree, open, name);
+    else if (boundary !== '' && open.some(([one]) => one === name)) closeUntil(tree, open, name);
+    else addLine(tree, open, readLine(line, current[0]));
   }
   if (open.length > 0) note(tree, open, `The file ends before END:${root[0].toUpperCase()}`);
   return tree;
+}
+
+/** Opens a component; one that cannot contain it is closed first. */
+function openChild(tree: Tree, open: JCal[], name: string): void {
+  const unclosed = SEPARATE.includes(name) && open.find(([one]) => SEPARATE.includes(one));
+  if (unclosed) {
+    note(tree, open, `There is no END:${unclosed[0].toUpperCase()}`);
+    open.length = open.indexOf(unclosed);
+  }
+  tree.components += 1;
+  if (tree.components > MOST_COMPONENTS)
+    throw new TreeLimitError(`more than ${MOST_COMPONENTS} components`);
+  if (open.length >= MOST_DEPTH)
+    throw new TreeLimitError(`components nested deeper than ${MOST_DEPTH}`);
+  const child: JCal = [name, [], []];
+  open.at(-1)?.[2].push(child);
+  open.push(child);
 }
 
 function closeUntil(tree: Tree, open: JCal[], name: string): void {
@@ -107,7 +135,7 @@ function note(tree: Tree, open: readonly JCal[], text: string): void {
   const about = open[1]?.[0] === 'vevent' ? open[1] : tree.root;
   const texts = tree.left.get(about) ?? [];
   tree.left.set(about, texts);
-  texts.push(text);
+  if (texts.length < MOST_WARNINGS && !texts.includes(text)) texts.push(text);
 }
 
 /** A line that cannot be read at all. */

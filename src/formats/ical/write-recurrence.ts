@@ -1,5 +1,10 @@
 import ICAL from 'ical.js';
-import { canonicalLines, excludedStarts, isFirstOfItsTime } from '../recurrence/canonical-lines.ts';
+import {
+  canonicalLine,
+  excludedBy,
+  isFirstOfItsTime,
+  startsOnDays,
+} from '../recurrence/canonical-lines.ts';
 import type { SeriesSource } from '../recurrence/series-source.ts';
 import { UnwritableEventError } from './ical-fields.ts';
 import { stampIn } from './ical-zone.ts';
@@ -17,13 +22,10 @@ export function recurrenceProperties(
 ): ICAL.Property[] {
   const start = event.getFirstProperty('dtstart');
   if (!start) throw new UnwritableEventError('recurrence: the event has no start');
+  const known = startsOnDays(source);
   return source.recurrence.rrule.flatMap((line) => {
     try {
-      const recurrence = { ...source.recurrence, rrule: [line] };
-      // The rules decide which starts a day excludes.
-      const all = /^EXDATE/i.test(line) ? [...rulesOf(source), line] : [line];
-      const lines = canonicalLines({ ...source, recurrence: { ...recurrence, rrule: all } });
-      return lines.slice(all.length - 1).map((one) => propertyOf(one, source, start, root));
+      return canonicalLine(line, source, known).map((one) => propertyOf(one, source, start, root));
     } catch (cause) {
       throw new UnwritableEventError(
         `recurrence: "${line.slice(0, 100)}" is not a rule that can be written`,
@@ -32,9 +34,6 @@ export function recurrenceProperties(
     }
   });
 }
-
-const rulesOf = ({ recurrence }: SeriesSource): string[] =>
-  recurrence.rrule.filter((line) => !/^EXDATE/i.test(line));
 
 function propertyOf(
   line: string,
@@ -52,8 +51,8 @@ function propertyOf(
   const property = ICAL.Property.fromString(line);
   const tzid = start.getFirstParameter('tzid');
   const { timezone } = source.recurrence;
-  const starts = excludedStarts(line, source);
-  if (isDate || (!tzid && !isFloating)) return property;
+  const { starts, days } = excludedBy(line, source);
+  if (isDate || days.length > 0 || (!tzid && !isFloating)) return property;
   if (!isFloating && !starts.every((ms) => isFirstOfItsTime(ms, timezone))) return property;
   property.removeParameter('tzid');
   property.setValues(starts.map((ms) => stampIn(tzid ?? 'UTC', ms / 1000, root)));

@@ -42,6 +42,17 @@ describe('withMovedExclusions', () => {
     expect(rrule).toEqual([lines[0], 'EXDATE;TZID=Europe/Berlin:20270310T100000']);
   });
 
+  it.each([
+    ['2027-03-08T14:00Z', '20270310,20270312'],
+    ['2027-03-09T09:00Z', '20270311,20270313'],
+    ['2027-03-07T23:30Z', '20270310,20270312'],
+    ['2027-03-07T22:30Z', '20270309,20270311'],
+  ])('moves excluded days along as days to %s', (start, days) => {
+    const lines = [RULE, 'EXDATE;VALUE=DATE:20270310', 'EXDATE;VALUE=DATE:20270312'];
+    const { rrule } = withMovedExclusions(series('2027-03-08T09:00Z', lines), series(start, lines));
+    expect(rrule).toEqual([RULE, `EXDATE;VALUE=DATE:${days}`]);
+  });
+
   it('moves no instance of a series that changed from times to days', () => {
     const before = series('2027-03-08T09:00Z', [RULE]);
     const after = { ...before, when: { object: 'date', date: '2027-03-08' } as const };

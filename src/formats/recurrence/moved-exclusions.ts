@@ -1,10 +1,13 @@
 import { instantOfWallTime } from '../../platform/base/time/time-zone.ts';
-import { canonicalLines, excludedStarts } from './canonical-lines.ts';
-import { wallTimeOf } from './recurrence-lines.ts';
-import { openSeries } from './series.ts';
+import {
+  canonicalLines,
+  dayLines,
+  excludedBy,
+  isExclusion,
+  startsFromTo,
+} from './canonical-lines.ts';
+import { midnightOf, wallTimeOf } from './recurrence-lines.ts';
 import { firstStart, lastsDays, type Recurrence, type SeriesSource } from './series-source.ts';
-
-const isExclusion = (line: string): boolean => /^EXDATE[;:]/i.test(line);
 
 const zoneOf = ({ when, recurrence }: SeriesSource): string =>
   lastsDays(when) ? 'UTC' : recurrence.timezone;
@@ -26,8 +29,21 @@ export function movedStart(
 }
 
 /**
+ * The day that an excluded day of a series with times becomes: the one to which a start on it at
+ * the time of day of the first start moves.
+ * @param dayMs midnight in wall time
+ */
+function movedDay(dayMs: number, before: SeriesSource, after: SeriesSource): number[] {
+  if (lastsDays(after.when)) return [];
+  const wallOf = (source: SeriesSource) => wallTimeOf(firstStart(source.when), zoneOf(source));
+  const [was, is] = [wallOf(before), wallOf(after)];
+  return [midnightOf(dayMs + is - midnightOf(was))];
+}
+
+/**
  * The recurrence of a series that was moved: its deleted instances move along and stay deleted.
  * Exclusions that no instance of the moved series has are dropped (RFC 5545 3.8.5.1 knows none).
+ * Excluded days stay days.
  * @param deleted starts of further deleted instances before the move, in Unix milliseconds
  */
 export function withMovedExclusions(
@@ -39,18 +55,26 @@ export function withMovedExclusions(
   const old = recurrence.rrule.filter(
     (line) => isExclusion(line) && before.recurrence.rrule.includes(line),
   );
-  const rules = before.recurrence.rrule.filter((line) => !isExclusion(line));
-  const excluded = old.flatMap((line) => {
-    const source = { ...before, recurrence: { ...before.recurrence, rrule: [...rules, line] } };
-    return excludedStarts(line, source);
-  });
+  const excluded = old.map((line) => excludedBy(line, before));
   const rest = recurrence.rrule.filter((line) => !old.includes(line));
-  const series = openSeries({ ...after, recurrence: { ...recurrence, rrule: rest } });
-  const moved = [...new Set([...excluded, ...deleted])]
-    .flatMap((startMs) => movedStart(startMs, before, after) ?? [])
-    .filter((startMs) => series.at(startMs) !== undefined);
+  const starts = [...new Set([...excluded.flatMap(({ starts }) => starts), ...deleted])].flatMap(
+    (startMs) => movedStart(startMs, before, after) ?? [],
+  );
+  const moved = startsOf({ ...after, recurrence: { ...recurrence, rrule: rest } }, starts);
+  const days = excluded.flatMap(({ days }) => days.flatMap((day) => movedDay(day, before, after)));
   const lines = moved.map((startMs) => lineFor(startMs, lastsDays(after.when)));
-  return { ...recurrence, rrule: [...rest, ...canonicalLines({ ...after, recurrence: { ...recurrence, rrule: lines } })] }; // prettier-ignore
+  const canonical = canonicalLines({ ...after, recurrence: { ...recurrence, rrule: lines } });
+  return { ...recurrence, rrule: [...rest, ...canonical, ...dayLines([...new Set(days)])] };
+}
+
+/** Those of the times that are starts of a series; all of them if it takes too long to expand. */
+function startsOf(source: SeriesSource, times: readonly number[]): readonly number[] {
+  if (times.length === 0) return times;
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const starts = startsFromTo(source, first, last + 1);
+  if (!starts) return times;
+  const known = new Set(starts);
+  return times.filter((ms) => known.has(ms));
 }
 
 function lineFor(startMs: number, allDay: boolean): string {

@@ -151,7 +151,7 @@ function readExclusions(line: string, times: SeriesTimes, attempt: Attempt): Exc
  */
 export const MOST_RULES = 10;
 /** Most EXDATE lines that are read, and most dates of one line. */
-const MOST_EXCLUSIONS = 1_000;
+export const MOST_EXCLUSIONS = 1_000;
 
 type Attempt = <T>(line: string, work: () => T) => T[];
 

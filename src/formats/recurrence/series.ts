@@ -125,9 +125,11 @@ export class Series {
 
   /**
    * Like `between`, but only the `startMs` of each occurrence, without duplicates.
+   * @param most occurrences of all rules together; by default each rule has its own limit
    * @throws {TooManyOccurrencesError}
    */
-  startsBetween(fromMs: number, beforeMs: number): number[] {
+  startsBetween(fromMs: number, beforeMs: number, most = Infinity): number[] {
+    let left = most;
     const starts = new Set<number>();
     const lastMs = END_OF_TIME_MS - lengthOf(this.#source.when);
     const add = (startMs: number) => {
@@ -139,7 +141,10 @@ export class Series {
       const { untilMs } = line;
       // Wall time and UTC differ by at most a day.
       const [first, last] = [fromMs - DAY_MS, this.#lastWall(line, beforeMs + DAY_MS)];
-      for (const wallMs of last < first ? [] : timesOf(rule, first, last)) {
+      const times = last < first ? [] : timesOf(rule, first, last);
+      left -= times.length;
+      if (left < 0) throw new TooManyOccurrencesError('it has too many occurrences');
+      for (const wallMs of times) {
         const startMs = this.#instantOf(wallMs);
         if (untilMs === null || startMs <= untilMs) add(startMs);
       }

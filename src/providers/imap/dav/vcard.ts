@@ -1,7 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import ICAL from 'ical.js';
 import { dropKept, fileText } from '../../../formats/ical/kept-lines.ts';
-import { libraryLine, readObjectTree, unreadableLine } from '../../../formats/ical/object-tree.ts';
+import {
+  libraryLine,
+  readObjectTree,
+  TreeLimitError,
+  unreadableLine,
+} from '../../../formats/ical/object-tree.ts';
 import { groupName } from '../../port/contact-content.ts';
 import type { ContactContent } from '../../port/connector.ts';
 
@@ -18,18 +23,28 @@ export class UnreadableCardError extends Error {
 /**
  * Parses a card. Lines that cannot be read are left out: `warningsOf` reports them, and `cardText`
  * writes them back as they were.
- * @throws {UnreadableCardError} if the text is no card
+ * @throws {UnreadableCardError} if the text is no card, or has too many components
  */
 export function parseCard(text: string): ICAL.Component {
-  const isVersion4 = /^VERSION\s*:\s*4/im.test(text);
-  const design = isVersion4 ? ICAL.design.vcard : ICAL.design.vcard3;
-  const card = readObjectTree(text, 'vcard', (line) => {
-    const property = libraryLine(line.text, design);
-    if (property) return { properties: [property], unreadable: [] };
-    return unreadableLine(line, 'its parameters or its value are malformed');
-  });
+  const card = readTree(text);
   if (!card) throw new UnreadableCardError('it has no BEGIN:VCARD');
   return card;
+}
+
+function readTree(text: string): ICAL.Component | null {
+  const isVersion4 = /^VERSION\s*:\s*4/im.test(text);
+  const design = isVersion4 ? ICAL.design.vcard : ICAL.design.vcard3;
+  try {
+    return readObjectTree(text, 'vcard', (line) => {
+      const property = libraryLine(line.text, design);
+      if (property) return { properties: [property], unreadable: [] };
+      return unreadableLine(line, 'its parameters or its value are malformed');
+    });
+  } catch (error) {
+    if (error instanceof TreeLimitError)
+      throw new UnreadableCardError(error.message, { cause: error });
+    throw error;
+  }
 }
 
 /** An empty card. Version 3, because every server and program reads it. */
