@@ -135,6 +135,24 @@ describe('parseMessage', () => {
     expect(parsed.warnings).toEqual([parsed.skipped]);
   });
 
+  it('reads a message whose nested multiparts are followed by many lines of dashes', () => {
+    const open = Array.from(
+      { length: 99 },
+      (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}\r\n`,
+    ).join('');
+    const size = 1024 * 1024;
+    const text = '--\r\n'.repeat(size / 4);
+    const { body, skipped } = parseMessage(Buffer.from(`${open}\r\n${text}`));
+    expect(skipped).toBeUndefined();
+    expect(body.length).toBeGreaterThan(size);
+  });
+
+  it('ends the header of a part at a boundary', () => {
+    const lines = ['--b', 'Content-Type: text/html', '--b', '', 'The letter', '--b--'];
+    const parsed = parseMessage(mime('Content-Type: multipart/mixed; boundary=b', '', ...lines));
+    expect(parsed.body).toContain('The letter');
+  });
+
   it('keeps every author, in the order of the header', () => {
     const { from } = parseMessage(
       mime('From: Boss <boss@corp.test>, Team: eve@ext.test;', 'From: max@corp.test', '', 'text'),

@@ -3,14 +3,16 @@ import {
   transferDecoder,
   transferEncodingOf,
 } from '../../formats/mime/reading/transfer-encoding.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 
 /** Bytes of a part that are requested at a time. */
-const PIECE_BYTES = 512 * 1024;
+export const PIECE_BYTES = 512 * 1024;
 
 /**
  * The bytes of a part of a message, without the transfer encoding. Unlike `ImapFlow.download`, it
  * leaves the charset and the line ends of texts as they are.
  * @param encoding the part's Content-Transfer-Encoding
+ * @throws {ProviderError} `not-found` if the message was removed, maybe between two pieces
  * @throws the library's errors
  */
 export async function* decodedSection(
@@ -21,10 +23,7 @@ export async function* decodedSection(
 ): AsyncGenerator<Buffer> {
   const decoder = transferDecoder(transferEncodingOf(encoding));
   for (let start = 0; ;) {
-    const bodyParts = [{ key: section, start, maxLength: PIECE_BYTES }];
-    const message = await client.fetchOne(`${uid}`, { uid: true, bodyParts }, { uid: true });
-    const piece = message ? message.bodyParts?.get(section) : undefined;
-    if (!piece || piece.length === 0) break;
+    const piece = await pieceOf(client, uid, section, start);
     const decoded = decoder.update(piece);
     if (decoded.length > 0) yield decoded;
     start += piece.length;
@@ -33,4 +32,26 @@ export async function* decodedSection(
   }
   const rest = decoder.end();
   if (rest.length > 0) yield rest;
+}
+
+/**
+ * The bytes of a section from a position on, at most `PIECE_BYTES` if the server obeys the limit.
+ * @returns an empty buffer behind the end of the section
+ */
+async function pieceOf(
+  client: ImapFlow,
+  uid: number,
+  section: string,
+  start: number,
+): Promise<Buffer> {
+  const query = { uid: true, bodyParts: [{ key: section, start, maxLength: PIECE_BYTES }] };
+  let piece: Buffer | undefined;
+  // Servers may report new flags of this and other messages in between (RFC 9051 section 7.5.2).
+  for await (const message of client.fetch(`${uid}`, query, { uid: true })) {
+    if (message.uid !== uid || !message.bodyParts?.has(section)) continue;
+    // The library has no bytes for NIL, which some servers send for an empty section.
+    piece ??= message.bodyParts.get(section) || Buffer.alloc(0);
+  }
+  if (piece) return piece;
+  throw new ProviderError('not-found', 'The message was removed, or its part cannot be read');
 }

@@ -48,6 +48,10 @@ const ICAL_FRAGMENTS = [
 
 const card = (inner: string) => `BEGIN:VCARD\r\nVERSION:3.0\r\nFN:A\r\n${inner}\r\nEND:VCARD\r\n`;
 const mail = (inner: string) => `From: a@x.test\r\nSubject: x\r\n${inner}`;
+const NESTED = Array.from(
+  { length: 99 },
+  (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}\r\n`,
+).join('');
 
 export const PARSERS: readonly Parser[] = [
   {
@@ -110,6 +114,13 @@ export const PARSERS: readonly Parser[] = [
       ';',
     ],
     wrap: (inner) => mail(inner),
+    read: (text) => parseMessage(Buffer.from(text)),
+  },
+  {
+    name: 'MIME in open multiparts',
+    tokens: ['--\r\n', '--b1\r\n', '--b98--\r\n', '--x\r\n', 'X: y\r\n', '\r\n', '--', 'x'],
+    fragments: ['--\r\n', '--x\r\n', '--b98\r\nX: y\r\n', 'X: y\r\n', '--'],
+    wrap: (inner) => mail(`${NESTED}${inner}`),
     read: (text) => parseMessage(Buffer.from(text)),
   },
   {

@@ -45,6 +45,28 @@ describe('decodeCharset', () => {
     expect(decodeCharset(bytes(text), label)).toEqual({ text: expected, certain: false });
   });
 
+  it.each(['iso-2022-jp', 'euc-kr', 'big5', 'utf-16', 'utf-16be'])(
+    'reads UTF-8 that is labelled %s as UTF-8, and says that this is a guess',
+    (label) => {
+      for (const text of ['Grüße', 'Grüße!', 'Привет, мир', '안녕하세요, 세계'])
+        expect(decodeCharset(Buffer.from(text), label)).toEqual({ text, certain: false });
+    },
+  );
+
+  it('says if bytes do not fit the charset that is named', () => {
+    const text = bytes('\xbe\xc8\xff');
+    expect(decodeCharset(text, 'euc-kr')).toEqual({ text: '안\ufffd', certain: false });
+    expect(decodeCharset(bytes('\x1b$B$\xff'), '').certain).toBe(false);
+  });
+
+  it('reads UTF-16 without a mark, also in words without a blank', () => {
+    for (const text of ['Grüße', '中文', 'Привет'])
+      expect(decodeCharset(Buffer.from(text, 'utf16le'), 'utf-16')).toEqual({
+        text,
+        certain: true,
+      });
+  });
+
   it('keeps UTF-8 in which a byte is broken', () => {
     expect(decodeCharset(bytes(`${utf8} \xff`), 'utf-8').text).toBe('Grüße \ufffd');
   });
@@ -59,6 +81,9 @@ describe('decodeCharset', () => {
   it('allows an incomplete character at the end of a text that was cut off, and only there', () => {
     const cut = bytes('Gr\xc3\xbc\xc3');
     expect(decodeCharset(cut, 'utf-8', { isCut: true })).toEqual({ text: 'Grü', certain: true });
+    const korean = bytes('\xbe\xc8\xb3');
+    expect(decodeCharset(korean, 'euc-kr', { isCut: true }).certain).toBe(true);
+    expect(decodeCharset(korean, 'euc-kr').certain).toBe(false);
     expect(decodeCharset(bytes('Caf\xe9'), '').text).toBe('Café');
   });
 });

@@ -40,6 +40,8 @@ const PRESCAN_BYTES = 1_024;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 const LENIENT_UTF8 = new TextDecoder('utf-8');
 const ESCAPE = 0x1b;
+/** Stands for bytes that do not fit a charset. */
+const REPLACEMENT = '\ufffd';
 /** Bytes of a character in UTF-8. */
 const LONGEST_CHARACTER = 4;
 
@@ -59,25 +61,42 @@ export function decodeCharset(
     .trim()
     .toLowerCase()
     .replace(/^["']|["']$/g, '');
-  if (!NO_CHARSET.test(name)) {
-    const named = decodeNamed(bytes, name);
-    if (named !== null) return { text: named, certain: true };
-    const utf8 = asUtf8(bytes, hints.isCut === true);
-    const certain = isAscii(bytes) && !bytes.includes(ESCAPE);
-    return { text: utf8 ?? guess(bytes, hints), certain };
-  }
+  if (!NO_CHARSET.test(name)) return byLabel(bytes, name, hints);
   const inside = hints.html === true ? charsetInHtml(bytes) : '';
   // These charsets have only ASCII bytes, so they look like valid UTF-8.
   const sevenBit =
     NO_CHARSET.test(inside) || !/^(?:iso-?2022|hz|utf-?7)/.test(inside) ? escapesOf(bytes) : inside;
-  if (sevenBit !== '') return { text: decodeNamed(bytes, sevenBit) ?? '', certain: true };
+  const escaped = sevenBit === '' ? null : decodeNamed(bytes, sevenBit);
+  if (escaped !== null) return { text: escaped, certain: isWhole(escaped, hints) };
   const utf8 = asUtf8(bytes, hints.isCut === true);
   if (utf8 !== null) return { text: utf8, certain: true };
   const own = NO_CHARSET.test(inside) ? null : decodeNamed(bytes, inside);
-  if (own !== null) return { text: own, certain: true };
+  if (own !== null) return { text: own, certain: isWhole(own, hints) };
   if (/^utf-?8$/.test(name) && isMostlyUtf8(bytes))
     return { text: LENIENT_UTF8.decode(bytes), certain: false };
   return { text: guess(bytes, hints), certain: false };
+}
+
+/** Text whose charset is named, maybe wrongly: programs send UTF-8 under every name. */
+function byLabel(bytes: Uint8Array, name: string, hints: CharsetHints): DecodedText {
+  const named = decodeNamed(bytes, name);
+  const isPlain = isAscii(bytes);
+  // Each line break and each blank of UTF-16 contains a zero.
+  const isSuspect = /^utf-?16/.test(name) && !bytes.includes(0);
+  if (named !== null && isWhole(named, hints) && (isPlain || !isSuspect))
+    return { text: named, certain: true };
+  const utf8 = asUtf8(bytes, hints.isCut === true);
+  if (named === null)
+    return { text: utf8 ?? guess(bytes, hints), certain: isPlain && !bytes.includes(ESCAPE) };
+  // Charsets of seven bits have only ASCII bytes, so they look like valid UTF-8.
+  const text = isPlain ? named : (utf8 ?? named);
+  return { text, certain: utf8 === null && isWhole(named, hints) };
+}
+
+/** Whether all bytes fitted the charset. The last character of a text that was cut off may not. */
+function isWhole(text: string, { isCut = false }: CharsetHints): boolean {
+  const broken = text.indexOf(REPLACEMENT);
+  return broken === -1 || (isCut && broken === text.length - 1);
 }
 
 /** Text after a byte order mark; `null` if there is none. */
@@ -237,7 +256,7 @@ function guess(bytes: Uint8Array, { other = '' }: CharsetHints): string {
     other === '' || NO_CHARSET.test(other.toLowerCase())
       ? null
       : decodeNamed(bytes, other.toLowerCase());
-  if (named !== null && !named.includes('\ufffd')) return named;
+  if (named !== null && !named.includes(REPLACEMENT)) return named;
   const sample = bytes.subarray(0, SAMPLE_BYTES);
   const text = latin1(sample);
   const high = text.match(/[\x80-\xff]/g)?.length ?? 0;

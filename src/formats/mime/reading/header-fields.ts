@@ -26,12 +26,20 @@ export interface HeaderEnd {
 /**
  * Finds the empty line that ends a header.
  * @param most longest header in bytes; the rest of a longer one is in neither
+ * @param isAfter whether the line at a position belongs to neither header nor content, so that the
+ * header ends without an empty line and the content is empty. Default: no line does
  */
-export function headerEndOf(bytes: Buffer, start: number, most: number): HeaderEnd {
+export function headerEndOf(
+  bytes: Buffer,
+  start: number,
+  most: number,
+  isAfter: (line: number) => boolean = () => false,
+): HeaderEnd {
   const limit = Math.min(bytes.length, start + most);
   for (let line = start; line < bytes.length;) {
     const length = bytes[line] === CR && bytes[line + 1] === LF ? 2 : bytes[line] === LF ? 1 : 0;
     if (length > 0) return { end: Math.min(line + length, limit), content: line + length };
+    if (isAfter(line)) return { end: Math.min(line, limit), content: line };
     const next = bytes.indexOf(LF, line);
     if (next === -1) break;
     line = next + 1;

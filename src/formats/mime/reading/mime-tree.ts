@@ -17,6 +17,7 @@ export const MOST_PARTS = 2_000;
 export const DEEPEST = 100;
 /** Longest boundary that is recognized; RFC 2046 section 5.1.1 allows 70 characters. */
 const LONGEST_BOUNDARY = 1_000;
+const DASH = 0x2d;
 
 /** A message that was split into its parts. */
 export interface MimeTree {
@@ -34,6 +35,17 @@ interface Node {
   end: number;
   /** `null` for a part that is no multipart. */
   children: Node[] | null;
+}
+
+/** A line that begins or ends a part. */
+interface Boundary {
+  /** Position of its multipart among the open ones. */
+  level: number;
+  /** Whether it ends its multipart. */
+  isLast: boolean;
+  /** Where the text in front of it ends, and where the text after it begins. */
+  before: number;
+  after: number;
 }
 
 /** Splits a message into its parts (RFC 2046). Never throws. */
@@ -106,12 +118,8 @@ class Splitter {
     this.#count += 1;
     const usual = parent.description.type === 'multipart/digest' ? 'message/rfc822' : 'text/plain';
     // A boundary within the header ends the part, which then has no content.
-    const until = this.#nextBoundary(position)?.line ?? this.bytes.length;
-    const { end, content } = headerEndOf(
-      this.bytes.subarray(0, until),
-      position,
-      LONGEST_PART_HEADER,
-    );
+    const isBoundary = (line: number) => this.#boundaryAt(line) !== null;
+    const { end, content } = headerEndOf(this.bytes, position, LONGEST_PART_HEADER, isBoundary);
     this.#headerBytes += end - position;
     const siblings = parent.children ?? [];
     const section = `${parent.section === '' ? '' : `${parent.section}.`}${siblings.length + 1}`;
@@ -147,33 +155,39 @@ class Splitter {
   }
 
   /** The next line that is the boundary of an open multipart. */
-  #nextBoundary(from: number) {
-    const { bytes } = this;
+  #nextBoundary(from: number): Boundary | null {
     let line = this.#lineOfDashes(from);
     for (; line !== -1; line = this.#lineOfDashes(line + 1)) {
-      const lineEnd = bytes.indexOf('\n', line);
-      const end = lineEnd === -1 ? bytes.length : lineEnd;
-      if (end - line > LONGEST_BOUNDARY) continue;
-      const text = bytes.toString('utf8', line + 2, end).trimEnd();
-      const isOpening = this.#levels.has(text);
-      const level = this.#levels.get(isOpening ? text : text.replace(/--$/, ''));
-      if (level === undefined) continue;
-      return {
-        line,
-        level,
-        isLast: !isOpening,
-        before: this.#beforeBreak(line),
-        after: Math.min(bytes.length, end + 1),
-      };
+      const found = this.#boundaryAt(line);
+      if (found) return found;
     }
     return null;
+  }
+
+  /** The boundary in the line that begins at a position. `null` if it is another line. */
+  #boundaryAt(line: number): Boundary | null {
+    const { bytes } = this;
+    if (bytes[line] !== DASH || bytes[line + 1] !== DASH) return null;
+    const lineEnd = bytes.indexOf('\n', line);
+    const end = lineEnd === -1 ? bytes.length : lineEnd;
+    if (end - line > LONGEST_BOUNDARY) return null;
+    const text = bytes.toString('utf8', line + 2, end).trimEnd();
+    const isOpening = this.#levels.has(text);
+    const level = this.#levels.get(isOpening ? text : text.replace(/--$/, ''));
+    if (level === undefined) return null;
+    return {
+      level,
+      isLast: !isOpening,
+      before: this.#beforeBreak(line),
+      after: Math.min(bytes.length, end + 1),
+    };
   }
 
   /** Position of a line that begins with `--`. */
   #lineOfDashes(from: number): number {
     const { bytes } = this;
     const isAtStart = from === 0 || bytes[from - 1] === 0x0a;
-    if (isAtStart && bytes[from] === 0x2d && bytes[from + 1] === 0x2d) return from;
+    if (isAtStart && bytes[from] === DASH && bytes[from + 1] === DASH) return from;
     const found = bytes.indexOf('\n--', from, 'latin1');
     return found === -1 ? -1 : found + 1;
   }

@@ -45,6 +45,19 @@ describe('a transfer encoding', () => {
     expect(decoded(text, 'quoted-printable')).toBe(expected);
   });
 
+  it.each([
+    ['a  b', 'a  b'],
+    ['a \t\r\nb', 'a\r\nb'],
+    ['a= \r\nb', 'ab'],
+    ['a=3Db', 'a=b'],
+  ])('reads the quoted-printable text %j wherever it is in a very long line', (text, expected) => {
+    const longest = 1024 * 1024;
+    for (let before = 0; before <= text.length; before += 1) {
+      const line = 'x'.repeat(longest - before);
+      expect(decoded(`${line}${text}`, 'quoted-printable') === `${line}${expected}`).toBe(true);
+    }
+  });
+
   it('gives the same bytes wherever its text is cut', () => {
     const piece = fc.constantFrom(
       'aGk=',

@@ -84,6 +84,8 @@ const CR = 0x0d;
 const LF = 0x0a;
 const SPACE = 0x20;
 const TAB = 0x09;
+/** What may stand between a text and the end of its line. */
+const BLANKS: ReadonlySet<number> = new Set([SPACE, TAB, CR]);
 
 /** RFC 2045 section 6.7. Invalid sequences are kept as they are. */
 class QuotedPrintableDecoder implements TransferDecoder {
@@ -135,10 +137,15 @@ function decodeLines(bytes: Uint8Array): Buffer {
   return decoded.subarray(0, length);
 }
 
-/** Where bytes can be cut without cutting a sequence such as `=3D`. */
+/** Most blanks that wait for what follows a cut. More are taken for the end of a line. */
+const MOST_BLANKS = 1_000;
+
+/** Where bytes can be cut without cutting a sequence such as `=3D`, or blanks from a line break. */
 function beforeSequence(bytes: Uint8Array): number {
-  const open = bytes.lastIndexOf(EQUALS);
-  return open > bytes.length - 3 ? open : bytes.length;
+  let end = bytes.length;
+  while (end > bytes.length - MOST_BLANKS && BLANKS.has(bytes[end - 1] ?? 0)) end -= 1;
+  const open = bytes.lastIndexOf(EQUALS, end - 1);
+  return open > end - 3 ? open : end;
 }
 
 function afterBlanks(bytes: Uint8Array, from: number): number {
