@@ -187,6 +187,7 @@ describe('/messages', () => {
       expect((await get(`/messages/${id}?view=expanded`)).body).toEqual({
         ...response.body[0],
         headers,
+        warnings: [],
       });
       expect((await get('/messages?view=expanded')).body).toEqual([
         { ...response.body[0], headers },
@@ -398,7 +399,10 @@ describe('/messages', () => {
         'received_after: must be a time in Unix seconds, or in ISO 8601 such as 2027-03-10T12:00:00Z',
       ],
       [{ received_before: -1 }, 'received_before: must be between 0 and 253402300799'],
-      [{ started_after: '1e9' }, 'started_after: must be an integer'],
+      [
+        { started_after: '1e9' },
+        'started_after: must be a time in Unix seconds, or in ISO 8601 such as 2027-03-10T12:00:00Z',
+      ],
       [
         { last_message_before: 1_700_000_000_000 },
         'last_message_before: must be between 0 and 253402300799',

@@ -18,7 +18,7 @@ import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
 import { emptyView } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
-import { oauthQuery } from '../../platform/wire/schema-fields.ts';
+import { oauthRequest } from '../../platform/wire/schema-fields.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { toTokenView } from './connect.mapper.ts';
 import { ConnectService } from './connect.service.ts';
@@ -62,7 +62,8 @@ const AuthorizeParameters = (): MethodDecorator =>
   );
 
 // Without the name of the schema, because NestJS documents no parameters of a named one.
-const OAUTH_QUERY = oauthQuery(z.object(oauthTokenSchema.shape));
+const OAUTH_QUERY = oauthRequest(z.object(oauthTokenSchema.shape));
+const OAUTH_BODY = oauthRequest(oauthTokenSchema);
 
 /** The endpoint that browsers open to start a sign-in. */
 @ApiTags('connect')
@@ -106,7 +107,7 @@ export class OauthTokenController {
       'A code can be exchanged once, within ten minutes. It may also be exchanged at /connect/token.',
     response: tokenView,
   })
-  byBody(@Body({ schema: oauthTokenSchema }) body: OauthToken, @ClientAddress() client: string) {
+  byBody(@Body({ schema: OAUTH_BODY }) body: OauthToken, @ClientAddress() client: string) {
     return this.#exchange(body, client);
   }
 

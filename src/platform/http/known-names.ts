@@ -2,7 +2,12 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { RouteParamtypes } from '@nestjs/common/internal';
 import type { ZodType } from 'zod';
 import { type BodyShape, bodyShape, tolerate } from '../wire/body-fields.ts';
-import { isOauthQuery, queryFields, type Refused, refusedUnknown } from '../wire/schema-fields.ts';
+import {
+  isOauthRequest,
+  queryFields,
+  type Refused,
+  refusedUnknown,
+} from '../wire/schema-fields.ts';
 import { CLIENT_FIELDS } from './client-fields.ts';
 
 type RouteParameters = Readonly<Record<string, { schema?: ZodType }>>;
@@ -40,7 +45,7 @@ export function knownNames(controller: object, handler: string): KnownNames | nu
       .flatMap(([, { schema }]) => schema ?? []);
   const queries = schemasOf(RouteParamtypes.QUERY);
   const bodies = schemasOf(RouteParamtypes.BODY);
-  if ([...queries, ...bodies].some(isOauthQuery)) return null;
+  if ([...queries, ...bodies].some(isOauthRequest)) return null;
   const [body] = bodies;
   return {
     parameters: queries.flatMap((schema) => [...queryFields(schema).keys()]),

@@ -3,7 +3,7 @@ import { StandardSchemaValidationPipe } from '@nestjs/common';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ZodType } from 'zod';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
-import { isOauthQuery, queryFields } from '../wire/schema-fields.ts';
+import { isOauthRequest, queryFields } from '../wire/schema-fields.ts';
 import { emptyListToMap } from '../wire/wire.schema.ts';
 
 type Path = NonNullable<StandardSchemaV1.Issue['path']>;
@@ -100,7 +100,7 @@ function assertStorable(value: unknown): void {
  * parameters to a URL that has them already. Lists are unchanged.
  */
 function withoutRepeats(query: unknown, schema: ZodType): unknown {
-  if (typeof query !== 'object' || query === null || isOauthQuery(schema)) return query;
+  if (typeof query !== 'object' || query === null || isOauthRequest(schema)) return query;
   const values = Object.entries(query) as [string, unknown][];
   if (!values.some(([, value]) => Array.isArray(value))) return query;
   const fields = queryFields(schema);

@@ -64,13 +64,13 @@ export function queryFields(schema: ZodType): QueryFields {
  * Marks the schema of an OAuth request. OAuth servers refuse repeated parameters, and ignore
  * parameters that they do not know (RFC 6749 3.1, 3.2).
  */
-export function oauthQuery<T extends ZodType>(schema: T): T {
+export function oauthRequest<T extends ZodType>(schema: T): T {
   oauth.add(schema);
   return schema;
 }
 
-/** Whether `oauthQuery` has marked the schema. */
-export function isOauthQuery(schema: ZodType): boolean {
+/** Whether `oauthRequest` has marked the schema. */
+export function isOauthRequest(schema: ZodType): boolean {
   return oauth.has(schema);
 }
 
