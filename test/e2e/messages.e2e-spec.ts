@@ -190,7 +190,7 @@ describe('/messages', () => {
         warnings: [],
       });
       expect((await get('/messages?view=expanded')).body).toEqual([
-        { ...response.body[0], headers },
+        { ...response.body[0], headers, warnings: [] },
       ]);
     });
 
