@@ -23,7 +23,7 @@ describe('runs of recurring tasks', () => {
     ).resolves.toBeUndefined();
   });
 
-  it('are told to end when the process stops, which waits for their end', async () => {
+  it('are told to end when the process stops, and the process waits until they have ended', async () => {
     const begun = Promise.withResolvers<void>();
     let ended = false;
     const run = runs.ofWorker(Service, async (_, stop) => {
