@@ -31,6 +31,7 @@ describe('decodeCharset', () => {
     ['', '\x1b$B$"\x1b(B', 'あ'],
     ['cp866', '\x8f\xe0', 'Пр'],
     ['cp855', '\xdd', 'П'],
+    ['_iso-2022-jp$ESC', '\x1b$B$"\x1b(B', 'あ'],
   ])('reads %s', (label, text, expected) => {
     expect(decodeCharset(bytes(text), label).text).toBe(expected);
   });
@@ -67,9 +68,15 @@ describe('decodeCharset', () => {
       });
   });
 
-  it('keeps UTF-8 in which a byte is broken', () => {
-    expect(decodeCharset(bytes(`${utf8} \xff`), 'utf-8').text).toBe('Grüße \ufffd');
-  });
+  it.each(['utf-8', '', 'us-ascii', 'x-unknown', 'klingon'])(
+    'keeps UTF-8 in which a byte is broken, under the name %j',
+    (label) => {
+      expect(decodeCharset(bytes(`${utf8} \xff`), label)).toEqual({
+        text: 'Grüße \ufffd',
+        certain: false,
+      });
+    },
+  );
 
   it('uses the charset of an HTML text, and the one of another part before it guesses', () => {
     const page =

@@ -72,8 +72,7 @@ export function decodeCharset(
   if (utf8 !== null) return { text: utf8, certain: true };
   const own = NO_CHARSET.test(inside) ? null : decodeNamed(bytes, inside);
   if (own !== null) return { text: own, certain: isWhole(own, hints) };
-  if (/^utf-?8$/.test(name) && isMostlyUtf8(bytes))
-    return { text: LENIENT_UTF8.decode(bytes), certain: false };
+  if (isMostlyUtf8(bytes)) return { text: LENIENT_UTF8.decode(bytes), certain: false };
   return { text: guess(bytes, hints), certain: false };
 }
 
@@ -85,9 +84,11 @@ function byLabel(bytes: Uint8Array, name: string, hints: CharsetHints): DecodedT
   const isSuspect = /^utf-?16/.test(name) && !bytes.includes(0);
   if (named !== null && isWhole(named, hints) && (isPlain || !isSuspect))
     return { text: named, certain: true };
+  if (named === null) {
+    const unnamed = decodeCharset(bytes, '', hints);
+    return { text: unnamed.text, certain: isPlain && !bytes.includes(ESCAPE) };
+  }
   const utf8 = asUtf8(bytes, hints.isCut === true);
-  if (named === null)
-    return { text: utf8 ?? guess(bytes, hints), certain: isPlain && !bytes.includes(ESCAPE) };
   // Charsets of seven bits have only ASCII bytes, so they look like valid UTF-8.
   const text = isPlain ? named : (utf8 ?? named);
   return { text, certain: utf8 === null && isWhole(named, hints) };

@@ -48,7 +48,8 @@ const TOP: Place = { isForm: false, isReferred: false };
  *   multipart/alternative, a name in the Content-Type does not count.
  * - A text with a Content-ID that is not the first part of a multipart/related is a file.
  * - Of a multipart/alternative the last form with HTML is shown, or the last form with text (RFC
- *   2046 section 5.1.4). A form without text contributes its files only.
+ *   2046 section 5.1.4). A form without text contributes its files only. A nameless text of another
+ *   type, such as AMP, is neither shown nor a file; calendar files are files.
  * - Everything else is a file, messages within the message included.
  */
 export function sortParts(root: Part, notes: Notes): SortedParts {
@@ -95,9 +96,13 @@ class Sorter {
   }
 
   #choose(children: readonly Part[]): BodyItem[] {
+    const before = this.#leaves.length;
     const forms = children
       .map((child) => this.sort(child, { isForm: true, isReferred: false }))
       .filter(({ length }) => length > 0);
+    if (forms.length > 0)
+      for (const leaf of this.#leaves.slice(before))
+        if (children.includes(leaf.part) && isOtherForm(leaf.part)) leaf.isFile = false;
     const [only, ...others] = forms;
     if (only && others.length === 0) return only;
     const last = forms.toReversed();
@@ -133,6 +138,10 @@ function isShownText({ type, disposition, contentId }: Part, { isReferred }: Pla
   const isText = type === 'text/plain' || type === 'text/html';
   return isText && disposition !== 'attachment' && !(isReferred && contentId !== null);
 }
+
+/** Whether a part of a multipart/alternative is a form of the text for programs of another kind. */
+const isOtherForm = ({ type, disposition, filename }: Part): boolean =>
+  type.startsWith('text/') && type !== 'text/calendar' && disposition === '' && filename === '';
 
 const isNamed = ({ filename, isNamedByType }: Part, { isForm }: Place): boolean =>
   filename !== '' && !(isForm && isNamedByType);

@@ -29,6 +29,10 @@ describe('a transfer encoding', () => {
     ['aG*k=', 'hi'],
     ['aGkh====aGk', 'hi!hi'],
     ['', ''],
+    ['aGk=\r\n\r\n____\r\nA footer', 'hi'],
+    ['aGk= \n-- \nfooter', 'hi'],
+    ['aGkh\r\n*aGk=', 'hi!hi'],
+    [`aGk=\r\n${'aGkh'.repeat(500)}*`, `hi${'hi!'.repeat(500)}`],
   ])('base64 %j is %j', (text, expected) => {
     expect(decoded(text, 'base64')).toBe(expected);
   });
@@ -61,6 +65,8 @@ describe('a transfer encoding', () => {
   it('gives the same bytes wherever its text is cut', () => {
     const piece = fc.constantFrom(
       'aGk=',
+      'aGk=\r\n',
+      '*',
       'QUJD',
       '=41',
       '=',

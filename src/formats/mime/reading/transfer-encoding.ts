@@ -54,17 +54,57 @@ export function bufferOf(bytes: Uint8Array): Buffer {
 /** More encoded texts in one part are not separated. */
 const MOST_TEXTS = 10_000;
 
+/** The end of a line that ends an encoded text, and such an end that may still follow. */
+const PADDED_LINE = /=[ \t\r]{0,100}\n/g;
+const MAYBE_PADDED = /=[ \t\r]{0,100}$/;
+/** A longer line behind the end of an encoded text is judged by its beginning. */
+const JUDGED_LENGTH = 1_000;
+
 /**
- * RFC 2045 section 6.8. Foreign characters are ignored; several encoded texts may follow each
- * other.
+ * RFC 2045 section 6.8. Foreign characters are ignored. Several encoded texts may follow each
+ * other; other text behind the last one, such as the footer of a mailing list, is left out.
  */
 class Base64Decoder implements TransferDecoder {
+  /** Text that cannot be judged before more of it is known. */
+  #held = '';
+  /** Characters that are not four yet. */
   #rest = '';
+  #isBehindText = false;
+  #hasEnded = false;
 
   update(piece: Uint8Array): Buffer {
-    const added = bufferOf(piece)
-      .toString('latin1')
-      .replaceAll(/[^A-Za-z0-9+/=]+/g, '');
+    return this.#decode(this.#take(this.#held + bufferOf(piece).toString('latin1'), false));
+  }
+
+  end(): Buffer {
+    const decoded = this.#decode(this.#take(this.#held, true));
+    return Buffer.concat([decoded, Buffer.from(this.#rest, 'base64')]);
+  }
+
+  /** The encoded text at the beginning. What cannot be judged yet is held. */
+  #take(text: string, isEnd: boolean): string {
+    this.#held = '';
+    for (let at = 0; !this.#hasEnded; at = PADDED_LINE.lastIndex) {
+      if (this.#isBehindText) {
+        const isMore = isEncoded(text, at, isEnd);
+        if (isMore !== true) {
+          this.#hasEnded = isMore === false;
+          this.#held = isMore === null ? text.slice(at).trimStart() : '';
+          return text.slice(0, at);
+        }
+      }
+      PADDED_LINE.lastIndex = at;
+      this.#isBehindText = PADDED_LINE.test(text);
+      if (this.#isBehindText) continue;
+      const [open = ''] = (isEnd ? null : MAYBE_PADDED.exec(text.slice(at))) ?? [];
+      this.#held = open;
+      return text.slice(0, text.length - open.length);
+    }
+    return '';
+  }
+
+  #decode(encoded: string): Buffer {
+    const added = encoded.replaceAll(/[^A-Za-z0-9+/=]+/g, '');
     const text = this.#rest + added.replaceAll(/={2,}/g, '=');
     const padded = text.split('=', MOST_TEXTS);
     const texts = padded.length < MOST_TEXTS ? padded : [text.replaceAll('=', '')];
@@ -73,10 +113,17 @@ class Base64Decoder implements TransferDecoder {
     this.#rest = last.slice(end);
     return Buffer.concat([...texts, last.slice(0, end)].map((one) => Buffer.from(one, 'base64')));
   }
+}
 
-  end(): Buffer {
-    return Buffer.from(this.#rest, 'base64');
-  }
+const NEXT_LINE = /\s*([^\n]*)/y;
+
+/** Whether the next line is base64; `null` if too little of it is known. */
+function isEncoded(text: string, at: number, isEnd: boolean): boolean | null {
+  NEXT_LINE.lastIndex = at;
+  const judged = NEXT_LINE.exec(text)?.[1]?.slice(0, JUDGED_LENGTH) ?? '';
+  if (/[^A-Za-z0-9+/=\s]/.test(judged)) return false;
+  const isKnown = isEnd || NEXT_LINE.lastIndex < text.length || judged.length === JUDGED_LENGTH;
+  return isKnown ? true : null;
 }
 
 const EQUALS = 0x3d;
