@@ -30,8 +30,7 @@ export function readCalendarLine(line: ContentLine, component: string): ReadLine
       return checked(line, parts, DURATION.test(value) ? value : null, 'a duration such as PT1H');
     if (OFFSETS.includes(name))
       return checked(line, parts, offsetText(value), 'an offset such as +0100');
-    const problem = RULES.includes(name) ? problemOf(value) : null;
-    if (problem !== null) return unreadableLine(line, problem);
+    if (RULES.includes(name)) return readRule(line, parts);
   }
   const property = libraryLine(line.text, DESIGN);
   return property
@@ -62,11 +61,19 @@ function offsetText(value: string): string | null {
   return sign === undefined ? null : `${sign}${hour}${minute}${second}`;
 }
 
+/** Reads a rule. Names and values may be in small letters, and parts may be empty. */
+function readRule(line: ContentLine, parts: LineParts): ReadLine {
+  const rule = parts.value.toUpperCase().split(';').map((part) => part.trim()).filter(Boolean).join(';'); // prettier-ignore
+  const problem = problemOf(rule);
+  if (problem !== null) return unreadableLine(line, problem);
+  return checked(line, parts, rule, 'parameters that can be read');
+}
+
 /** Why a rule cannot be read; `null` if it can. */
 function problemOf(rule: string): string | null {
   try {
     readRecurrenceLines([`RRULE:${rule}`], { zone: 'UTC', allDay: false });
-    ICAL.Recur.fromString(rule.toUpperCase());
+    ICAL.Recur.fromString(rule);
     return null;
   } catch (error) {
     if (error instanceof InvalidRecurrenceError) return error.message;
@@ -84,9 +91,18 @@ function momentText(value: string): string | null {
   if (new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() !== Number(day))
     return null;
   if (hour === undefined) return year && `${year}${month}${day}`;
+  if (hour === '24' && minute === '00' && second === '00')
+    return `${dayAfter(year, month, day)}T000000${utc.toUpperCase()}`;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return null;
   return `${year}${month}${day}T${hour}${minute}${second}${utc.toUpperCase()}`;
 }
+
+/** Some programs write midnight as the end of a day (ISO 8601 allowed that). */
+const dayAfter = (year: string, month: string, day: string): string =>
+  new Date(Date.UTC(Number(year), Number(month) - 1, Number(day) + 1))
+    .toISOString()
+    .slice(0, 10)
+    .replaceAll('-', '');
 
 /**
  * Reads dates and times. The form of a value decides whether it is a date, whatever VALUE says. If

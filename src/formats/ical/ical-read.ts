@@ -114,12 +114,18 @@ export function hasTooManyRules(event: ICAL.Component): boolean {
   );
 }
 
+/** Properties of a series that the API does not have (ADR 0042). */
+const UNSHOWN = ['rdate', 'exrule'];
+
 function readRecurrence(
   event: ICAL.Component,
   root: ICAL.Component,
   when: IcalWhen,
 ): IcalFields['recurrence'] {
   const rules = event.getAllProperties('rrule');
+  for (const name of UNSHOWN)
+    if (event.hasProperty(name))
+      warn(event, `${name.toUpperCase()} is not shown, and stays in the file`);
   if (rules.length === 0) return null;
   if (hasTooManyRules(event)) {
     warn(event, 'The recurrence is left out: it has too many rules or too long ones');
@@ -172,11 +178,16 @@ const ANSWERS = new Map(
   Object.entries(PARTSTAT).map(([answer, partstat]) => [partstat as string, answer]),
 );
 
+const nameOf = (attendee: ICAL.Property): string =>
+  attendee.getFirstParameter('cn') || String(attendee.getFirstValue() ?? '');
+
 /** The participants of an event, without duplicate addresses. */
 export function readParticipants(event: ICAL.Component): IcalParticipant[] {
   const found = new Map<string, IcalParticipant>();
   for (const property of event.getAllProperties('attendee')) {
     const email = emailOf(property.getFirstValue(), property.getFirstParameter('email'));
+    if (!email)
+      warn(event, `${quoted(nameOf(property))} is left out: a participant without an address`);
     if (!email || found.has(email)) continue;
     const partstat = (property.getFirstParameter('partstat') ?? '').toUpperCase();
     found.set(email, {

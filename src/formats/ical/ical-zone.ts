@@ -78,7 +78,9 @@ function clocksOfName(name: string): Clocks {
 
 /** The wall time of a value, as if the zone were UTC. */
 export function wallMs(time: ICAL.Time): number {
-  return Date.UTC(time.year, time.month - 1, time.day, time.hour, time.minute, time.second);
+  // `Date.UTC` reads years below 100 as those of the last century.
+  const midnight = new Date(0).setUTCFullYear(time.year, time.month - 1, time.day);
+  return midnight + ((time.hour * 60 + time.minute) * 60 + time.second) * 1000;
 }
 
 /** A date-time of a file: the instant, and the zone in which it was written. */

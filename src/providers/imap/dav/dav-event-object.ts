@@ -45,13 +45,13 @@ export function readObject({ path, text }: Pick<DavObject, 'path' | 'text'>): Re
       } catch (error) {
         // The library parses values lazily and throws plain errors for invalid ones.
         const reason = error instanceof Error ? error.message.slice(0, 200) : 'not iCalendar';
-        problems.push(`an event is left out: ${reason}`);
+        problems.push(`an event is left out: ${reason}`, ...warningsOf(event, root));
         return [];
       }
     },
   );
   if (events.length === 0 && problems.length > 0)
-    throw new UnreadableCalendarError([...problems, ...warningsOf(root, root)].join('. '));
+    throw new UnreadableCalendarError(problems.join('. '));
   return { events, problems: [...problems, ...events.flatMap(({ warnings = [] }) => warnings)] };
 }
 

@@ -49,6 +49,7 @@ const fields = (overrides: Partial<IcalFields> = {}): IcalFields => ({
 describe('times of calendar files', () => {
   it.each([
     ['UTC', 'DTSTART:20300101T090000Z', '2030-01-01T09:00:00Z'],
+    ['the end of a day', 'DTSTART:20300131T240000Z', '2030-02-01T00:00:00Z'],
     [
       'an IANA zone without VTIMEZONE',
       'DTSTART;TZID=Europe/Berlin:20300101T090000',
