@@ -88,7 +88,7 @@ describe('parseMessage', () => {
   });
 
   it.each([
-    ['From: Eve\x07\x1b]52;c;Zm9v\x07 <eve@example.test>', 'eve@example.test', 'Zm9v'],
+    ['From: Eve\x07\x1b]52;c;Zm9v\x07 <eve@example.test>', 'eve@example.test', 'Eve]52, c, Zm9v'],
     [
       'From: =?utf-8?q?Eve=1B=5D52;c;Zm9v=07?= <eve@example.test>',
       'eve@example.test',

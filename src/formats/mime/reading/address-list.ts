@@ -14,14 +14,41 @@ const LONGEST_FIELD = 1024 * 1024;
 
 /**
  * The addresses of a header field, those in groups included (RFC 5322 section 3.4). Names are
- * decoded. Comments in comments are removed, and so are routes (section 4.4). Entries without an
- * address are left out. Never throws.
+ * decoded. Comments in comments are removed, and so are routes (section 4.4). A text without an
+ * address belongs to the next name, because programs write names with commas without quotes. Never
+ * throws.
  */
 export function readAddresses(field: string): ListedAddress[] {
-  const text = inUtf8Words(withoutRoutes(flatComments(field.slice(0, LONGEST_FIELD))));
-  return addressParser(text)
-    .flatMap((entry: Address) => entry.group ?? [entry])
-    .flatMap(({ name, address }) => (address ? [{ name, address }] : []));
+  const text = withoutOpenQuote(field.slice(0, LONGEST_FIELD));
+  const entries = addressParser(inUtf8Words(withoutRoutes(flatComments(text)))).flatMap(
+    (entry: Address) => entry.group ?? [entry],
+  );
+  let before: string[] = [];
+  return entries.flatMap(({ name, address }) => {
+    before.push(name);
+    if (!address) return [];
+    const whole = name === '' ? '' : before.filter(Boolean).join(', ');
+    before = [];
+    return [{ name: whole, address: plainAddress(address) }];
+  });
+}
+
+/** An address without a scheme and without blanks at its `@`. A quoted local part keeps its quotes. */
+function plainAddress(address: string): string {
+  const at = address.lastIndexOf('@');
+  const local = address
+    .slice(0, at)
+    .trim()
+    .replace(/^(?:mailto|smtp):/i, '');
+  const host = address.slice(at + 1).trim();
+  return /\s/.test(local) && !local.startsWith('"') ? `"${local}"@${host}` : `${local}@${host}`;
+}
+
+/** A quote that does not end is none. */
+function withoutOpenQuote(text: string): string {
+  const quotes = [...text.matchAll(/\\.|"/gs)].filter(([found]) => found === '"');
+  const open = quotes.length % 2 === 1 ? quotes.at(-1) : undefined;
+  return open ? text.slice(0, open.index) + text.slice(open.index + 1) : text;
 }
 
 /** `<@first.example,@second.example:ada@example.com>` names a way to the address. */

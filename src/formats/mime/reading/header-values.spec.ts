@@ -16,6 +16,14 @@ describe('values of header fields', () => {
     ['=?cp850?Q?Gr=81n?= <ada@x.test>', ['Grün <ada@x.test>']],
     ['=?utf-8?q?a=3B?= <ada@x.test>', ['a; <ada@x.test>']],
     ['nobody', []],
+    ['Doe, Jane <jane@x.test>, bo@x.test', ['Doe, Jane <jane@x.test>', ' <bo@x.test>']],
+    ['nobody, bo@x.test', [' <bo@x.test>']],
+    [
+      '"Doe, J" <j@x.test>, "Bo <bo@x.test>, c@x.test',
+      ['Doe, J <j@x.test>', 'Bo <bo@x.test>', ' <c@x.test>'],
+    ],
+    ['Jane <mailto:jane@x.test>, SMTP:bo@x.test', ['Jane <jane@x.test>', ' <bo@x.test>']],
+    ['jane @ x.test, "jane doe"@x.test', [' <jane@x.test>', ' <"jane doe"@x.test>']],
     ['(not closed <ada@x.test>', ['not closed < > <ada@x.test>']],
   ])('the addresses in %j', (field, expected) => {
     expect(readAddresses(field).map(({ name, address }) => `${name} <${address}>`)).toEqual(
