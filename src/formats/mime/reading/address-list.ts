@@ -33,7 +33,7 @@ export function readAddresses(field: string): ListedAddress[] {
   });
 }
 
-/** An address without a scheme and without blanks at its `@`. A quoted local part keeps its quotes. */
+/** An address without a scheme, and without blanks at its `@`. A quoted local part stays quoted. */
 function plainAddress(address: string): string {
   const at = address.lastIndexOf('@');
   const local = address

@@ -1,3 +1,4 @@
+import { warningsOf } from '../../../formats/ical/kept-lines.ts';
 import { CONTACT_TEXTS, contactFields } from '../../port/contact-content.ts';
 import { pictureTag, readPicture } from './vcard-picture.ts';
 import { cardText, isGroupCard, newCard, parseCard, readCard, uidOf, writeCard } from './vcard.ts';
@@ -45,6 +46,33 @@ describe('cards', () => {
     ])
       expect(text).toContain(part);
     expect(text).not.toContain('home@example.test');
+  });
+
+  it('of version 2.1 are read, and are of version 3 once they are changed', () => {
+    const lines = ['BEGIN:VCARD', 'VERSION:2.1', 'N;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:M=FCller;J=3B, a;;;', 'FN;QUOTED-PRINTABLE;CHARSET=UTF-8:J=C3=B6rg M=C3=', '=BCller', 'TEL;CELL;VOICE:+49 1', 'EMAIL;INTERNET;HOME:x@example.test', 'ADR;WORK;ENCODING=QUOTED-PRINTABLE:;;Stra=C3=9Fe 1;Berlin;;;DE', 'NOTE;ENCODING=QUOTED-PRINTABLE:a=0D=0Ab', 'PHOTO;JPEG;BASE64:', ' /9j/', '/9j/', '', 'URL;WORK:http://x.test/a,b', 'END:VCARD', '']; // prettier-ignore
+    const card = parseCard(lines.join('\r\n'));
+    expect(readCard(card)).toMatchObject({
+      surname: 'Müller',
+      given_name: 'J;, a',
+      notes: 'a\nb',
+      emails: [{ type: 'home', email: 'x@example.test' }],
+      phone_numbers: [{ type: 'cell', number: '+49 1' }],
+      web_pages: [{ type: 'work', url: 'http://x.test/a,b' }],
+      physical_addresses: [{ type: 'work', street_address: 'Straße 1', city: 'Berlin' }],
+    });
+    expect(pictureTag(card)).not.toBeNull();
+    expect(warningsOf(card, card)).toEqual([]);
+    writeCard(card, { notes: 'new' });
+    const text = cardText(card);
+    for (const line of [
+      'VERSION:3.0',
+      'N:Müller;J\\;\\, a;;;',
+      'FN:Jörg Müller',
+      'TEL;TYPE=CELL,VOICE:+49 1',
+      'NOTE:new',
+    ])
+      // prettier-ignore
+      expect(text).toContain(line);
   });
 
   it('stay unchanged when their own content is written', () => {

@@ -9,10 +9,11 @@ import {
 } from '../../../formats/ical/object-tree.ts';
 import { groupName } from '../../port/contact-content.ts';
 import type { ContactContent } from '../../port/connector.ts';
+import { asVersion3 } from './old-card.ts';
 
 /*
- * Converts vCard 3 (RFC 2426) and 4 (RFC 6350) to contacts of the API and back. Properties without
- * a field in the API stay in the card.
+ * Converts vCard 2.1, 3 (RFC 2426) and 4 (RFC 6350) to contacts of the API and back. Properties
+ * without a field in the API stay in the card. A card of version 2.1 is written as version 3.
  */
 
 /** The card is malformed; it is skipped. */
@@ -31,7 +32,8 @@ export function parseCard(text: string): ICAL.Component {
   return card;
 }
 
-function readTree(text: string): ICAL.Component | null {
+function readTree(given: string): ICAL.Component | null {
+  const text = asVersion3(given);
   const isVersion4 = /^VERSION\s*:\s*4/im.test(text);
   const design = isVersion4 ? ICAL.design.vcard : ICAL.design.vcard3;
   try {
