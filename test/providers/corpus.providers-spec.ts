@@ -37,9 +37,11 @@ describeWith(['dovecot', 'exim4', 'radicale', 'xandikos'], 'the corpus on real s
   let bare: BareDav;
   let server: TestApp;
   let application: TestApplication;
-  /** Accounts at Dovecot and Radicale, at the proxy and Xandikos, and at a server that parses no files. */
+  /** At Dovecot and Radicale. */
   let first: MirroredFiles;
+  /** At the proxy and Xandikos. */
   let second: MirroredFiles;
+  /** At a calendar server that parses no files. */
   let third: MirroredFiles;
   /** Status of each file at each server, by `<server>/<path>`. */
   const stored = new Map<string, number>();
