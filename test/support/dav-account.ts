@@ -18,13 +18,13 @@ export function davAccount(url: string, user: string, password: string): Provide
 }
 
 /** Another client program with the same login. */
-export function otherClient({ settings }: ProviderAccount) {
+export function otherClient({ settings }: Pick<ProviderAccount, 'settings'>) {
   const { caldav_url, imap_username, imap_password } = settings as Record<string, string>;
   const authorization = `Basic ${Buffer.from(`${imap_username}:${imap_password}`).toString('base64')}`;
   return async (
     method: string,
     path: string,
-    body?: string,
+    body?: string | Buffer<ArrayBuffer>,
     headers: Record<string, string> = {},
   ) => {
     const answer = await fetch(new URL(path, caldav_url), {
@@ -40,7 +40,10 @@ export function otherClient({ settings }: ProviderAccount) {
  * Creates the first calendar of an account, as a user's calendar program does. An existing one is
  * kept.
  */
-export async function makeCalendar(account: ProviderAccount, name = 'personal'): Promise<string> {
+export async function makeCalendar(
+  account: Pick<ProviderAccount, 'settings'>,
+  name = 'personal',
+): Promise<string> {
   const user = String(account.settings['imap_username']);
   const path = `/${user}/${name}/`;
   await otherClient(account)('MKCALENDAR', path);
@@ -51,7 +54,10 @@ export async function makeCalendar(account: ProviderAccount, name = 'personal'):
  * Creates the address book of an account, as a user's contacts program does. An existing one is
  * kept.
  */
-export async function makeAddressBook(account: ProviderAccount, name = 'people'): Promise<string> {
+export async function makeAddressBook(
+  account: Pick<ProviderAccount, 'settings'>,
+  name = 'people',
+): Promise<string> {
   const user = String(account.settings['imap_username']);
   const path = `/${user}/${name}/`;
   const type = '<D:resourcetype><D:collection/><C:addressbook/></D:resourcetype>';

@@ -15,7 +15,7 @@ export interface ImapProxyOptions {
    * Decides on each command of a client, given without its tag. The client waits for the decision.
    */
   judge?: (command: string) => CommandVerdict | Promise<CommandVerdict>;
-  /** Changes what the server sends, chunk by chunk, as Latin-1 text. */
+  /** Changes what the server sends, one or more whole lines at a time, as Latin-1 text. */
   rewrite?: (text: string) => string;
 }
 
@@ -77,12 +77,16 @@ export class ImapProxy {
     client.on('data', (bytes: Buffer) => {
       passed = passed.then(() => pass(bytes)).catch(end);
     });
-    server.on('data', (bytes: Buffer) => client.write(this.#rewritten(this.#without(bytes))));
-  }
-
-  #rewritten(bytes: Buffer): Buffer {
-    const { rewrite } = this.options;
-    return rewrite ? Buffer.from(rewrite(bytes.toString('latin1')), 'latin1') : bytes;
+    let rest = '';
+    server.on('data', (bytes: Buffer) => {
+      const { rewrite } = this.options;
+      if (!rewrite) return void client.write(this.#without(bytes));
+      // Whatever a server sends ends with a line end, so the rest follows.
+      const text = rest + this.#without(bytes).toString('latin1');
+      const end = text.lastIndexOf('\n') + 1;
+      rest = text.slice(end);
+      client.write(Buffer.from(rewrite(text.slice(0, end)), 'latin1'));
+    });
   }
 
   #without(bytes: Buffer): Buffer {
