@@ -193,4 +193,15 @@ export const CLIENT_FIELDS: readonly ClientFields[] = [
     fields: ['events', 'round_robin'],
     reason: 'The web components describe their meetings in them',
   },
+  {
+    bodies: ['Authorize'],
+    fields: ['settings.redirect_uri'],
+    reason: 'Node, Java and Go require it for office365, also with a password',
+  },
+  {
+    bodies: ['Authorize'],
+    fields: ['settings.exchange_server_host', 'settings.eas_server_host'],
+    reason:
+      'Java and PHP send the one, Go the other with exchange accounts, which are reached by IMAP here',
+  },
 ];

@@ -25,6 +25,12 @@ export interface UnknownField {
   known: readonly string[];
 }
 
+/**
+ * Reports fields that have no effect in the response, as the headers of unknown fields do.
+ * @throws {InvalidInputError} if the server refuses requests with such fields
+ */
+export type ReportUnknown = (fields: readonly UnknownField[]) => void;
+
 function variantsOf(field: string, options: readonly ZodType[]): BodyShape {
   const shapes = new Map<unknown, BodyShape>();
   for (const option of options) {
