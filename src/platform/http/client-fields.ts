@@ -106,8 +106,8 @@ export const CLIENT_FIELDS: readonly ClientFields[] = [
   },
   {
     bodies: ['UpdateMessage', 'UpdateThread'],
-    fields: ['labels.name', 'labels.display_name'],
-    reason: 'Ruby and Python send back the labels as they have read them',
+    fields: ['labels.name', 'labels.display_name', 'folder.name', 'folder.display_name'],
+    reason: 'Ruby and Python send back folder and labels as they have read them',
   },
   {
     bodies: ['UpdateFolder'],
