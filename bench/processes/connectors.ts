@@ -44,7 +44,7 @@ function sendingOnly(send: MailPort['send']): MailPort {
 function connector(mail: MailPort): Connector {
   return {
     name: 'imap',
-    settingsSchema: z.record(z.string(), z.unknown()),
+    settingsSchema: z.looseObject({}),
     verify: unused,
     mail,
   };

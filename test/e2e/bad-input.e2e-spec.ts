@@ -431,6 +431,7 @@ describe('every operation', () => {
         basic(`${clientId}:${world.stranger.application.clientSecret}`),
       ),
       'secret that was replaced': refused(basic(`${former.clientId}:${former.clientSecret}`)),
+      'secret with more behind a colon': refused(basic(`${clientId}:${clientSecret}:more`)),
       'password and user swapped': refused(basic(`${clientSecret}x:${clientId}`)),
     };
     // The token of a cancelled account may still be revoked.

@@ -332,6 +332,8 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
         { id, state: 'failing', backlog: 1, last_failure: 'the receiver answered 500' },
         { id: well, state: 'active', backlog: 0, last_failure: null },
       ]);
+      const shown = await get<{ webhooks: object }>(`applications/${application.clientId}`);
+      expect(shown.webhooks).toEqual({ active: 1, failing: 1, failed: 0 });
       const path = `webhooks/${id}/attempts?outcome=retry`;
       const attempts = await get<List<{ http_status: number; response: string }>>(path);
       expect(attempts.items).toHaveLength(2);

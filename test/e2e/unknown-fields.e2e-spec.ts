@@ -12,7 +12,13 @@ import {
 import { loggedLines } from '../support/log-watch.ts';
 import { createOperator } from '../support/operators.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
-import { unknownFieldsCases, type UnknownFieldsCase } from '../support/unknown-fields.ts';
+import {
+  type DocumentedOperation,
+  freeFields,
+  operationsOf,
+  unknownFieldsCases,
+  type UnknownFieldsCase,
+} from '../support/unknown-fields.ts';
 
 const IGNORED = 'x-carillon-ignored';
 const START = 1_900_000_000;
@@ -35,9 +41,13 @@ async function startWorld(environment: Record<string, string> = {}): Promise<Wor
 }
 
 /** Sends the body of a case with the credentials that its operation wants. */
-function sendCase(
+const sendCase = (world: World, each: UnknownFieldsCase) => sendTo(world, each).send(each.body);
+
+/** A request to an operation with the credentials that it wants. */
+function sendTo(
   { server, application, ada }: World,
-  { verb, path, security, body }: UnknownFieldsCase,
+  { verb, path, security }: Pick<DocumentedOperation, 'verb' | 'path' | 'security'>,
+  query = '',
 ) {
   const headers = security.includes('accessToken')
     ? ada.bearer
@@ -47,8 +57,16 @@ function sendCase(
         ? application.basic
         : {};
   const target = path.replace('{client_id}', application.clientId).replaceAll(/\{\w+\}/g, 'nope');
-  return request(server.url)[verb](target).set(headers).send(body);
+  return request(server.url)
+    [verb](target + query)
+    .set(headers);
 }
+
+/** Operations whose standard says that they ignore unknown names. */
+const IGNORING = ['/oauth/authorize', '/oauth/token'];
+
+const refusesIt = (response: request.Response): boolean =>
+  response.status === 400 && messageOf(response).includes('zzqq_unknown');
 
 const messageOf = ({ body }: request.Response): string =>
   String(
@@ -155,6 +173,28 @@ describe('fields of a body that an endpoint does not know', () => {
       .set(ada.bearer)
       .send({ id, object, account_id, status, owner, when: { object: 'timespan', ...when } });
     expect(headers[IGNORED]).toBeUndefined();
+  });
+
+  it('are reported in a folder that may also be empty', async () => {
+    const { server, ada } = world;
+    for (const [folder, ignored] of [
+      [{ id: 'nope', nmae: 'x' }, 'folder.nmae'],
+      [{ name: 'drafts', display_name: 'Drafts', id: 'nope' }, undefined],
+      [{}, undefined],
+    ] as const) {
+      const response = await request(server.url)
+        .put('/messages/nope')
+        .set(ada.bearer)
+        .send({ folder });
+      expect([folder, response.headers[IGNORED]]).toEqual([folder, ignored]);
+    }
+  });
+
+  it('are all known only in fields whose keys the client chooses', () => {
+    const { app } = world.server;
+    expect(freeFields(createAdminOpenApiDocument(app))).toEqual([]);
+    // The provider or the service checks `settings`; a folder may be an empty object.
+    expect(freeFields(createOpenApiDocument(app))).toEqual(['folder', 'metadata', 'settings']);
   });
 
   it('are reported in a change of a grant', async () => {
@@ -307,6 +347,21 @@ describe('fields that an endpoint does not know, with STRICT_REQUESTS=true', () 
       .set('content-type', 'message/rfc822')
       .send('To: bo@sandbox.test\r\nSubject: Hi\r\nX-Unknown: 1\r\n\r\nHi');
     expect(response.status).toBe(200);
+  });
+
+  it('are refused by every operation in its query, and in a body if it has none', async () => {
+    const { app } = world.server;
+    const found: unknown[] = [];
+    for (const operation of operationsOf(createOpenApiDocument(app))) {
+      if (IGNORING.includes(operation.path)) continue;
+      const queried = await sendTo(world, operation, '?zzqq_unknown=1');
+      const bodied = await (operation.bodies.length > 0
+        ? sendTo(world, operation, '?zzqq_unknown=1')
+        : sendTo(world, operation).send({ zzqq_unknown: 1 }));
+      if ([queried, bodied].some((response) => !refusesIt(response)))
+        found.push([operation.verb, operation.path, queried.status, bodied.status]);
+    }
+    expect(found).toEqual([]);
   });
 
   it('are refused by every operation, in each object of its body', async () => {

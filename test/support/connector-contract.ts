@@ -86,6 +86,19 @@ function describeCalendarParts(
   describeHostedCalendars(calendars, hostedCalendars ?? {});
 }
 
+/**
+ * Expects that the schema of a connector's settings declares every name: names that it does not
+ * declare are reported to clients as unknown.
+ */
+export function expectDeclaredSettings(connector: Connector, account?: ProviderAccount): void {
+  const { settingsSchema, shownSettings = [] } = connector;
+  const declared = Object.keys(settingsSchema.shape);
+  expect(declared).toEqual(expect.arrayContaining([...shownSettings]));
+  expect(declared).toEqual(expect.arrayContaining(Object.keys(account?.settings ?? {})));
+  const parsed = settingsSchema.partial().safeParse({ zz_undeclared: 1 });
+  expect(parsed.data ?? {}).not.toHaveProperty('zz_undeclared');
+}
+
 /** Tests for `Connector.verify`, and for refused credentials in every other part. */
 export function describeCredentials(make: () => Promise<ConnectorUnderTest>): void {
   describe('credentials', () => {
@@ -96,6 +109,11 @@ export function describeCredentials(make: () => Promise<ConnectorUnderTest>): vo
       expect(verified.email).toBe(one.email);
       expect(verified.name).not.toBe('');
       expect(['folder', 'label']).toContain(verified.organizationUnit);
+    });
+
+    it('declares the name of every setting', async () => {
+      const { connector, account } = await make();
+      expectDeclaredSettings(connector, await account());
     });
 
     it('refuses wrong credentials everywhere with auth-invalid', async () => {

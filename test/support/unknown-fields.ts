@@ -5,13 +5,19 @@ import { resolved, type Schema, type Schemas } from '../../src/app/openapi/schem
 const UNKNOWN = 'zzqq_unknown';
 const VERBS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-/** An operation of the document, and a body whose objects all have an unknown field. */
-export interface UnknownFieldsCase {
+/** An operation of the document. */
+export interface DocumentedOperation {
   verb: (typeof VERBS)[number];
   /** Path of the document, with parameters in braces. */
   path: string;
   /** Names of the security schemes. */
   security: readonly string[];
+  /** Content types of its body; none if it has no body. */
+  bodies: readonly string[];
+}
+
+/** An operation of the document, and a body whose objects all have an unknown field. */
+export interface UnknownFieldsCase extends Omit<DocumentedOperation, 'bodies'> {
   body: Record<string, unknown>;
   /** Paths of the unknown fields, as responses show them. */
   unknown: string[];
@@ -50,6 +56,44 @@ function filled(schemas: Schemas, schema: Schema, place: readonly string[], unkn
     body[name] = found.isItem ? [value] : value;
   }
   return body;
+}
+
+/** All operations of a document. */
+export function operationsOf({ paths }: OpenAPIObject): DocumentedOperation[] {
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    VERBS.flatMap((verb) => {
+      const operation = operations[verb];
+      if (!operation) return [];
+      const { requestBody: body } = operation;
+      return {
+        verb,
+        path,
+        security: (operation.security ?? []).flatMap((scheme) => Object.keys(scheme)),
+        bodies: body && 'content' in body ? Object.keys(body.content) : [],
+      };
+    }),
+  );
+}
+
+/** Names of fields in bodies whose keys the client chooses, so that none of them is unknown. */
+export function freeFields({ paths, components }: OpenAPIObject): string[] {
+  const schemas = (components?.schemas ?? {}) as Schemas;
+  const free = new Set<string>();
+  const visit = (given: Schema, name: string): void => {
+    const schema = resolved(schemas, given);
+    const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
+    const isRecord = Boolean(schema.additionalProperties) && !schema.properties;
+    if (isRecord) free.add(name);
+    for (const choice of choices) visit(choice, name);
+    if (schema.items) visit(schema.items, name);
+    for (const [inner, field] of Object.entries(schema.properties ?? {})) visit(field, inner);
+  };
+  for (const { verb, path } of operationsOf({ paths } as OpenAPIObject)) {
+    const body = paths[path]?.[verb]?.requestBody;
+    for (const { schema } of Object.values((body && 'content' in body && body.content) || {}))
+      if (schema) visit(schema as Schema, '');
+  }
+  return [...free].toSorted((a, b) => a.localeCompare(b));
 }
 
 /** A case for each operation of a document that has a body in JSON. */

@@ -2,6 +2,8 @@ import { Body, Controller, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { ApplicationAuth, ApplicationId } from '../../platform/auth/access.decorators.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
+import { UnknownFields } from '../../platform/http/unknown-names.guard.ts';
+import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
 import { toLoginInfoEnvelope } from './connect.mapper.ts';
 import {
   type HostedAuth,
@@ -27,7 +29,9 @@ export class ConnectAuthController {
   async create(
     @ApplicationId() applicationId: string,
     @Body({ schema: hostedAuthSchema }) body: HostedAuth,
+    @UnknownFields() report: ReportUnknown,
   ) {
-    return toLoginInfoEnvelope(await this.starts.connect(applicationId, toHostedRequest(body)));
+    const asked = toHostedRequest(body);
+    return toLoginInfoEnvelope(await this.starts.connect(applicationId, asked, report));
   }
 }

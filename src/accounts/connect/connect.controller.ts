@@ -4,6 +4,8 @@ import { Public } from '../../platform/auth/access.decorators.ts';
 import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { UnknownFields } from '../../platform/http/unknown-names.guard.ts';
+import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { toConnectedAccountView, toDetectedProviderView } from './connect.mapper.ts';
 import {
@@ -43,8 +45,10 @@ export class ConnectController {
     @Body({ schema: authorizeSchema }) body: Authorize,
     @Headers('user-agent') userAgent: string | undefined,
     @ClientAddress() client: string,
+    @UnknownFields() report: ReportUnknown,
   ) {
-    return { code: await this.connect.authorize(toNativeRequest(body, { client, userAgent })) };
+    const native = toNativeRequest(body, { client, userAgent });
+    return { code: await this.connect.authorize(native, report) };
   }
 
   @Post('token')

@@ -26,7 +26,9 @@ export const authorizeSchema = z
     provider: z.string().min(1).max(50),
     settings: z
       .preprocess(emptyListToMap, z.record(z.string(), z.unknown()).nullish())
-      .describe('Credentials that the provider needs'),
+      .describe(
+        'Credentials that the provider needs. The response names settings that the provider does not have',
+      ),
     scopes: scopeList()
       .optional()
       .describe('Comma separated or an array; if absent, the scopes of the integration, or all'),

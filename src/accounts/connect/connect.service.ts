@@ -8,6 +8,7 @@ import { FailedAttempts } from '../../platform/auth/failed-attempts.ts';
 import type { Scope } from '../../platform/auth/scopes.ts';
 import { ConnectionChecks } from '../../platform/egress/connection-checks.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
 import { CredentialCheck } from '../grants/credential-check.ts';
 import type { AccountCredentials } from '../grants/credentials.ts';
 import { type Connection, GrantConnections } from '../grants/grant-connections.service.ts';
@@ -64,12 +65,14 @@ export class ConnectService {
   /**
    * Verifies the credentials with the provider. No account is connected yet. A caller without a
    * secret is not authenticated, so wrong passwords are limited and errors do not describe servers.
+   * @param report called with the settings that the provider does not have, before it is asked
    * @returns a code for one exchange
+   * @throws errors of `report`
    * @throws {ClientCredentialsError} {TooManyFailuresError} {NativeProviderError}
    * @throws {InvalidInputError} for scopes that the provider does not have
    * @throws errors of `CredentialCheck.verify`
    */
-  async authorize(native: NativeRequest): Promise<string> {
+  async authorize(native: NativeRequest, report: ReportUnknown): Promise<string> {
     const { caller, scope, reauthAccountId, userAgent, ...request } = native;
     const { id: applicationId, allowedScopes } = await this.#applicationOf(caller);
     const isProven = caller.clientSecret !== null;
@@ -81,6 +84,7 @@ export class ConnectService {
       ...(isProven ? {} : { clientAddress: caller.client }),
     };
     this.#assertConnectable(credentials.provider, provider);
+    report(this.credentialCheck.ignoredSettings(credentials));
     offeredScopes(this.connectors.require(credentials.provider), scope);
     assertAllowedScopes(allowedScopes, scope);
     if (reauthAccountId !== undefined)

@@ -41,7 +41,9 @@ export const hostedAuthSchema = z
     settings: z
       .record(z.string(), z.unknown())
       .nullish()
-      .describe('Provider settings that are already known, such as imap_host'),
+      .describe(
+        'Provider settings that are already known, such as imap_host. The response names settings that no page of the sign-in uses',
+      ),
     metadata: grantMetadataInput.nullish(),
     scope: scopeList().optional().describe('Instead of the scopes of the integration'),
   })

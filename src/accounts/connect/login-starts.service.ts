@@ -3,6 +3,7 @@ import { EntityManager } from '@mikro-orm/postgresql';
 import { Application } from '../applications/application.entity.ts';
 import type { Scope } from '../../platform/auth/scopes.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { APP_CONFIG, type AppConfig, type Region } from '../../platform/config/app-config.ts';
 import { Grant } from '../grants/grant.entity.ts';
@@ -12,11 +13,13 @@ import { assertAllowedScopes } from '../grants/offered-scopes.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { assertRegistrable } from '../integrations/registrable-providers.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { unknownSettings } from '../../providers/port/known-settings.ts';
 import type { LoginRequest } from './login-request.entity.ts';
 import { LoginRequests, type NewLoginRequest } from './login-requests.ts';
 import { ProviderOffers } from './provider-offers.ts';
 import { RedirectUriError } from './connect.errors.ts';
 import { stepPath } from './pages/form.ts';
+import { settingsOfPages } from './settings-of-pages.ts';
 
 /** The values of `POST /connect/auth`; `null` if not given. */
 export interface HostedRequest {
@@ -56,13 +59,19 @@ export class LoginStarts {
 
   /**
    * Creates a sign-in link for a user of the application.
+   * @param report called with the settings that no page of the sign-in uses
+   * @throws errors of `report`
    * @throws {RedirectUriError}
    * @throws {IntegrationRequiredError}
    * @throws {UnconnectableProviderError}
    * @throws {InvalidInputError} if the grant does not exist or has another provider, or the
    *   scopes exceed those the application allows
    */
-  async connect(applicationId: string, asked: HostedRequest): Promise<StartedLogin> {
+  async connect(
+    applicationId: string,
+    asked: HostedRequest,
+    report: ReportUnknown,
+  ): Promise<StartedLogin> {
     const em = this.em.fork();
     const application = await em.findOneOrFail(Application, { id: applicationId });
     const grant = await reauthenticated(em, applicationId, asked);
@@ -74,6 +83,7 @@ export class LoginStarts {
     const fitting = offered.filter((offer) => provider === null || offer.provider === provider);
     if (fitting.length === 0) throw await this.#nothingToOffer(applicationId, provider);
     await this.assertRegistered(application, asked.redirectUri, provider);
+    report(unknownSettings(asked.settings ?? {}, settingsOfPages(fitting, this.connectors)));
     const integration = await em.findOne(Integration, {
       application: applicationId,
       provider: provider ?? '',

@@ -1,3 +1,4 @@
+import { credentialsPage } from './pages/sign-in.pages.ts';
 import { settingsOf, typedIn } from './sign-in-credentials.ts';
 
 const GIVEN = {
@@ -22,6 +23,19 @@ const PAGE = {
 const FORM = { heading: '', passwordHint: '', passwordRequired: true, servers: true };
 const settings = (change: object = {}, given: object = {}) =>
   settingsOf(typedIn({ ...PAGE, ...change }), FORM, { ...GIVEN, ...given });
+
+describe('the form for address and password', () => {
+  it('has exactly the fields that are read when it is sent', () => {
+    const values = { caldav_url: 'https://a.test', carddav_url: 'https://a.test' };
+    const entry = { offer: 'mail', texts: FORM, values, errors: {}, again: false };
+    const asking = { name: 'App', iconUrl: null };
+    const page = credentialsPage(asking, { link: 'l', token: 't' }, { ...entry, servers: 'open' });
+    const names = [...page.html.matchAll(/<(?:input|select)\b[^>]*?\sname="(\w+)"/g)].map(
+      ([, name]) => name,
+    );
+    expect(new Set(names)).toEqual(new Set(['csrf', 'provider', ...Object.keys(typedIn({}))]));
+  });
+});
 
 describe('settingsOf', () => {
   it("returns the application's settings if the form is sent unchanged", () => {

@@ -26,7 +26,7 @@ const SECRET: readonly string[] = ['password', 'smtp_password'];
 /**
  * Credentials that an application may have given. They are ignored, because users type their own.
  */
-const NOT_THE_USERS: readonly string[] = ['password', 'imap_password', 'refresh_token'];
+export const NOT_THE_USERS: readonly string[] = ['password', 'imap_password', 'refresh_token'];
 const LONGEST = 1_000;
 const HOST = /^[\p{L}\p{N}.:_-]{1,253}$/u;
 

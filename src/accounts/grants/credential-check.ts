@@ -1,24 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type CheckTarget, ConnectionChecks } from '../../platform/egress/connection-checks.ts';
-import { unknownNamesText } from '../../platform/wire/error-texts.ts';
+import type { UnknownField } from '../../platform/wire/body-fields.ts';
 import { parseSettings } from '../../platform/wire/parse-settings.ts';
-import { fieldNames } from '../../platform/wire/schema-fields.ts';
 import { emailAddress } from '../../platform/wire/wire.schema.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { restrict } from '../../platform/auth/scopes.ts';
 import type { Connector } from '../../providers/port/connector.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { settingsOfSignIn, unknownSettings } from '../../providers/port/known-settings.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { AddressProofs } from './address-proofs.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
 import type { AccountCredentials, VerifiedCredentials } from './credentials.ts';
 import { noScopes, toConnectError } from './grants.errors.ts';
-
-/**
- * Settings that are read when an account is connected, whatever its provider. A change may repeat
- * them.
- */
-const OF_ALL_PROVIDERS = ['email', 'email_address', 'username', 'name'] as const;
 
 /**
  * Asks providers whether they accept an account. It uses the network, so never call it inside a
@@ -121,17 +115,17 @@ export class CredentialCheck {
   }
 
   /**
-   * Refuses a change of settings that the provider does not have: it would have no effect.
+   * Settings of a new account that have no effect, because its provider does not have them.
+   * @param account the provider and settings after `ConnectorRegistry.native`
    * @throws {UnsupportedProviderError}
-   * @throws {InvalidInputError} naming the unknown settings and the nearest known ones
    */
-  assertKnown(provider: string, change: Readonly<Record<string, unknown>>): void {
-    const { settingsSchema, oauth } = this.connectors.require(provider);
-    const own = [...fieldNames(settingsSchema), ...(oauth?.signInSettings ?? [])];
-    const known = [...new Set([...own, ...OF_ALL_PROVIDERS])];
-    const unknown = Object.keys(change).filter((name) => !known.includes(name));
-    if (unknown.length > 0)
-      throw new InvalidInputError(`settings: ${unknownNamesText(unknown, known)}`);
+  ignoredSettings({
+    provider,
+    settings,
+    settingsRead = [],
+  }: Pick<AccountCredentials, 'provider' | 'settings' | 'settingsRead'>): UnknownField[] {
+    const connector = this.connectors.require(provider);
+    return unknownSettings(settings, settingsOfSignIn(connector, settings, settingsRead));
   }
 
   /**

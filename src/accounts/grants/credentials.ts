@@ -12,6 +12,11 @@ export interface AccountCredentials {
   name: string;
   settings: Readonly<Record<string, unknown>>;
   /**
+   * Names of settings that the request itself has read, such as the address. Default: none; then
+   * every setting is for the provider.
+   */
+  settingsRead?: readonly string[];
+  /**
    * Tokens of an account that has just signed in by OAuth. The account uses the servers of its
    * integration.
    */

@@ -10,6 +10,7 @@ import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { sqlOf } from '../../platform/database/orm-transactions.ts';
+import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { assertRegistrable } from '../integrations/registrable-providers.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
@@ -92,6 +93,8 @@ export class GrantConnections {
 
   /**
    * Verifies the credentials with the provider, then connects the account.
+   * @param report called with the settings that the provider does not have, before it is asked
+   * @throws errors of `report`
    * @throws {TooManyFailuresError}
    * @throws errors of `CredentialCheck.verify` and `connect`; nothing is stored then
    */
@@ -99,6 +102,7 @@ export class GrantConnections {
     applicationId: string,
     credentials: AccountCredentials,
     options: ConnectOptions,
+    report: ReportUnknown,
   ): Promise<Connection> {
     const native = this.connectors.native(credentials.provider, credentials.settings);
     const { provider } = native;
@@ -110,6 +114,7 @@ export class GrantConnections {
         .count(Integration, { application: applicationId, provider });
       if (known === 0) throw new IntegrationRequiredError(provider);
     }
+    report(this.credentials.ignoredSettings({ ...credentials, ...native }));
     const names = [credentials.email];
     const verified = await this.failures.run({ applicationId, client: null, names }, () =>
       this.credentials.verify(applicationId, { ...credentials, ...native, scope: options.scope }),

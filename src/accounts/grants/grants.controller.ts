@@ -5,6 +5,8 @@ import { successView } from '../../platform/wire/wire.schema.ts';
 import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiBetaErrors } from '../../platform/http/error.schema.ts';
+import { UnknownFields } from '../../platform/http/unknown-names.guard.ts';
+import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
 import { GrantConnections } from './grant-connections.service.ts';
 import {
   toGrantEnvelope,
@@ -66,10 +68,11 @@ export class GrantsController {
     @Body({ schema: createGrantSchema }) body: CreateGrant,
     @Headers('user-agent') userAgent: string | undefined,
     @ClientAddress() ip: string,
+    @UnknownFields() report: ReportUnknown,
   ) {
     const options = toConnectOptions(body, { userAgent, ip });
     return toNewGrantEnvelope(
-      await this.connections.authenticate(applicationId, toCredentials(body), options),
+      await this.connections.authenticate(applicationId, toCredentials(body), options, report),
     );
   }
 

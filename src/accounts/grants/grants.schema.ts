@@ -57,7 +57,7 @@ export const createGrantSchema = z
       'Names like `gmail` and `yahoo` stand for the provider that the settings fit: with a password for `imap`',
     ),
     settings: settingsInput.describe(
-      'Credentials that the provider needs; `email` is the address of the account',
+      'Credentials that the provider needs; `email` is the address of the account. The response names settings that the provider does not have',
     ),
     scope: scopeList().optional().describe('Instead of the scopes of the integration'),
     state: z.string().max(255, 'must not be longer than 255 characters').nullish(),
@@ -86,7 +86,7 @@ export const updateGrantSchema = z
     settings: settingsInput
       .nullish()
       .describe(
-        'Merged into the stored settings, then verified with the provider. Settings that the provider does not have are refused',
+        'Merged into the stored settings, then verified with the provider. Settings that the provider does not have, or that cannot be changed, are refused',
       ),
     metadata: grantMetadataInput.nullish().describe('Replaces all metadata'),
     scope: scopeList().optional().describe('Empty or null for the scopes of the integration'),
@@ -218,13 +218,15 @@ const EMAIL_SETTINGS = ['email', 'email_address', 'username', 'imap_username'] a
 
 /** Credentials with the address taken from the setting in which clients usually send it. */
 export function toCredentials({ provider, settings }: CreateGrant): AccountCredentials {
-  const email = EMAIL_SETTINGS.map((key) => emailAddress().safeParse(settings[key])).find(
-    ({ success }) => success,
-  )?.data;
+  const addressIn = (key: string) => emailAddress().safeParse(settings[key]).data;
+  const email = EMAIL_SETTINGS.map(addressIn).find((address) => address !== undefined);
   const name = settings['name'];
+  // A user name that is no address may be meant as the login, which has another name.
+  const username = addressIn('username') === undefined ? [] : ['username'];
   return {
     provider,
     settings,
+    settingsRead: ['email', 'email_address', 'name', ...username],
     email: email ?? '',
     name: typeof name === 'string' ? name.trim().slice(0, 200) : '',
   };

@@ -34,6 +34,7 @@ import { findAccount, mailboxOf, storeMailbox } from './mailbox-match.ts';
 import { emptyForMailbox } from './mailbox-move.ts';
 import { Grant } from './grant.entity.ts';
 import { OauthCredentials } from './oauth-credentials.ts';
+import { assertEffective } from './settings-change.ts';
 import { isRepeated, shownSettings } from './shown-settings.ts';
 import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
 import {
@@ -304,7 +305,8 @@ export class GrantsService {
         'This account has been cancelled: upgrade it first.',
       );
     }
-    this.credentials.assertKnown(grant.provider, settings);
+    const connector = this.connectors.require(grant.provider);
+    assertEffective(settings, grant, connector, this.shownSettings(grant));
     const credentials = await this.credentials.verify(applicationId, {
       provider: grant.provider,
       email: grant.email,

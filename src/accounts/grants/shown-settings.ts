@@ -27,11 +27,20 @@ export function isRepeated(
   change: Readonly<Record<string, unknown>>,
 ): boolean {
   if (tokensSealed === null) return false;
-  return Object.entries(change).every(
-    ([name, value]) =>
-      name in shown &&
-      // Java's client reads every number as a decimal.
-      (shown[name] === value || (typeof shown[name] === 'number' && shown[name] === Number(value))),
+  return Object.keys(change).every((name) => isSent(shown, change, name));
+}
+
+/** Whether a change has a setting as it was shown. */
+export function isSent(
+  shown: Readonly<Record<string, unknown>>,
+  change: Readonly<Record<string, unknown>>,
+  name: string,
+): boolean {
+  const value = change[name];
+  if (!(name in shown)) return false;
+  // Java's client reads every number as a decimal.
+  return (
+    shown[name] === value || (typeof shown[name] === 'number' && shown[name] === Number(value))
   );
 }
 

@@ -38,6 +38,7 @@ export async function createDemoData(
       application.id,
       { provider: 'sandbox', email, name, settings: { name } },
       { integrationRequired: false },
+      () => undefined,
     );
     accounts.push({ email, accessToken });
   }

@@ -19,7 +19,8 @@ import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/error.schema.ts';
-import { type ReportUnknown, UnknownFormField } from '../../platform/http/unknown-names.guard.ts';
+import { UnknownFields } from '../../platform/http/unknown-names.guard.ts';
+import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
 import { mediaType } from './file-record.ts';
 import { contentDisposition, toFileFilter, toFileView } from './files.mapper.ts';
 import {
@@ -123,9 +124,10 @@ export class FilesController {
   })
   async upload(
     @CurrentAccount() account: AccountPrincipal,
-    @UnknownFormField() ignored: ReportUnknown,
+    @UnknownFields() report: ReportUnknown,
     @Req() request: Request,
   ) {
+    const ignored = (name: string) => report([{ place: [], name, known: [] }]);
     const form = { headers: request.headers, body: request, ignored };
     return (await this.uploads.upload(account, form)).map(toFileView);
   }

@@ -73,7 +73,7 @@ export class SignInLinks {
     const { request, url } = await this.starts.connect(applicationId, {
       provider: null, redirectUri, grantId: accountId, grantField: 'account_id', loginHint: email,
       clientState: null, expiresIn: seconds, settings: null, metadata: null, scope: null,
-    }); // prettier-ignore
+    }, () => undefined); // prettier-ignore
     await recordAudit(this.database, {
       actor,
       action: 'account.sign-in-link',

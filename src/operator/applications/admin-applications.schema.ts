@@ -120,7 +120,10 @@ export const operatorApplication = z
     webhooks: z
       .object({
         active: z.number().int().describe('Webhooks in the state `active`'),
-        failing: z.number().int().describe('Of the active ones: the last delivery failed'),
+        failing: z
+          .number()
+          .int()
+          .describe('Webhooks in the state `failing`: their deliveries fail, and are still tried'),
         failed: z.number().int().describe('Switched off, because deliveries failed for too long'),
       })
       .describe('Number of its webhooks by state'),

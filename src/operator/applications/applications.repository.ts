@@ -100,7 +100,7 @@ const DETAIL = `
       from integration i where i.application_id = a.id), '[]') as integrations,
     (select jsonb_build_object(
        'active', count(*) filter (where w.state = 'active'),
-       'failing', count(*) filter (where w.state = 'active' and w.failing_since is not null),
+       'failing', count(*) filter (where w.state = 'failing'),
        'failed', count(*) filter (where w.state = 'failed'))
      from webhook w where w.application_id = a.id) as webhooks,
     (select count(*)::int from (

@@ -106,8 +106,8 @@ export const CLIENT_FIELDS: readonly ClientFields[] = [
   },
   {
     bodies: ['UpdateMessage', 'UpdateThread'],
-    fields: ['labels.name', 'labels.display_name'],
-    reason: 'Ruby and Python send back the labels as they have read them',
+    fields: ['labels.name', 'labels.display_name', 'folder.name', 'folder.display_name'],
+    reason: 'Ruby and Python send back folder and labels as they have read them',
   },
   {
     bodies: ['UpdateFolder'],
@@ -192,5 +192,16 @@ export const CLIENT_FIELDS: readonly ClientFields[] = [
     bodies: ['ConsecutiveAvailabilityRequest'],
     fields: ['events', 'round_robin'],
     reason: 'The web components describe their meetings in them',
+  },
+  {
+    bodies: ['Authorize'],
+    fields: ['settings.redirect_uri'],
+    reason: 'Node, Java and Go require it for office365, also with a password',
+  },
+  {
+    bodies: ['Authorize'],
+    fields: ['settings.exchange_server_host', 'settings.eas_server_host'],
+    reason:
+      'Java and PHP send the one, Go the other with exchange accounts, which are reached by IMAP here',
   },
 ];

@@ -18,16 +18,24 @@ export interface KnownNames {
   parameters: readonly string[];
   /** Absent if the handler accepts any body. A handler without a body knows no fields. */
   body: BodyShape | undefined;
+  /** Further fields, which are neither reported nor refused, with their path without indexes. */
+  tolerated: ReadonlySet<string>;
   /** Which unknown fields are refused even if the server is not strict. */
   refused: Refused | undefined;
 }
 
-function shapeOf(schema: ZodType): BodyShape | undefined {
+/** The fields of `CLIENT_FIELDS` for a body. */
+function clientFields(body: ZodType | undefined): ReadonlySet<string> {
+  const id = body?.meta()?.id;
+  if (id === undefined) return new Set();
+  return new Set(
+    CLIENT_FIELDS.filter(({ bodies }) => bodies.includes(id)).flatMap(({ fields }) => fields),
+  );
+}
+
+function shapeOf(schema: ZodType, tolerated: ReadonlySet<string>): BodyShape | undefined {
   const shape = bodyShape(schema);
-  const id = schema.meta()?.id;
-  for (const { bodies, fields } of CLIENT_FIELDS)
-    if (id !== undefined && bodies.includes(id))
-      for (const field of fields) tolerate(shape, field.split('.'));
+  for (const field of tolerated) tolerate(shape, field.split('.'));
   return shape;
 }
 
@@ -47,9 +55,11 @@ export function knownNames(controller: object, handler: string): KnownNames | nu
   const bodies = schemasOf(RouteParamtypes.BODY);
   if ([...queries, ...bodies].some(isOauthRequest)) return null;
   const [body] = bodies;
+  const tolerated = clientFields(body);
   return {
     parameters: queries.flatMap((schema) => [...queryFields(schema).keys()]),
-    body: body ? shapeOf(body) : { fields: new Map() },
+    body: body ? shapeOf(body, tolerated) : { fields: new Map() },
+    tolerated,
     refused: body && refusedUnknown(body),
   };
 }

@@ -9,7 +9,7 @@ import {
 import type { Request, Response } from 'express';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { unknownFields } from '../wire/body-fields.ts';
+import { type ReportUnknown, type UnknownField, unknownFields } from '../wire/body-fields.ts';
 import type { Refused } from '../wire/schema-fields.ts';
 import { type KnownNames, knownNames } from './known-names.ts';
 import {
@@ -33,16 +33,13 @@ const PAGE: ReadonlySet<string> = new Set(['limit', 'offset']);
 /** Other names, such as a token without a name, may be secrets and are not logged. */
 const LOGGED_NAME = /^[a-z][a-z0-9_.-]{0,29}$/i;
 
-/**
- * Reports a field that a handler finds in a form and does not know.
- * @throws {InvalidInputError} if the request is to be refused
- */
-export type ReportUnknown = (name: string) => void;
-
 const reporters = new WeakMap<Request, ReportUnknown>();
 
-/** Reports unknown fields of a form, for handlers with `Endpoint` that read the form themselves. */
-export const UnknownFormField = createParamDecorator(
+/**
+ * A `ReportUnknown` for handlers with `Endpoint`. It is for fields that the schema of the body
+ * cannot know: those of a form, and settings whose names depend on the provider.
+ */
+export const UnknownFields = createParamDecorator(
   (_: unknown, context: ExecutionContext): ReportUnknown => {
     const report = reporters.get(context.switchToHttp().getRequest<Request>());
     return report ?? (() => undefined);
@@ -100,16 +97,27 @@ export class UnknownNamesGuard implements CanActivate {
       for (const field of unknownFields(body, known.body, most))
         unknown.push({ kind: 'field', ...field });
     }
-    if (isUnread) reporters.set(request, (name) => this.#addField(context, unknown, name));
+    reporters.set(request, (fields) => this.#addFields(context, known, unknown, fields));
     if (unknown.length > 0) this.#refuseOrReport(context, unknown, known.refused);
     return true;
   }
 
-  /** Reports a field of a form next to what was found before. */
-  #addField(context: ExecutionContext, unknown: UnknownName[], name: string): void {
-    if (unknown.some((other) => other.kind === 'field' && other.name === name)) return;
-    unknown.push({ kind: 'field', place: [], name, known: [] });
-    this.#refuseOrReport(context, unknown);
+  /** Reports fields that the handler has found, next to what was found before. */
+  #addFields(
+    context: ExecutionContext,
+    { tolerated, refused }: KnownNames,
+    unknown: UnknownName[],
+    fields: readonly UnknownField[],
+  ): void {
+    const before = unknown.length;
+    const names = new Set(unknown.filter(({ kind }) => kind === 'field').map(shownName));
+    for (const field of fields) {
+      const name: UnknownName = { kind: 'field', ...field };
+      if (tolerated.has(withoutIndexes(name)) || names.has(shownName(name))) continue;
+      names.add(shownName(name));
+      unknown.push(name);
+    }
+    if (unknown.length > before) this.#refuseOrReport(context, unknown, refused);
   }
 
   /** @throws {InvalidInputError} if the request is to be refused */
@@ -144,7 +152,7 @@ export class UnknownNamesGuard implements CanActivate {
     this.#logged.set(handler, logged);
     const fresh = names
       .filter(({ name }) => LOGGED_NAME.test(name))
-      .map(({ kind, place, name }) => `${kind} ${[...place.filter(isName), name].join('.')}`)
+      .map((name) => `${name.kind} ${withoutIndexes(name)}`)
       .filter((text) => !logged.has(text));
     for (const text of fresh.slice(0, MOST_LOGGED - logged.size)) {
       logged.add(text);
@@ -155,5 +163,6 @@ export class UnknownNamesGuard implements CanActivate {
   }
 }
 
-/** Whether a part of a path is a name. Indexes are not logged: every entry of a list is alike. */
-const isName = (part: string): boolean => !/^\d+$/.test(part);
+/** `participants.emial`: every entry of a list is alike. */
+const withoutIndexes = ({ place, name }: UnknownName): string =>
+  [...place.filter((part) => !/^\d+$/.test(part)), name].join('.');

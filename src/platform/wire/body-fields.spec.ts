@@ -51,9 +51,14 @@ describe('unknownFields', () => {
 
   it('knows every name where the client chooses the keys', () => {
     const free = z.record(z.string(), z.unknown());
-    const schema = z.object({ metadata: free, any: z.unknown(), one: z.union([place, free]) });
+    const schema = z.object({ metadata: free, any: z.unknown(), one: z.union([z.string(), free]) });
     const value = { a: { b: 1 } };
     expect(unknown(schema, { metadata: value, any: value, one: value })).toEqual([]);
+  });
+
+  it('knows the names of an object that may also be empty, as a record', () => {
+    const schema = z.object({ folder: z.union([place, z.record(z.string(), z.null())]) });
+    expect(unknown(schema, { folder: { city: 'x', nmae: 'x' } })).toContain('folder.nmae');
   });
 
   it('leaves values of a wrong type to the validation', () => {

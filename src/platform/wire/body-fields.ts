@@ -25,6 +25,12 @@ export interface UnknownField {
   known: readonly string[];
 }
 
+/**
+ * Reports fields that have no effect in the response, as the headers of unknown fields do.
+ * @throws {InvalidInputError} if the server refuses requests with such fields
+ */
+export type ReportUnknown = (fields: readonly UnknownField[]) => void;
+
 function variantsOf(field: string, options: readonly ZodType[]): BodyShape {
   const shapes = new Map<unknown, BodyShape>();
   for (const option of options) {
@@ -36,9 +42,11 @@ function variantsOf(field: string, options: readonly ZodType[]): BodyShape {
   return { variants: { field, shapes } };
 }
 
-/** The shape of a value that fits one of several schemas: it may have the fields of all. */
+/**
+ * The shape of a value that fits one of several schemas: it may have the fields of all. Where one
+ * takes any keys, as for an empty object, only those of the others have an effect.
+ */
 function merged(options: readonly ZodType[]): BodyShape | undefined {
-  if (options.some((option) => definitionOf(option).type === 'record')) return undefined;
   const shapes = options.map(bodyShape).filter((shape) => shape !== undefined);
   if (shapes.length < 2) return shapes[0];
   // Choices within choices: no request has them, and a merged shape would not know all fields.

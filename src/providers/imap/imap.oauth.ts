@@ -36,6 +36,7 @@ function registrationOf(integration: IntegrationValues | null): OauthRegistratio
  */
 export const imapOauth: OauthDescriptor = {
   signInSettings: ['refresh_token'],
+  hasOnlySignInSettings: true,
   registration: ({ integration }) => registrationOf(integration),
   scopesFor: (_, { integration }) => oauthScopes(integration?.settings ?? {}),
   // These servers know no scopes of ours: a user who signs in has allowed the whole mailbox.

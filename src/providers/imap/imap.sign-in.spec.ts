@@ -72,10 +72,14 @@ describe('names of native sign-in', () => {
       imap_host: 'mail.corp.test',
       smtp_host: 'mail.corp.test',
     };
+    const { username, ...servers } = settings;
     expect(toNativeAccount('exchange', settings)).toEqual({
       provider: 'imap',
-      settings: { ...settings, imap_username: 'corp\\ada' },
+      settings: { ...servers, imap_username: username },
     });
+    // The other one has no effect, and is reported as an unknown setting.
+    const both = { ...settings, imap_username: 'ada' };
+    expect(toNativeAccount('exchange', both).settings).toEqual(both);
   });
 
   it('turns every native name into imap or refuses it', () => {

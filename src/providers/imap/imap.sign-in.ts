@@ -64,8 +64,9 @@ export function imapNativeSettings(
       { missingFields: ['settings.imap_host', 'settings.smtp_host'] },
     );
   }
-  const { username } = settings;
-  return { ...(username === undefined ? {} : { imap_username: username }), ...settings };
+  const { username, ...others } = settings;
+  const isLogin = username !== undefined && (settings['imap_username'] ?? null) === null;
+  return isLogin ? { ...others, imap_username: username } : settings;
 }
 
 /**

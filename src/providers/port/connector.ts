@@ -1,4 +1,4 @@
-import type { ZodType } from 'zod';
+import type { ZodObject } from 'zod';
 import type { Scope } from '../../platform/auth/scopes.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { AddressProof } from './address-proof.ts';
@@ -92,7 +92,8 @@ export interface Connector extends Provider {
   /**
    * Whether the settings of a native sign-in under one of `signIn.names` are for this provider. If
    * absent, none are.
-   * @returns the settings for `settingsSchema`, or `null` if another provider must take them
+   * @returns the settings for `settingsSchema`, without names that the connector has translated;
+   *   `null` if another provider must take them
    * @throws {InvalidInputError} for settings that no provider can take
    */
   nativeSettings?(
@@ -118,8 +119,12 @@ export interface Connector extends Provider {
    * names none. Absent if all scopes are allowed.
    */
   readonly scopes?: readonly string[];
-  /** Validates the settings given when an account is connected. Unknown keys are dropped. */
-  readonly settingsSchema: ZodType<Record<string, unknown>>;
+  /**
+   * Validates the settings given when an account is connected: an object that declares every name.
+   * Names that neither it nor `OauthDescriptor.signInSettings` declares are reported to the client
+   * and dropped; `STRICT_REQUESTS` and changes of accounts refuse them (ADR 0107).
+   */
+  readonly settingsSchema: ZodObject;
   /**
    * Checks the credentials with the provider before a grant is created.
    * @throws {ProviderError} `auth-invalid` if the provider refuses them

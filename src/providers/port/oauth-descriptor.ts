@@ -150,6 +150,11 @@ export interface OauthDescriptor {
    */
   readonly signInSettings: readonly string[];
   /**
+   * Whether accounts that sign in with one of `signInSettings` take all their settings from the
+   * integration, so that other settings of a request have no effect. Default `false`.
+   */
+  readonly hasOnlySignInSettings?: boolean;
+  /**
    * Whether revoking one token revokes all tokens that the client has of this user. Then tokens are
    * revoked only with the user's last account. Default `false`.
    */
