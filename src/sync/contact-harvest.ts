@@ -25,8 +25,9 @@ export async function harvestContacts(
   const unwanted = [spam, trash].filter((id) => id !== undefined);
   const messages = added
     .filter(({ draft, remote }) => !draft && !remote.folderIds.some((id) => unwanted.includes(id)))
-    .map(({ from, to, cc, headers, remote }) => {
-      return { from, to, cc, headers, news: newsSince === null || remote.receivedAt >= newsSince };
+    .map(({ from, to, cc, headers, isAutomatic, remote }) => {
+      const news = newsSince === null || remote.receivedAt >= newsSince;
+      return { from, to, cc, headers, isAutomatic, news };
     });
   const people = new Map(peopleOf(messages, own).map((person) => [person.email, person]));
   if (people.size === 0) return [];

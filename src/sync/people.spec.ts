@@ -6,6 +6,7 @@ const message = (given: Partial<Correspondence>): Correspondence => ({
   to: [{ email: OWN, name: 'Me' }],
   cc: [],
   headers: 'From: x\r\n',
+  isAutomatic: false,
   news: false,
   ...given,
 });
@@ -49,12 +50,9 @@ describe('people of messages', () => {
     expect(emails({ to, headers: 'List-Id: <team.lists.x.test>\r\n' })).toEqual(['ada@example.test', 'bo@x.test']);
   }); // prettier-ignore
 
-  it.each([
-    'List-Unsubscribe: <https://x.test>\r\n',
-    'Subject: x\r\nAuto-Submitted: auto-generated\r\n',
-    'Precedence: bulk\r\n',
-  ])('exclude the people of bulk mail: %j', (headers) => {
-    expect(emails({ headers })).toEqual([]);
+  it('exclude the people of bulk mail and of automatic mail', () => {
+    expect(emails({ headers: 'List-Unsubscribe: <https://x.test>\r\n' })).toEqual([]);
+    expect(emails({ isAutomatic: true })).toEqual([]);
   });
 
   it('exclude the recipients of a mass mailing', () => {

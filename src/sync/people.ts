@@ -11,6 +11,7 @@ export interface Correspondence {
   to: readonly Address[];
   cc: readonly Address[];
   headers: string | null;
+  isAutomatic: boolean;
   /** True if the message is new, that is, if it sends webhooks. */
   news: boolean;
 }
@@ -51,8 +52,8 @@ const MACHINES = [
 const LIST = /^list-(?:post|id):/im;
 const LIST_POST = /^list-post:\s*<mailto:([^>?\s]+)/im;
 const LIST_ID = /^list-id:[^<\r\n]*(?:\r?\n[ \t][^<\r\n]*)?<([^>\s]+)>/im;
-/** Headers of bulk or automatic mail (RFC 2369, RFC 3834). */
-const BULK = /^(?:list-unsubscribe:|auto-submitted:[ \t]*auto|precedence:[ \t]*(?:bulk|junk))/im;
+/** A header of bulk mail (RFC 2369). */
+const BULK = /^list-unsubscribe:/im;
 const POSTED = /^list-post:\s*</im;
 
 /** Addresses of the mailing list through which a message arrived. */
@@ -110,9 +111,9 @@ export function peopleOf(messages: readonly Correspondence[], own: string): Pers
       news: news || (known?.news ?? false),
     });
   };
-  for (const { from, to, cc, headers, news } of messages) {
+  for (const { from, to, cc, headers, isAutomatic, news } of messages) {
     const head = headers ?? '';
-    if (BULK.test(head) && !POSTED.test(head)) continue;
+    if ((isAutomatic || BULK.test(head)) && !POSTED.test(head)) continue;
     const lists = listsOf(head);
     const isList = ({ email }: Address) => lists.includes(email.toLowerCase());
     for (const address of from) if (!isList(address)) add(address, 3, news);

@@ -419,7 +419,8 @@ describe('tracking', () => {
           threadId: copy.thread_id,
           inReplyTo: null,
           references: [],
-          from: [],
+          author: null,
+          isAutomatic: false,
         };
         const mail = [{ ...reply, messageIdHeader, receivedAt }];
         const happened = await notificationsOf(
@@ -516,6 +517,89 @@ describe('tracking', () => {
       },
     });
     expect(received('message.bounced')).toHaveLength(1);
+  });
+
+  it.each([
+    ['Auto-Submitted: auto-replied'],
+    ['Auto-Submitted: auto-generated (by a vacation program); x=y'],
+    ['Return-Path: <>'],
+    ['Precedence: auto_reply'],
+    ['X-Autoreply: yes'],
+  ])('reports no reply for an automatic answer: %s', async (header) => {
+    const subject = `automatic ${header}`;
+    const { copy } = await sent(subject);
+    const named = `In-Reply-To: ${await headerOf(copy)}`;
+    await deliver(server, ada, [named, 'Subject: Out of office', header, '', 'x']);
+    await deliver(server, ada, [named, 'Subject: Re: x', 'Auto-Submitted: no', '', 'x']);
+    const about = await until('the reply of a person', async () =>
+      some(
+        received('thread.replied').filter(
+          ({ object_data: { metadata } }) => metadata['reply_to_message_id'] === copy.id,
+        ),
+      ),
+    );
+    const answer = (await list(ada, { thread_id: copy.thread_id, in: 'inbox' })).filter(
+      ({ subject }) => subject === 'Re: x',
+    );
+    expect(about.map(({ object_data: { metadata } }) => metadata['message_id'])).toEqual(
+      answer.map(({ id }) => id),
+    );
+  });
+
+  describe('reports a bounce', () => {
+    const STATUS = [
+      'Content-Type: message/delivery-status', '', 'Reporting-MTA: dns; mx.test', '', 'Final-Recipient: rfc822; bo@elsewhere.test',
+      'Action: failed', 'Status: 5.1.1', '',
+    ]; // prettier-ignore
+    const report = (about: string) => [
+      'Content-Type: multipart/report; report-type=delivery-status; boundary="r"', '', '--r', '', 'Sorry', '--r', ...STATUS,
+      '--r', 'Content-Type: message/rfc822', '', `Message-ID: ${about}`, 'Subject: x', '', 'x', '--r--', '',
+    ]; // prettier-ignore
+    const within = (boundary: string, lines: readonly string[]) => [
+      `Content-Type: multipart/mixed; boundary="${boundary}"`, '', `--${boundary}`, ...lines, `--${boundary}`, '',
+      'Checked by a gateway', `--${boundary}--`, '',
+    ]; // prettier-ignore
+    const forwarded = (about: string) => [
+      'Content-Type: message/rfc822', '', 'From: MAILER-DAEMON@mx.test', 'MIME-Version: 1.0', ...report(about),
+    ]; // prettier-ignore
+    const notice = (about: string) => [
+      'X-Failed-Recipients: Bo@elsewhere.test', `References: ${about}`, 'Content-Type: text/plain', '', 'Failed:', '',
+      '  bo@elsewhere.test', '    550 5.1.1 Unknown user', '',
+    ]; // prettier-ignore
+    const copied = (about: string) => [
+      ...notice('<another@x.test>'), '------ This is a copy of your message, including all the headers. ------', '',
+      `Message-ID: ${about}`, 'Subject: x', '', 'x',
+    ]; // prettier-ignore
+    const bouncesOf = (id: string) => received('message.bounced', id);
+
+    it.each<[string, (about: string) => string[]]>([
+      ['in a multipart/mixed, beside the footer of a gateway', (about) => within('a', report(about))],
+      ['behind two gateways', (about) => within('a', within('b', report(about)))],
+      ['in a message that names the failed recipients in its header', notice],
+      ['in such a message with a copy of the original', copied],
+    ])('that comes %s', async (what, lines) => {
+      const { copy } = await sent(`bounces ${what}`, { tracking: undefined });
+      await deliver(server, ada, ['Subject: Failed', 'MIME-Version: 1.0', ...lines(await headerOf(copy))]);
+      const [bounced] = await until('the bounce', async () => some(bouncesOf(copy.id)));
+      expect(bounced?.object_data.metadata).toMatchObject({
+        type: 'hard', code: '5.1.1', bounced_addresses: ['bo@elsewhere.test'],
+      });
+    }); // prettier-ignore
+
+    it('once, and none for reports that people forward or that are hidden deeply', async () => {
+      const { copy } = await sent('forwarded reports', { tracking: undefined });
+      const about = await headerOf(copy);
+      const deep = 'abcdef'.split('').reduce((lines, name) => within(name, lines), report(about));
+      for (const lines of [within('a', forwarded(about)), forwarded(about), deep, report(about)])
+        await deliver(server, ada, ['Subject: Forwarded reports', 'MIME-Version: 1.0', ...lines]);
+      const [bounced] = await until('the bounce', async () => some(bouncesOf(copy.id)));
+      const all = await until('all four', async () => {
+        const found = await list(ada, { subject: 'Forwarded reports', view: 'ids' });
+        return found.length === 4 && found;
+      });
+      expect(all).toContain(bounced?.object_data.metadata['report_message_id']);
+      expect(bouncesOf(copy.id)).toHaveLength(1);
+    });
   });
 
   it('refuses invalid tracking settings', async () => {

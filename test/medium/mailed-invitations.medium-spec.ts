@@ -31,8 +31,7 @@ describe('invitations in a batch of mails', () => {
   const mailAbout = (uid: string, title: string): MirroredMail => ({
     id: newId(),
     draft: false,
-    from: [{ email: ORGANIZER }],
-    headers: null,
+    author: ORGANIZER,
     remote: { folderIds: [], receivedAt: new Date() },
     itip: readItip([
       [

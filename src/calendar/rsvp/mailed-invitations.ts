@@ -11,7 +11,7 @@ import { ReminderPlanner } from '../notifications/reminder-planner.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
 import { applyReply } from './mailed-reply.ts';
 import { type EventOfMail, MeetingBatch, type MeetingChanges } from './meeting-batch.ts';
-import { applyMail, type InvitingMail, senderOf } from './meeting.ts';
+import { applyMail, type InvitingMail } from './meeting.ts';
 import { emailedCalendar } from '../calendars/emailed-calendar.ts';
 import * as mailed from '../events/mailed/mailed-events.ts';
 import { lockStates, storeStates } from './meeting-states.sql.ts';
@@ -20,8 +20,7 @@ import { lockStates, storeStates } from './meeting-states.sql.ts';
 export interface MirroredMail {
   id: string;
   draft: boolean;
-  from: readonly { email: string }[];
-  headers: string | null;
+  author: string | null;
   remote: { folderIds: readonly string[]; receivedAt: Date };
   itip?: ItipMessage[];
 }
@@ -228,11 +227,11 @@ function meetingMailsOf(
   ignored: readonly (string | undefined)[],
 ): MeetingMail[] {
   const own = account.email.toLowerCase();
-  return added.flatMap(({ id, draft, from, headers, remote, itip = [] }) => {
+  return added.flatMap(({ id, draft, author, remote, itip = [] }) => {
     if (itip.length === 0 || draft || remote.folderIds.some((folder) => ignored.includes(folder)))
       return [];
-    if (from.some((one) => one.email.toLowerCase() === own)) return [];
-    const mail = { messageId: id, sender: senderOf(from, headers), account: own };
+    if (author === own) return [];
+    const mail = { messageId: id, sender: author, account: own };
     const isNews = newsSince === null || remote.receivedAt >= newsSince;
     return itip.map((message) => ({ mail, message, isNews }));
   });

@@ -65,7 +65,7 @@ export interface Meeting {
 /** The facts about a mail that decide what it may change. */
 export interface InvitingMail {
   messageId: string;
-  /** The address in From, in lower case; `null` if not known for certain (`senderOf`). */
+  /** The author, in lower case; `null` if not known for certain (`authorshipOf`). */
   sender: string | null;
   /** Address of the account that has received the mail. */
   account: string;
@@ -357,23 +357,6 @@ function isSameTime(a: ProviderFields, b: ProviderFields | undefined): boolean {
     isDeepStrictEqual(a.when, b.when) &&
     isDeepStrictEqual(a.recurrence, b.recurrence)
   );
-}
-
-const AUTHENTICATION = /^authentication-results:.*(?:\r?\n[ \t].*)*/gim;
-
-/**
- * The sender of a mail: the only address in From, in lower case. `null` if From has several
- * addresses, or if a receiving server has recorded that DMARC failed (RFC 8601). A sender who adds
- * such a header only invalidates his own mail.
- */
-export function senderOf(
-  from: readonly { email: string }[],
-  headers: string | null,
-): string | null {
-  const [only, ...more] = new Set(from.map(({ email }) => email.toLowerCase()));
-  const results = headers?.match(AUTHENTICATION) ?? [];
-  const isForged = results.some((result) => /\bdmarc\s*=\s*fail\b/i.test(result));
-  return only === undefined || more.length > 0 || isForged ? null : only;
 }
 
 /** A name or text of a mail, shortened to `most` characters and storable; `null` if empty. */

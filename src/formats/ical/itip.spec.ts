@@ -1,5 +1,4 @@
 import { readItip } from './itip.ts';
-import { senderOf } from '../../calendar/rsvp/meeting.ts';
 import { compareRevisions, precedenceOf } from './revisions.ts';
 
 const file = (method: string, lines: readonly string[], more: readonly string[] = []) =>
@@ -197,18 +196,5 @@ describe('compareRevisions', () => {
       0,
     );
     expect(compareRevisions({ sequence: 1, stamp: 9 }, { sequence: 1, stamp: 9 })).toBe(0);
-  });
-});
-
-describe('senderOf', () => {
-  const from = [{ email: 'Zoe@X.test' }];
-  it.each([
-    [from, null, 'zoe@x.test'],
-    [from, 'Authentication-Results: mx; dmarc=pass\r\nSubject: dmarc=fail', 'zoe@x.test'],
-    [from, 'Authentication-Results: mx;\r\n spf=pass;\r\n\tDMARC=fail (p=none)\r\nTo: a', null],
-    [[...from, { email: 'eve@x.test' }], null, null],
-    [[], null, null],
-  ] as const)('of %j with %j is %j', (addresses, headers, sender) => {
-    expect(senderOf(addresses, headers)).toBe(sender);
   });
 });

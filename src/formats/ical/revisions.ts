@@ -33,10 +33,7 @@ export interface EarlierSource {
 
 /** A mail about a meeting. */
 export interface SchedulingSource {
-  /**
-   * The address in From; `null` if there are several, or if the receiving server found the address
-   * to be forged.
-   */
+  /** The author; `null` if not known for certain. */
   sender: string | null;
   organizer: string;
 }

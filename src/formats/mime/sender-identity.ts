@@ -1,14 +1,4 @@
-import { addressParser } from 'postal-mime';
-
-/** Longest field in UTF-16 units. A megabyte of groups or quotes would take seconds to parse. */
-const LONGEST_FIELD = 2_000;
-
-/**
- * Folds the case of ASCII letters only: some other letters have the same lower case as an ASCII
- * letter.
- */
-const folded = (address: string): string =>
-  address.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+import { foldedAddress, onlyAddressOf } from './only-address.ts';
 
 /**
  * True if an address is the account's own. The mailing service has confirmed only that address. It
@@ -16,7 +6,7 @@ const folded = (address: string): string =>
  * the name of another.
  */
 export function isFromItself(from: string, { email }: { email: string }): boolean {
-  return folded(from) === folded(email);
+  return foldedAddress(from) === foldedAddress(email);
 }
 
 /**
@@ -25,14 +15,6 @@ export function isFromItself(from: string, { email }: { email: string }): boolea
  * use.
  * @param value value of the field, unfolded
  */
-export function namesOnlyItself(value: string, account: { email: string }): boolean {
-  if (value.length > LONGEST_FIELD) return false;
-  const authors = addressParser(value, { flatten: true });
-  const [author] = authors;
-  if (authors.length !== 1 || author?.address === undefined) return false;
-  const shown = value.replace(/"(?:[^"\\]|\\.)*"/g, '""').trim();
-  const bracketed = /^([^<>]*)<([^<>\s]+)>$/.exec(shown);
-  const [name, address] = bracketed ? [bracketed[1] ?? '', bracketed[2] ?? ''] : ['', shown];
-  const isAlone = !/[<>;:,()@]/.test(name);
-  return isAlone && isFromItself(address, account) && isFromItself(author.address, account);
+export function namesOnlyItself(value: string, { email }: { email: string }): boolean {
+  return onlyAddressOf(value) === foldedAddress(email);
 }

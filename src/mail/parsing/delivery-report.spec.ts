@@ -1,5 +1,5 @@
 import { parseMessage } from './mime-parser.ts';
-import { isReport, readDeliveryReport } from './delivery-report.ts';
+import { readDeliveryReport } from './delivery-report.ts';
 
 /** Reports in the wording of real servers, with invented names and addresses. */
 const reportOf = (lines: string[]) => parseMessage(Buffer.from(lines.join('\r\n'))).report;
@@ -172,16 +172,64 @@ describe('reading delivery reports', () => {
     expect(reportOf(report([...MTA, '', ...recipient], ORIGINAL))?.failed).toEqual([]);
   });
 
-  it('recognises a report by its content type', () => {
-    expect(isReport('multipart/report; report-type=disposition-notification')).toBe(true);
-    expect(isReport('Multipart/Report')).toBe(true);
-    for (const type of [
+  it.each([
+    ['multipart/report; report-type=disposition-notification', true],
+    ['Multipart/Report', true],
+    ['', false],
+    ['text/plain', false],
+    ['multipart/mixed; report-type=delivery-status', false],
+    ['multipart/reports', false],
+  ])('recognises a report by its content type: %s', (type, isReport) => {
+    expect(reportOf([`Content-Type: ${type}`, '', 'x']) !== undefined).toBe(isReport);
+  });
+
+  describe('of a failure notice without a report', () => {
+    const notice = (fields: string[], text: string[]) =>
+      reportOf([...HEAD, ...fields, 'Content-Type: text/plain', '', ...text]);
+    const EXIM = [
+      'This message was created automatically by mail delivery software.',
       '',
-      'text/plain',
-      'multipart/mixed; report-type=delivery-status',
-      'multipart/reports',
-    ])
-      expect(isReport(type)).toBe(false);
+      'The following address(es) failed:',
+      '',
+      '  Bo@elsewhere.test',
+      '    host mx.elsewhere.test [192.0.2.250]',
+      '    SMTP error from remote mail server after RCPT TO:<bo@elsewhere.test>:',
+      '    452 4.2.2 Mailbox full',
+      '',
+      '  cy@elsewhere.test',
+      '    Unrouteable address',
+      '',
+      '------ This is a copy of your message, including all the headers. ------',
+      '',
+      'Return-path: <ada@example.test>',
+      'Message-ID: <m1@example.test>',
+      '',
+      'Message-ID: <within@example.test>',
+    ];
+
+    it('reads the recipients, the reasons and the original message', () => {
+      const fields = ['X-Failed-Recipients: bo@elsewhere.test,', '  cy@elsewhere.test'];
+      expect(notice([...fields, 'References: <m0@example.test>'], EXIM)).toMatchObject({
+        about: ['<m1@example.test>', '<m0@example.test>'],
+        failed: [
+          { email: 'bo@elsewhere.test', type: 'soft', code: '4.2.2', smtpCode: '452' },
+          { email: 'cy@elsewhere.test', type: 'hard', code: null, text: 'Unrouteable address' },
+        ],
+      });
+    });
+
+    it.each([
+      ['no address', 'X-Failed-Recipients: nobody'],
+      ['an overlong address', `X-Failed-Recipients: ${'x'.repeat(400)}@x.test`],
+    ])('names no recipient for %s', (_, field) => {
+      expect(notice([field], EXIM)?.failed).toEqual([]);
+    });
+
+    it('reads at most 100 recipients of a hostile notice', () => {
+      const many = Array.from({ length: 5_000 }, (_, n) => `a${n}@x.test`).join(',');
+      const text = '--- copy\n'.repeat(50_000) + 'Message-ID: <a'.repeat(50_000);
+      expect(notice([`X-Failed-Recipients: ${many}`], [text])?.failed).toHaveLength(100);
+    });
   });
 
   it('skips content that is hostile or cannot be read', () => {

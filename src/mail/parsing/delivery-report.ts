@@ -1,3 +1,5 @@
+import type { Part } from '../../formats/mime/reading/part.ts';
+
 /** A recipient to whom a message could not be delivered, as reported by a server. */
 export interface FailedRecipient {
   /**
@@ -25,7 +27,7 @@ export interface DeliveryReport {
   failed: FailedRecipient[];
 }
 
-/** A decoded part of a message. */
+/** A decoded part of a report. */
 export interface ReportPart {
   /** Lower case, without parameters. */
   contentType: string;
@@ -54,12 +56,22 @@ const ORIGINAL_TYPES = [
   'message/global-headers',
 ];
 
+/** Multiparts around a report: one for each gateway or list that has added a text. */
+const MOST_AROUND = 3;
+
 /**
- * True if a message is a report, about its delivery or about being read.
- * @param contentType the complete header field
+ * The report in a message: the message itself, or a part of it if a gateway has added a footer. It
+ * may be about a delivery or about being read (RFC 6522). `null` if there is none; a report within
+ * a forwarded message is that message's.
  */
-export function isReport(contentType: string): boolean {
-  return /^\s*multipart\/report\s*(;|$)/i.test(contentType);
+export function findReport(root: Part): Part | null {
+  let level: readonly Part[] = [root];
+  for (let around = 0; around <= MOST_AROUND && level.length > 0; around += 1) {
+    const found = level.find(({ writtenType }) => writtenType === 'multipart/report');
+    if (found) return found;
+    level = level.flatMap(({ children }) => children ?? []);
+  }
+  return null;
 }
 
 /**
@@ -111,13 +123,52 @@ function failedOf(fields: Fields): FailedRecipient | undefined {
   const text = (fields.get('diagnostic-code') ?? '')
     .replace(/^[\w-]+\s*;\s*/, '')
     .replace(/\s+/g, ' ');
+  return failureOf(email, text, fields.get('status') ?? '');
+}
+
+/**
+ * @param text the server's words
+ * @param status the enhanced status code that the report names; may be empty
+ */
+function failureOf(email: string, text: string, status: string): FailedRecipient {
   const [, ofText] = /\b([245]\.\d{1,3}\.\d{1,3})\b/.exec(text) ?? [];
-  const [ofField] = /[245]\.\d{1,3}\.\d{1,3}/.exec(fields.get('status') ?? '') ?? [];
+  const [ofField] = /[245]\.\d{1,3}\.\d{1,3}/.exec(status) ?? [];
   // "5.0.0" is generic. The code in the server's text may give the reason.
   const code = (ofField && !ofField.endsWith('.0.0') ? ofField : (ofText ?? ofField)) ?? null;
   const smtpCode = /\b[245]\d\d\b/.exec(text)?.[0] ?? null;
   const type = (code ?? smtpCode ?? '5').startsWith('4') ? 'soft' : 'hard';
   return { email, type, code, smtpCode, text: clean(text).slice(0, LONGEST_TEXT).toWellFormed() };
+}
+
+/** In front of the copy of the original message in a failure notice. */
+const COPY = /^-{3,}[^\n]*\b(?:copy|original)\b[^\n]*$/im;
+/** An address of a host, whose numbers look like codes. */
+const HOST = /\[[\d.:a-f]+\]/gi;
+
+/**
+ * Reads a notice of a mail server that names the failed recipients in its header
+ * (`X-Failed-Recipients`, written by Exim and Gmail) and has no report. Never throws.
+ * @param recipients the addresses in that field
+ * @param text the notice, which may end with a copy of the original message
+ * @param named Message-IDs named in the header of the notice itself
+ */
+export function readFailureNotice(
+  recipients: readonly string[],
+  text: string,
+  named: readonly string[],
+): DeliveryReport {
+  const notice = text.slice(0, MOST_STATUS_BYTES).replaceAll('\r\n', '\n');
+  const [words = '', ...copy] = notice.split(COPY);
+  const about = [...idsOf(copy.join('').slice(0, MOST_HEADER_BYTES)), ...named];
+  const blocks = words.split(/\n[ \t]*\n/);
+  const failed = recipients.slice(0, MOST_RECIPIENTS).flatMap((recipient) => {
+    const email = addressOf(recipient.trim());
+    if (email === undefined) return [];
+    const [, reason = ''] =
+      blocks.find((one) => one.toLowerCase().includes(email))?.split(/\n(.*)/s) ?? [];
+    return failureOf(email, reason.replace(HOST, '').replace(/\s+/g, ' ').trim(), '');
+  });
+  return { about: [...new Set(about)].slice(0, MOST_IDS), failed };
 }
 
 /** The address in a field such as `rfc822; ada@example.test`. */

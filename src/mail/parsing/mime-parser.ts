@@ -10,6 +10,7 @@ import {
   valueOf,
   valuesOf,
 } from '../../formats/mime/reading/header-fields.ts';
+import { authorshipOf, type Authorship } from '../../formats/mime/author.ts';
 import { readMessageIds } from '../../formats/mime/reading/message-ids.ts';
 import { LONGEST_HEADER } from '../../formats/mime/reading/mime-tree.ts';
 import { Notes } from '../../formats/mime/reading/notes.ts';
@@ -20,6 +21,7 @@ import {
   readMime,
 } from '../../formats/mime/reading/read-mime.ts';
 import { dispositionOf, type FilePart } from '../../formats/mime/reading/sort-parts.ts';
+import type { Part } from '../../formats/mime/reading/part.ts';
 import { readStoredPart } from '../../formats/mime/reading/stored-part.ts';
 import type { Address } from '../../platform/base/text/address.ts';
 import { onOneLine, withoutControls } from '../../platform/base/text/plain-text.ts';
@@ -27,15 +29,22 @@ import type { MessageParts } from '../../providers/port/connector.ts';
 import { isCalendarPart, type ItipMessage, readItip } from '../../formats/ical/itip.ts';
 import { joinFoldedCharacters } from '../../formats/ical/content-lines.ts';
 import { searchDocument } from '../../formats/text/search-document.ts';
-import { type DeliveryReport, isReport, readDeliveryReport } from './delivery-report.ts';
+import {
+  type DeliveryReport,
+  findReport,
+  readDeliveryReport,
+  readFailureNotice,
+  type ReportPart,
+} from './delivery-report.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
 
 /**
  * The parts of a message's MIME that the mirror stores. All text can be stored: it contains no NUL
  * and no broken surrogates.
  */
-export interface ParsedMessage {
+export interface ParsedMessage extends Authorship {
   subject: string;
+  /** All authors that the message names. Decide by `author`, never by this list. */
   from: Address[];
   to: Address[];
   cc: Address[];
@@ -95,6 +104,8 @@ export const MAX_HEADER_BYTES = 256 * 1024;
 
 /** Result for a message that cannot be parsed. */
 export const UNREADABLE: ParsedMessage = {
+  author: null,
+  isAutomatic: false,
   subject: '',
   from: [],
   to: [],
@@ -167,7 +178,7 @@ export function parseParts({ headers, root, head }: MessageParts): ParsedMessage
 }
 
 function parsedOf(
-  { header, fields, notes, texts, files }: MimeMessage,
+  { header, fields, notes, root, texts, files }: MimeMessage,
   isWhole: boolean,
 ): ParsedMessage {
   const headers = headersOf(fields, header);
@@ -178,7 +189,7 @@ function parsedOf(
     ...headers,
     ...bodyOf(texts),
     files: files.map((file) => fileOf(file, isWhole)),
-    ...reportOf(fields, files, headers),
+    ...reportOf(fields, { root, texts }, headers),
     ...(itip.length > 0 ? { itip } : {}),
     warnings: notes.all.map((note) => clean(note).toWellFormed()),
     ...(first === undefined ? {} : { skipped: notes.leftOut.join('; ') }),
@@ -187,17 +198,24 @@ function parsedOf(
 
 function reportOf(
   fields: readonly HeaderField[],
-  files: readonly FilePart[],
+  { root, texts }: Pick<MimeMessage, 'root' | 'texts'>,
   { inReplyTo, references }: Pick<ParsedMessage, 'inReplyTo' | 'references'>,
 ): Pick<ParsedMessage, 'report'> {
-  if (!isReport(valueOf(fields, 'content-type'))) return {};
-  const parts = files.flatMap(({ part: { type, charset, content } }) => {
-    if (!content) return [];
-    const text = (most: number) => decodeCharset(content.subarray(0, most), charset).text;
-    return [{ contentType: type, text }];
-  });
   const named = [inReplyTo, ...references.toReversed()].filter((id) => id !== null);
-  return { report: readDeliveryReport(parts, named) };
+  const found = findReport(root);
+  const report = found && readDeliveryReport(reportParts(found), named);
+  const recipients = valuesOf(fields, 'x-failed-recipients').flatMap((value) => value.split(','));
+  if (recipients.length === 0 || (report && report.failed.length > 0))
+    return report ? { report } : {};
+  return { report: readFailureNotice(recipients, texts.plain ?? '', named) };
+}
+
+/** The parts of a report that were fetched, in order. */
+function reportParts({ type, charset, children, content }: Part): ReportPart[] {
+  if (children) return children.flatMap(reportParts);
+  if (!content) return [];
+  const text = (most: number) => decodeCharset(content.subarray(0, most), charset).text;
+  return [{ contentType: type, text }];
 }
 
 function calendarsOf(files: readonly FilePart[]): string[] {
@@ -235,6 +253,7 @@ function headersOf(
 ): Omit<ParsedMessage, 'body' | 'snippet' | 'files' | 'searchable' | 'warnings'> {
   const ids = (name: string) => readMessageIds(clean(valueOf(fields, name)), MAX_ID_LENGTH);
   return {
+    ...authorshipOf(fields, header),
     subject: clean(decodeWords(valueOf(fields, 'subject')))
       .slice(0, MAX_SUBJECT_LENGTH)
       .toWellFormed(),

@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto';
-import type { Address } from '../../platform/base/text/address.ts';
+import type { Authorship } from '../../formats/mime/author.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import type { DeliveryReport } from '../parsing/delivery-report.ts';
 
 /** A message that a sync pass has just stored in a mirror. */
-export interface ArrivedMessage {
+export interface ArrivedMessage extends Authorship {
   id: string;
   threadId: string;
   messageIdHeader: string | null;
   inReplyTo: string | null;
   /** Oldest first. */
   references: readonly string[];
-  from: readonly Address[];
   receivedAt: Date;
   report?: DeliveryReport | undefined;
 }
@@ -51,7 +50,7 @@ export async function notificationsOf(
   now: Date,
 ): Promise<ChangeRecord[]> {
   const news = arrived.filter(({ receivedAt }) => now.getTime() - receivedAt.getTime() < NEWS_MS);
-  const replies = news.filter(({ report }) => report === undefined);
+  const replies = news.filter(({ report, isAutomatic }) => report === undefined && !isAutomatic);
   const bounces = news.filter(
     ({ report }) => report && report.failed.length > 0 && report.about.length > 0,
   );
@@ -120,7 +119,7 @@ async function repliesOf(
             reply_to_message_id: answered.messageId,
             thread_id: message.threadId,
             timestamp: toUnixSeconds(message.receivedAt),
-            from_self: message.from.some((from) => from.email.toLowerCase() === email),
+            from_self: message.author === email,
             payload: answered.payload ?? '',
             sender_app_id: answered.clientId,
           },
@@ -130,7 +129,8 @@ async function repliesOf(
   });
 }
 
-// Messages in the mirror that the account has sent, by any mail program.
+// Messages in the mirror that the account has sent, by any mail program; it may be one of several
+// authors. That needs no certain author: whoever can name a message can also report its failure.
 const OWN = `
   select distinct on (m.message_id_header) m.message_id_header as header, m.id as "messageId", m.thread_id as "threadId"
   from message m

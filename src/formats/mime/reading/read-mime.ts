@@ -7,8 +7,9 @@ import { type FilePart, sortParts } from './sort-parts.ts';
 
 /* Thread code: may use only TypeScript whose types Node itself can strip (ADR 0058). */
 
-/** The content of a message: its body and its files. */
+/** The content of a message: its parts, its body and its files. */
 export interface MimeContent {
+  root: Part;
   texts: BodyTexts;
   files: readonly FilePart[];
 }
@@ -39,5 +40,5 @@ export function readMime(mime: Uint8Array, most = LONGEST_BODY): MimeMessage {
 /** Reads the body of a message from its parts, and lists its files. Never throws. */
 export function readContent(root: Part, notes: Notes, most = LONGEST_BODY): MimeContent {
   const { body, files } = sortParts(root, notes);
-  return { texts: new BodyReader(most, notes).read(body), files };
+  return { root, texts: new BodyReader(most, notes).read(body), files };
 }

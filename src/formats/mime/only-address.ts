@@ -1,0 +1,44 @@
+import { readAddresses } from './reading/address-list.ts';
+import { decodeWords } from './reading/encoded-words.ts';
+
+/* Thread code: may use only TypeScript whose types Node itself can strip (ADR 0058). */
+
+/** Longest field in UTF-16 units. A megabyte of groups or quotes would take seconds to parse. */
+const LONGEST_FIELD = 2_000;
+const QUOTED = /"(?:[^"\\]|\\.)*"/g;
+/** A comment in which no reader finds an address. */
+const COMMENT = /\([^<>@,;:()"\\]*\)/g;
+const PLAIN_ADDRESS = /^(?!.*=\?)[^\s@<>()[\]",;:\\]+@[^\s@<>()[\]",;:\\]+$/;
+/** What looks like an address within a name. */
+const IN_NAME = /[^\s@<>()[\]"',;:]+@[^\s@<>()[\]"',;:]+/g;
+/** Characters that separate addresses, or stand in one, for some readers. */
+const SEPARATOR = /[<>@,;:()"\\\p{Cc}]/u;
+
+/**
+ * Lower case of ASCII letters only: some other letters have the same lower case as an ASCII letter.
+ */
+export const foldedAddress = (address: string): string =>
+  address.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+/**
+ * The address in a header field, in lower case, if every reader finds that address and no other:
+ * one mailbox, no group, and nothing in its name or comments that another reader might take for an
+ * address (RFC 5322 section 3.4). A name may repeat the address. `null` for everything else. Never
+ * throws.
+ * @param value value of the field, unfolded, with its encoded words
+ */
+export function onlyAddressOf(value: string): string | null {
+  if (value.length > LONGEST_FIELD) return null;
+  const found = readAddresses(value);
+  const address = foldedAddress(found[0]?.address ?? '');
+  if (found.length !== 1 || !PLAIN_ADDRESS.test(address)) return null;
+  const shown = value.replaceAll('\t', ' ').replace(QUOTED, '""').replace(COMMENT, ' ').trim();
+  const bracketed = /^([^<>]*)<([^<>\s]+)>$/.exec(shown);
+  const [name = '', written = ''] = bracketed ? bracketed.slice(1) : ['', shown];
+  if (foldedAddress(written) !== address) return null;
+  const named = bracketed ? decodeWords(value.slice(0, value.lastIndexOf('<'))) : '';
+  const isSame = (one: string) => foldedAddress(one) === address;
+  if (!(named.match(IN_NAME) ?? []).every(isSame)) return null;
+  const rest = name.replaceAll('""', '').replace(IN_NAME, '');
+  return SEPARATOR.test(rest) ? null : address;
+}
