@@ -249,6 +249,8 @@ export function describeChains(start: () => Promise<WriteSide>): void {
         deltas: { object: string; event: string; id: string }[];
       }>('get', `/delta?cursor=${cursor}`);
       const word = kind.kind === 'folders' ? side.unit : kind.kind.slice(0, -1);
+      const ofObject = deltas.filter((one) => one.id === object.id && one.object === word);
+      expect(ofObject.map(({ event }) => event === 'delete')).toEqual([!stays]);
       const created = deltas.filter((one) => one.event === 'create' && one.object === word);
       expect(created.filter((one) => one.id !== object.id)).toEqual([]);
     },

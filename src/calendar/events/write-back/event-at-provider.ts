@@ -127,7 +127,8 @@ const DELETE_DUPLICATES = `
 
 const STORE = `
   update event set provider_id = $3, ical_uid = $4
-  where id = $1 and account_id = $2 and provider_id is null returning id`;
+  where id = $1 and account_id = $2 and provider_id is null
+  returning status = 'cancelled' as deleted`;
 
 /** Updates instances that were changed before their series had an id at the provider. */
 const STORE_SERIES = `
@@ -137,18 +138,18 @@ const STORE_SERIES = `
 /**
  * Stores the ids that the provider gave to an event. Deletes duplicates: a sync pass may have
  * stored the event under its provider id before this write knew the id.
- * @returns `duplicates`: ids of the deleted rows; `isNew`: true if the event had no provider id
- *   before
+ * @returns `duplicates`: ids of the deleted rows; `isNews`: true if the event had no provider id
+ *   before, and was not deleted meanwhile
  */
 export async function storeProviderIds(
   sql: Sql,
   accountId: string,
   eventId: string,
   { providerId, icalUid }: Pick<EventProviderIds, 'providerId' | 'icalUid'>,
-): Promise<{ duplicates: string[]; isNew: boolean }> {
+): Promise<{ duplicates: string[]; isNews: boolean }> {
   const key = [eventId, accountId, providerId];
   const duplicates = await sql.query<{ id: string }>(DELETE_DUPLICATES, key);
-  const stored = await sql.query<{ id: string }>(STORE, [...key, icalUid]);
+  const stored = await sql.query<{ deleted: boolean }>(STORE, [...key, icalUid]);
   await sql.query(STORE_SERIES, [eventId, accountId, providerId]);
-  return { duplicates: idsOf(duplicates), isNew: stored.length > 0 };
+  return { duplicates: idsOf(duplicates), isNews: stored.some(({ deleted }) => !deleted) };
 }

@@ -299,7 +299,10 @@ async function undoAttempt(
   await port.resetInstance(account, providerId);
 }
 
-/** Stores the provider's ids. The UID is visible to API clients, so the change is logged. */
+/**
+ * Stores the provider's ids. The UID is visible to API clients, so the change is logged. It is not
+ * logged for an event that was deleted meanwhile: readers of deltas would add the event again.
+ */
 async function store(
   sql: Sql,
   { accountId, applicationId }: ProviderAccount,
@@ -307,7 +310,7 @@ async function store(
   { providerId, icalUid }: EventProviderIds,
   at: Date,
 ): Promise<void> {
-  const { duplicates, isNew } = await storeProviderIds(sql, accountId, eventId, {
+  const { duplicates, isNews } = await storeProviderIds(sql, accountId, eventId, {
     providerId,
     icalUid,
   });
@@ -315,6 +318,6 @@ async function store(
     objectChange('event', { applicationId, accountId, at }, id, verb, null);
   await recordChanges(sql, [
     ...duplicates.map((id) => change(id, 'deleted')),
-    ...(isNew ? [change(eventId, 'updated')] : []),
+    ...(isNews ? [change(eventId, 'updated')] : []),
   ]);
 }
