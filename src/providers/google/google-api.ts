@@ -7,8 +7,8 @@ import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
 import type { EgressClient, EgressResponse } from '../../platform/egress/egress-client.ts';
 import type { ProviderAccount } from '../port/connector.ts';
 import { pagesOf } from '../rest/pages.ts';
-import { RestClient, type RestRequest } from '../rest/rest-client.ts';
-import { toGoogleError } from './google-error.ts';
+import { isRepeatable, RestClient, type RestRequest } from '../rest/rest-client.ts';
+import { GoogleError, toGoogleError } from './google-error.ts';
 
 /** Google's APIs that Carillon uses. Each has a quota of its own. */
 export type GoogleApiName = 'gmail' | 'calendar' | 'people' | 'directory';
@@ -96,6 +96,15 @@ export function googlePages<Page extends { nextPageToken?: string | undefined }>
   return pagesOf('Google', read, ({ nextPageToken }) => nextPageToken);
 }
 
+/**
+ * The ids that at least one of two listings contains. What is missing is removed from the mirror,
+ * and one listing that lacks it, perhaps all of it, would be no proof.
+ */
+export async function listedOnce(list: () => Promise<readonly string[]>): Promise<string[]> {
+  const first = await list();
+  return [...new Set([...first, ...(await list())])];
+}
+
 /** Pause in seconds if Google refuses a request as too fast and names no pause itself. */
 const USUAL_PAUSE = 5;
 
@@ -117,12 +126,23 @@ export class GoogleApi {
   }
 
   /**
-   * Makes a request when the quota allows it.
+   * Makes a request when the quota allows it. A request that may be repeated is repeated once if
+   * Google refuses it with a passing error (`GoogleError.isPassing`).
    * @throws {BudgetExhaustedError} if the quota is used up; Google was not asked
    * @throws {GoogleError} for an unsuccessful response
    * @throws {ProviderError} `temporary` if the account has no token
    */
   async send(account: ProviderAccount, request: GoogleRequest): Promise<EgressResponse> {
+    try {
+      return await this.#sendOnce(account, request);
+    } catch (error) {
+      const isPassing = error instanceof GoogleError && error.isPassing;
+      if (!isPassing || !isRepeatable(request)) throw error;
+      return this.#sendOnce(account, request);
+    }
+  }
+
+  async #sendOnce(account: ProviderAccount, request: GoogleRequest): Promise<EgressResponse> {
     const { path, units, priority, ...rest } = request;
     if (account.accessToken === undefined)
       throw new ProviderError('temporary', 'There is no access token for this account');
