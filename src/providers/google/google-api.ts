@@ -9,6 +9,7 @@ import type { ProviderAccount } from '../port/connector.ts';
 import { pagesOf } from '../rest/pages.ts';
 import { isRepeatable, RestClient, type RestRequest } from '../rest/rest-client.ts';
 import { GoogleError, toGoogleError } from './google-error.ts';
+import { CalendarUseLimits } from './google-use-limits.ts';
 
 /** Google's APIs that Carillon uses. Each has a quota of its own. */
 export type GoogleApiName = 'gmail' | 'calendar' | 'people' | 'directory';
@@ -108,15 +109,20 @@ export async function listedOnce(list: () => Promise<readonly string[]>): Promis
 /** Pause in seconds if Google refuses a request as too fast and names no pause itself. */
 const USUAL_PAUSE = 5;
 
+/** Busy times are asked with a POST. */
+const isWrite = ({ method, path }: GoogleRequest): boolean =>
+  method !== 'GET' && !path.endsWith('/freeBusy');
+
 /** Calls one of Google's APIs for an account, within the quota. */
 export class GoogleApi {
   readonly #rest: RestClient;
   readonly #address: string;
+  readonly #useLimits = new CalendarUseLimits();
 
   constructor(
     private readonly name: GoogleApiName,
     egress: EgressClient,
-    clock: Clock,
+    private readonly clock: Clock,
     private readonly budget: ProviderBudget,
     private readonly limit: GoogleLimit,
     addresses: GoogleAddresses,
@@ -148,15 +154,32 @@ export class GoogleApi {
       throw new ProviderError('temporary', 'There is no access token for this account');
     const shares = this.#shares(account, units);
     const [own] = shares;
+    const writes = isWrite(request) ? `${own.key}:writes` : null;
+    if (writes !== null) this.budget.assertNoPause(writes);
     if (units > 0) await this.budget.take(shares, priority, request.signal);
     else this.budget.assertNoPause(own.key);
     try {
-      return await this.#rest.send(account.accessToken, { ...rest, url: this.#address + path });
+      const response = await this.#rest.send(account.accessToken, {
+        ...rest,
+        url: this.#address + path,
+      });
+      if (writes !== null) this.#useLimits.accepted(writes);
+      return response;
     } catch (error) {
+      if (writes !== null && error instanceof GoogleError && error.isUseLimit)
+        throw await this.#pausedWrites({ ...own, key: writes }, error);
       if (error instanceof ProviderError && error.code === 'rate-limited')
         await this.budget.penalize(own, error.retryAfterSeconds ?? USUAL_PAUSE);
       throw error;
     }
+  }
+
+  /** Lets the writes of the account wait, but not what it reads. */
+  async #pausedWrites(share: BudgetShare, error: GoogleError): Promise<GoogleError> {
+    const asked = error.retryAfterSeconds ?? 0;
+    const seconds = Math.max(asked, this.#useLimits.refused(share.key, this.clock.now().getTime()));
+    await this.budget.penalize(share, seconds);
+    return error.after(seconds);
   }
 
   /**

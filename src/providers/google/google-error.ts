@@ -31,6 +31,9 @@ const NO_CONSENT: readonly string[] = [
 export const FOR_ADMINISTRATORS =
   'The administrator of your organization does not allow this application. Ask the administrator: "Please allow our application in the Google Admin console, under Security > Access and data control > API controls > Manage app access: add its OAuth client ID as trusted."';
 
+const RESTRICTED =
+  'Google does not let other programs make this change of an event of this type, such as a birthday or a working location. Make it in Google Calendar.';
+
 /** An unsuccessful response of a Google API, with its HTTP status and reason. */
 export class GoogleError extends ProviderError {
   override name = 'GoogleError';
@@ -63,22 +66,34 @@ export class GoogleError extends ProviderError {
     return this.status === 400 && INVALID.includes(this.reason ?? '') && NO_ID.test(this.message);
   }
 
+  /** Whether a write met a general limit of calendars, which lasts for minutes or hours. */
+  get isUseLimit(): boolean {
+    return this.code === 'rate-limited' && USE_LIMITS.includes(this.reason ?? '');
+  }
+
+  /** The same error with another wait. */
+  after(seconds: number): GoogleError {
+    return new GoogleError(this.status, this.reason, this.code, this.message, seconds);
+  }
+
   /** Whether the account's token does not cover this API: its user has not agreed to it. */
   get isWithoutConsent(): boolean {
     return this.reason !== null && NO_CONSENT.includes(this.reason);
   }
 }
 
-/**
- * Reasons of a 403 or 429 that mean too many requests in a short time. `quotaExceeded` is one of
- * them in Calendar.
- */
+/** General limits of calendars, apart from the API's quota. */
+const USE_LIMITS: readonly string[] = [
+  'quotaExceeded',
+  'calendarUsageLimits',
+  'calendarUsageLimitsExceeded',
+];
+/** Reasons of a 403 or 429 that mean too many requests in some time. */
 const TOO_FAST: readonly string[] = [
   'rateLimitExceeded',
   'userRateLimitExceeded',
   'concurrentLimitExceeded',
-  'calendarUsageLimitsExceeded',
-  'quotaExceeded',
+  ...USE_LIMITS,
   'RATE_LIMIT_EXCEEDED',
   'RESOURCE_EXHAUSTED',
 ];
@@ -133,6 +148,7 @@ function waitOf({ retryAfter }: EgressResponse, words: string, now: Date): numbe
 function hintOf(reason: string | null): string {
   if (reason !== null && NO_CONSENT.includes(reason))
     return ' The user has not agreed to this access, or the application did not ask for it.';
+  if (reason === 'eventTypeRestriction') return ` ${RESTRICTED}`;
   return reason !== null && BLOCKED.includes(reason) ? ` ${FOR_ADMINISTRATORS}` : '';
 }
 

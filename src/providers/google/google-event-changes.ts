@@ -11,6 +11,7 @@ import type { CalendarApi } from './google-calendar-api.ts';
 import { GoogleError } from './google-error.ts';
 import { EventIds } from './google-event-ids.ts';
 import {
+  fixedType,
   type GoogleEvent,
   googleEvent,
   isAsDefined,
@@ -198,5 +199,6 @@ function remoteOf(
     originalStartTime: isInstance ? startOf(start) : null,
     organizer: email ? { email, name: organizer?.displayName ?? known } : null,
     sequence: event.sequence ?? 0,
+    readOnly: fixedType(event) !== null,
   };
 }
