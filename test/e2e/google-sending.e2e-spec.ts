@@ -94,6 +94,35 @@ describe('a Google account that sends', () => {
   });
 
   it.each([
+    ['POST /send', '/send', 200],
+    ['the outbox', '/v2/outbox', 202],
+  ] as const)(
+    'sends a message once by %s if the response of Gmail is lost and Gmail has replaced its Message-ID',
+    async (_, path, status) => {
+      stub.habits.messageIds = 'replaced';
+      const one = await connect();
+      const match = ({ path: asked }: StubRequest) => asked.endsWith('/messages/send');
+      stub.faults.add({ match, answer: 'drop-after-done' });
+      const message = { to: [{ email: 'bo@elsewhere.test' }], subject: 'Lost', body: 'Text' };
+      const answer = await one.api('post', path).send(message);
+      expect(answer.status).toBe(status);
+      await until(
+        'the message to be found',
+        async () => {
+          if (status === 200) return true;
+          const job = await one.api('get', `/job-statuses/${answer.body.job_status_id}`);
+          return job.body.status === 'successful';
+        },
+        60_000,
+      );
+      expect(rawSubjects(one).toSorted()).toEqual(['Lost', 'Plan']);
+      expect(stub.requestsOf(/messages\/send$/).filter(({ isFault }) => isFault)).toHaveLength(1);
+      stub.habits.messageIds = 'kept';
+      stub.requests.length = 0;
+    },
+  );
+
+  it.each([
     ['as long as Google says', { 'retry-after': '2' }, 2],
     ['for 5 seconds if Google does not say how long', {}, 5],
   ])('asks Google nothing %s, and then sends what waited', async (_, headers, seconds) => {

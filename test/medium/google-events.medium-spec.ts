@@ -180,31 +180,95 @@ describe('events at the stub of Google', () => {
       const { create, since, web, stored, calendar, account } = begin();
       const { providerId: series } = await create(weekly);
       const { cursor } = await since(null);
-      const rest = stored.find(own(series))!.event;
-      await web('PATCH', series, { recurrence: ['RRULE:FREQ=WEEKLY;UNTIL=20300324T225959Z'] });
-      const start = { dateTime: '2030-03-25T10:00:00+01:00', timeZone: 'Europe/Berlin' };
-      const end = { dateTime: '2030-03-25T11:00:00+01:00', timeZone: 'Europe/Berlin' };
-      const id = `${own(series)}_R20300325T080000`;
-      stored.put({ ...rest, id, start, end, recurrence: ['RRULE:FREQ=WEEKLY;COUNT=4'] });
+      const at = (START + 14 * 24 * HOUR) * 1000;
+      const recurrence = ['RRULE:FREQ=WEEKLY;COUNT=4'];
+      const { id } = stored.split(stored.find(own(series))!, at, { recurrence }).event;
+      expect(id).toBe(`${own(series)}_R20300325T080000`);
       const { events } = await since(cursor);
       const second = `${account.email}/${id}`;
       expect(events.map(({ providerId, content }) => [providerId, content['recurrence']])).toEqual([
         [
           series,
-          { rrule: ['RRULE:FREQ=WEEKLY;UNTIL=20300324T225959Z'], timezone: 'Europe/Berlin' },
+          { rrule: ['RRULE:FREQ=WEEKLY;UNTIL=20300325T075959Z'], timezone: 'Europe/Berlin' },
         ],
         [second, { rrule: ['RRULE:FREQ=WEEKLY;COUNT=4'], timezone: 'Europe/Berlin' }],
       ]);
-      const when = timespan(START + 21 * 24 * HOUR);
+      const when = timespan(START + 21 * 24 * HOUR - HOUR);
       const written = await calendar.writeInstance(
         account,
-        { series: second, start: '20300401T080000Z' },
+        { series: second, start: '20300401T070000Z' },
         { ...meeting, title: 'Later', when },
       );
+      expect(written.providerId).toBe(`${series}_20300401T070000Z`);
       await calendar.resetInstance(account, written.providerId);
       const after = await since(null);
       expect(after.events).toHaveLength(2);
       expect(after.present).toHaveLength(2);
+      for (let times = 0; times < 2; times++)
+        await calendar.deleteInstance(account, { series: second, start: '20300408T070000Z' });
+      expect(await since(null)).toMatchObject({
+        excluded: [{ masterProviderId: second, originalStartTime: START + 28 * 24 * HOUR - HOUR }],
+      });
+      const outside = { series: second, start: '20310101T080000Z' };
+      await calendar.deleteInstance(account, outside);
+      expect(await codeOf(calendar.writeInstance(account, outside, meeting))).toBe('not-found');
+    });
+
+    it.each(['birthday', 'fromGmail', 'workingLocation'])(
+      'reports an event of the type %s as one that cannot be changed, and says so to whom tries',
+      async (eventType) => {
+        const { create, since, stored, calendar, account } = begin();
+        const { providerId } = await create(weekly);
+        const { event } = stored.find(own(providerId))!;
+        stored.put({ ...event, eventType });
+        const { events } = await since(null);
+        expect(events).toMatchObject([{ providerId, readOnly: true }]);
+        const position = { series: providerId, start: '20300318T080000Z' };
+        const works = [
+          () => calendar.updateEvent(account, providerId, { ...weekly, title: 'Other' }),
+          () => calendar.deleteEvent(account, providerId),
+          () => calendar.writeInstance(account, position, { ...meeting, title: 'Other' }),
+          () => calendar.deleteInstance(account, position),
+        ];
+        for (const work of works)
+          await expect(work()).rejects.toMatchObject({
+            code: 'rejected',
+            message: expect.stringContaining('in Google Calendar'),
+          });
+        expect(stored.find(own(providerId))!.event.status).toBe('confirmed');
+      },
+    );
+
+    it.each(['focusTime', 'outOfOffice'])(
+      'changes an event of the type %s, but never writes a property of its own there',
+      async (eventType) => {
+        const { create, since, stored, calendar, account } = begin();
+        const { providerId } = await create(weekly);
+        const { event } = stored.find(own(providerId))!;
+        stored.put({ ...event, eventType });
+        expect((await since(null)).events).toMatchObject([{ providerId, readOnly: false }]);
+        const position = { series: providerId, start: '20300318T080000Z' };
+        const changed = { ...meeting, title: 'Other', when: timespan(START + 7 * 24 * HOUR) };
+        const instance = await calendar.writeInstance(account, position, changed);
+        await calendar.resetInstance(account, instance.providerId);
+        await calendar.updateEvent(account, providerId, { ...weekly, title: 'New' });
+        expect(stored.find(own(providerId))!.event.summary).toBe('New');
+        expect(JSON.stringify([...stored.events.values()])).not.toContain('private');
+      },
+    );
+
+    it('lets writes wait for minutes, then longer, and reads at once, if Google limits the use of calendars', async () => {
+      const { create, since, calendar, account } = begin();
+      const { providerId } = await create(meeting);
+      const error = { code: 403, message: 'Calendar usage limits exceeded.', errors: [{ message: 'Calendar usage limits exceeded.', domain: 'usageLimits', reason: 'quotaExceeded' }] }; // prettier-ignore
+      const match = ({ method }: { method: string }) => method === 'PATCH';
+      fixture.stub.faults.add({ match, answer: { status: 403, body: { error } } });
+      const write = () => calendar.updateEvent(account, providerId, { ...meeting, title: 'Other' });
+      await expect(write()).rejects.toMatchObject({ code: 'rate-limited', retryAfterSeconds: 600 });
+      const asked = fixture.stub.requestsOf('PATCH').length;
+      await expect(write()).rejects.toMatchObject({ name: 'BudgetExhaustedError' });
+      expect(fixture.stub.requestsOf('PATCH')).toHaveLength(asked);
+      expect((await since(null)).events).toHaveLength(1);
     });
 
     it('reports an instance that was reset again when somebody changes it', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { describeCredentials } from '../support/connector-contract.ts';
 import { GoogleFixture } from '../support/google-account.ts';
+import { describeLookUps } from '../support/look-up-contract.ts';
 import { describeMail } from '../support/mail-contract.ts';
 import { describeMailbox } from '../support/mailbox-contract.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
@@ -22,6 +23,7 @@ describe('mail of Google accounts', () => {
     refusedAccount: async () => fixture.refusedAccount(),
   }));
   describeMail(async () => ({ mail: fixture.connector.mail, account }));
+  describeLookUps(async () => fixture.forgetful());
   describeMailbox(async () => ({
     mail: fixture.connector.mail,
     mailbox: fixture.connector.mailbox,

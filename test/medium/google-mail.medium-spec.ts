@@ -29,6 +29,10 @@ function large(from: ProviderAccount, to: string): OutgoingMessage {
   return { ...message, mime: Buffer.from(mime) };
 }
 
+/** Whether a message is this one behind the header with Carillon's mark. */
+const isWith = (raw: Buffer, mime: Buffer) =>
+  raw.indexOf('X-Message-Mark: ') === 0 && raw.subarray(raw.indexOf('\n') + 1).equals(mime);
+
 const isHistory = ({ path }: StubRequest) => path.endsWith('/history');
 const isSend = ({ path }: StubRequest) => path.endsWith('/messages/send');
 const errorOf = (code: number, reason: string) => ({
@@ -307,6 +311,115 @@ describe('mail of Google accounts', () => {
     });
   });
 
+  describe('a passing "Precondition check failed"', () => {
+    const passing = {
+      status: 400,
+      body: {
+        error: {
+          code: 400,
+          message: 'Precondition check failed.',
+          errors: [{ message: 'Precondition check failed.', domain: 'global', reason: 'failedPrecondition' }],
+          status: 'FAILED_PRECONDITION',
+        },
+      },
+    }; // prettier-ignore
+    const refuse = (path: RegExp, times: number) =>
+      fixture.stub.faults.add({ match: (one) => path.test(one.path), times, answer: passing });
+    const states = (account: ProviderAccount, ...providerIds: string[]) =>
+      fixture.connector.mail.readMessages(account, { providerIds, content: false, priority: 'history' }); // prettier-ignore
+
+    it('does not end a message, which was not sent', async () => {
+      const account = fixture.account();
+      const message = outgoing(account, ['bo@elsewhere.test']);
+      refuse(/send$/, 1);
+      const { mail } = fixture.connector;
+      expect(await codeOf(mail.send(account, message, sendControl()))).toBe('temporary');
+      expect(await codeOf(mail.send(account, message, sendControl()))).toBe('succeeded');
+    });
+
+    it('goes unnoticed if the request may be repeated', async () => {
+      const account = fixture.account();
+      const message = put(account, 'there');
+      refuse(new RegExp(message.id), 1);
+      expect((await states(account, message.id)).get(message.id)?.state).toMatchObject({
+        unread: true,
+      });
+      refuse(/labels$/, 1);
+      await fixture.connector.mailbox.createFolder(account, 'Made');
+    });
+
+    it('never makes a message or a label count as deleted, however long it lasts', async () => {
+      const account = fixture.account();
+      const [one, other] = [put(account, 'one'), put(account, 'other')];
+      const label = mailboxOf(account).labels.create({ name: 'Kept' });
+      refuse(new RegExp(`${one.id}|${label.id}`), Infinity);
+      const read = await states(account, one.id, other.id);
+      expect(read.get(one.id)).toMatchObject({ state: null, failed: expect.any(String) });
+      expect(read.get(other.id)?.state).toMatchObject({ providerId: other.id });
+      const { mail, mailbox } = fixture.connector;
+      const works = [
+        () => mail.fetchRaw(account, one.id),
+        () => mail.openFile(account, one.id, '#0'),
+        () => mailbox.setFlags(account, one.id, { starred: true }),
+        () => mailbox.setFolders(account, one.id, ['INBOX']),
+        () => mailbox.deleteFolder(account, label.id),
+      ];
+      for (const work of works) expect(await codeOf(work())).toBe('temporary');
+      refuse(/messages$/, 2);
+      const request = { since: null, until: null, cursor: null, limit: 10, folderId: 'INBOX' };
+      expect(await codeOf(mail.listIds(account, request))).toBe('temporary');
+    });
+
+    it('is an error of the account if Gmail answers nothing else', async () => {
+      const account = fixture.account();
+      refuse(/gmail/, Infinity);
+      const error: unknown = await followed(account).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({
+        code: 'temporary',
+        message: expect.stringContaining('Precondition check failed'),
+      });
+    });
+  });
+
+  describe('one answer is no proof of a deletion', () => {
+    it('does not report a label as deleted that is still there', async () => {
+      const account = fixture.account();
+      const label = mailboxOf(account).labels.create({ name: 'Stays' });
+      const match = ({ method }: StubRequest) => method === 'DELETE';
+      fixture.stub.faults.add({ match, answer: errorOf(404, 'notFound') });
+      const { mailbox } = fixture.connector;
+      expect(await codeOf(mailbox.deleteFolder(account, label.id))).toBe('temporary');
+      await mailbox.deleteFolder(account, label.id);
+      await mailbox.deleteFolder(account, label.id);
+    });
+
+    it.each([
+      ['a list of labels without the inbox', { status: 200, body: {} }, /labels$/],
+      ['a 404 that is not Gmail’s', { status: 404, raw: '<html>Not Found</html>' }, /history$/],
+    ])('takes %s for a passing failure', async (_, answer, path) => {
+      const account = fixture.account();
+      mailboxOf(account).labels.create({ name: 'Kept' });
+      const message = put(account, 'kept');
+      const replica = await followed(account);
+      fixture.stub.faults.add({ match: (one) => path.test(one.path), answer });
+      await replica.follow();
+      expect(replica.stall).not.toBeNull();
+      await replica.follow();
+      expect(replica.named('Kept')).toBeDefined();
+      expect(idsIn(replica)).toEqual([message.id]);
+    });
+  });
+
+  it('names what to ask of an administrator who has blocked the application', async () => {
+    const account = fixture.account();
+    const answer = errorOf(403, 'domainPolicy');
+    fixture.stub.faults.add({ times: Infinity, answer });
+    await expect(followed(account)).rejects.toMatchObject({
+      code: 'temporary',
+      message: expect.stringContaining('Please allow our application in the Google Admin console'),
+    });
+  });
+
   describe('sending', () => {
     const sentBy = (account: ProviderAccount) =>
       mailboxOf(account)
@@ -378,7 +491,7 @@ describe('mail of Google accounts', () => {
       const { mail } = fixture.connector;
       const replica = await followed(to);
       const { stored } = await mail.send(from, message, sendControl());
-      expect(sentBy(from).map(({ id, raw }) => [id, raw.equals(message.mime)])).toEqual([
+      expect(sentBy(from).map(({ id, raw }) => [id, isWith(raw, message.mime)])).toEqual([
         [stored?.providerId, true],
       ]);
       await replica.follow();
@@ -392,7 +505,7 @@ describe('mail of Google accounts', () => {
       expect(await codeOf(mail.openFile(to, copy.providerId, '9'))).toBe('not-found');
       const draft = { mime: message.mime, messageIdHeader: '<draft@x.test>' };
       const { providerId } = await fixture.connector.mailbox.saveDraft(from, draft, null);
-      expect(mailboxOf(from).get(providerId).raw.equals(message.mime)).toBe(true);
+      expect(isWith(mailboxOf(from).get(providerId).raw, message.mime)).toBe(true);
     });
   });
 });

@@ -49,6 +49,19 @@ describe('SendDispatcher: unknown outcomes', () => {
       });
     });
 
+    it('never sends again if a message like it was sent, whatever the settings say', async () => {
+      send.onUnknown = 'resend';
+      send.server.lookUp = { found: false, conclusive: false, similar: true };
+      const id = await send.accept({}, { on_unknown: 'resend' });
+      expect(await send.toTheEnd(id)).toEqual([0, 15, 60, 180]);
+      expect(send.server.taken).toHaveLength(1);
+      expect(await send.job(id)).toMatchObject({
+        status: 'failed',
+        reason:
+          'the outcome is unknown: a message with the same recipients and subject was found among the sent messages, which may be this one',
+      });
+    });
+
     it.each([
       ['resend', 'fail', 'successful'],
       ['fail', 'resend', 'failed'],

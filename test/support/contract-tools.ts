@@ -8,7 +8,10 @@ import type {
 } from '../../src/platform/base/errors/provider-error.ts';
 import { until } from './until.ts';
 
-/** A small message sent by an account. */
+/**
+ * A small message sent by an account. Its text contains its Message-ID, which providers may replace
+ * in the header.
+ */
 export function outgoing(
   from: ProviderAccount,
   recipients: readonly string[],
@@ -26,7 +29,7 @@ export function outgoing(
       'MIME-Version: 1.0',
       'Content-Type: text/plain; charset=utf-8',
       '',
-      'Good day.',
+      `Good day, ${messageIdHeader}.`,
       '',
     ].join('\r\n'),
   );

@@ -8,8 +8,11 @@ import {
 } from '../../src/providers/google/google-api.ts';
 import { GoogleCalendarPush } from '../../src/providers/google/google-calendar-push.ts';
 import { GoogleConnector } from '../../src/providers/google/google.connector.ts';
+import { headerValue } from './google/gmail/mime.ts';
 import { GoogleStub } from './google/google-stub.ts';
 import { scope } from './google/scopes.ts';
+import type { ForgetfulProvider } from './look-up-contract.ts';
+import type { StubRequest } from './remote-stub/messages.ts';
 import { accountWithToken, type ProviderParts, startProviderParts } from './provider-parts.ts';
 
 const LIMIT = { units: 100_000_000, seconds: 60 };
@@ -53,6 +56,27 @@ export class GoogleFixture {
   /** An account whose token Google does not know. */
   refusedAccount(): ProviderAccount {
     return accountWithToken('nobody@gmail.test', 'wrong', 'label');
+  }
+
+  /** Gmail as the contract of look-ups needs it. */
+  forgetful(): ForgetfulProvider {
+    const { habits, faults, world } = this.stub;
+    const match = ({ path }: StubRequest) => path.endsWith('/messages/send');
+    return {
+      mail: this.connector.mail,
+      account: async () => this.account(),
+      keeps(what) {
+        habits.messageIds = what === 'everything' ? 'kept' : 'replaced';
+        habits.ownHeaders = what === 'nothing' ? 'dropped' : 'kept';
+      },
+      loseResponse: (when) =>
+        faults.add({ match, answer: when === 'after sending' ? 'drop-after-done' : 'drop' }),
+      sent: ({ email }, subject) =>
+        (world.users.get(email)?.mailbox.messages() ?? []).filter(
+          ({ labels, headers }) =>
+            labels.has('SENT') && headerValue(headers, 'subject') === subject,
+        ).length,
+    };
   }
 
   /** Puts the connector's clock forward. */

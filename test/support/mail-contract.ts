@@ -146,7 +146,7 @@ export function describeMail(
       );
       expect(await replica.follow(3)).toBeGreaterThanOrEqual(3);
       const arrived = replica.arrivals.map(
-        (one) => /Message-ID: (.*)\r/i.exec(String(mimeOf(one)))?.[1],
+        (one) => /^Good day, (<.*>)\.\r$/m.exec(String(mimeOf(one)))?.[1],
       );
       expect(new Set(arrived)).toEqual(new Set(sent.map(({ messageIdHeader }) => messageIdHeader)));
       await replica.follow();

@@ -26,8 +26,11 @@ export class EmailReminderSender implements ReminderSender {
   ) {}
 
   async wasSent(reminder: DueReminder, account: ConnectedAccount): Promise<boolean> {
+    const { recipient, content, dueAt } = reminder;
+    const traces = { recipients: [recipient], subject: content['subject'] ?? '', since: dueAt };
     const mail = this.connectors.requireMail(account.provider);
-    return (await mail.findSent(account, messageIdOf(reminder))).found;
+    const { found, similar } = await mail.findSent(account, messageIdOf(reminder), traces);
+    return found || similar === true;
   }
 
   async send(

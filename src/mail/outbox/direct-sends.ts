@@ -22,7 +22,7 @@ import { DirectLease, LEASE_SECONDS } from './direct-lease.ts';
 import type { SendJobRow, SendResult, StoredMessage } from './send-attempt.ts';
 import { MessageSender } from './send-message.ts';
 import { recordSends } from './send-recording.ts';
-import { SendRoutes } from './send-routes.ts';
+import { SendRoutes, tracesOf } from './send-routes.ts';
 import { SendingPausedError } from './sending-pause.ts';
 
 /** A message to be sent now, with a single attempt. */
@@ -215,7 +215,7 @@ export class DirectSends implements OnModuleDestroy {
       route: 'account', failures: 0, lookUps: 0, resendAttempt: null, putOff: null, held: false, paused: false,
     }; // prettier-ignore
     const outcomes = [await this.#attempt(job, message, lease)];
-    if (outcomes[0]?.next.kind === 'again' && (await this.#wasSent(message))) {
+    if (outcomes[0]?.next.kind === 'again' && (await this.#wasSent(message, job.dueAt))) {
       const looked = await this.#attempt({ ...job, attempt: 2, ambiguous: true }, message, lease);
       outcomes.push(looked);
     }
@@ -254,10 +254,12 @@ export class DirectSends implements OnModuleDestroy {
    * Looks the message up at once: a message whose response was lost is often found. If it is not
    * found, the Sent folder may only lag behind.
    */
-  async #wasSent(message: StoredMessage): Promise<boolean> {
+  async #wasSent(message: StoredMessage, since: Date): Promise<boolean> {
     try {
       const opened = await this.routes.find('account', message);
-      return opened !== null && (await opened.findSent(message.messageIdHeader)).found;
+      if (!opened) return false;
+      const traces = tracesOf(message, since);
+      return (await opened.findSent(message.messageIdHeader, traces)).found;
     } catch (error) {
       this.#log.warn(
         `message ${message.id} could not be looked up at once; a worker will look it up later: ${String(error)}`,

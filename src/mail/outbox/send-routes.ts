@@ -9,9 +9,11 @@ import type {
   SendControl,
   SendReceipt,
   SentLookup,
+  SentTraces,
 } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { RelayRoutes } from '../relay/relay-routes.ts';
+import { fieldsOfMessage, subjectOf } from '../../formats/mime/message-header.ts';
 import { isFromItself } from '../../formats/mime/sender-identity.ts';
 import type { StoredMessage } from './send-attempt.ts';
 
@@ -22,7 +24,7 @@ export interface OpenRoute {
   /** As `MailPort.send`. */
   send(message: OutgoingMessage, control: SendControl): Promise<SendReceipt>;
   /** As `MailPort.findSent`. */
-  findSent(messageIdHeader: string): Promise<SentLookup>;
+  findSent(messageIdHeader: string, traces: SentTraces): Promise<SentLookup>;
 }
 
 /** The account of a message, and the sender address of its envelope. */
@@ -61,7 +63,7 @@ export class SendRoutes {
         if (seconds !== undefined) await this.#syncSoon(account.accountId, seconds);
         return receipt;
       },
-      findSent: (messageIdHeader) => port.findSent(account, messageIdHeader),
+      findSent: (messageIdHeader, traces) => port.findSent(account, messageIdHeader, traces),
     };
   }
 
@@ -114,4 +116,13 @@ export class SendRoutes {
       return false;
     }
   }
+}
+
+/**
+ * What is known of a message that is looked up.
+ * @param since time before which no attempt was made
+ */
+export function tracesOf({ envelope, mime }: StoredMessage, since: Date): SentTraces {
+  const subject = mime && subjectOf(fieldsOfMessage(mime));
+  return { recipients: envelope.recipients, subject, since };
 }

@@ -16,9 +16,11 @@ import {
   sent,
   EARLIER_OUTCOME_UNKNOWN,
 } from './send-verdict.ts';
-import { SendRoutes } from './send-routes.ts';
+import { SendRoutes, tracesOf } from './send-routes.ts';
 
 const PROVES_NOTHING = 'it was not found among the sent messages, which proves nothing';
+const SIMILAR =
+  'a message with the same recipients and subject was found among the sent messages, which may be this one';
 const FOUND = 'found among the sent messages';
 const NOT_FOUND = 'the outcome is unknown, and it was not found among the sent messages';
 
@@ -48,7 +50,7 @@ export class UnknownOutcomes {
     // attempt, the copy that was found may be theirs.
     if (looked.found && message.accepted.length === 0)
       return this.#found({ ...attempt, handedOff: true });
-    if (looked.found || !looked.conclusive) return this.#unproven(attempt);
+    if (looked.found || !looked.conclusive) return this.#unproven(attempt, looked.similar === true);
     if (startedAt >= job.retryLimitAt) {
       const end = { code: 'temporary', phase: null, detail: NOT_FOUND } as const;
       return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'deadline' });
@@ -71,12 +73,12 @@ export class UnknownOutcomes {
     return concluded(attempt, now, { code: 'outcome-unknown', phase: null, detail }, decision);
   }
 
-  async #lookUp({ route, message }: LoadedAttempt): Promise<SentLookup> {
+  async #lookUp({ route, message, job }: LoadedAttempt): Promise<SentLookup> {
     const opened = await this.routes.find(route, message);
     // The mailing service that received the message was removed, so the message cannot be looked
     // up.
     if (!opened) return { found: false, conclusive: false };
-    return opened.findSent(message.messageIdHeader);
+    return opened.findSent(message.messageIdHeader, tracesOf(message, job.dueAt));
   }
 
   async #failed(attempt: LoadedAttempt, error: unknown): Promise<Outcome<SendResult>> {
@@ -120,13 +122,15 @@ export class UnknownOutcomes {
     return concluded(attempt, now, rest, decision);
   }
 
-  #unproven(attempt: LoadedAttempt): Outcome<SendResult> {
+  /** @param similar whether the message may be one that was found: it is not sent again then */
+  #unproven(attempt: LoadedAttempt, similar: boolean): Outcome<SendResult> {
     const { job, message } = attempt;
     const lookUps = job.lookUps + 1;
     const now = this.clock.now();
-    const onUnknown = message.onUnknown ?? this.config.outbox.onUnknown;
+    const onUnknown = similar ? 'fail' : (message.onUnknown ?? this.config.outbox.onUnknown);
     const decision = decideUnproven(lookUps, now, job.retryLimitAt, onUnknown);
-    const end = { code: 'outcome-unknown', phase: null, detail: PROVES_NOTHING } as const;
+    const detail = similar ? SIMILAR : PROVES_NOTHING;
+    const end = { code: 'outcome-unknown', phase: null, detail } as const;
     return concluded({ ...attempt, job: { ...job, lookUps } }, now, end, decision);
   }
 }

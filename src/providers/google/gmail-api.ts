@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
 import type { ProviderAccount } from '../port/connector.ts';
 import type { QueryValue } from '../rest/rest-client.ts';
@@ -99,6 +100,8 @@ const part: z.ZodType<GmailPart> = z.lazy(() =>
   }),
 );
 const fullMessage = minimalMessage.extend({ payload: part });
+/** A message with some of its headers, in `payload`. */
+export type GmailMetadata = z.infer<typeof fullMessage>;
 
 /** A draft, as Gmail answers. */
 export const gmailDraft = z.object({ id: z.string(), message: messageRef });
@@ -140,9 +143,13 @@ export class GmailReader {
     return this.api.read(account, request, profile);
   }
 
+  /** @throws {ProviderError} `temporary` for a list without the inbox, which every mailbox has */
   async labels(account: ProviderAccount, priority: BudgetPriority): Promise<GmailLabel[]> {
     const request = { method: 'GET', path: `${ME}/labels`, units: UNITS.labels, priority } as const;
-    return (await this.api.read(account, request, labelList)).labels;
+    const { labels } = await this.api.read(account, request, labelList);
+    if (!labels.some(({ id: labelId }) => labelId === 'INBOX'))
+      throw new ProviderError('temporary', 'Google: the list of labels is not complete');
+    return labels;
   }
 
   /** The addresses from which the account may send, its own among them. */

@@ -40,9 +40,11 @@ export class GmailAudit {
       if (messages.length === 0) await this.#assertExists(account, folderId);
       return { ids: messages.map(({ id }) => id), cursor: nextPageToken ?? null };
     } catch (error) {
-      if (!(error instanceof GoogleError) || error.status !== 400) throw error;
-      const code = cursor === null ? 'not-found' : 'conflict';
-      throw new GoogleError(400, error.reason, code, error.message, null);
+      const isRefused = error instanceof GoogleError && error.status === 400 && !error.isPassing;
+      if (!isRefused) throw error;
+      if (cursor !== null) throw new ProviderError('conflict', error.message, { cause: error });
+      if (!isAll) await this.#assertExists(account, folderId);
+      throw error;
     }
   }
 

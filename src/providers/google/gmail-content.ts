@@ -205,7 +205,8 @@ export class GmailContents {
       return { labels, content: { kind: 'mime', mime } };
     } catch (error) {
       if (error instanceof ResponseTooLargeError) return this.#fetchParts(account, id, cost);
-      if (error instanceof GoogleError && error.code === 'not-found') return null;
+      if (error instanceof GoogleError && (error.code === 'not-found' || error.isInvalidId))
+        return null;
       throw error;
     }
   }
@@ -283,7 +284,7 @@ export async function notFoundIfInvalid<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof GoogleError && error.status === 400)
+    if (error instanceof GoogleError && error.isInvalidId)
       throw new ProviderError('not-found', error.message, { cause: error });
     throw error;
   }

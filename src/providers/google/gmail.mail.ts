@@ -1,6 +1,5 @@
 import { withBcc } from '../../formats/mime/with-bcc.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import type { Clock } from '../../platform/base/time/clock.ts';
 import type {
   MailPort,
   MessageIdsRequest,
@@ -9,14 +8,16 @@ import type {
   ReadRequest,
   SendControl,
   SendReceipt,
-  SentLookup,
+  SentTraces,
   SyncPassRequest,
 } from '../port/connector.ts';
 import { type MessageRef, UNITS } from './gmail-api.ts';
 import type { GmailWriter } from './gmail-writer.ts';
 import type { GmailAudit } from './gmail-audit.ts';
 import type { GmailChanges } from './gmail-changes.ts';
-import { dateOf, type GmailContents } from './gmail-content.ts';
+import type { GmailContents } from './gmail-content.ts';
+import type { GmailLookups } from './gmail-lookups.ts';
+import { withMark } from './gmail-marks.ts';
 import { assertMaySendFrom } from './gmail-senders.ts';
 import { GoogleError } from './google-error.ts';
 
@@ -29,12 +30,13 @@ export class GmailMail implements MailPort {
     private readonly changes: GmailChanges,
     private readonly contents: GmailContents,
     private readonly audit: GmailAudit,
-    private readonly clock: Clock,
+    private readonly lookups: GmailLookups,
   ) {}
 
   /**
-   * Gmail files the copy in Sent. It removes the Bcc header from what others receive. An address
-   * that is not the account's is refused before anything is sent.
+   * Gmail files the copy in Sent. It removes the Bcc header from what others receive. The message
+   * gets a mark by which it is found again (ADR 0123). An address that is not the account's is
+   * refused before anything is sent.
    */
   async send(
     account: ProviderAccount,
@@ -51,7 +53,7 @@ export class GmailMail implements MailPort {
       });
     // One request carries everything: it is the last step as soon as it begins.
     for (const phase of PHASES) onPhase(phase);
-    const whole = withBcc(mime, bcc);
+    const whole = withMark(withBcc(mime, bcc), 'send', message.messageIdHeader);
     const { id, threadId: thread } = await this.#inThread(account, whole, threadId);
     return {
       accepted: envelope.recipients,
@@ -63,35 +65,13 @@ export class GmailMail implements MailPort {
     };
   }
 
-  /**
-   * Searches by Message-ID. The search may lag behind, so the newest messages of Sent are compared
-   * as well. Not finding the message proves that it was not sent if they reach back far enough.
-   */
-  async findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup> {
-    const q = withHeader(messageIdHeader);
-    const search = await this.gmail.list(account, { labelId: 'SENT', q }, LOOK_UP);
-    if (search.messages.length > 0) return FOUND;
-    const { messages } = await this.gmail.list(
-      account,
-      { labelId: 'SENT', maxResults: COMPARED },
-      LOOK_UP,
-    );
-    const newest = await Promise.all(
-      messages.map(({ id }) => this.gmail.metadata(account, id, ['Message-ID'], 'send')),
-    );
-    const headers = newest.flatMap(({ payload }) =>
-      payload.headers.map(({ value }) => value.trim()),
-    );
-    if (headers.includes(messageIdHeader)) return FOUND;
-    const since = this.clock.now().getTime() - COMPARED_MS;
-    const isEnough =
-      newest.length < COMPARED || newest.some((one) => dateOf(one).getTime() < since);
-    return { found: false, conclusive: isEnough };
+  findSent(account: ProviderAccount, messageIdHeader: string, traces?: SentTraces) {
+    return this.lookups.findSent(account, messageIdHeader, traces);
   }
 
   async fileRelayed(account: ProviderAccount, messageIdHeader: string, mime: Buffer) {
-    const { found } = await this.findSent(account, messageIdHeader);
-    if (!found) await this.gmail.insert(account, mime, ['SENT']);
+    if (await this.lookups.isFiled(account, messageIdHeader, mime)) return;
+    await this.gmail.insert(account, withMark(mime, 'copy', messageIdHeader), ['SENT']);
   }
 
   listChanges(account: ProviderAccount, request: SyncPassRequest) {
@@ -134,16 +114,4 @@ export class GmailMail implements MailPort {
   }
 }
 
-const FOUND: SentLookup = { found: true, conclusive: true };
-/** A look-up holds a message up, so it has the same priority. */
-const LOOK_UP = { units: UNITS.list, priority: 'send' } as const;
-/** Messages of Sent that are compared, and how far back they have to reach. */
-const COMPARED = 10;
-const COMPARED_MS = 30 * 60_000;
-
 const PHASES = ['connect', 'login', 'envelope', 'content', 'confirmation'] as const;
-
-/** Search words for a Message-ID, which Gmail takes without angle brackets. */
-export function withHeader(messageIdHeader: string): string {
-  return `rfc822msgid:${messageIdHeader.replace(/^<|>$/g, '')}`;
-}

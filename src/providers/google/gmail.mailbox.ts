@@ -1,11 +1,12 @@
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { DraftContent, MailboxPort, ProviderAccount } from '../port/connector.ts';
-import { ignoreGone } from '../rest/gone.ts';
+import { ignoreGone, nullIfGone } from '../rest/gone.ts';
 import type { GmailDraft, GmailLabel } from './gmail-api.ts';
 import type { GmailWriter } from './gmail-writer.ts';
 import { notFoundIfInvalid } from './gmail-content.ts';
 import { foldersOf, labelChange, STARRED, UNREAD } from './gmail-labels.ts';
-import { withHeader } from './gmail.mail.ts';
+import type { GmailLookups } from './gmail-lookups.ts';
+import { withMark } from './gmail-marks.ts';
 import { googlePages } from './google-api.ts';
 import { GoogleError } from './google-error.ts';
 
@@ -16,7 +17,10 @@ const MODIFY_COST = { units: 20, priority: 'interactive' } as const;
 
 /** Changes of Gmail mailboxes. Ids of messages and labels never change. */
 export class GmailMailbox implements MailboxPort {
-  constructor(private readonly gmail: GmailWriter) {}
+  constructor(
+    private readonly gmail: GmailWriter,
+    private readonly lookups: GmailLookups,
+  ) {}
 
   async setFlags(
     account: ProviderAccount,
@@ -93,7 +97,12 @@ export class GmailMailbox implements MailboxPort {
 
   async deleteFolder(account: ProviderAccount, providerId: string) {
     if (isOwn(providerId)) throw ofGmail(providerId);
-    await ignoreGone(notFoundIfInvalid(this.gmail.deleteLabel(account, providerId)));
+    const work = this.gmail.deleteLabel(account, providerId).then(() => true);
+    if (await nullIfGone(notFoundIfInvalid(work))) return;
+    // One answer is no proof that the label is gone.
+    const isThere = (await this.#labels(account)).some(({ id }) => id === providerId);
+    if (isThere)
+      throw new ProviderError('temporary', `Google: the label ${providerId} was not deleted`);
   }
 
   async saveDraft(
@@ -101,13 +110,14 @@ export class GmailMailbox implements MailboxPort {
     { mime, messageIdHeader, threadId = null }: DraftContent,
     replaces: string | null,
   ) {
-    const [saved] = await this.#drafts(account, withHeader(messageIdHeader));
+    const saved = await this.lookups.savedDraft(account, messageIdHeader, mime);
     const before = replaces === null ? undefined : await this.#draftOf(account, replaces);
     if (saved) {
       if (before && before.id !== saved.id) await this.gmail.deleteDraft(account, before.id);
       return { providerId: saved.message.id };
     }
-    const draft = await this.#write(account, before?.id ?? null, mime, threadId);
+    const marked = withMark(mime, 'draft', messageIdHeader);
+    const draft = await this.#write(account, before?.id ?? null, marked, threadId);
     return { providerId: draft.message.id };
   }
 
@@ -138,9 +148,9 @@ export class GmailMailbox implements MailboxPort {
     return drafts.find(({ message }) => message.id === messageId);
   }
 
-  async #drafts(account: ProviderAccount, q?: string): Promise<GmailDraft[]> {
+  async #drafts(account: ProviderAccount): Promise<GmailDraft[]> {
     const found: GmailDraft[] = [];
-    const pages = googlePages((pageToken) => this.gmail.drafts(account, q, pageToken));
+    const pages = googlePages((pageToken) => this.gmail.drafts(account, undefined, pageToken));
     for await (const { drafts } of pages) found.push(...drafts);
     return found;
   }

@@ -7,8 +7,9 @@ import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
 import type { EgressClient, EgressResponse } from '../../platform/egress/egress-client.ts';
 import type { ProviderAccount } from '../port/connector.ts';
 import { pagesOf } from '../rest/pages.ts';
-import { RestClient, type RestRequest } from '../rest/rest-client.ts';
-import { toGoogleError } from './google-error.ts';
+import { isRepeatable, RestClient, type RestRequest } from '../rest/rest-client.ts';
+import { GoogleError, toGoogleError } from './google-error.ts';
+import { CalendarUseLimits } from './google-use-limits.ts';
 
 /** Google's APIs that Carillon uses. Each has a quota of its own. */
 export type GoogleApiName = 'gmail' | 'calendar' | 'people' | 'directory';
@@ -96,18 +97,32 @@ export function googlePages<Page extends { nextPageToken?: string | undefined }>
   return pagesOf('Google', read, ({ nextPageToken }) => nextPageToken);
 }
 
+/**
+ * The ids that at least one of two listings contains. What is missing is removed from the mirror,
+ * and one listing that lacks it, perhaps all of it, would be no proof.
+ */
+export async function listedOnce(list: () => Promise<readonly string[]>): Promise<string[]> {
+  const first = await list();
+  return [...new Set([...first, ...(await list())])];
+}
+
 /** Pause in seconds if Google refuses a request as too fast and names no pause itself. */
 const USUAL_PAUSE = 5;
+
+/** Busy times are asked with a POST. */
+const isWrite = ({ method, path }: GoogleRequest): boolean =>
+  method !== 'GET' && !path.endsWith('/freeBusy');
 
 /** Calls one of Google's APIs for an account, within the quota. */
 export class GoogleApi {
   readonly #rest: RestClient;
   readonly #address: string;
+  readonly #useLimits = new CalendarUseLimits();
 
   constructor(
     private readonly name: GoogleApiName,
     egress: EgressClient,
-    clock: Clock,
+    private readonly clock: Clock,
     private readonly budget: ProviderBudget,
     private readonly limit: GoogleLimit,
     addresses: GoogleAddresses,
@@ -117,26 +132,54 @@ export class GoogleApi {
   }
 
   /**
-   * Makes a request when the quota allows it.
+   * Makes a request when the quota allows it. A request that may be repeated is repeated once if
+   * Google refuses it with a passing error (`GoogleError.isPassing`).
    * @throws {BudgetExhaustedError} if the quota is used up; Google was not asked
    * @throws {GoogleError} for an unsuccessful response
    * @throws {ProviderError} `temporary` if the account has no token
    */
   async send(account: ProviderAccount, request: GoogleRequest): Promise<EgressResponse> {
+    try {
+      return await this.#sendOnce(account, request);
+    } catch (error) {
+      const isPassing = error instanceof GoogleError && error.isPassing;
+      if (!isPassing || !isRepeatable(request)) throw error;
+      return this.#sendOnce(account, request);
+    }
+  }
+
+  async #sendOnce(account: ProviderAccount, request: GoogleRequest): Promise<EgressResponse> {
     const { path, units, priority, ...rest } = request;
     if (account.accessToken === undefined)
       throw new ProviderError('temporary', 'There is no access token for this account');
     const shares = this.#shares(account, units);
     const [own] = shares;
+    const writes = isWrite(request) ? `${own.key}:writes` : null;
+    if (writes !== null) this.budget.assertNoPause(writes);
     if (units > 0) await this.budget.take(shares, priority, request.signal);
     else this.budget.assertNoPause(own.key);
     try {
-      return await this.#rest.send(account.accessToken, { ...rest, url: this.#address + path });
+      const response = await this.#rest.send(account.accessToken, {
+        ...rest,
+        url: this.#address + path,
+      });
+      if (writes !== null) this.#useLimits.accepted(writes);
+      return response;
     } catch (error) {
+      if (writes !== null && error instanceof GoogleError && error.isUseLimit)
+        throw await this.#pausedWrites({ ...own, key: writes }, error);
       if (error instanceof ProviderError && error.code === 'rate-limited')
         await this.budget.penalize(own, error.retryAfterSeconds ?? USUAL_PAUSE);
       throw error;
     }
+  }
+
+  /** Lets the writes of the account wait, but not what it reads. */
+  async #pausedWrites(share: BudgetShare, error: GoogleError): Promise<GoogleError> {
+    const asked = error.retryAfterSeconds ?? 0;
+    const seconds = Math.max(asked, this.#useLimits.refused(share.key, this.clock.now().getTime()));
+    await this.budget.penalize(share, seconds);
+    return error.after(seconds);
   }
 
   /**

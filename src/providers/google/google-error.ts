@@ -27,6 +27,13 @@ const NO_CONSENT: readonly string[] = [
   'ACCESS_TOKEN_SCOPE_INSUFFICIENT',
 ];
 
+/** What a user can send to the administrator of the organization. */
+export const FOR_ADMINISTRATORS =
+  'The administrator of your organization does not allow this application. Ask the administrator: "Please allow our application in the Google Admin console, under Security > Access and data control > API controls > Manage app access: add its OAuth client ID as trusted."';
+
+const RESTRICTED =
+  'Google does not let other programs make this change of an event of this type, such as a birthday or a working location. Make it in Google Calendar.';
+
 /** An unsuccessful response of a Google API, with its HTTP status and reason. */
 export class GoogleError extends ProviderError {
   override name = 'GoogleError';
@@ -46,35 +53,73 @@ export class GoogleError extends ProviderError {
     super(code, message, retryAfterSeconds === null ? {} : { retryAfterSeconds });
   }
 
+  /**
+   * Whether Gmail refused the request with "Precondition check failed". It does so now and then
+   * without a cause in the request, which had no effect and mostly succeeds when it is repeated.
+   */
+  get isPassing(): boolean {
+    return isPassing(this.status, this.reason, this.message);
+  }
+
+  /** Whether the request names an id or a label that cannot exist. */
+  get isInvalidId(): boolean {
+    return this.status === 400 && INVALID.includes(this.reason ?? '') && NO_ID.test(this.message);
+  }
+
+  /** Whether a write met a general limit of calendars, which lasts for minutes or hours. */
+  get isUseLimit(): boolean {
+    return this.code === 'rate-limited' && USE_LIMITS.includes(this.reason ?? '');
+  }
+
+  /** The same error with another wait. */
+  after(seconds: number): GoogleError {
+    return new GoogleError(this.status, this.reason, this.code, this.message, seconds);
+  }
+
   /** Whether the account's token does not cover this API: its user has not agreed to it. */
   get isWithoutConsent(): boolean {
     return this.reason !== null && NO_CONSENT.includes(this.reason);
   }
 }
 
-/**
- * Reasons of a 403 or 429 that mean too many requests in a short time. `quotaExceeded` is one of
- * them in Calendar.
- */
+/** General limits of calendars, apart from the API's quota. */
+const USE_LIMITS: readonly string[] = [
+  'quotaExceeded',
+  'calendarUsageLimits',
+  'calendarUsageLimitsExceeded',
+];
+/** Reasons of a 403 or 429 that mean too many requests in some time. */
 const TOO_FAST: readonly string[] = [
   'rateLimitExceeded',
   'userRateLimitExceeded',
   'concurrentLimitExceeded',
-  'calendarUsageLimitsExceeded',
-  'quotaExceeded',
+  ...USE_LIMITS,
   'RATE_LIMIT_EXCEEDED',
   'RESOURCE_EXHAUSTED',
 ];
 /** The daily limit of messages has no reason of its own: Google says it in words. */
 const DAILY_SENDING = /mail sending|daily user sending/i;
+/** The administrator of the user's organization does not allow the application. */
+const BLOCKED: readonly string[] = ['domainPolicy', 'admin_policy_enforced'];
 /** The application's project is not set up: nothing is wrong with the account. */
 const PROJECT: readonly string[] = ['accessNotConfigured', 'SERVICE_DISABLED'];
 
+const PRECONDITION: readonly string[] = ['failedPrecondition', 'FAILED_PRECONDITION'];
+const INVALID: readonly string[] = ['invalidArgument', 'INVALID_ARGUMENT'];
+/** "Invalid id value", "Invalid label: Label_7", "Invalid attachment token" */
+const NO_ID = /invalid (id|label|attachment)/i;
+
+const isPassing = (status: number, reason: string | null, words: string): boolean =>
+  status === 400 && PRECONDITION.includes(reason ?? '') && /precondition check failed/i.test(words);
+
 function codeOf(status: number, reason: string | null, words: string): ProviderErrorCode {
+  // Gateways answer 404 as well: without a reason of Google's it proves nothing.
+  if ((status === 404 || status === 410) && reason === null) return 'temporary';
+  if (isPassing(status, reason, words)) return 'temporary';
   if (status === 429 || (status === 403 && reason !== null && TOO_FAST.includes(reason)))
     return DAILY_SENDING.test(words) ? 'quota-exhausted' : 'rate-limited';
   if (reason === 'dailyLimitExceeded') return 'quota-exhausted';
-  if (reason !== null && PROJECT.includes(reason)) return 'temporary';
+  if (reason !== null && [...PROJECT, ...BLOCKED].includes(reason)) return 'temporary';
   switch (status) {
     case 401:
       return 'auth-invalid';
@@ -99,6 +144,14 @@ function waitOf({ retryAfter }: EgressResponse, words: string, now: Date): numbe
   return Number.isNaN(at) ? null : Math.max(1, Math.ceil((at - now.getTime()) / 1000));
 }
 
+/** What somebody has to do about the error, as sentences after a space; empty if nothing helps. */
+function hintOf(reason: string | null): string {
+  if (reason !== null && NO_CONSENT.includes(reason))
+    return ' The user has not agreed to this access, or the application did not ask for it.';
+  if (reason === 'eventTypeRestriction') return ` ${RESTRICTED}`;
+  return reason !== null && BLOCKED.includes(reason) ? ` ${FOR_ADMINISTRATORS}` : '';
+}
+
 /** The error for an unsuccessful response of a Google API. */
 export function toGoogleError(response: EgressResponse, now: Date): GoogleError {
   const { status, body } = response;
@@ -109,15 +162,12 @@ export function toGoogleError(response: EgressResponse, now: Date): GoogleError 
     error?.status ??
     null;
   const code = codeOf(status, reason, words);
-  const hint =
-    reason !== null && NO_CONSENT.includes(reason)
-      ? ' The user has not agreed to this access, or the application did not ask for it.'
-      : '';
   return new GoogleError(
     status,
     reason,
     code,
-    (words === '' ? `Google: HTTP status ${status}` : `Google: ${status} ${words}`) + hint,
+    (words === '' ? `Google: HTTP status ${status}` : `Google: ${status} ${words}`) +
+      hintOf(reason),
     waitOf(response, words, now),
   );
 }

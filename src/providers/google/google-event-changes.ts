@@ -6,11 +6,12 @@ import type {
   RemoteEvent,
 } from '../port/connector.ts';
 import { readCursor } from '../rest/cursor.ts';
-import { googlePages } from './google-api.ts';
+import { googlePages, listedOnce } from './google-api.ts';
 import type { CalendarApi } from './google-calendar-api.ts';
 import { GoogleError } from './google-error.ts';
 import { EventIds } from './google-event-ids.ts';
 import {
+  fixedType,
   type GoogleEvent,
   googleEvent,
   isAsDefined,
@@ -70,7 +71,8 @@ export class GoogleEventChanges {
       return await this.#page(account, calendarId, at, limit);
     } catch (error) {
       // 410: the token is too old. 400: a token or a list that Google does not know.
-      const isOld = error instanceof GoogleError && [400, 410].includes(error.status);
+      const isOld =
+        error instanceof GoogleError && [400, 410].includes(error.status) && !error.isPassing;
       if (!isOld || (at.syncToken === null && at.pageToken === null)) throw error;
       return this.#page(account, calendarId, BEGIN, limit);
     }
@@ -106,7 +108,7 @@ export class GoogleEventChanges {
       more,
       partial: true,
       ...sort(answer.items, calendarId, account),
-      present: isWhole ? await this.#allIds(account, calendarId) : null,
+      present: isWhole ? await listedOnce(() => this.#allIds(account, calendarId)) : null,
     };
   }
 
@@ -197,5 +199,6 @@ function remoteOf(
     originalStartTime: isInstance ? startOf(start) : null,
     organizer: email ? { email, name: organizer?.displayName ?? known } : null,
     sequence: event.sequence ?? 0,
+    readOnly: fixedType(event) !== null,
   };
 }

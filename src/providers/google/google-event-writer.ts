@@ -22,7 +22,9 @@ import {
   type GoogleAttendee,
   type GoogleEvent,
   googleEvent,
+  fixedType,
   isAsDefined,
+  mayBeMarked,
   MEET,
   meetingDetails,
   readEvent,
@@ -30,6 +32,7 @@ import {
   startOf,
   type StoredFields,
 } from './google-event.ts';
+import type { GoogleInstances } from './google-instances.ts';
 import {
   meetingRequest,
   newEvent,
@@ -57,7 +60,10 @@ interface Change {
 
 /** Writes events of Google Calendar. See `CalendarPort` for what the methods guarantee. */
 export class GoogleEventWriter {
-  constructor(private readonly api: CalendarApi) {}
+  constructor(
+    private readonly api: CalendarApi,
+    private readonly instances: GoogleInstances,
+  ) {}
 
   /** See `CalendarPort.createEvent`. The key decides the id: a repeated creation is a conflict. */
   async create(
@@ -108,13 +114,23 @@ export class GoogleEventWriter {
   /** See `CalendarPort.writeInstance`. */
   async writeInstance(
     account: ProviderAccount,
-    { series, start }: InstancePosition,
+    position: InstancePosition,
     content: EventContent,
     options: EventUpdateOptions = {},
   ): Promise<EventProviderIds> {
-    const ids = EventIds.require(`${series}_${start}`);
+    const ids = await this.instances.require(account, position);
     const written = await this.#update(account, ids, { ...options, content });
     return idsOf(ids.calendarId, written, options);
+  }
+
+  /** See `CalendarPort.deleteInstance`. */
+  async removeInstance(
+    account: ProviderAccount,
+    position: InstancePosition,
+    options: NotifyOption = {},
+  ): Promise<void> {
+    const ids = await this.instances.find(account, position);
+    if (ids) await this.remove(account, EventIds.join(ids.calendarId, ids.eventId), options);
   }
 
   /**
@@ -127,7 +143,7 @@ export class GoogleEventWriter {
     try {
       const instance = await this.#get(account, ids);
       const { recurringEventId: seriesId } = instance;
-      if (seriesId === undefined || isAsDefined(instance)) return;
+      if (seriesId === undefined || isAsDefined(instance) || !mayBeMarked(instance)) return;
       const series = await this.#get(account, EventIds.of(ids.calendarId, seriesId));
       if (series.status === 'cancelled') return;
       const reset = await this.#rewrite(account, ids, (now) => ({
@@ -219,8 +235,13 @@ export class GoogleEventWriter {
       const event = await this.#get(account, ids);
       const written = change(event);
       if (!written) return event;
+      assertWritable(event);
       try {
-        return await withConference(written, (one) => this.#patch(account, ids, event, one));
+        return await withConference(
+          written,
+          (one) => this.#patch(account, ids, event, one),
+          mayBeMarked(event),
+        );
       } catch (error) {
         if (!(error instanceof GoogleError) || error.status !== 412) throw error;
       }
@@ -249,10 +270,12 @@ export class GoogleEventWriter {
  * Makes a write again without the conference if Google refuses to store one of another service. Its
  * address becomes the location if there is none, so that guests find it, and Carillon keeps the
  * rest.
+ * @param mayMark whether the event may get a private property
  */
 async function withConference(
   change: Change,
   write: (change: Change) => Promise<GoogleEvent>,
+  mayMark = true,
 ): Promise<GoogleEvent> {
   try {
     return await write(change);
@@ -260,7 +283,13 @@ async function withConference(
     const { conferenceData, ...json } = change.json;
     const refused = googleEvent.shape.conferenceData.safeParse(conferenceData).data;
     const isRefused = error instanceof GoogleError && error.status === 400;
-    if (!refused || refused.createRequest || !isRefused || !/conference/i.test(error.message))
+    if (
+      !mayMark ||
+      !refused ||
+      refused.createRequest ||
+      !isRefused ||
+      !/conference/i.test(error.message)
+    )
       throw error;
     const url = refused.entryPoints?.[0]?.uri;
     const location = json['location'] ? {} : { location: url };
@@ -273,6 +302,16 @@ async function withConference(
 function wanted(content: EventContent, { meeting }: EventWriteOptions): StoredFields {
   const { conferencing, ...fields } = storedForm(writable(content));
   return meeting || conferencing === undefined ? fields : { ...fields, conferencing };
+}
+
+/** @throws {ProviderError} `rejected` */
+function assertWritable(event: GoogleEvent): void {
+  const type = fixedType(event);
+  if (type !== null)
+    throw new ProviderError(
+      'rejected',
+      `Google: the event is ${type}, which other programs cannot change. Change it in Google Calendar`,
+    );
 }
 
 const gone = (event: GoogleEvent): ProviderError =>

@@ -57,6 +57,7 @@ export const googleEvent = z.object({
   id: z.string(),
   etag: z.string().optional(),
   status: z.string().optional(),
+  eventType: z.string().optional(),
   iCalUID: z.string().optional(),
   sequence: z.number().optional(),
   summary: z.string().optional(),
@@ -87,6 +88,21 @@ export const googleEvent = z.object({
   extendedProperties: z.object({ private: z.record(z.string(), z.string()).optional() }).optional(),
 });
 export type GoogleEvent = z.infer<typeof googleEvent>;
+
+/** Types of events that Google's API does not let anybody change. */
+const FIXED_TYPES: Readonly<Record<string, string>> = {
+  birthday: 'a birthday of a contact',
+  fromGmail: 'made from a mail',
+  workingLocation: 'a working location',
+};
+
+/** What kind of event Google protects from changes, in words; `null` for an ordinary one. */
+export const fixedType = ({ eventType = 'default' }: Pick<GoogleEvent, 'eventType'>) =>
+  Object.hasOwn(FIXED_TYPES, eventType) ? (FIXED_TYPES[eventType] ?? null) : null;
+
+/** Whether Google accepts private properties: only ordinary events may have them. */
+export const mayBeMarked = ({ eventType = 'default' }: Pick<GoogleEvent, 'eventType'>): boolean =>
+  eventType === 'default';
 
 /**
  * The private property of an instance that was reset: the digest of the content that its series

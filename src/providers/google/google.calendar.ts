@@ -22,6 +22,7 @@ import { ROOMS_SCOPE } from './google.scopes.ts';
 import { GoogleEventChanges } from './google-event-changes.ts';
 import { storedForm, writable } from './google-event-write.ts';
 import { GoogleEventWriter } from './google-event-writer.ts';
+import { GoogleInstances } from './google-instances.ts';
 
 const busyAnswer = z.object({
   calendars: z
@@ -59,7 +60,7 @@ export class GoogleCalendar implements CalendarPort {
     this.#api = new CalendarApi(api);
     this.#calendars = new GoogleCalendars(this.#api);
     this.#changes = new GoogleEventChanges(this.#api);
-    this.#writer = new GoogleEventWriter(this.#api);
+    this.#writer = new GoogleEventWriter(this.#api, new GoogleInstances(this.#api));
   }
 
   asStored(_account: Pick<ProviderAccount, 'email' | 'name'>, event: EventContent): EventContent {
@@ -129,12 +130,8 @@ export class GoogleCalendar implements CalendarPort {
     return this.#writer.writeInstance(account, instance, event, options);
   }
 
-  deleteInstance(
-    account: ProviderAccount,
-    { series, start }: InstancePosition,
-    options?: NotifyOption,
-  ) {
-    return this.#writer.remove(account, `${series}_${start}`, options);
+  deleteInstance(account: ProviderAccount, instance: InstancePosition, options?: NotifyOption) {
+    return this.#writer.removeInstance(account, instance, options);
   }
 
   resetInstance(account: ProviderAccount, providerId: string) {

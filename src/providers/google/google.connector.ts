@@ -11,6 +11,7 @@ import { GmailChanges } from './gmail-changes.ts';
 import { GmailContents } from './gmail-content.ts';
 import { GmailWriter } from './gmail-writer.ts';
 import { GmailLists } from './gmail-listing.ts';
+import { GmailLookups } from './gmail-lookups.ts';
 import { GmailMail } from './gmail.mail.ts';
 import { GmailMailbox } from './gmail.mailbox.ts';
 import { GmailPush } from './gmail-push.ts';
@@ -79,8 +80,9 @@ export class GoogleConnector implements Connector {
     const lists = new GmailLists(mailApi, gmail);
     const changes = new GmailChanges(gmail, lists, contents, clock);
     const audit = new GmailAudit(gmail);
-    this.mail = new GmailMail(gmail, changes, contents, audit, clock);
-    this.mailbox = new GmailMailbox(gmail);
+    const lookups = new GmailLookups(gmail, clock);
+    this.mail = new GmailMail(gmail, changes, contents, audit, lookups);
+    this.mailbox = new GmailMailbox(gmail, lookups);
     const calendarApi = new GoogleApi('calendar', egress, clock, budget, CALENDAR_LIMIT, addresses);
     const directoryApi = new GoogleApi(
       'directory', egress, clock, budget, DIRECTORY_LIMIT, addresses,

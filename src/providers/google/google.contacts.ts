@@ -16,7 +16,7 @@ import type {
 } from '../port/connector.ts';
 import { readCursor } from '../rest/cursor.ts';
 import { ignoreGone } from '../rest/gone.ts';
-import { type GoogleApi, googlePages, type GoogleRequest } from './google-api.ts';
+import { type GoogleApi, googlePages, type GoogleRequest, listedOnce } from './google-api.ts';
 import { GoogleError } from './google-error.ts';
 import {
   type GooglePerson,
@@ -95,7 +95,8 @@ export class GoogleContacts implements ContactsPort {
       return await this.#page(account, { ...from, groups: digest }, groups, limit);
     } catch (error) {
       // Google says 400 EXPIRED_SYNC_TOKEN, and 410 in older answers.
-      const isOld = error instanceof GoogleError && [400, 410].includes(error.status);
+      const isOld =
+        error instanceof GoogleError && [400, 410].includes(error.status) && !error.isPassing;
       if (!isOld || (from.syncToken === null && from.pageToken === null)) throw error;
       return this.#page(account, { ...BEGIN, groups: digest }, groups, limit);
     }
@@ -107,7 +108,7 @@ export class GoogleContacts implements ContactsPort {
     try {
       return pictureOf((await this.api.fetchPublic(url, PICTURE_BYTES)).body);
     } catch (error) {
-      if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
+      if (!(error instanceof GoogleError) || ![404, 410].includes(error.status)) throw error;
       return null;
     }
   }
@@ -204,7 +205,7 @@ export class GoogleContacts implements ContactsPort {
       removed: people.flatMap(({ metadata, resourceName }) =>
         metadata.deleted ? [resourceName] : [],
       ),
-      present: syncToken === null && !more ? await this.#allIds(account) : null,
+      present: syncToken === null && !more ? await listedOnce(() => this.#allIds(account)) : null,
     };
   }
 
@@ -278,7 +279,8 @@ export class GoogleContacts implements ContactsPort {
       });
       return true;
     } catch (error) {
-      if (error instanceof GoogleError && OTHER_VERSION.includes(error.reason ?? '')) return false;
+      const isOther = error instanceof GoogleError && OTHER_VERSION.includes(error.reason ?? '');
+      if (isOther && !error.isPassing) return false;
       throw error;
     }
   }

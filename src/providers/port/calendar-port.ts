@@ -68,6 +68,8 @@ export interface RemoteEvent {
   organizer: { email: string; name: string | null } | null;
   /** SEQUENCE of iCalendar (RFC 5545): the revision of the event. */
   sequence: number;
+  /** Whether the provider refuses all changes of the event. Default: false. */
+  readOnly?: boolean;
   /**
    * What is left out of `content`, because it could not be read, in plain words. Default: nothing.
    */

@@ -23,6 +23,7 @@ export type * from './oauth-descriptor.ts';
 export type * from './sign-in-descriptor.ts';
 export type * from './provider-account.ts';
 export type * from './push-port.ts';
+export type * from './sent-lookup.ts';
 
 /*
  * The interface that every provider implements. Required are `name`, `settingsSchema` and `verify`;

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { MessageIds, MessageIdsRequest } from './message-ids.ts';
 import type { FailedMessage, ListedContent, MessageContent, Stall } from './message-content.ts';
 import type { ProviderAccount } from './provider-account.ts';
+import type { SentLookup, SentTraces } from './sent-lookup.ts';
 import type {
   ProviderError,
   RefusedRecipient,
@@ -63,13 +64,6 @@ export interface SendReceipt {
    * synced, so that the copy appears soon. Absent if the provider files none.
    */
   copyAfterSeconds?: number;
-}
-
-/** Result of a look-up of a sent message. */
-export interface SentLookup {
-  found: boolean;
-  /** Whether `found: false` proves that the message was not sent. */
-  conclusive: boolean;
 }
 
 /** How a connector and its caller communicate during one send. */
@@ -320,8 +314,15 @@ export interface MailPort {
     message: OutgoingMessage,
     control: SendControl,
   ): Promise<SendReceipt>;
-  /** Look-up: searches the provider's sent messages for one that Carillon sent. */
-  findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup>;
+  /**
+   * Look-up: searches the provider's sent messages for one that Carillon sent. More look-ups are
+   * conclusive with `traces` if the provider may replace a Message-ID.
+   */
+  findSent(
+    account: ProviderAccount,
+    messageIdHeader: string,
+    traces?: SentTraces,
+  ): Promise<SentLookup>;
   /**
    * Files a copy of a sent message, for providers whose sending does not do so by itself. Does
    * nothing if the copy is already there. Absent if sending makes the copy.

@@ -67,3 +67,9 @@ export function invalid(message: string, reason = 'invalidArgument'): GoogleErro
 export function notFound(message = 'Requested entity was not found.'): GoogleError {
   return new GoogleError(404, 'notFound', message);
 }
+
+/** 400 as Gmail answers it now and then without a cause, and for users without Gmail. */
+export function preconditionFailed(): GoogleError {
+  const statusName = 'FAILED_PRECONDITION';
+  return new GoogleError(400, 'failedPrecondition', 'Precondition check failed.', { statusName });
+}

@@ -8,7 +8,7 @@ import type { Calendars } from './calendar/calendars.ts';
 import { addEventMethods } from './calendar/event-methods.ts';
 import { addOtherCalendarMethods } from './calendar/other-methods.ts';
 import type { GoogleMethod } from './call.ts';
-import { GoogleError } from './errors.ts';
+import { GoogleError, preconditionFailed } from './errors.ts';
 import { addDraftMethods } from './gmail/draft-methods.ts';
 import { addMailboxMethods } from './gmail/mailbox-methods.ts';
 import type { MailMessage } from './gmail/mailbox.ts';
@@ -16,6 +16,7 @@ import { addMessageMethods } from './gmail/message-methods.ts';
 import { deliverMail } from './gmail/sending.ts';
 import { addThreadMethods } from './gmail/thread-methods.ts';
 import type { GoogleUser } from './google-user.ts';
+import type { GoogleHabits } from './habits.ts';
 import type { AccessToken } from './oauth/grants.ts';
 import { GoogleOAuth } from './oauth/google-oauth.ts';
 import { addGroupMethods } from './people/group-methods.ts';
@@ -86,6 +87,11 @@ export class GoogleStub extends RemoteStub {
    */
   addUser(email: string, name?: string, timeZone?: string): GoogleUser {
     return this.world.addUser(email, name, timeZone);
+  }
+
+  /** What this Google does to its clients beside what its manuals say. */
+  get habits(): GoogleHabits {
+    return this.world.habits;
   }
 
   /** All calendars, channels, rooms and the mails that Calendar sent. */
@@ -175,6 +181,7 @@ export class GoogleStub extends RemoteStub {
     const user = this.#userOf(token, params['userId']);
     if (!method.needs.some((scope) => token.scopes.has(scope))) throw missingScope(method.needs);
     this.quotas.charge(method.service, user.email, method.units);
+    if (method.service === 'gmail' && this.habits.refuses(method)) throw preconditionFailed();
     if (asked.body.length > 0 && asked.json === undefined && !asked.path.startsWith('/upload/'))
       throw new GoogleError(400, 'badRequest', 'Invalid JSON payload received.');
     const body = (asked.json ?? {}) as Record<string, unknown>;
@@ -209,7 +216,7 @@ export class GoogleStub extends RemoteStub {
 
   #userOf({ email }: AccessToken, wanted: string | undefined): GoogleUser {
     const user = this.world.users.get(email ?? '');
-    if (!user) throw new GoogleError(400, 'failedPrecondition', 'Precondition check failed.');
+    if (!user) throw preconditionFailed();
     if (wanted !== undefined && wanted !== 'me' && wanted.toLowerCase() !== user.email)
       throw new GoogleError(403, 'forbidden', `Delegation denied for ${user.email}`);
     return user;

@@ -1,5 +1,6 @@
 import { Calendars } from './calendar/calendars.ts';
 import { GoogleUser } from './google-user.ts';
+import { GoogleHabits } from './habits.ts';
 import type { Identity } from './oauth/google-oauth.ts';
 import { PubSub } from './pubsub/pubsub.ts';
 
@@ -18,6 +19,7 @@ export class GoogleWorld {
   readonly outgoing: OutgoingMail[] = [];
   readonly pubsub: PubSub;
   readonly calendars: Calendars;
+  readonly habits = new GoogleHabits();
   /** Milliseconds of the stub's clock. */
   readonly now: () => number;
   /** Address of the stub. */
@@ -53,10 +55,10 @@ export class GoogleWorld {
   }
 
   /** A number that was not given before. */
-  nextId(): number {
+  readonly nextId = (): number => {
     this.#ids += 1;
     return this.#ids;
-  }
+  };
 
   /** Publishes a change of a mailbox if somebody watches it. */
   announceMail(

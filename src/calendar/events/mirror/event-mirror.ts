@@ -90,11 +90,11 @@ const INSERT = `
     ${columnNames(PROVIDER_FIELDS)}, organizer_email, organizer_name, warnings, read_only, hide_participants, notifications, metadata,
     round_robin_order, sequence, version, provider_content, provider_version, provider_seen_at, created_at, updated_at)
   select x.id, $1, $2, x.provider_id, x.ical_uid, x.master_provider_id, to_timestamp(x.original_start),
-    ${columnNames(PROVIDER_FIELDS, 'x')}, x.organizer_email, x.organizer_name, x.warnings, false, false, '[]', '{}',
+    ${columnNames(PROVIDER_FIELDS, 'x')}, x.organizer_email, x.organizer_name, x.warnings, x.read_only, false, '[]', '{}',
     '{}', x.sequence, 1, x.provider_content, 1, $4, $4, $4
   from jsonb_to_recordset($3::jsonb) x(id uuid, provider_id text, ical_uid text, master_provider_id text,
     original_start double precision, ${typedColumns(PROVIDER_FIELDS)}, organizer_email text, organizer_name text,
-    warnings text[], sequence int, provider_content jsonb)
+    warnings text[], read_only boolean, sequence int, provider_content jsonb)
   on conflict (account_id, provider_id) do nothing
   returning id`;
 
@@ -243,6 +243,7 @@ function seenColumns(id: string, { organizer, ...remote }: RemoteEvent) {
     organizer_name: organizer?.name ?? null,
     original_start: remote.originalStartTime,
     sequence: remote.sequence,
+    read_only: remote.readOnly ?? false,
     warnings: (remote.warnings ?? []).map((one) => storable(one, MOST_WARNING)),
   };
 }

@@ -108,6 +108,7 @@ function changed(call: GoogleCall, change: (before: StoredEvent) => GoogleEvent)
   const before = stored(call, calendar);
   if (before.event.status === 'cancelled' && call.body['status'] === undefined) throw deleted();
   const wanted = change(before);
+  checkType(before.event, wanted);
   if (before.event.organizer.email !== calendar.id)
     return answeredInvitation(call, calendar, before, wanted);
   const event = completed(wanted, before.event, calendar, call.query);
@@ -146,6 +147,19 @@ function respond(
   if (sendUpdates(call) !== 'none') calendars.mail('reply', organizer, event);
 }
 
+/** Types of events that clients cannot change at all. */
+const FIXED: readonly unknown[] = ['birthday', 'fromGmail', 'workingLocation'];
+
+/** @param wanted the changed event; null for a deletion */
+function checkType(before: GoogleEvent, wanted: GoogleEvent | null): void {
+  const type = before['eventType'] ?? 'default';
+  const marks = (wanted?.['extendedProperties'] as { private?: object } | undefined)?.private;
+  if (FIXED.includes(type) || (type !== 'default' && marks !== undefined))
+    throw new GoogleError(400, 'eventTypeRestriction', `Event type restriction: ${String(type)}`, {
+      entry: { domain: 'calendar' },
+    });
+}
+
 function deleted(): GoogleError {
   return new GoogleError(410, 'deleted', 'Resource has been deleted');
 }
@@ -155,6 +169,7 @@ function remove(call: GoogleCall): StubAnswer {
   const calendar = calendarOf(call, 'writer');
   const { event } = stored(call, calendar);
   if (event.status === 'cancelled') throw deleted();
+  checkType(event, null);
   const { id, organizer } = event;
   if (organizer.email === calendar.id) {
     calendar.cancel(event);

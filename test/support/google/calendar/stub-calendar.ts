@@ -15,6 +15,9 @@ export interface CalendarSettings {
 /** How far ahead a series without end is listed, in milliseconds: two years. */
 const HORIZON = 730 * 86_400_000;
 
+/** The id of the first part of a series that was split, from which instances have theirs. */
+const partOf = (seriesId: string): string => seriesId.replace(/_R\d{8}(T\d{6})?$/, '');
+
 /** A calendar with its events. Every change gets a version, by which sync tokens work. */
 export class StubCalendar {
   readonly id: string;
@@ -78,13 +81,41 @@ export class StubCalendar {
     const stored = this.events.get(id);
     if (stored) return stored;
     const [, seriesId = '', suffix = ''] = /^(.+)_(\d{8}(?:T\d{6}Z)?)$/.exec(id) ?? [];
-    const series = this.events.get(seriesId);
-    if (!series || series.event.status === 'cancelled') return null;
     const [, y, m, d, h = '00', i = '00', s = '00'] =
       /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)Z)?$/.exec(suffix) ?? [];
     const at = Date.parse(`${y}-${m}-${d}T${h}:${i}:${s}Z`);
-    const [start] = startsOf(series.event, at, at + 1, this.zone);
-    return start === undefined ? null : this.#instance(series, start);
+    for (const series of this.events.values()) {
+      const { event } = series;
+      if (partOf(event.id) !== seriesId || !event.recurrence || event.status === 'cancelled')
+        continue;
+      const [start] = startsOf(event, at, at + 1, this.zone);
+      if (start !== undefined) return this.#instance(series, start);
+    }
+    return null;
+  }
+
+  /**
+   * Ends a series before one of its instances and makes a series of the rest, as Google's pages do
+   * for a change of "this and following" events. The instances keep their ids.
+   * @param at the instance's start in milliseconds
+   * @param change of the rest
+   */
+  split({ event }: StoredEvent, at: number, change: Partial<GoogleEvent> = {}): StoredEvent {
+    const [start, end] = this.rangeOf(event);
+    const first = timeLike(event.start ?? {}, at, this.zone);
+    const stamp = new Date(at).toISOString().replace(/[-:]|\.\d+Z$/g, '');
+    const until = `${new Date(at - 1000).toISOString().replace(/[-:]|\.\d+/g, '')}`;
+    const rules = (event.recurrence ?? []).map((line) => line.replace(/;(COUNT|UNTIL)=[^;]*/, ''));
+    this.put({ ...event, recurrence: rules.map((line) => `${line};UNTIL=${until}`) });
+    const id = `${partOf(event.id)}_R${stamp}`;
+    return this.put({
+      ...event,
+      id,
+      iCalUID: `${id}@google.com`,
+      start: first,
+      end: timeLike(event.end ?? {}, at + (end - start), this.zone),
+      ...change,
+    });
   }
 
   /** Stored exceptions of a series. */
@@ -122,7 +153,7 @@ export class StubCalendar {
     const original = timeLike(series.start ?? {}, at, this.zone);
     const event: GoogleEvent = {
       ...rest,
-      id: `${series.id}_${instanceSuffix(original, this.zone)}`,
+      id: `${partOf(series.id)}_${instanceSuffix(original, this.zone)}`,
       recurringEventId: series.id,
       originalStartTime: original,
       start: original,

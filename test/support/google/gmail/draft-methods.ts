@@ -5,7 +5,7 @@ import { NEEDS } from '../scopes.ts';
 import type { MailMessage } from './mailbox.ts';
 import { formatOf, gmail } from './message-methods.ts';
 import { matchingMessages } from './search.ts';
-import { sendMail } from './sending.ts';
+import { sendMail, storedForm } from './sending.ts';
 import { hasMessage, sentMessage } from './upload.ts';
 import { messageView } from './view.ts';
 
@@ -60,7 +60,8 @@ function get(call: GoogleCall): StubAnswer {
 function create(call: GoogleCall): StubAnswer {
   const { raw, threadId } = sentMessage(call, 'message');
   const { mailbox } = call.user;
-  const message = mailbox.add({ raw, labels: ['DRAFT'], ...(threadId && { threadId }) });
+  const stored = storedForm(call.world, raw);
+  const message = mailbox.add({ raw: stored, labels: ['DRAFT'], ...(threadId && { threadId }) });
   return ok(shortView(mailbox.addDraft(message), message));
 }
 
@@ -72,7 +73,12 @@ function update(call: GoogleCall): StubAnswer {
   mailbox.remove(old);
   const isThread = mailbox.messages().some((other) => other.threadId === old.threadId);
   const thread = threadId ?? (isThread ? old.threadId : undefined);
-  const message = mailbox.add({ raw, labels: ['DRAFT'], ...(thread && { threadId: thread }) });
+  const stored = storedForm(call.world, raw);
+  const message = mailbox.add({
+    raw: stored,
+    labels: ['DRAFT'],
+    ...(thread && { threadId: thread }),
+  });
   mailbox.drafts.set(id, message.id);
   return ok(shortView(id, message));
 }

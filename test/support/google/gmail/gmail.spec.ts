@@ -186,7 +186,7 @@ describe('the stub of Gmail', () => {
     const [message] = stub.deliver(mime({ Subject: 'A' }), [ANNA]);
     const part = (id: string) =>
       `--b\r\nContent-Type: application/http\r\nContent-ID: <${id}>\r\n\r\nGET /gmail/v1/users/me/messages/${id}?format=minimal HTTP/1.1\r\n\r\n`;
-    const body = `${part(message?.id ?? '')}${part('gone')}--b--\r\n`;
+    const body = `${part(message?.id ?? '')}${part('18f0')}--b--\r\n`;
     const headers = { 'content-type': 'multipart/mixed; boundary=b' };
     const answer = await anna.call('POST', '/batch/gmail/v1', body, headers);
     expect(answer.body).toContain(`Content-ID: <response-${message?.id}>`);

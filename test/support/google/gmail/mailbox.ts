@@ -56,6 +56,7 @@ export class Mailbox {
 
   get(id: string): MailMessage {
     const message = this.#messages.get(id);
+    if (!/^[\da-f]{1,16}$/.test(id)) throw invalid('Invalid id value');
     if (!message) throw notFound();
     return message;
   }

@@ -12,7 +12,7 @@ import { NEEDS, scope } from '../scopes.ts';
 import type { StubAnswer } from '../../remote-stub/messages.ts';
 import { checkedIds, type MailMessage } from './mailbox.ts';
 import { matchingMessages } from './search.ts';
-import { sendMail } from './sending.ts';
+import { sendMail, storedForm } from './sending.ts';
 import { sentMessage } from './upload.ts';
 import { attachmentView, dateHeader, type Format, messageView } from './view.ts';
 
@@ -128,12 +128,16 @@ function imported(call: GoogleCall): StubAnswer {
 }
 
 function added(call: GoogleCall, usual: string): StubAnswer {
-  const { user, query } = call;
+  const { world, user, query } = call;
   const { raw, threadId, labelIds } = sentMessage(call);
   for (const id of labelIds)
     if (!user.mailbox.labels.has(id))
       throw new GoogleError(400, 'invalidArgument', `Invalid label: ${id}`);
-  const message = user.mailbox.add({ raw, labels: labelIds, ...(threadId && { threadId }) });
+  const message = user.mailbox.add({
+    raw: storedForm(world, raw),
+    labels: labelIds,
+    ...(threadId && { threadId }),
+  });
   const isDateHeader = (query.get('internalDateSource') ?? usual) === 'dateHeader';
   if (isDateHeader) message.date = dateHeader(message) ?? message.date;
   return short(message);

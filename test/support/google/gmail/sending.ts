@@ -68,16 +68,29 @@ export function deliverMail(
   );
 }
 
-/** Adds a missing Date or Message-ID, and replaces a From that is not the sender's. */
+/** A message as Gmail stores it: with the Message-ID and the headers that it keeps. */
+export function storedForm({ habits, nextId }: GoogleWorld, raw: Buffer): Buffer {
+  let result = raw;
+  if (habits.ownHeaders === 'dropped')
+    for (const { name } of headersOf(raw))
+      if (/^x-/i.test(name)) result = withoutHeader(result, name);
+  if (habits.messageIds === 'kept') return result;
+  const id = `<CAstub${nextId()}@mail.gmail.com>`;
+  return withHeader(withoutHeader(result, 'message-id'), 'Message-ID', id);
+}
+
+/**
+ * Adds a missing Date or Message-ID, and replaces a From that is not the sender's.
+ */
 function completed(world: GoogleWorld, sender: GoogleUser, raw: Buffer): Buffer {
   const headers = headersOf(raw);
-  let result = raw;
+  let result = storedForm(world, raw);
   const [from] = addressesIn(headerValue(headers, 'from'));
   if (!from || !sender.hasAddress(from))
     result = withHeader(withoutHeader(result, 'from'), 'From', `${sender.name} <${sender.email}>`);
   if (headerValue(headers, 'date') === null)
     result = withHeader(result, 'Date', new Date(world.now()).toUTCString());
-  if (headerValue(headers, 'message-id') === null)
+  if (headerValue(headersOf(result), 'message-id') === null)
     result = withHeader(result, 'Message-ID', `<CAstub${world.nextId()}@mail.gmail.com>`);
   return result;
 }

@@ -1,0 +1,37 @@
+/**
+ * What Google does to its clients beside what its manuals say. A new stub has no such habit; a test
+ * switches on single ones, or all of them with `worst`.
+ */
+export class GoogleHabits {
+  /**
+   * What Gmail does with the Message-ID of a message that a client sends, files or saves. People have reported that Gmail replaces also
+   * well-formed ones.
+   */
+  messageIds: 'kept' | 'replaced' = 'kept';
+  /** What it does with `X-` headers of such a message. */
+  ownHeaders: 'kept' | 'dropped' = 'kept';
+
+  /**
+   * Every so many requests of each method of Gmail, one is answered with 400 "Precondition check
+   * failed." and does nothing. `null`: none is.
+   */
+  refusesEvery: number | null = null;
+  readonly #asked = new Map<object, number>();
+
+  /** Counts a request of a method of Gmail. @returns whether it is to be refused */
+  refuses(method: object): boolean {
+    if (this.refusesEvery === null) return false;
+    const asked = (this.#asked.get(method) ?? 0) + 1;
+    this.#asked.set(method, asked);
+    return asked % this.refusesEvery === 0;
+  }
+
+  /**
+   * Switches on every habit that people have reported of the real Google. Headers of a client's own
+   * are kept: nobody has reported that they are dropped.
+   */
+  worst(): void {
+    this.messageIds = 'replaced';
+    this.refusesEvery = 7;
+  }
+}
