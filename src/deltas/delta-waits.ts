@@ -4,6 +4,7 @@ import { Credentials } from '../platform/auth/credentials.ts';
 import type { AccountPrincipal } from '../platform/auth/principal.ts';
 import { DomainError } from '../platform/base/errors/domain-error.ts';
 import { KeyedLimit } from '../platform/base/concurrency/keyed-limit.ts';
+import { asciiJson } from '../platform/base/text/ascii-json.ts';
 import { AccountSlots } from '../platform/changes/account-slots.ts';
 import { ChangeWatch, type ChangeWaiter } from './change-watch.ts';
 import { mayRead } from '../platform/changes/delta-types.ts';
@@ -76,9 +77,9 @@ export class DeltaWaits {
   }
 
   /**
-   * Writes deltas as they occur, one line of JSON each, at the pace of the client. Writes an empty
-   * line every second as a heartbeat. Ends when the timeout ends, the client disconnects, the token
-   * becomes invalid or the process stops.
+   * Writes deltas as they occur, one line of ASCII JSON each, at the pace of the client. Writes an
+   * empty line every second as a heartbeat. Ends when the timeout ends, the client disconnects, the
+   * token becomes invalid or the process stops.
    * @param open called once, after the last check that can refuse the request
    * @throws {InvalidCursorError} @throws {ExpiredCursorError} @throws {TooManyReadersError}
    *   before `open` is called
@@ -191,7 +192,7 @@ async function writeAll(
 ): Promise<Pick<DeltaPage, 'end' | 'more'> | undefined> {
   for (const delta of deltas) {
     if (waiting.ended) return undefined;
-    sink.write(`${JSON.stringify(delta)}\n`);
+    sink.write(`${asciiJson(delta)}\n`);
     while (sink.writableNeedDrain && !waiting.ended) await drained(sink, waiting);
   }
   return waiting.ended ? undefined : { end, more };

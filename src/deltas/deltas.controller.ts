@@ -8,6 +8,7 @@ import { fromUnixSeconds } from '../platform/base/time/unix-seconds.ts';
 import { keepSmall } from '../platform/base/large-responses.ts';
 import { Endpoint } from '../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../platform/http/error.schema.ts';
+import { sendAscii } from '../platform/http/json-responses.ts';
 import { DELTA_SCOPES } from '../platform/changes/delta-types.ts';
 import { DeltaWaits } from './delta-waits.ts';
 import { toDeltasView, toTypes } from './deltas.mapper.ts';
@@ -93,6 +94,7 @@ export class DeltasController {
     const types = toTypes(query, account.scopes);
     const reader = { account, token, timeoutMs: timeout * 1000 };
     keepSmall(response);
+    sendAscii(response);
     const page = await this.waits.longPoll(reader, { ...query, types }, (gone) => {
       response.once('close', gone);
     });

@@ -266,6 +266,18 @@ describe('/delta', () => {
       await idle();
     });
 
+    it('writes other characters than those of ASCII as escapes, as streams do', async () => {
+      const cursor = await latest();
+      await calendar('Größe \u{1f600}');
+      for (const path of [`longpoll?cursor=${cursor}`, `streaming?cursor=${cursor}&timeout=1`]) {
+        const answer = await fetch(`${server.url}/delta/${path}`, { headers: ada.bearer });
+        const text = await answer.text();
+        expect(text).toContain(String.raw`Gr\u00f6\u00dfe \ud83d\ude00`);
+        expect(text).toMatch(/^[\0-\x7f]*$/);
+      }
+      await idle();
+    });
+
     it('allows ten waiting requests per account, and frees a slot when a client disconnects', async () => {
       const cursor = await latest();
       const control = new AbortController();

@@ -1,4 +1,13 @@
 import type { Express, Response } from 'express';
+import { asciiJson } from '../base/text/ascii-json.ts';
+
+/** Responses whose JSON has to be ASCII. */
+const ascii = new WeakSet<Response>();
+
+/** Makes the JSON of a response ASCII (`asciiJson`), as its client may read it piece by piece. */
+export function sendAscii(response: Response): void {
+  ascii.add(response);
+}
 
 /**
  * Makes every JSON response say exactly `application/json`. Express would add `charset=utf-8`, a
@@ -7,7 +16,7 @@ import type { Express, Response } from 'express';
  */
 export function sendPlainJson(app: Express): void {
   app.response.json = function json(this: Response, value: unknown): Response {
-    const text = JSON.stringify(value);
+    const text = ascii.has(this) ? asciiJson(value) : JSON.stringify(value);
     this.setHeader('Content-Type', 'application/json');
     this.setHeader('Content-Length', Buffer.byteLength(text));
     // Node itself leaves out the body of a response to HEAD.
