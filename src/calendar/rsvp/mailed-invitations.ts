@@ -131,8 +131,8 @@ export class MailedInvitations {
     const uids = [...new Set(mails.map(({ message }) => message.uid))];
     const lock = () => mailed.lockMailedEvents(sql, accountId, uids, uids.filter(isId));
     const locked = await lock();
-    // Whoever creates an instance has locked its series. While this waited for that lock, an instance
-    // may have been created that the statement did not see.
+    // A request that creates an instance locks its series first. The first statement may have
+    // waited for that lock, and then does not see the new instance.
     const events = mails.some(isAboutInstance) ? await lock() : locked;
     const keys = [...new Set(mails.flatMap(({ message }) => MeetingBatch.keysOf(own, message)))];
     const states = await lockStates(sql, accountId, keys);

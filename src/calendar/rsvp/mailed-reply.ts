@@ -72,7 +72,7 @@ function applyAnswer(
 
 /**
  * The participants after an answer; the same array if it changes nothing.
- * @returns `null` if whoever answers was not invited
+ * @returns `null` if the answer is of a person who was not invited
  */
 function participantsAfter(
   participants: Participant[],

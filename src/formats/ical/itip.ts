@@ -14,7 +14,7 @@ export type ItipMethod = (typeof ITIP_METHODS)[number];
 
 /** A participant, and who acts in the participant's place. Addresses are in lower case. */
 export interface ItipAttendee extends IcalParticipant {
-  /** SENT-BY (RFC 5545 3.2.18): who answers for the participant; `null` if the file names nobody. */
+  /** SENT-BY (RFC 5545 3.2.18): the person who answers for the participant; `null` if absent. */
   sentBy: string | null;
   /** DELEGATED-TO (3.2.5): who takes part instead; only if PARTSTAT is DELEGATED. */
   delegates: string[];

@@ -1,4 +1,4 @@
-import { isReplySubject } from '../../threading/subject.ts';
+import { isReplySubject } from '../../../formats/text/subject.ts';
 import { textOfHtml } from './html-text.ts';
 
 /**
