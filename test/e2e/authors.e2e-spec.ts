@@ -26,7 +26,7 @@ const calendar = (method: string, uid: string, lines: readonly string[]) => [
   'DTEND:20300601T110000Z', ...lines, 'END:VEVENT', 'END:VCALENDAR', '',
 ]; // prettier-ignore
 
-/** Headers of mail that its readers may take for the address's, although another person wrote it. */
+/** Headers that some readers take for those of an address, although another person wrote them. */
 const doubtful = (address: string): [string, string[]][] => [
   ['a second author', [`From: Boss <${address}>, Eve <eve@ext.test>`]],
   ['a second author in front', [`From: Eve <eve@ext.test>, Boss <${address}>`]],

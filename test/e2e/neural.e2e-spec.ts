@@ -175,6 +175,20 @@ describe('/neural', () => {
     );
   });
 
+  it.each(['Re: plan', 'Ответ: план', '[EXT] 답장: 계획', 'Antwort: Plan'])(
+    'knows a reply by its subject: %s',
+    async (subject) => {
+      await deliver(server, ada, [`Subject: ${subject}`, '', 'x']);
+      const message = await until('the message', async () =>
+        (await call('get', '/messages')).body.find(
+          (one: { subject: string }) => one.subject === subject,
+        ),
+      );
+      const { body } = await call('put', '/neural/categorize', { message_id: [message.id] });
+      expect(body[0].categorizer.subcategories).toEqual(['reply']);
+    },
+  );
+
   it('refuses files that are not images, and images that are too large', async () => {
     const refused = await call('put', '/neural/ocr', { file_id: fileOf('notes.txt') });
     expect([refused.status, refused.body.message]).toEqual([

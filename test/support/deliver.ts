@@ -7,8 +7,8 @@ import type { TestApp } from './test-app.ts';
 
 /**
  * Puts a message into the inbox of a sandbox account.
- * @param lines header lines, then an empty line and the content. From, To and Message-ID are added if
- * they are not among the lines
+ * @param lines header lines, then an empty line and the content. From, To and Message-ID are added
+ *   if they are not among the lines
  * @param email address of the sender
  * @returns the Message-ID that was added, or would have been
  */

@@ -129,7 +129,11 @@ export class MailedInvitations {
     const { accountId } = owner.account;
     const own = owner.account.email.toLowerCase();
     const uids = [...new Set(mails.map(({ message }) => message.uid))];
-    const events = await mailed.lockMailedEvents(sql, accountId, uids, uids.filter(isId));
+    const lock = () => mailed.lockMailedEvents(sql, accountId, uids, uids.filter(isId));
+    const locked = await lock();
+    // A request that creates an instance locks its series first. The first statement may have
+    // waited for that lock, and then does not see the new instance.
+    const events = mails.some(isAboutInstance) ? await lock() : locked;
     const keys = [...new Set(mails.flatMap(({ message }) => MeetingBatch.keysOf(own, message)))];
     const states = await lockStates(sql, accountId, keys);
     const isHosted = this.connectors.participantMail(owner.account.provider) !== 'never';
@@ -156,8 +160,8 @@ export class MailedInvitations {
     await mailed.updateMailedEvents(sql, changed.map(({ event }) => event), at); // prettier-ignore
     await mailed.linkEvents(sql, links);
     await mailed.removeEvents(sql, idsOf(removed));
-    await storeStates(sql, accountId, batch.states());
     await this.#storeAnswers(sql, owner, answered);
+    await storeStates(sql, accountId, batch.states());
     const added = (id: string, isNews: boolean) =>
       objectChange(
         'calendar',
@@ -179,7 +183,7 @@ export class MailedInvitations {
       ...changed.map(({ event: { id }, verb, calendarId, isNews }) => record({ id, calendarId }, verb, isNews)),
       ...links.map((event) => record(event, 'updated', false)),
       ...removed.map(({ isNews, ...event }) => record(event, 'deleted', isNews)),
-      ...answered.map(({ event, isNews }) => record(event, 'updated', isNews)),
+      ...answered.map(({ event, isNews }) => record(event, 'described' in event ? 'created' : 'updated', isNews)),
     ]; // prettier-ignore
   }
 
@@ -192,7 +196,10 @@ export class MailedInvitations {
     answered: MeetingChanges['answered'],
   ): Promise<void> {
     if (answered.length === 0) return;
+    const created = answered.flatMap(({ event }) => ('described' in event ? [event] : []));
+    await mailed.insertInstances(sql, accountId, created, at);
     for (const { event } of answered) {
+      if ('described' in event) continue;
       const { id: eventId, notifications } = event;
       const { title, startsAt, participants } = event.fields;
       await mailed.writeParticipants(sql, eventId, participants, at);
@@ -216,6 +223,10 @@ export class MailedInvitations {
     );
   }
 }
+
+/** Whether a mail may answer for one instance of a series. */
+const isAboutInstance = ({ message: { method, events } }: MeetingMail): boolean =>
+  method === 'reply' && events.some(({ instance }) => instance !== null);
 
 /**
  * The scheduling messages in mails, in their order. Mail from the account itself is ignored,

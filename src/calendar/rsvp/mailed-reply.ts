@@ -1,32 +1,114 @@
-import type { ItipMessage } from '../../formats/ical/itip.ts';
-import type { MeetingBatch } from './meeting-batch.ts';
-import { type InvitingMail, storedText } from './meeting.ts';
+import type { ItipAttendee, ItipEvent, ItipMessage } from '../../formats/ical/itip.ts';
 import { compareRevisions } from '../../formats/ical/revisions.ts';
+import type { Participant } from '../events/event-values.ts';
+import type { MeetingBatch } from './meeting-batch.ts';
+import { type InvitingMail, MOST_PARTICIPANTS, storedText } from './meeting.ts';
 
 const LONGEST_COMMENT = 2048;
 const LONGEST_NAME = 998;
+/** Most answers in one event of a reply; usually there is one, or two for a delegation. */
+const MOST_ANSWERS = 10;
 
 /**
- * Applies a participant's answer to a meeting that the account organizes (RFC 5546 3.2.3). Only the
- * sender's own answer counts. Nothing changes if the sender was not invited, if the mail contains
- * no answer, or if a later answer is known.
+ * Applies answers to a meeting that the account organizes (RFC 5546 3.2.3), or to one instance of
+ * it. An answer counts if the mail's author, known for certain, is the participant, or may answer
+ * for the participant (ADR 0118). Nothing changes if the participant was not invited, if the mail
+ * contains no answer, or if a later answer of the same participant is known.
  */
-export function applyReply(batch: MeetingBatch, { sender }: InvitingMail, message: ItipMessage, isNews: boolean): void {
+export function applyReply(
+  batch: MeetingBatch,
+  { sender, account }: InvitingMail,
+  message: ItipMessage,
+  isNews: boolean,
+): void {
   if (sender === null) return;
   for (const received of message.events) {
-    const answer = received.participants.find(({ email }) => email === sender);
-    const event = answer && answer.status !== 'noreply' ? batch.ownEvent(message.uid, received.instance) : null;
-    const before = event?.fields.participants.find(({ email }) => email === sender);
-    if (!answer || !event || !before || event.fields.status === 'cancelled') continue;
-    const state = batch.ownState(message.uid, received.instance, event.id);
-    const last = state.replies[sender];
-    // DTSTAMP has whole seconds. Of two answers within a second, the later mail wins.
-    if (last && compareRevisions(received, last) < 0) continue;
-    state.replies = { ...state.replies, [sender]: { sequence: received.sequence, stamp: received.stamp } };
-    const comment = storedText(received.comment ?? answer.comment, LONGEST_COMMENT);
-    const name = before.name || (storedText(answer.name, LONGEST_NAME) ?? '');
-    if (before.status === answer.status && before.comment === comment && before.name === name) continue;
-    const after = { ...before, status: answer.status, comment, name };
-    batch.answer(event, event.fields.participants.map((one) => (one === before ? after : one)), isNews);
+    const answers = received.attendees
+      .filter((one) => one.email !== account && mayAnswer(sender, one))
+      .map((one) => ({ ...one, delegates: one.delegates.filter((email) => email !== account) }))
+      .filter(isAnswer)
+      .slice(0, MOST_ANSWERS);
+    for (const answer of answers) applyAnswer(batch, message.uid, { received, answer }, isNews);
   }
-} // prettier-ignore
+}
+
+/** A VEVENT of a reply, and one of the answers in it. */
+interface ReceivedAnswer {
+  received: ItipEvent;
+  answer: ItipAttendee;
+}
+
+const isAnswer = ({ status, delegates }: ItipAttendee): boolean =>
+  status !== 'noreply' || delegates.length > 0;
+
+/** Anybody can name himself in SENT-BY, so he must at least be of the participant's domain. */
+const mayAnswer = (sender: string, { email, sentBy }: ItipAttendee): boolean =>
+  email === sender || (sentBy === sender && isOfOneDomain(sender, email));
+
+const isOfOneDomain = (one: string, other: string): boolean =>
+  one.slice(one.lastIndexOf('@')) === other.slice(other.lastIndexOf('@'));
+
+function applyAnswer(
+  batch: MeetingBatch,
+  uid: string,
+  { received, answer }: ReceivedAnswer,
+  isNews: boolean,
+): void {
+  const event = batch.ownEvent(uid, received.instance);
+  if (!event || event.fields.status === 'cancelled') return;
+  const { participants } = event.fields;
+  const after = participantsAfter(participants, received, answer);
+  // An instance that has no row gets one only for a change.
+  if (after === null || (after === participants && 'described' in event)) return;
+  const state = batch.ownState(uid, received.instance, event.id);
+  const last = state.replies[answer.email];
+  // DTSTAMP has whole seconds. Of two answers within a second, the later mail wins.
+  if (last && compareRevisions(received, last) < 0) return;
+  const { sequence, stamp } = received;
+  const replies = { ...state.replies, [answer.email]: { sequence, stamp } };
+  batch.setOwnState({ ...state, replies });
+  if (after !== participants) batch.answer(event, after, isNews);
+}
+
+/**
+ * The participants after an answer; the same array if it changes nothing.
+ * @returns `null` if the answer is of a person who was not invited
+ */
+function participantsAfter(
+  participants: Participant[],
+  received: ItipEvent,
+  answer: ItipAttendee,
+): Participant[] | null {
+  const before = participants.find(({ email }) => email === answer.email);
+  if (!before) {
+    const mayJoin = participants.length < MOST_PARTICIPANTS && isDelegate(answer, participants);
+    return mayJoin ? [...participants, answered(invited(answer), received, answer)] : null;
+  }
+  const delegates = answer.delegates
+    .filter((email) => participants.every((one) => one.email !== email))
+    .slice(0, Math.max(0, MOST_PARTICIPANTS - participants.length))
+    .map((email) => invited(received.attendees.find((one) => one.email === email) ?? { email }));
+  const after = answered(before, received, answer);
+  if (after === before && delegates.length === 0) return participants;
+  return [...participants.map((one) => (one === before ? after : one)), ...delegates];
+}
+
+/** Anybody can name a delegator, so the delegator must at least be of the same domain. */
+const isDelegate = ({ email, delegators }: ItipAttendee, participants: Participant[]): boolean =>
+  delegators.some(
+    (one) => isOfOneDomain(one, email) && participants.some((known) => known.email === one),
+  );
+
+const invited = ({ email, name = '' }: { email: string; name?: string }): Participant => {
+  const shown = storedText(name, LONGEST_NAME) ?? '';
+  return { email, name: shown, status: 'noreply', comment: null, phone_number: null };
+};
+
+/** The participant with the answer; the same object if nothing changes. */
+function answered(before: Participant, received: ItipEvent, answer: ItipAttendee): Participant {
+  const comment = storedText(received.comment ?? answer.comment, LONGEST_COMMENT);
+  const name = before.name || (storedText(answer.name, LONGEST_NAME) ?? '');
+  const { status } = answer;
+  if (before.status === status && before.comment === comment && before.name === name) return before;
+  return { ...before, status, comment, name };
+}

@@ -2,8 +2,13 @@ import type { InstanceId } from '../../formats/ical/instance-id.ts';
 import type { Participant } from '../events/event-values.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
 import { type Meeting, type MeetingPart, storedText } from './meeting.ts';
-import { instanceWithin } from './meeting-instances.ts';
-import type { MailedEvent, NewMailedEvent, StoredEvent } from '../events/mailed/mailed-events.ts';
+import { describedInstance, instanceWithin } from './meeting-instances.ts';
+import type {
+  MailedEvent,
+  NewInstance,
+  NewMailedEvent,
+  StoredEvent,
+} from '../events/mailed/mailed-events.ts';
 import type { StoredState } from './meeting-states.sql.ts';
 import { meetingKey } from '../../formats/ical/revisions.ts';
 
@@ -25,7 +30,7 @@ export interface MeetingChanges {
   links: { id: string; messageId: string; calendarId: string }[];
   removed: { id: string; calendarId: string; isNews: boolean }[];
   /** Meetings that the account organizes and whose participants have answered. */
-  answered: { event: StoredEvent; isNews: boolean }[];
+  answered: { event: StoredEvent | NewInstance; isNews: boolean }[];
 }
 
 /** An event that came with a message. */
@@ -47,7 +52,7 @@ export class MeetingBatch {
   readonly #meetings = new Map<string, { meeting: Meeting; isNews: boolean }>();
   readonly #contained: { messageId: string; part: MeetingPart }[] = [];
   readonly #own = new Map<string, StoredState>();
-  readonly #answered = new Map<string, { event: StoredEvent; isNews: boolean }>();
+  readonly #answered = new Map<string, { event: StoredEvent | NewInstance; isNews: boolean }>();
 
   /**
    * @param account address of the account in lower case
@@ -114,9 +119,13 @@ export class MeetingBatch {
     return [meeting];
   }
 
-  /** Finds an event that the account organizes; `null` if it has none with this UID. */
-  ownEvent(uid: string, instance: InstanceId | null): StoredEvent | null {
-    const own = this.#events.filter(
+  /**
+   * Finds an event that the account organizes; `null` if it has none with this UID. An instance
+   * that its series describes is returned too: it is stored if it is given to `answer`.
+   */
+  ownEvent(uid: string, instance: InstanceId | null): StoredEvent | NewInstance | null {
+    const answered = [...this.#answered.values()].map(({ event }) => event);
+    const own = [...answered, ...this.#events].filter(
       ({ id, emailed, icalUid, organizerEmail }) =>
         !emailed &&
         (icalUid === uid || id === uid) &&
@@ -125,23 +134,28 @@ export class MeetingBatch {
     const series = own.find(({ originalStart }) => originalStart === null);
     const named = instance && series ? instanceWithin(instance, series.fields) : instance;
     const start = named && named.seconds * 1000;
-    return own.find(({ originalStart }) => (originalStart?.getTime() ?? null) === start) ?? null;
+    const found = own.find(({ originalStart }) => (originalStart?.getTime() ?? null) === start);
+    return found ?? (series && start !== null ? describedInstance(series, start) : null);
   }
 
-  /** The stored state of an event that the account organizes, with the answers to it. */
+  /** The state of an event that the account organizes, with the answers to it. */
   ownState(uid: string, instance: InstanceId | null, eventId: string): StoredState {
     const key = meetingKey(uid, this.#account);
     const name = instance?.key ?? '';
-    const slot = `${key} ${name}`;
-    const known = this.#own.get(slot) ?? this.#known.get(key)?.find((one) => one.instance === name);
-    const state = known ?? {
-      key, instance: name, eventId, sender: null, trusted: true, sequence: 0, stamp: null, cancelled: false, replies: {},
+    const known =
+      this.#own.get(`${key} ${name}`) ?? this.#known.get(key)?.find((one) => one.instance === name);
+    const blank = {
+      key, instance: name, sender: null, trusted: true, sequence: 0, stamp: null, cancelled: false, replies: {},
     }; // prettier-ignore
-    this.#own.set(slot, state);
-    return state;
+    return { ...blank, ...known, eventId };
   }
 
-  answer(event: StoredEvent, participants: Participant[], isNews: boolean): void {
+  /** Sets the state of an event that is stored, or was given to `answer`. */
+  setOwnState(state: StoredState): void {
+    this.#own.set(`${state.key} ${state.instance}`, state);
+  }
+
+  answer(event: StoredEvent | NewInstance, participants: Participant[], isNews: boolean): void {
     event.fields = { ...event.fields, participants };
     this.#answered.set(event.id, {
       event,

@@ -1,13 +1,16 @@
 import { type InstanceId, instanceIdAt } from '../../formats/ical/instance-id.ts';
 import { compareRevisions } from '../../formats/ical/revisions.ts';
 import { midnightOf, nearestDay, wallTimeOf } from '../../formats/recurrence/recurrence-lines.ts';
-import { firstStart } from '../../formats/recurrence/series-source.ts';
+import { TooManyOccurrencesError } from '../../formats/recurrence/rules.ts';
+import { type Occurrence, openSeries } from '../../formats/recurrence/series.ts';
+import { firstStart, type SeriesSource } from '../../formats/recurrence/series-source.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { instantOfWallTime } from '../../platform/base/time/time-zone.ts';
 import type { ProviderFields } from '../events/event-columns.ts';
 import { fieldsOf } from '../events/mirror/event-plan.ts';
 import type { When } from '../events/event-values.ts';
-import type { MailedEvent } from '../events/mailed/mailed-events.ts';
+import type { MailedEvent, NewInstance, StoredEvent } from '../events/mailed/mailed-events.ts';
+import { fieldsOfInstance } from '../events/recurrence/instances.ts';
 import { isAllDay } from '../events/when.ts';
 import type { InvitingMail, Meeting, MeetingPart } from './meeting.ts';
 
@@ -31,6 +34,30 @@ export function instanceWithin(
   const wall = wallTimeOf(firstStart(when), zone);
   const startMs = instantOfWallTime(ms + wall - midnightOf(wall), zone).getTime();
   return instanceIdAt(startMs / 1000, false);
+}
+
+/**
+ * An instance of a series of the account that was never changed on its own. `null` if the series
+ * does not take place then, or if its rules take too long to expand.
+ */
+export function describedInstance(series: StoredEvent, startMs: number): NewInstance | null {
+  const { zone, fields: all } = series;
+  const { when, recurrence } = all;
+  if (!recurrence || all.status === 'cancelled') return null;
+  const occurrence = occurrenceAt({ when, recurrence }, startMs);
+  if (!occurrence) return null;
+  const described = { ...all, ...fieldsOfInstance({ recurrence, zone }, occurrence) };
+  const row = { id: newId(), messageId: null, notifications: [], masterEventId: series.id };
+  return { ...series, ...row, originalStart: new Date(startMs), fields: described, described };
+}
+
+function occurrenceAt(source: SeriesSource, startMs: number): Occurrence | undefined {
+  try {
+    return openSeries(source).at(startMs);
+  } catch (error) {
+    if (error instanceof TooManyOccurrencesError) return undefined;
+    throw error;
+  }
 }
 
 /**

@@ -71,8 +71,8 @@ export interface InvitingMail {
   account: string;
 }
 
-/** The same limit as in the API. */
-const MOST_PARTICIPANTS = 500;
+/** Most participants of an event. The same limit as in the API. */
+export const MOST_PARTICIPANTS = 500;
 const MOST_RULES = 500;
 
 /**

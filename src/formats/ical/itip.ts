@@ -1,5 +1,5 @@
 import type ICAL from 'ical.js';
-import type { IcalFields, IcalParticipant } from './ical-fields.ts';
+import { emailOf, type IcalFields, type IcalParticipant } from './ical-fields.ts';
 import { standsForFollowing } from './ical-instance.ts';
 import { parseCalendar, UnreadableCalendarError } from './ical-parse.ts';
 import { readFields, readOrganizer, readParticipants } from './ical-read.ts';
@@ -12,12 +12,22 @@ import type { Revision } from './revisions.ts';
 export const ITIP_METHODS = ['request', 'cancel', 'reply', 'add'] as const;
 export type ItipMethod = (typeof ITIP_METHODS)[number];
 
+/** A participant, and who acts in the participant's place. Addresses are in lower case. */
+export interface ItipAttendee extends IcalParticipant {
+  /** SENT-BY (RFC 5545 3.2.18): the person who answers for the participant; `null` if absent. */
+  sentBy: string | null;
+  /** DELEGATED-TO (3.2.5): who takes part instead; only if PARTSTAT is DELEGATED. */
+  delegates: string[];
+  /** DELEGATED-FROM (3.2.4): in whose place the participant takes part. */
+  delegators: string[];
+}
+
 /** One VEVENT of an iTIP message. */
 export interface ItipEvent extends Revision {
   /** `null` for a series or a single event. */
   instance: InstanceId | null;
   organizer: { email: string; name: string | null } | null;
-  participants: IcalParticipant[];
+  attendees: ItipAttendee[];
   /** The comment to the organizer; `null` if there is none. */
   comment: string | null;
   /**
@@ -48,6 +58,8 @@ const MOST_EVENTS = 100;
 const LONGEST_UID = 500;
 const LONGEST_EMAIL = 254;
 const LONGEST_COMMENT = 2048;
+/** Most delegates, or delegators, of one participant that are read. */
+const MOST_DELEGATES = 5;
 
 /** True if a part of a mail may be an iTIP message. */
 export function isCalendarPart(contentType: string, filename: string): boolean {
@@ -116,13 +128,40 @@ function readEvent(
   return {
     instance,
     organizer: organizer && organizer.email.length <= LONGEST_EMAIL ? organizer : null,
-    participants: readParticipants(component).filter(({ email }) => email.length <= LONGEST_EMAIL),
+    attendees: readAttendees(component),
     comment: typeof comment === 'string' ? comment.slice(0, LONGEST_COMMENT) || null : null,
     fields,
     andFollowing: standsForFollowing(component),
     warnings: warningsOf(component, root),
     ...revisionOf(component, root),
   };
+}
+
+function readAttendees(component: ICAL.Component): ItipAttendee[] {
+  const named = Map.groupBy(component.getAllProperties('attendee'), (property) =>
+    emailOf(property.getFirstValue(), property.getFirstParameter('email')),
+  );
+  return readParticipants(component)
+    .filter(({ email }) => email.length <= LONGEST_EMAIL)
+    .map((participant) => {
+      const property = named.get(participant.email)?.[0];
+      const isDelegated = /^delegated$/i.test(property?.getFirstParameter('partstat') ?? '');
+      return {
+        ...participant,
+        sentBy: addressesIn(property, 'sent-by')[0] ?? null,
+        delegates: isDelegated ? addressesIn(property, 'delegated-to') : [],
+        delegators: addressesIn(property, 'delegated-from'),
+      };
+    });
+}
+
+/** The addresses in a parameter of an ATTENDEE. */
+function addressesIn(property: ICAL.Property | undefined, name: string): string[] {
+  return [property?.getParameter(name) ?? []]
+    .flat()
+    .slice(0, MOST_DELEGATES)
+    .flatMap((value) => emailOf(value, undefined) ?? [])
+    .filter(({ length }) => length <= LONGEST_EMAIL);
 }
 
 function attempt<T>(work: () => T): T | null {

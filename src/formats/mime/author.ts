@@ -20,7 +20,7 @@ const DMARC_FAIL = /\bdmarc\s*=\s*fail\b/i;
 /**
  * Says who wrote a message. All code that decides by an author uses it (ADR 0118).
  *
- * The author is the one address in From. Nobody is the author for certain if
+ * The author is the one address in From. The author is unknown if
  *
  * - From has several addresses, a group, or something that another reader may take for another
  *   address (RFC 5322 section 3.6.2, RFC 6854), even if all addresses are the same;
@@ -33,10 +33,9 @@ const DMARC_FAIL = /\bdmarc\s*=\s*fail\b/i;
  * Sender and Reply-To name no author: calendar services, mailing lists and assistants put
  * themselves into Sender, and a forger leaves it out.
  *
- * A program wrote the message if it says so (Auto-Submitted, RFC 3834, and the older fields with
- * the same meaning), or if nobody can be told that it was not delivered (an empty Return-Path, RFC
- * 5321 section 4.5.5). That does not make the author uncertain: calendars answer automatically.
- * Never throws.
+ * A program wrote the message if Auto-Submitted (RFC 3834) or an older field says so, or if its
+ * Return-Path is empty (RFC 5321 section 4.5.5). That does not make the author unknown: calendars
+ * answer automatically. Never throws.
  * @param header bytes of the header that contains the fields
  */
 export function authorshipOf(fields: readonly HeaderField[], header: Buffer): Authorship {

@@ -21,10 +21,9 @@ export const foldedAddress = (address: string): string =>
   address.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /**
- * The address in a header field, in lower case, if every reader finds that address and no other:
- * one mailbox, no group, and nothing in its name or comments that another reader might take for an
- * address (RFC 5322 section 3.4). A name may repeat the address. `null` for everything else. Never
- * throws.
+ * The address in a header field, in lower case, if every reader finds that address and no other
+ * (RFC 5322 section 3.4). There is one mailbox, no group, and no other address in its name or
+ * comments. A name may repeat the address. `null` for everything else. Never throws.
  * @param value value of the field, unfolded, with its encoded words
  */
 export function onlyAddressOf(value: string): string | null {

@@ -1,5 +1,5 @@
 import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
-import { subjectKey } from './subject.ts';
+import { subjectKey } from '../../formats/text/subject.ts';
 
 /*
  * SQL of threads, in the caller's transaction. The number of statements does not depend on the

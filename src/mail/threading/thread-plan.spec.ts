@@ -1,4 +1,4 @@
-import { isReplySubject, subjectKey } from './subject.ts';
+import { isReplySubject, subjectKey } from '../../formats/text/subject.ts';
 import {
   type KnownThread,
   subjectToFind,

@@ -1,7 +1,7 @@
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { ParsedMessage } from '../parsing/mime-parser.ts';
 import { providerThreadKey } from './provider-threads.ts';
-import { isReplySubject, subjectKey } from './subject.ts';
+import { isReplySubject, subjectKey } from '../../formats/text/subject.ts';
 
 /** The data of a message that decides its thread. */
 export type ThreadedMessage = Pick<

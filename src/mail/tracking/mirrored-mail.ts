@@ -130,7 +130,8 @@ async function repliesOf(
 }
 
 // Messages in the mirror that the account has sent, by any mail program; it may be one of several
-// authors. That needs no certain author: whoever can name a message can also report its failure.
+// authors. That needs no certain author: a sender who can name a message can also report its
+// failure.
 const OWN = `
   select distinct on (m.message_id_header) m.message_id_header as header, m.id as "messageId", m.thread_id as "threadId"
   from message m

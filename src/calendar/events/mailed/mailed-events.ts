@@ -1,8 +1,9 @@
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import {
-  assignments, columnNames, columnValues, pickFields, PROVIDER_FIELDS, type ProviderFields, selected, typedColumns,
+  assignments, columnNames, columnValues, CONTENT_FIELDS, DECIDED_FIELDS, pickFields, PROVIDER_FIELDS, type ProviderFields,
+  selected, typedColumns,
 } from '../event-columns.ts'; // prettier-ignore
-import type { Participant, StoredNotification } from '../event-values.ts';
+import { type Participant, type StoredNotification, withAddress } from '../event-values.ts';
 
 /* Statements for events that invitations in mail create, change or cancel. */
 
@@ -29,6 +30,14 @@ export interface StoredEvent extends MailedEvent {
   organizerName: string | null;
   notifications: StoredNotification[];
   metadata: Record<string, string>;
+  /** Zone of all-day events. */
+  zone: string;
+}
+
+/** An instance of a series of the account that a mail changes on its own for the first time. */
+export interface NewInstance extends StoredEvent {
+  /** The instance as its series describes it. */
+  described: ProviderFields;
 }
 
 export interface NewMailedEvent {
@@ -45,7 +54,8 @@ const EVENTS = `
   select e.id, e.calendar_id as "calendarId", e.ical_uid as "icalUid", c.is_emailed as emailed,
     e.message_id as "messageId", m.id is not null as "messageKept", e.master_event_id as "masterEventId",
     e.original_start as "originalStart", e.organizer_email as "organizerEmail",
-    e.organizer_name as "organizerName", e.notifications, e.metadata, ${selected(PROVIDER_FIELDS)}
+    e.organizer_name as "organizerName", e.notifications, e.metadata,
+    coalesce(c.timezone, 'UTC') as zone, ${selected(PROVIDER_FIELDS)}
   from event e join calendar c on c.id = e.calendar_id left join message m on m.id = e.message_id
   where e.account_id = $1 and (e.ical_uid = any($2::text[]) or e.id = any($3::uuid[])) and not e.released
   order by e.id for update of e`;
@@ -147,6 +157,46 @@ export async function writeParticipants(
   at: Date,
 ): Promise<void> {
   await sql.query(PARTICIPANTS, [eventId, JSON.stringify(participants), at]);
+}
+
+/** Fields that a new instance takes over from the row of its series. */
+const OF_SERIES = DECIDED_FIELDS.filter(
+  (field) => field !== 'notifications' && !PROVIDER_FIELDS.some((one) => one === field),
+);
+
+const DETACH = `
+  insert into event (id, account_id, calendar_id, ical_uid, sequence, master_event_id, master_provider_id, original_start,
+    provider_content, organizer_email, organizer_name, notifications, version, created_at, updated_at,
+    ${columnNames(OF_SERIES)}, ${columnNames(PROVIDER_FIELDS)})
+  select x.id, s.account_id, s.calendar_id, s.ical_uid, s.sequence, s.id, s.provider_id, x.original_start,
+    x.provider_content || jsonb_build_object('hide_participants', s.hide_participants), s.organizer_email, s.organizer_name,
+    '[]', 1, $3, $3, ${columnNames(OF_SERIES, 's')}, ${columnNames(PROVIDER_FIELDS, 'x')}
+  from jsonb_to_recordset($2::jsonb) x(id uuid, master_event_id uuid, original_start timestamptz, provider_content jsonb,
+    ${typedColumns(PROVIDER_FIELDS)})
+    join event s on s.id = x.master_event_id and s.account_id = $1`;
+
+/**
+ * Stores instances that have no row yet, as `createInstance` does. The caller has locked their
+ * series, and has read afterwards that the instances have no rows.
+ */
+export async function insertInstances(
+  sql: Sql,
+  accountId: string,
+  instances: readonly NewInstance[],
+  at: Date,
+): Promise<void> {
+  if (instances.length === 0) return;
+  const rows = instances.map(({ id, fields, described, masterEventId, originalStart }) => ({
+    id,
+    master_event_id: masterEventId,
+    original_start: originalStart,
+    provider_content: {
+      ...pickFields(described, CONTENT_FIELDS),
+      participants: withAddress(described.participants),
+    },
+    ...columnValues(fields, PROVIDER_FIELDS),
+  }));
+  await sql.query(DETACH, [accountId, JSON.stringify(rows), at]);
 }
 
 const INSTANCE = `

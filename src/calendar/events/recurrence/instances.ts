@@ -52,19 +52,26 @@ export function readInstanceId(id: string): InstanceName | undefined {
   return { masterId: masterId.toLowerCase(), startMs };
 }
 
+/** The fields in which an instance differs from its series. */
+export function fieldsOfInstance(
+  { recurrence, zone }: Pick<SeriesEvent, 'recurrence' | 'zone'>,
+  { when }: Occurrence,
+): Pick<EventRecord, 'when' | 'startsAt' | 'endsAt' | 'recurrence'> {
+  const own = inZoneOf(when, when, recurrence.timezone);
+  return { when: own, ...boundsOf(when, zone), recurrence: null };
+}
+
 /** An instance as an event: the fields of its series, at its own time. */
-export function instanceOf(master: SeriesEvent, { startMs, when }: Occurrence): EventRecord {
+export function instanceOf(master: SeriesEvent, occurrence: Occurrence): EventRecord {
   const { zone: _, ...event } = master;
   return {
     ...event,
-    id: instanceId(master, startMs),
-    when: inZoneOf(when, when, master.recurrence.timezone),
-    ...boundsOf(when, master.zone),
-    recurrence: null,
+    ...fieldsOfInstance(master, occurrence),
+    id: instanceId(master, occurrence.startMs),
     // Notifications belong to the series.
     notifications: [],
     masterEventId: master.id,
-    originalStart: new Date(startMs),
+    originalStart: new Date(occurrence.startMs),
   };
 }
 

@@ -21,8 +21,14 @@ export function readMessageIds(field: string, longest: number): string[] {
 function wordsOf(text: string): string[] {
   const bracketed = text.match(/<[^<>]+>/g);
   if (bracketed) return bracketed;
-  const words = text.split(/\s+/);
-  return words.length === 1
-    ? words
-    : words.filter((word) => /^[^@()"',;:]+@[^@()"',;]+$/.test(word));
+  const words = text.split(/\s+/).flatMap(separated);
+  return words.length === 1 ? words : words.filter((word) => BARE_ID.test(word));
+}
+
+const BARE_ID = /^[^@()"',;:]+@[^@()"',;]+$/;
+
+/** The ids in a word if commas separate them; otherwise the word itself. */
+function separated(word: string): string[] {
+  const ids = word.split(/[,;]/).filter((id) => id !== '');
+  return ids.length > 0 && ids.every((id) => BARE_ID.test(id)) ? ids : [word];
 }

@@ -1,3 +1,4 @@
+import { isReplySubject } from '../../../formats/text/subject.ts';
 import { textOfHtml } from './html-text.ts';
 
 /**
@@ -66,7 +67,6 @@ const QUESTION_TO_YOU =
   /\b(?:can|could|would|will|do|did|are|have) you\b[^.!?\n]{0,200}\?|\blet me know\b|\bwhat do you think\b|\bshall we\b|\b(?:see|talk to|call) you\b|\bI(?:'ll|'ve| am| will| have| think| hope| just)\b/i;
 
 const MAIL_SERVER = /^(?:mailer-daemon|postmaster)$/;
-const REPLY = /^\s*(?:re|aw|sv|antw)\s*:/i;
 const AUTOMATIC =
   /^\s*(?:automatic reply|out of office|auto(?:matic)? ?response|abwesenheit|réponse automatique)/i;
 
@@ -121,7 +121,7 @@ function featuresOf(input: CategorizeInput): Features {
     text: textOfHtml(html, PLAIN).slice(0, MOST_TEXT),
     links: html.match(/<a\s/gi)?.length ?? 0,
     images: html.match(/<img\s/gi)?.length ?? 0,
-    isReply: input.inReplyTo !== null || fields.has('in-reply-to') || REPLY.test(input.subject),
+    isReply: input.inReplyTo !== null || fields.has('in-reply-to') || isReplySubject(input.subject),
     isDiscussion: fields.has('list-post') && !/^no$/i.test(fields.get('list-post') ?? ''),
     // Mail servers also send automatic replies, but nobody can reply to them, so they are not
     // conversations.
