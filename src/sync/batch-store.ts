@@ -4,39 +4,33 @@ import { idsOf, type Sql } from '../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import { storeEventIds } from '../mail/messages/store-event-ids.ts';
-import { lockKnown, lockUnplaced } from '../mail/messages/mirrored-messages.ts';
-import { personAnywhere } from '../mail/messages/people.ts';
 import { dropMessages } from '../mail/messages/remove-messages.ts';
 import { expiredOf, unvanish, vanish } from '../mail/messages/vanished-messages.ts';
-import { sentByUs } from '../mail/outbox/sent-by-us.ts';
-import { providerThreadKey } from '../mail/threading/provider-threads.ts';
-import { findThreads, findThreadsBySubject } from '../mail/threading/find-threads.ts';
-import { objectsOfEndedJobs } from '../job-statuses/jobs.ts';
+import { sentByUs, unmirroredSent } from '../mail/outbox/sent-by-us.ts';
 import type { MailChanges } from '../providers/port/connector.ts';
 import { harvestContacts } from './contact-harvest.ts';
 import { UNREADABLE } from '../mail/parsing/mime-parser.ts';
 import { notificationsOf } from '../mail/tracking/mirrored-mail.ts';
 import { MailedInvitations } from '../calendar/rsvp/mailed-invitations.ts';
 import { Tracker } from '../mail/tracking/tracker.ts';
-import { EditedDrafts } from './edited-drafts.ts';
+import { hurryWritesOf } from '../accounts/provider-writes/hurried-writes.ts';
+import { knowledgeOf, knowledgeOfSent } from './batch-knowledge.ts';
+import { EditedContents } from './edited-contents.ts';
 import type { StandardFolders } from './folder-mirror.ts';
 import { changesOf, type MirrorOwner } from './mirror-changes.ts';
-import { openWrites, versionsOfDrafts } from './mirror-knowledge.ts';
 import {
   type IncomingMessage,
-  isComparable,
   isListed,
+  isUnreported,
   type Knowledge,
   type MirrorPlan,
   type NewMessage,
-  participantsOf,
   planBatch,
 } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
-import { writePlan } from './mirror-writes.ts';
+import { writePlan, type Written } from './mirror-writes.ts';
 import { isRefusedValue, refusedAmong } from './refused-values.ts';
 import { type ReadFailure, recordFailures } from './sync-failures.ts';
-import { threadKeysOf, subjectToFind } from '../mail/threading/thread-plan.ts';
 
 /** A batch of mailbox changes that has been read and is ready to be stored. */
 export interface Batch {
@@ -95,9 +89,6 @@ function withoutContents(batch: Batch, some: readonly IncomingMessage[], reason:
   };
 }
 
-/** A message whose provider write has just ended keeps the state that the mirror shows. */
-const ALL_WRITTEN = { unread: true, starred: true, folders: true };
-
 /**
  * A message that disappears from its folder is normally deleted here at once, because a provider
  * reports both halves of a move in one batch. In these cases it is marked as vanished instead, and
@@ -120,6 +111,8 @@ const WAIT_MS = 5 * 60_000;
 /** How long vanished messages are kept while a folder is being read in which they may turn up. */
 const UNREAD_FOLDER_MS = 24 * 60 * 60_000;
 const LONGEST_WAIT_MS = 60 * 60_000;
+/** How long a request that has sent a message waits until it may change the mirror. */
+const SENT_WAIT_MS = 2_000;
 
 /** Stores one batch of a mailbox sync pass together with its cursor, in one transaction. */
 @Injectable()
@@ -130,7 +123,7 @@ export class BatchStore {
     private readonly repository: MirrorRepository,
     private readonly tracker: Tracker,
     private readonly invitations: MailedInvitations,
-    private readonly drafts: EditedDrafts,
+    private readonly contents: EditedContents,
     private readonly clock: Clock,
   ) {}
 
@@ -156,6 +149,34 @@ export class BatchStore {
     }
   }
 
+  /**
+   * Adds messages that have just been sent, as a sync pass adds the provider's copies of them, but
+   * without the provider's ids. A sync pass recognises the copies and completes the messages.
+   * Messages that the mirror has already are left out.
+   * @param sent their contents; the key and `remote.providerId` are the id of the row of the outbox
+   * @throws the driver's error if the mirror cannot be changed within `SENT_WAIT_MS`
+   */
+  async addSent(
+    account: ConnectedAccount,
+    sent: ReadonlyMap<string, IncomingMessage>,
+    folders: StandardFolders,
+  ): Promise<void> {
+    const { accountId, email } = account;
+    const owner: MirrorOwner = { account, newsSince: null, at: this.clock.now() };
+    const work = async (sql: Sql) => {
+      const missing = await unmirroredSent(sql, accountId, [...sent.keys()]);
+      const incoming = [...sent].flatMap(([id, one]) => (missing.has(id) ? one : []));
+      if (incoming.length === 0) return;
+      const known = await knowledgeOfSent(sql, account, incoming, missing);
+      const plan = planBatch(incoming, known, { email, ...folders });
+      this.#withoutMarks(plan, known);
+      for (const message of plan.added) message.providerId = null;
+      const stored = await writePlan(sql, accountId, plan, owner.at);
+      await recordChanges(sql, await this.#consequences(sql, owner, plan, stored, folders));
+    };
+    await this.repository.withMailbox(accountId, work, SENT_WAIT_MS);
+  }
+
   async #isAccepted(account: ConnectedAccount, claim: MirrorClaim, batch: Batch): Promise<boolean> {
     try {
       await this.#store(account, claim, batch, true);
@@ -177,32 +198,23 @@ export class BatchStore {
     const { changes, incoming, failures, folders, newsSince } = batch;
     const owner: MirrorOwner = { account, newsSince, at: this.clock.now() };
     const result = await this.repository.withClaim(claim, changes.cursor, async (sql) => {
-      const known = await knowledgeOf(sql, accountId, email, batch);
+      const known = await knowledgeOf(sql, account, batch);
       const plan = planBatch(incoming, known, { email, ...folders });
       this.#withoutMarks(plan, known);
       const stored = await writePlan(sql, accountId, plan, owner.at);
       const seen = [...known.known.values(), ...plan.changed.map((change) => change.known)];
       if (batch.hasVanished) await unvanish(sql, accountId, idsOf(seen));
       const gone = await this.#removeGone(sql, account, batch, { known, plan, at: owner.at });
-      // What follows from the content of a listed message follows when it is completed.
-      const complete = plan.added.filter(({ remote }) => !isListed(remote));
-      const harvested = await harvestContacts(sql, owner, complete, folders);
-      const invited = await this.invitations.applyBatch(sql, owner, complete, folders);
-      await storeEventIds(sql, accountId, invited.events);
+      const changed = await this.#consequences(sql, owner, plan, stored, folders);
       await recordFailures(sql, accountId, failures, owner.at);
-      await recordChanges(sql, [
-        ...changesOf(plan, stored, owner),
-        ...harvested,
-        ...invited.changes,
-        ...gone.removed,
-        ...(await trackingChanges(sql, owner, complete)),
-      ]);
-      await this.drafts.store(sql, owner, plan.drafts, folders);
+      await recordChanges(sql, [...changed, ...gone.removed]);
+      await this.contents.ofDrafts(sql, owner, plan.drafts, folders);
+      await this.#completeSent(sql, owner, plan, batch);
       const outdated = known.outdated || plan.missing.length > 0;
       if (outdated) await this.repository.resetCursor(sql, claim, batch.cursor);
       if (isTrial) throw new TrialEnded();
-      const { added, changed, drafts, merged } = plan;
-      const written = [added, changed, drafts, merged, gone.removed, failures];
+      const { added, drafts, merged } = plan;
+      const written = [added, plan.changed, drafts, merged, gone.removed, failures];
       return {
         hasVanished: gone.hasVanished,
         changed: written.some(({ length }) => length > 0),
@@ -215,6 +227,51 @@ export class BatchStore {
       );
     }
     return result;
+  }
+
+  /**
+   * Everything that follows from new messages once, when they are added to the mirror: contacts,
+   * invitations, and notifications about tracked mail.
+   * @returns the records for the change log, with those of the plan itself
+   */
+  async #consequences(
+    sql: Sql,
+    owner: MirrorOwner,
+    plan: MirrorPlan,
+    stored: Written,
+    folders: StandardFolders,
+  ): Promise<ChangeRecord[]> {
+    // What follows from the content of a listed message follows when it is completed.
+    const complete = plan.added.filter(({ remote }) => !isListed(remote));
+    const harvested = await harvestContacts(sql, owner, complete, folders);
+    const invited = await this.invitations.applyBatch(sql, owner, complete, folders);
+    await storeEventIds(sql, owner.account.accountId, invited.events);
+    return [
+      ...changesOf(plan, stored, owner),
+      ...harvested,
+      ...invited.changes,
+      ...(await trackingChanges(sql, owner, complete)),
+    ];
+  }
+
+  /**
+   * Completes sent messages whose copies the provider has reported: they get the content of the
+   * copy if it differs, and changes that were made meanwhile are written now.
+   */
+  async #completeSent(
+    sql: Sql,
+    owner: MirrorOwner,
+    plan: MirrorPlan,
+    { failures, folders }: Batch,
+  ): Promise<void> {
+    const unreadable = new Set(failures.map(({ providerId }) => providerId));
+    const readable = plan.copies.filter(({ remote }) => !unreadable.has(remote.providerId));
+    await this.contents.ofSent(sql, owner, readable, folders);
+    const reported = plan.changed.filter(({ known }) => isUnreported(known));
+    await hurryWritesOf(
+      sql,
+      reported.map(({ known }) => known.id),
+    );
   }
 
   /**
@@ -270,91 +327,4 @@ function trackingChanges(
   const arrived = news.map((message) => ({ ...message, receivedAt: message.remote.receivedAt }));
   const findSent = (headers: readonly string[]) => sentByUs(sql, account.accountId, headers);
   return notificationsOf(sql, account, arrived, findSent, at);
-}
-
-/**
- * Everything the mirror knows about the messages of a batch, read and locked in the current
- * transaction.
- */
-async function knowledgeOf(
-  sql: Sql,
-  accountId: string,
-  email: string,
-  batch: Batch,
-): Promise<Knowledge & { outdated: boolean }> {
-  const { changes, incoming, hasVanished, folders, requestedAt } = batch;
-  const known = await lockKnown(
-    sql,
-    accountId,
-    changes.messages.map(({ providerId }) => providerId),
-  );
-  const added = incoming.flatMap(({ remote, parsed }) =>
-    parsed && !known.has(remote.providerId)
-      ? [
-          {
-            ...parsed,
-            providerId: remote.providerId,
-            providerThreadId: remote.threadId ?? null,
-            date: remote.receivedAt,
-            participants: participantsOf(parsed),
-          },
-        ]
-      : [],
-  );
-  const newIds = added.map(({ providerId }) => providerId);
-  const own = [...new Set(added.flatMap(({ messageIdHeader }) => messageIdHeader ?? []))];
-  const recognised = changes.messages.flatMap(({ messageIdHeader }) => messageIdHeader ?? []);
-  const nameless = incoming.some(
-    ({ remote, parsed }) =>
-      parsed?.messageIdHeader === null &&
-      !known.has(remote.providerId) &&
-      isComparable(remote, parsed),
-  );
-  const comparable = nameless && (hasVanished || changes.removed.length > 0);
-  const headers = [...new Set([...own, ...recognised])];
-  const unplaced = await lockUnplaced(sql, accountId, changes.removed, headers, comparable);
-  const related = [
-    ...added.flatMap(threadKeysOf),
-    ...changes.messages.flatMap(({ threadId }) => (threadId ? providerThreadKey(threadId) : [])),
-  ];
-  const questions = added.flatMap((message) => {
-    const key = subjectToFind(message);
-    const participants = message.participants
-      .filter((one) => one !== email)
-      .flatMap(personAnywhere);
-    const { providerId, date } = message;
-    return key === null || participants.length === 0
-      ? []
-      : [{ providerId, key, date, participants }];
-  });
-  const writes = known.size + unplaced.length > 0 ? await openWrites(sql, accountId) : new Map();
-  const ids = [...known.values(), ...unplaced].map(({ id }) => id);
-  const ended = await objectsOfEndedJobs(
-    sql,
-    accountId,
-    ['update_message', 'save_draft'],
-    requestedAt,
-    ids,
-  );
-  const stays = new Set([...known.values()].map(({ id }) => id));
-  // A message that `known` does not contain is missing under its old provider id: another client
-  // has moved it since. It gets the provider's folders, unless one of our own moves is still open.
-  for (const id of ended)
-    writes.set(id, { ...ALL_WRITTEN, folders: stays.has(id) || writes.get(id)?.folders === true });
-  const unknownDrafts = incoming.flatMap(({ remote: { providerId, folderIds }, parsed }) =>
-    parsed && !known.has(providerId) && folderIds.includes(folders.drafts ?? '')
-      ? [{ providerId, messageIdHeader: parsed.messageIdHeader }]
-      : [],
-  );
-  const drafts = await versionsOfDrafts(sql, accountId, unknownDrafts, requestedAt);
-  return {
-    known,
-    unplaced,
-    writes,
-    draftVersions: drafts.draftVersions,
-    outdated: ended.length > 0 || drafts.outdated,
-    threads: await findThreads(sql, accountId, [...new Set(related)]),
-    subjects: await findThreadsBySubject(sql, accountId, questions),
-    sent: await sentByUs(sql, accountId, own, newIds),
-  };
 }

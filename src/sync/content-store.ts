@@ -139,11 +139,12 @@ export class ContentStore {
 function placeOf(
   { id, providerId, threadId, draft, date, folderIds }: LockedListedMessage,
   { receivedAt = date }: FetchedContent,
-): Pick<NewMessage, 'id' | 'threadId' | 'draft' | 'remote'> {
+): Pick<NewMessage, 'id' | 'providerId' | 'threadId' | 'draft' | 'remote'> {
   // The flags are not written: the mirror knows them.
   const flags = { unread: false, starred: false };
   return {
     id,
+    providerId,
     threadId,
     draft,
     remote: { providerId, folderIds, receivedAt, ...flags, content: null },

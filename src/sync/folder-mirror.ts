@@ -60,6 +60,22 @@ export class FolderMirror {
   }
 
   /**
+   * The standard folders, and those that contain a message that was just sent: `ofSent` has their
+   * provider ids. It is empty before the first sync pass, and for a mailbox without Sent. With
+   * labels, every message is in All Mail, too.
+   */
+  async placesOfSent({
+    accountId,
+    organizationUnit,
+  }: ConnectedAccount): Promise<{ standard: StandardFolders; ofSent: readonly string[] }> {
+    const folders = await mirroredFolders(this.database, accountId);
+    const standard = standardOf(folders);
+    const all = organizationUnit === 'label' ? idOfStandard(folders, 'all') : undefined;
+    const ofSent = standard.sent === undefined ? [] : [standard.sent, ...(all ? [all] : [])];
+    return { standard, ofSent };
+  }
+
+  /**
    * Stores the folder changes of a sync pass. Renamed folders keep their ids and their messages. A
    * folder that is being created, renamed or deleted through the API stays as the client requested
    * it.
@@ -198,10 +214,12 @@ function changesOf(
   ];
 }
 
-function standardOf(
-  folders: readonly { name: string | null; providerId: string | null }[],
-): StandardFolders {
-  const idOf = (name: string) =>
-    folders.find((folder) => folder.name === name)?.providerId ?? undefined;
+type NamedFolder = Pick<RemoteFolder, 'name'> & { providerId: string | null };
+
+const idOfStandard = (folders: readonly NamedFolder[], name: string): string | undefined =>
+  folders.find((folder) => folder.name === name)?.providerId ?? undefined;
+
+function standardOf(folders: readonly NamedFolder[]): StandardFolders {
+  const idOf = (name: string) => idOfStandard(folders, name);
   return { drafts: idOf('drafts'), sent: idOf('sent'), spam: idOf('spam'), trash: idOf('trash') };
 }

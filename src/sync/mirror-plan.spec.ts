@@ -173,7 +173,75 @@ describe('planBatch', () => {
       knownThreadIds: [],
       reported: [],
       drafts: [],
+      copies: [],
       missing: [],
+    });
+  });
+
+  describe('with a message that was sent from here and not reported yet', () => {
+    const own: SentByUs = {
+      messageIdHeader: '<own>',
+      messageId: 'announced',
+      threadId: 't',
+      metadata: null,
+      mirrored: true,
+      storedProviderId: 'copy',
+    };
+    const waiting = unplaced('', {
+      id: 'announced',
+      providerId: null,
+      messageIdHeader: '<own>',
+      folderIds: ['sent'],
+    });
+    const knowledge = (sent: ReadonlyMap<string, SentByUs>): Knowledge => {
+      return { ...NOTHING, unplaced: [waiting], sent };
+    };
+    const inFolder = (folder: string, providerId = folder, header = '<own>') => {
+      const content = { kind: 'mime', mime: Buffer.from('') } as const;
+      const message = remote(providerId, { folderIds: [folder], content });
+      return { remote: message, parsed: parsed(header) };
+    };
+    const joined = (incoming: Parameters<typeof planBatch>[0], sent: Knowledge['sent']) => {
+      const { added, changed, copies } = planBatch(incoming, knowledge(sent), FOLDERS);
+      return {
+        added: added.map((message) => [message.remote.providerId, message.id === 'announced']),
+        joined: changed.map((change) => [change.remote.providerId, change.known.id]),
+        copies: copies.map(({ id }) => id),
+      };
+    };
+    const byHeader = new Map([['<own>', own]]);
+
+    it.each([
+      ['the inbox first', ['inbox', 'sent']],
+      ['Sent first', ['sent', 'inbox']],
+    ])(
+      'joins it with the message in Sent and never with the one in the inbox: %s',
+      (_, folders) => {
+        const all = folders.map((folder) => inFolder(folder));
+        const wanted = {
+          added: [['inbox', false]],
+          joined: [['sent', 'announced']],
+          copies: ['announced'],
+        };
+        expect(joined(all, byHeader)).toEqual(wanted);
+      },
+    );
+
+    it('leaves it alone when only the inbox has the message', () => {
+      const wanted = { added: [['inbox', false]], joined: [], copies: [] };
+      expect(joined([inFolder('inbox')], byHeader)).toEqual(wanted);
+    });
+
+    it('joins it with the copy that the provider has named, whatever its Message-ID', () => {
+      const named = new Map([[storedCopyKey('copy'), own]]);
+      const wanted = { added: [], joined: [['copy', 'announced']], copies: ['announced'] };
+      expect(joined([inFolder('sent', 'copy', '<changed>')], named)).toEqual(wanted);
+    });
+
+    it('waits for the copy while the provider still shows it as the draft that it sends', () => {
+      const named = new Map([[storedCopyKey('copy'), own]]);
+      const wanted = { added: [], joined: [], copies: [] };
+      expect(joined([inFolder('drafts', 'copy')], named)).toEqual(wanted);
     });
   });
 

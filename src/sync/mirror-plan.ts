@@ -77,6 +77,8 @@ export function isComparable(remote: RemoteMessage, { messageIdHeader }: ParsedM
 /** A message to be added to the mirror. */
 export interface NewMessage extends ParsedMessage {
   id: string;
+  /** `null` for a message that was sent from here and that the provider has not reported yet. */
+  providerId: string | null;
   threadId: string;
   remote: RemoteMessage;
   draft: boolean;
@@ -96,6 +98,13 @@ export interface ChangedMessage {
   visible: boolean;
 }
 
+/** A message that the mirror has already, with its content as the provider has it now. */
+export interface ReadAgain {
+  id: string;
+  remote: RemoteMessage;
+  parsed: ParsedMessage;
+}
+
 /** The changes of a batch. */
 export interface MirrorPlan {
   added: NewMessage[];
@@ -112,7 +121,12 @@ export interface MirrorPlan {
    */
   reported: { id: string; remote: RemoteMessage }[];
   /** Drafts that the mirror has already, with their contents now. These may be the same. */
-  drafts: { id: string; remote: RemoteMessage; parsed: ParsedMessage }[];
+  drafts: ReadAgain[];
+  /**
+   * Sent messages that the mirror had before the provider reported its copies, with the contents of
+   * these copies. Most are the same.
+   */
+  copies: ReadAgain[];
   /**
    * Provider ids of messages that came without content because the mirror had recognised them, and
    * that the mirror does not have any more. Their contents have to be read.
@@ -129,8 +143,9 @@ export function participantsOf({ from, to, cc, bcc }: ParsedMessage): string[] {
 /**
  * Decides what a batch of remote messages changes in the mirror. A batch that was stored before
  * changes nothing. A message that is new in one folder and removed from another is treated as
- * moved. The Sent copy of a message we sent takes the ids that the outbox promised to the client.
- * It is found by its Message-ID, or by the id under which the provider stored it.
+ * moved. The Sent copy of a message we sent takes the ids that the outbox promised to the client,
+ * or completes the message with these ids that the mirror has already. It is found by its
+ * Message-ID, or by the id under which the provider stored it.
  */
 export function planBatch(
   incoming: readonly IncomingMessage[],
@@ -146,10 +161,11 @@ export function planBatch(
     knownThreadIds: [],
     reported: [],
     drafts: [],
+    copies: [],
     missing: [],
   };
   const threadPlan = new ThreadPlan(threads, mailbox.email);
-  const strays = new UnplacedMessages(knowledge.unplaced);
+  const strays = new UnplacedMessages(knowledge.unplaced, mailbox.sent);
   const recognised = recognisedIn(incoming, knowledge, strays);
   const taken = new Set<string>();
   const isIn = (folderId: string | undefined, remote: RemoteMessage) =>
@@ -158,9 +174,13 @@ export function planBatch(
     (a, b) => a.remote.receivedAt.getTime() - b.remote.receivedAt.getTime(),
   );
   for (const { remote, parsed } of oldestFirst) {
+    const copyOf = sent.get(storedCopyKey(remote.providerId));
+    // A provider that sends a draft reports it again when it has moved the draft to Sent.
+    if (copyOf && isIn(mailbox.drafts, remote) && strays.hasCopy(copyOf)) continue;
     const mirrored =
       known.get(remote.providerId) ??
       recognised.get(remote.providerId) ??
+      (copyOf && strays.takeCopy(copyOf)) ??
       (parsed &&
         isComparable(remote, parsed) &&
         strays.take(remote, parsed.messageIdHeader, parsed));
@@ -169,6 +189,8 @@ export function planBatch(
       if (write) plan.reported.push({ id: mirrored.id, remote });
       else if (mirrored.draft && parsed && !isListed(remote))
         plan.drafts.push({ id: mirrored.id, remote, parsed });
+      if (isUnreported(mirrored) && parsed && !isListed(remote))
+        plan.copies.push({ id: mirrored.id, remote, parsed });
       const change = changeOf(mirrored, remote, write, mailbox.drafts);
       if (change) plan.changed.push(change);
       if (remote.threadId) {
@@ -179,7 +201,6 @@ export function planBatch(
     }
     if (!parsed && remote.messageIdHeader !== undefined) plan.missing.push(remote.providerId);
     if (!parsed || draftVersions.has(remote.providerId)) continue;
-    const copyOf = sent.get(storedCopyKey(remote.providerId));
     const own =
       copyOf ?? (parsed.messageIdHeader === null ? undefined : sent.get(parsed.messageIdHeader));
     const participants = participantsOf(parsed);
@@ -193,11 +214,17 @@ export function planBatch(
       !taken.has(own.messageId);
     const id = promised ? own.messageId : newId();
     taken.add(id);
+    const { providerId } = remote;
     const [draft, metadata] = [isIn(mailbox.drafts, remote), own?.metadata ?? {}];
-    plan.added.push({ ...parsed, id, threadId, remote, draft, metadata, participants });
+    plan.added.push({ ...parsed, id, providerId, threadId, remote, draft, metadata, participants });
   }
   for (const message of plan.added) message.threadId = threadPlan.final(message.threadId);
   return { ...plan, merged: threadPlan.merged(), named: threadPlan.named() };
+}
+
+/** True for a message that was sent from here and that the provider has not reported yet. */
+export function isUnreported({ providerId, draft }: KnownMessage): boolean {
+  return providerId === null && !draft;
 }
 
 /**
@@ -207,13 +234,34 @@ export function planBatch(
 class UnplacedMessages {
   readonly #byHeader: Map<string | null, UnplacedMessage[]>;
 
-  constructor(strays: readonly UnplacedMessage[]) {
+  /** @param sentFolder provider id of the Sent folder */
+  constructor(
+    strays: readonly UnplacedMessage[],
+    private readonly sentFolder: string | undefined,
+  ) {
     this.#byHeader = Map.groupBy(strays, ({ messageIdHeader }) => messageIdHeader);
+  }
+
+  /** True if the mirror has the sent message and waits for its copy. */
+  hasCopy({ messageIdHeader, messageId }: SentByUs): boolean {
+    return this.#byHeader.get(messageIdHeader)?.some(({ id }) => id === messageId) ?? false;
+  }
+
+  /**
+   * Takes out the sent message whose copy the provider has named. The provider may have changed the
+   * Message-ID.
+   */
+  takeCopy({ messageIdHeader, messageId }: SentByUs): UnplacedMessage | undefined {
+    const candidates = this.#byHeader.get(messageIdHeader) ?? [];
+    const index = candidates.findIndex(({ id }) => id === messageId);
+    return index === -1 ? undefined : candidates.splice(index, 1)[0];
   }
 
   /**
    * Takes out the unplaced message that matches, or `undefined` if none does. Among several copies,
-   * one of the same folder wins, then one that was received at the same time.
+   * one of the same folder wins, then one that was received at the same time. A sent message that
+   * waits for its copy matches only in Sent: somebody who writes to himself gets the same message
+   * in the inbox, too.
    * @param contents decide about a message without a Message-ID
    */
   take(
@@ -227,8 +275,9 @@ class UnplacedMessages {
     const likeness = ({ date, folderIds: before }: UnplacedMessage): number =>
       (folderIds.some((id) => before.includes(id)) ? 2 : 0) +
       (date.getTime() === receivedAt.getTime() ? 1 : 0);
+    const isInSent = this.sentFolder !== undefined && folderIds.includes(this.sentFolder);
     const [found] = candidates
-      .filter((one) => one.contentKey === key)
+      .filter((one) => one.contentKey === key && (isInSent || !isUnreported(one)))
       .toSorted((a, b) => likeness(b) - likeness(a));
     if (found) candidates.splice(candidates.indexOf(found), 1);
     return found;

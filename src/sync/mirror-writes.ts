@@ -106,7 +106,6 @@ function threadsToWrite(added: readonly NewMessage[]) {
 function rowOf({ remote, ...message }: NewMessage) {
   return {
     ...message,
-    providerId: remote.providerId,
     date: remote.receivedAt,
     unread: remote.unread,
     starred: remote.starred,

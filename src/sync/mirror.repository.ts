@@ -116,6 +116,8 @@ const ASKED_AGAIN = `select again from sync_job where id = $1 and fence = $2 and
 
 const LOCK_MAILBOX = `select 1 from sync_job where account_id = $1 for no key update`;
 
+const LIMIT_WAIT = `select set_config('lock_timeout', $1, true)`;
+
 const READING = `update sync_job set reading = $3 where id = $1 and fence = $2 and state = 1`;
 
 /** Statements that delete an account's read failures and its watch together with its mirror. */
@@ -186,9 +188,12 @@ export class MirrorRepository {
   /**
    * Runs `work` in a transaction of its own while no sync pass stores anything of the account. For
    * requests, which have no claim.
+   * @param waitMs longest wait for each lock; default: as long as a statement may run
+   * @throws the driver's error if a lock was not free in time
    */
-  withMailbox<T>(accountId: string, work: (sql: Sql) => Promise<T>): Promise<T> {
+  withMailbox<T>(accountId: string, work: (sql: Sql) => Promise<T>, waitMs?: number): Promise<T> {
     return this.database.transaction(async (sql) => {
+      if (waitMs !== undefined) await sql.query(LIMIT_WAIT, [`${waitMs}ms`]);
       await sql.query(LOCK_MAILBOX, [accountId]);
       return work(sql);
     });

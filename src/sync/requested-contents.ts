@@ -2,6 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
 import { type ContentSource, ListedContents } from '../mail/listed-contents/listed-contents.ts';
 import { listedAmong, type ListedMessage } from '../mail/messages/listed-messages.ts';
+import { textOfUnreported } from '../mail/outbox/sent-by-us.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { Database } from '../platform/database/sql.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
@@ -59,6 +60,10 @@ export class RequestedContents implements ContentSource, OnModuleInit {
     if (!account) return;
     const read = { state: null, content: { kind: 'mime', mime } } as const;
     await this.#store(account, [message], new Map([[message.providerId, read]]));
+  }
+
+  unreported(accountId: string, messageId: string): Promise<Buffer | null> {
+    return textOfUnreported(this.database, accountId, messageId);
   }
 
   async #store(

@@ -9,13 +9,14 @@ import { RsvpModule } from '../calendar/rsvp/rsvp.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
 import { TrackingModule } from '../mail/tracking/tracking.module.ts';
 import { ListedContentsModule } from '../mail/listed-contents/listed-contents.module.ts';
+import { OutboxModule } from '../mail/outbox/outbox.module.ts';
 import { BatchStore } from './batch-store.ts';
 import { CalendarSync } from './calendar-sync.ts';
 import { CollectionAudit } from './collection-audit.ts';
 import { CollectionPasses } from './collection-passes.ts';
 import { ContactSync } from './contact-sync.ts';
 import { ContentStore } from './content-store.ts';
-import { EditedDrafts } from './edited-drafts.ts';
+import { EditedContents } from './edited-contents.ts';
 import { EventSync } from './event-sync.ts';
 import { FailedMessages } from './failed-messages.ts';
 import { FolderMirror } from './folder-mirror.ts';
@@ -28,6 +29,7 @@ import { MirrorRepository, SYNC_OF_ACCOUNT } from './mirror.repository.ts';
 import { MirrorAudit } from './mirror-audit.ts';
 import { MirrorRepairs } from './mirror-repairs.ts';
 import { RequestedContents } from './requested-contents.ts';
+import { SentMessages } from './sent-messages.ts';
 import { MailboxWatches } from './mailbox-watches.ts';
 import { SyncWaker } from './sync-waker.ts';
 import { WatchLeases } from './watch-leases.ts';
@@ -40,6 +42,7 @@ import { WatchLeases } from './watch-leases.ts';
     GrantsModule,
     ListedContentsModule,
     NotificationsModule,
+    OutboxModule,
     ParsingModule,
     ProvidersModule,
     PushModule,
@@ -52,10 +55,11 @@ import { WatchLeases } from './watch-leases.ts';
     BatchStore,
     MessageReader,
     ContentStore,
-    EditedDrafts,
+    EditedContents,
     FailedMessages,
     ListedMessages,
     RequestedContents,
+    SentMessages,
     MailboxSync,
     EventSync,
     CalendarSync,

@@ -7,6 +7,7 @@ import type { SendJobRow, SendResult } from '../../src/mail/outbox/send-attempt.
 import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
 import { UnknownOutcomes } from '../../src/mail/outbox/unknown-outcomes.ts';
 import { SendRoutes } from '../../src/mail/outbox/send-routes.ts';
+import { SentMirror } from '../../src/mail/outbox/sent-mirror.ts';
 import { MessageSender } from '../../src/mail/outbox/send-message.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
@@ -73,7 +74,8 @@ describe('SendDispatcher', () => {
     );
     const unknown = new UnknownOutcomes(config, routes, accounts, clock);
     const sender = new MessageSender(config, database, accounts, routes, unknown, clock);
-    return new SendDispatcher(config, accounts, sender, clock);
+    const mirror = server.app.get(SentMirror, { strict: false });
+    return new SendDispatcher(config, accounts, sender, mirror, clock);
   };
   const accept = async (body: object = {}) => {
     const message = { to: [{ email: 'bo@example.test' }], ...body };

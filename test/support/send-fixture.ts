@@ -7,6 +7,7 @@ import type { SendJobRow, SendResult } from '../../src/mail/outbox/send-attempt.
 import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
 import { UnknownOutcomes } from '../../src/mail/outbox/unknown-outcomes.ts';
 import { SendRoutes } from '../../src/mail/outbox/send-routes.ts';
+import { SentMirror } from '../../src/mail/outbox/sent-mirror.ts';
 import { MessageSender } from '../../src/mail/outbox/send-message.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type {
@@ -137,7 +138,8 @@ export class SendFixture {
     const routes = new SendRoutes(connectors, this.relay, this.database);
     const unknown = new UnknownOutcomes(config, routes, accounts, this.clock);
     const sender = new MessageSender(config, this.database, accounts, routes, unknown, this.clock);
-    return new SendDispatcher(config, accounts, sender, this.clock);
+    const mirror = this.app.app.get(SentMirror, { strict: false });
+    return new SendDispatcher(config, accounts, sender, mirror, this.clock);
   }
 
   /**

@@ -3,6 +3,23 @@ import type { JobState } from '../../job-statuses/job-status.ts';
 import { BEING_CHANGED, ON_ITS_WAY, sortOut, type Steered } from '../../job-statuses/steered.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
+// Never waits for a row that is being settled: its transaction may wait for a row that the caller
+// has locked.
+const HURRY_OBJECTS = `
+  with waiting as (
+    select id from provider_job where object_id = any($1::uuid[]) and state = 0 for update skip locked)
+  update provider_job j set run_at = least(j.run_at, now()) from waiting where j.id = waiting.id returning 1`;
+
+/**
+ * Makes waiting provider writes of some objects due now, in the caller's transaction, because what
+ * they wait for is known now. Writes that are being settled at this moment are left out.
+ */
+export async function hurryWritesOf(sql: Sql, objectIds: readonly string[]): Promise<void> {
+  if (objectIds.length === 0) return;
+  const hurried = await sql.query(HURRY_OBJECTS, [objectIds]);
+  if (hurried.length > 0) wakeAfterCommit(sql, 'provider');
+}
+
 interface SeenWrite {
   id: string;
   status: JobState;

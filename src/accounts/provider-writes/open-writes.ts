@@ -16,6 +16,13 @@ export const hasOpenWrite = (...ids: string[]): string =>
   `exists (select 1 from provider_job w where w.object_id in (${ids.join(', ')}))`;
 
 /**
+ * SQL condition: the object has an open write of one kind.
+ * @param id an SQL expression
+ */
+export const hasOpenWriteOf = (action: JobAction, id: string): string =>
+  `exists (select 1 from provider_job w where w.object_id = ${id} and w.action = '${action}')`;
+
+/**
  * SQL condition: an open write moves the message to other folders.
  * @param id an SQL expression
  */

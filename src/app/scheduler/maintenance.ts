@@ -18,6 +18,7 @@ import { pruneRefusals } from '../../platform/refusals/refusal-recorder.ts';
 import { pruneQuotaUse } from '../../platform/quotas/quotas.ts';
 import { pruneDeletions } from '../../operator/applications/prune-deletions.ts';
 import { pruneTableSamples } from '../../operator/capacity/prune-table-samples.ts';
+import { pruneUnreported } from '../../mail/messages/unreported-messages.ts';
 import { pruneTrackedMessages } from '../../mail/tracking/prune-tracked-messages.ts';
 import { pruneWebhookEvidence } from '../../platform/webhooks/prune-webhook-evidence.ts';
 
@@ -45,6 +46,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'idempotency keys': pruneIdempotencyKeys,
   files: pruneFiles,
   'tracked messages': pruneTrackedMessages,
+  'sent messages without a copy': pruneUnreported,
   'counts of quotas': pruneQuotaUse,
   'full budgets of providers': pruneProviderBuckets,
   'mails that prove addresses': pruneAddressLoops,

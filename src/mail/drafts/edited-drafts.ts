@@ -6,10 +6,13 @@ import { deleteAttachments } from '../files/store-attachments.ts';
 import { changesOfFiles } from '../messages/file-changes.ts';
 import { listAgain } from '../messages/listed-messages.ts';
 
-/* Drafts that another program has edited at the provider. */
+/*
+ * Messages whose content at the provider may differ from that in the mirror: drafts that another
+ * program has edited, and sent messages of which the provider has made its own copy.
+ */
 
-/** The content of a draft, as far as it is compared. */
-export interface DraftContent {
+/** The content of a message, as far as it is compared. */
+export interface ComparedContent {
   to: readonly Address[];
   cc: readonly Address[];
   bcc: readonly Address[];
@@ -20,7 +23,7 @@ export interface DraftContent {
 }
 
 const CONTENTS = `
-  select m.id, m.to_addresses as "to", m.cc_addresses as cc, m.bcc_addresses as bcc, m.subject, b.body,
+  select m.id, m.message_id_header as "messageIdHeader", m.to_addresses as "to", m.cc_addresses as cc, m.bcc_addresses as bcc, m.subject, b.body,
     (select coalesce(json_agg(json_build_object('filename', x.filename) order by x.position), '[]') from (
        select d.filename, d.position from draft_file d where d.message_id = m.id
        union all
@@ -29,13 +32,18 @@ const CONTENTS = `
   from message m join message_body b on b.message_id = m.id
   where m.account_id = $1 and m.id = any($2::uuid[]) and not m.listed`;
 
-/** Contents of drafts by id. Those whose content is not known are left out. */
-export async function draftContents(
+/** The content of a message in the mirror. */
+export interface MirroredContent extends ComparedContent {
+  messageIdHeader: string | null;
+}
+
+/** Contents of messages by id. Those whose content is not known are left out. */
+export async function mirroredContents(
   sql: Sql,
   accountId: string,
   ids: readonly string[],
-): Promise<Map<string, DraftContent>> {
-  const rows = await sql.query<DraftContent & { id: string }>(CONTENTS, [accountId, ids]);
+): Promise<Map<string, MirroredContent>> {
+  const rows = await sql.query<MirroredContent & { id: string }>(CONTENTS, [accountId, ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -44,14 +52,14 @@ const MOST_HTML = 512 * 1024;
 const MOST_TEXT = 64 * 1024;
 
 /**
- * Whether two versions of a draft have the same recipients, subject, text and names of files.
+ * Whether two versions of a message have the same recipients, subject, text and names of files.
  * Markup and white space are not compared, because providers rewrite them.
  */
-export function isSameContent(one: DraftContent, other: DraftContent): boolean {
+export function isSameContent(one: ComparedContent, other: ComparedContent): boolean {
   return comparable(one) === comparable(other);
 }
 
-function comparable({ to, cc, bcc, subject, body, files }: DraftContent): string {
+function comparable({ to, cc, bcc, subject, body, files }: ComparedContent): string {
   const people = [to, cc, bcc].map((list) => list.map(({ email }) => email.toLowerCase()));
   const words = [subject, htmlText(body, MOST_HTML, MOST_TEXT)].map(
     (text) => text.split(/\s+/).filter(Boolean).join(' '), // prettier-ignore
@@ -60,9 +68,9 @@ function comparable({ to, cc, bcc, subject, body, files }: DraftContent): string
 }
 
 /**
- * Gives up the content of drafts, which is then unknown until the mirror stores it again. Their
- * versions grow, so that a client cannot overwrite text that it has not seen. The caller has
- * locked the drafts.
+ * Gives up the content of messages, which is then unknown until the mirror stores it again. The
+ * versions of drafts grow, so that a client cannot overwrite text that it has not seen. The caller
+ * has locked the messages.
  * @returns records about their files for the change log
  */
 export async function giveUpContents(

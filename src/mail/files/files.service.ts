@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { DomainError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
@@ -9,6 +9,8 @@ import {
   type ConnectedAccount,
   ProviderAccounts,
 } from '../../accounts/grants/provider-accounts.ts';
+import { openAttachment } from '../../formats/mime/open-attachment.ts';
+import { WorkThreads } from '../../platform/threads/work-threads.ts';
 import { ListedContents } from '../listed-contents/listed-contents.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -27,6 +29,7 @@ export class FilesService {
     private readonly listed: ListedContents,
     private readonly accounts: ProviderAccounts,
     private readonly connectors: ConnectorRegistry,
+    private readonly threads: WorkThreads,
   ) {}
 
   /**
@@ -92,12 +95,7 @@ export class FilesService {
   async open(principal: Pick<AccountPrincipal, 'accountId'>, file: FileSource): Promise<Readable> {
     const { id, dataId, size, messageProviderId } = file;
     if (dataId !== null) return this.stored.open(dataId, size);
-    if (messageProviderId === null)
-      throw new DomainError(
-        'file.on-its-way',
-        'unavailable',
-        `The draft with file ${id} is still being stored at the provider; try again later`,
-      );
+    if (messageProviderId === null) return this.#openUnreported(principal.accountId, file);
     const account = await this.accounts.find(principal.accountId);
     if (!account) throw new NotFoundError('file', id);
     try {
@@ -107,6 +105,20 @@ export class FilesService {
       if (error.code === 'not-found') throw new NotFoundError('file', id);
       throw providerFailure(error, 'return the file');
     }
+  }
+
+  /** Opens a file of a message without a provider id: a message just sent, or a draft. */
+  async #openUnreported(accountId: string, { id, messageId, part }: FileSource): Promise<Readable> {
+    const mime = messageId && (await this.listed.unreported(accountId, messageId));
+    if (!mime)
+      throw new DomainError(
+        'file.on-its-way',
+        'unavailable',
+        `The message with file ${id} is still being stored at the provider; try again later`,
+      );
+    const content = await openAttachment(this.threads, accountId, mime, part);
+    if (!content) throw new NotFoundError('file', id);
+    return Readable.from([content]);
   }
 
   /**

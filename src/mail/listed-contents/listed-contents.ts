@@ -13,6 +13,8 @@ export interface ContentSource {
   complete(accountId: string, messageIds: readonly string[]): Promise<void>;
   /** Completes a listed message with the text that a request has fetched. */
   keep(accountId: string, messageId: string, mime: Buffer): Promise<void>;
+  /** See `ListedContents.unreported`. */
+  unreported(accountId: string, messageId: string): Promise<Buffer | null>;
 }
 
 /**
@@ -63,6 +65,14 @@ export class ListedContents {
     } catch (error) {
       this.#logOrThrow(accountId, error);
     }
+  }
+
+  /**
+   * The text of a message that was sent from here and that the provider has not reported yet.
+   * @returns `null` for any other message
+   */
+  async unreported(accountId: string, messageId: string): Promise<Buffer | null> {
+    return (await this.#source?.unreported(accountId, messageId)) ?? null;
   }
 
   #logOrThrow(accountId: string, error: unknown): void {

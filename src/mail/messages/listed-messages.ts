@@ -185,7 +185,7 @@ const LIST_AGAIN = `
   update message set listed = true, version = version + 1, updated_at = $3
   where account_id = $1 and id = any($2::uuid[])`;
 
-/** Makes drafts listed ones, with a new version, because their contents have changed. */
+/** Makes messages listed ones, with a new version, because their contents have changed. */
 export async function listAgain(
   sql: Sql,
   accountId: string,

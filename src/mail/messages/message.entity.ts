@@ -40,12 +40,20 @@ const MessageSchema = defineEntity({
       expression: `create index "message_account_subject" on "message" (account_id, md5(subject), date, id)`,
     },
     { name: 'message_account_listed', properties: ['account', 'date', 'id'], where: 'listed' },
+    {
+      name: 'message_unreported',
+      properties: ['createdAt'],
+      where: 'provider_id is null and not draft',
+    },
     { name: 'message_participants', properties: ['participants'], type: 'gin' },
   ],
   properties: {
     ...idColumn,
     account: () => p.manyToOne(Grant).ref().deleteRule('cascade'),
-    /** `null` while a draft written here is not at the provider yet. */
+    /**
+     * `null` while the provider has not reported the message: a draft that was written here, or a
+     * message that was sent from here (ADR 0119).
+     */
     providerId: p.text().nullable(),
     thread: () => p.manyToOne(Thread).ref().deleteRule('cascade'),
     subject: p.text(),

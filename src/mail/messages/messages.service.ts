@@ -139,7 +139,11 @@ export class MessagesService {
       isId(id) ? this.repository.findSource(principal.accountId, id) : undefined,
       this.accounts.find(principal.accountId),
     ]);
-    if (!source || !account) throw new NotFoundError('message', id);
+    if (!source || !account) {
+      const sent = isId(id) ? await this.listed.unreported(principal.accountId, id) : null;
+      if (sent) return sent;
+      throw new NotFoundError('message', id);
+    }
     try {
       const mail = this.connectors.requireMail(account.provider);
       const mime = await mail.fetchRaw(account, source.providerId);

@@ -71,7 +71,9 @@ const UNPLACED = `
     select v.message_id from vanished_message v join message m on m.id = v.message_id
     where v.account_id = $1 and (m.message_id_header = any($3::text[]) or ($4 and m.message_id_header is null))
     union
-    select id from message where account_id = $1 and message_id_header = any($3::text[]) and provider_id is null)
+    select id from message where account_id = $1 and message_id_header = any($3::text[]) and provider_id is null
+    union
+    select id from message where account_id = $1 and id = any($5::uuid[]) and provider_id is null)
   select ${MESSAGE} from unplaced join message m using (id) order by m.id for no key update of m`;
 
 const CONTENTS = `
@@ -101,18 +103,19 @@ export async function lockKnown(
  * Locks unplaced messages until the transaction ends. New messages of a batch may be the same
  * messages: removed with the batch, vanished earlier, or written here.
  * @param removed provider ids of removed messages
- * @param headers Message-IDs of the new messages
- * @param nameless true if some of the new messages have no Message-ID
+ * @param wanted what the new messages may be: `headers` are their Message-IDs, `copies` ids of sent
+ *   messages whose copies they are; `nameless` is true if some have no Message-ID
  */
 export async function lockUnplaced(
   sql: Sql,
   accountId: string,
   removed: readonly string[],
-  headers: readonly string[],
-  nameless: boolean,
+  wanted: { headers: readonly string[]; copies: readonly string[]; nameless: boolean },
 ): Promise<UnplacedMessage[]> {
-  if (removed.length + headers.length === 0 && !nameless) return [];
-  const rows = await sql.query<KnownMessage>(UNPLACED, [accountId, removed, headers, nameless]);
+  const { headers, copies, nameless } = wanted;
+  if (removed.length + headers.length + copies.length === 0 && !nameless) return [];
+  const values = [accountId, removed, headers, nameless, copies];
+  const rows = await sql.query<KnownMessage>(UNPLACED, values);
   const compared = nameless ? rows.filter(({ messageIdHeader }) => messageIdHeader === null) : [];
   const keys = await contentKeys(sql, idsOf(compared));
   return rows.map((row) => ({ ...row, contentKey: keys.get(row.id) ?? null }));

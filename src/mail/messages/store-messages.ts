@@ -9,7 +9,8 @@ import { peopleOf } from './people.ts';
 
 export interface NewMessageRow {
   id: string;
-  providerId: string;
+  /** `null` for a sent message that the provider has not reported yet. */
+  providerId: string | null;
   threadId: string;
   subject: string;
   snippet: string;
@@ -94,10 +95,9 @@ export async function insertMessages(
 }
 
 /** The provider's current state of a mirrored message. */
-export type MessageFlagsRow = Pick<
-  NewMessageRow,
-  'id' | 'providerId' | 'unread' | 'starred' | 'draft'
->;
+export type MessageFlagsRow = Pick<NewMessageRow, 'id' | 'unread' | 'starred' | 'draft'> & {
+  providerId: string;
+};
 
 const UPDATE = `
   update message m set provider_id = x.provider_id, unread = x.unread, starred = x.starred, draft = x.draft, updated_at = $7

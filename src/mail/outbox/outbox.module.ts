@@ -22,6 +22,7 @@ import { UnknownOutcomes } from './unknown-outcomes.ts';
 import { MessageSender } from './send-message.ts';
 import { SendRoutes } from './send-routes.ts';
 import { SentCopies } from './sent-copies.ts';
+import { SentMirror } from './sent-mirror.ts';
 import { SENDS_FOR_RELAY } from './sends-for-relay.ts';
 import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
 
@@ -50,8 +51,9 @@ import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
     UnknownOutcomes,
     SendRoutes,
     SentCopies,
+    SentMirror,
   ],
-  exports: [DirectSends, OutboxRequests, OutboxService, SendDispatcher],
+  exports: [DirectSends, OutboxRequests, OutboxService, SendDispatcher, SentMirror],
 })
 export class OutboxModule {
   constructor(accounts: AccountListeners, relays: RelayListeners) {

@@ -4,7 +4,7 @@ import type {
   Dispatcher, LateRow, Lease, Outcome, QueueTable, RowLoading, Settled,
 } from '../../platform/work/dispatcher.ts'; // prettier-ignore
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { afterCommit, type Sql } from '../../platform/database/sql.ts';
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
@@ -21,6 +21,7 @@ import {
 import { providerThreadSql } from '../threading/provider-threads.ts';
 import { MessageSender, SHORT_MIME } from './send-message.ts';
 import { recordLateSends, recordSends } from './send-recording.ts';
+import { SentMirror } from './sent-mirror.ts';
 import { ON_HOLD_REASON } from './sends-of-account.ts';
 
 export type LoadedMessage = Omit<StoredMessage, 'account'> & AccountRow;
@@ -74,6 +75,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
     @Inject(APP_CONFIG) config: AppConfig,
     private readonly accounts: ProviderAccounts,
     private readonly sender: MessageSender,
+    private readonly mirror: SentMirror,
     private readonly clock: Clock,
   ) {
     this.slots = config.outbox.slots;
@@ -98,8 +100,10 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
     return this.sender.quarantine(job);
   }
 
-  record(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
-    return recordSends(sql, settled, this.clock.now());
+  async record(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
+    await recordSends(sql, settled, this.clock.now());
+    const sent = settled.filter(({ result }) => result.move?.to === 'successful');
+    afterCommit(sql, () => this.mirror.addSoon(sent.map(({ job }) => job.id)));
   }
 
   recordLate(sql: Sql, late: readonly LateRow[]): Promise<void> {

@@ -1,4 +1,5 @@
 import { isId } from '../../platform/base/ids/ids.ts';
+import { withBcc } from '../../formats/mime/with-bcc.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 
 /** A message that was sent through the outbox. Clients already know its ids. */
@@ -19,6 +20,11 @@ export interface SentByUs {
  */
 export const storedCopyKey = (providerId: string): string => `copy:${providerId}`;
 
+const COLUMNS = `
+  o.message_id_header as "messageIdHeader", s.message_id as "messageId", s.thread_id as "threadId",
+  o.content -> 'metadata' as metadata, o.stored_provider_id as "storedProviderId",
+  exists (select 1 from message m where m.id = s.message_id) as mirrored`;
+
 const SENT = `
   with sent as (
     select id from outbox_message
@@ -27,11 +33,87 @@ const SENT = `
     select id from outbox_message where account_id = $1 and message_id_header = any($3::text[]) and foreign_header
     union
     select id from outbox_message where account_id = $1 and stored_provider_id = any($4::text[]))
-  select o.message_id_header as "messageIdHeader", s.message_id as "messageId", s.thread_id as "threadId",
-    o.content -> 'metadata' as metadata, o.stored_provider_id as "storedProviderId", exists (select 1 from message m where m.id = s.message_id) as mirrored
+  select ${COLUMNS}
   from sent join outbox_message o using (id) join job_status s using (id)
   where s.message_id is not null and s.thread_id is not null
   order by s.status <> 'failed', o.id`;
+
+// A sync pass that stored the copy first may have given the job another message
+// (`recordStoredCopies`): then that message is mirrored.
+const UNMIRRORED = `
+  select s.id, ${COLUMNS}
+  from job_status s join outbox_message o using (id)
+  where s.id = any($2::uuid[]) and s.account_id = $1 and s.status = 'successful'
+    and s.message_id is not null and s.thread_id is not null
+    and not exists (select 1 from message m where m.id = s.message_id)`;
+
+// The Message-ID leads to the row of the outbox; rows that share one are told apart by their job.
+const UNREPORTED = `
+  with sent(header) as (
+    select message_id_header from message
+    where account_id = $1 and id = $2 and provider_id is null and not draft),
+  found as (
+    select o.id from sent join outbox_message o on o.id = case
+        when header ~ '^<[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}' then substr(header, 2, 36)::uuid end
+    where o.account_id = $1 and o.message_id_header = header
+    union
+    select o.id from sent join outbox_message o on o.message_id_header = header
+    where o.account_id = $1 and o.foreign_header)
+  select o.mime, o.bcc
+  from found join outbox_message o using (id) join job_status s using (id) where s.message_id = $2`;
+
+/**
+ * The sender's copy of a message that was sent from here and that the provider has not reported
+ * yet.
+ * @returns `null` for any other message
+ */
+export async function textOfUnreported(
+  sql: Sql,
+  accountId: string,
+  messageId: string,
+): Promise<Buffer | null> {
+  const values = [accountId, messageId];
+  const [row] = await sql.query<{ mime: Buffer; bcc: { email: string }[] }>(UNREPORTED, values);
+  return row ? withBcc(row.mime, row.bcc) : null;
+}
+
+/** Longer texts are not loaded to make messages readable sooner. */
+const MOST_BYTES = 1024 * 1024;
+const TEXTS = `
+  select o.id, o.account_id as "accountId", o.mime, o.bcc from outbox_message o
+  where o.id = any($1::uuid[]) and octet_length(o.mime) <= ${MOST_BYTES}
+    and exists (select 1 from folder f where f.account_id = o.account_id and f.name = 'sent')`;
+
+interface SentText {
+  id: string;
+  accountId: string;
+  mime: Buffer;
+}
+
+/**
+ * The sender's copies of messages that workers have just sent, for mailboxes whose Sent folder is
+ * mirrored. Copies of more than 1 MB are left out.
+ * @param ids of rows of the outbox
+ */
+export async function textsOfSent(sql: Sql, ids: readonly string[]): Promise<SentText[]> {
+  const rows = await sql.query<SentText & { bcc: { email: string }[] }>(TEXTS, [ids]);
+  return rows.map(({ bcc, ...sent }) => ({ ...sent, mime: withBcc(sent.mime, bcc) }));
+}
+
+/**
+ * Sent messages that the mirror does not have under their announced ids.
+ * @param ids of rows of the outbox
+ * @returns the messages by these ids; those that failed, that the mirror has, or that have no copy
+ *   are left out
+ */
+export async function unmirroredSent(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+): Promise<Map<string, SentByUs>> {
+  const rows = await sql.query<SentByUs & { id: string }>(UNMIRRORED, [accountId, ids]);
+  return new Map(rows.map(({ id, ...sent }) => [id, sent]));
+}
 
 /**
  * Finds messages that were sent from here. Most of their Message-IDs begin with the id of the row;

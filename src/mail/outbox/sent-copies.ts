@@ -7,6 +7,7 @@ import {
   type ProviderWriteHandler,
   ProviderWrites,
 } from '../../accounts/provider-writes/provider-writes.ts';
+import { removeUnreported } from '../messages/unreported-messages.ts';
 import type { SendRoute } from '../../job-statuses/job-status.ts';
 import { forgetMessageOfJob } from '../../job-statuses/jobs.ts';
 import type { MailPort } from '../../providers/port/connector.ts';
@@ -45,8 +46,10 @@ export class SentCopies implements OnModuleInit {
   onModuleInit(): void {
     // Without a copy, the ids that were announced for the message lead nowhere.
     this.writes.register('save_sent_email', 'mail', this.#file, {
-      failed: (sql, { accountId, payload }) =>
-        forgetMessageOfJob(sql, accountId, (payload as unknown as Payload).outboxId),
+      failed: async (sql, { accountId, objectId, payload }, at) => {
+        await removeUnreported(sql, objectId, at);
+        await forgetMessageOfJob(sql, accountId, (payload as unknown as Payload).outboxId);
+      },
     });
   }
 

@@ -11,6 +11,8 @@ import {
 } from '../../platform/idempotency/idempotency-keys.ts';
 import type { MessageFileRecord } from '../messages/message-filter.ts';
 import { type DirectMessage, type DirectResult, DirectSends } from '../outbox/direct-sends.ts';
+import { withBcc } from '../../formats/mime/with-bcc.ts';
+import { SentMirror } from '../outbox/sent-mirror.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ComposingSlots } from '../composing/composing-slots.ts';
 import { announcedBytes, readRaw } from './raw-body.ts';
@@ -53,6 +55,7 @@ export class SendService {
     private readonly composition: SendComposition,
     private readonly composingSlots: ComposingSlots,
     private readonly direct: DirectSends,
+    private readonly sentMirror: SentMirror,
     private readonly keys: IdempotencyKeys,
     private readonly connectors: ConnectorRegistry,
     private readonly database: Database,
@@ -120,6 +123,9 @@ export class SendService {
       message,
       idempotent ? this.#hooks(idempotent, message.id, view) : {},
     );
+    const { id, accountId, at, mime, content } = message;
+    if (result.status === 'successful')
+      await this.sentMirror.add(accountId, { id, at, mime: withBcc(mime, content.bcc) });
     const failure = sendFailure(result, message.id);
     if (failure) throw failure;
     return { body: view, replayed: false };

@@ -1,5 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
+import { scheduleChangedSync } from '../../accounts/sync-schedule/schedule-sync.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import {
   type FailedWrite,
@@ -27,7 +29,14 @@ import { storeProviderId } from '../messages/store-messages.ts';
 import { vanish } from '../messages/vanished-messages.ts';
 import { retryAfterSync } from './retry-after-sync.ts';
 
-const READ = `select provider_id as "providerId" from message where id = $1 and account_id = $2`;
+const READ = `
+  select provider_id as "providerId", created_at as "createdAt" from message where id = $1 and account_id = $2`;
+
+/**
+ * Shortest and longest time after which a change of a sent message asks for another sync pass if
+ * none has found the provider's copy. The sync pass that finds it makes the change due at once.
+ */
+const COPY_WAIT_MS = { least: 5_000, most: 15 * 60_000 };
 
 // `busyUntil`: earliest time at which the open provider writes of a folder may have ended, for a
 // folder that is still being created.
@@ -35,6 +44,13 @@ const FOLDERS = `
   select f.id, f.provider_id as "providerId",
     ${openWritesUntil('f.id')} as "busyUntil"
   from folder f where f.account_id = $1 and f.id = any($2::uuid[])`;
+
+interface WrittenMessage {
+  /** `null` if the provider has not reported the message yet. */
+  providerId: string | null;
+  /** When it was added to the mirror. */
+  createdAt: Date;
+}
 
 const REMOVED: WriteOutcome = {
   kind: 'superseded',
@@ -47,6 +63,7 @@ export class MessageWrites implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly writes: ProviderWrites,
+    private readonly clock: Clock,
   ) {}
 
   onModuleInit(): void {
@@ -56,8 +73,10 @@ export class MessageWrites implements OnModuleInit {
   /** Writes only the requested keys: the provider may have newer values of all others. */
   readonly #update: ProviderWriteHandler<MailboxPort> = async (port, account, write) => {
     const { unread, starred, folders } = write.payload as unknown as MessagePayload;
-    const providerId = await this.#providerId(account, write);
-    if (providerId === undefined) return REMOVED;
+    const message = await this.#find(account, write);
+    if (!message) return REMOVED;
+    const { providerId } = message;
+    if (providerId === null) return this.#awaitCopy(account, message);
     const targets = folders ? await this.#targets(account, folders) : [];
     if (targets instanceof Date) return { kind: 'waits', until: targets };
     try {
@@ -74,22 +93,38 @@ export class MessageWrites implements OnModuleInit {
       };
     } catch (error) {
       if (!(error instanceof ProviderError) || error.code !== 'not-found') throw error;
-      const current = await this.#providerId(account, write);
-      if (current === undefined) return REMOVED;
-      const missed = { accountId: account.accountId, tried: providerId, current, error };
+      const now = await this.#find(account, write);
+      if (!now) return REMOVED;
+      const missed = {
+        accountId: account.accountId,
+        tried: providerId,
+        current: now.providerId,
+        error,
+      };
       return retryAfterSync(this.database, write, missed);
     }
   };
 
-  async #providerId(
+  async #find(
     { accountId }: ConnectedAccount,
     { objectId }: ProviderWrite,
-  ): Promise<string | undefined> {
-    const [row] = await this.database.query<{ providerId: string | null }>(READ, [
-      objectId,
-      accountId,
-    ]);
-    return row?.providerId ?? undefined;
+  ): Promise<WrittenMessage | undefined> {
+    return (await this.database.query<WrittenMessage>(READ, [objectId, accountId]))[0];
+  }
+
+  /**
+   * The provider has not reported the copy of a message that was sent from here. The change waits
+   * for it, ever longer. If there is none, the message is removed in the end (ADR 0119).
+   */
+  async #awaitCopy(
+    { accountId }: ConnectedAccount,
+    { createdAt }: WrittenMessage,
+  ): Promise<WriteOutcome> {
+    await scheduleChangedSync(this.database, [accountId]);
+    const now = this.clock.now().getTime();
+    const { least, most } = COPY_WAIT_MS;
+    const wait = Math.min(Math.max(now - createdAt.getTime(), least), most);
+    return { kind: 'waits', until: new Date(now + wait) };
   }
 
   /**

@@ -1,0 +1,112 @@
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Clock } from '../../platform/base/time/clock.ts';
+import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import { Database } from '../../platform/database/sql.ts';
+import { WorkLimitError } from '../../platform/threads/work-errors.ts';
+import { textsOfSent } from './sent-by-us.ts';
+
+/** A message that has just been sent. */
+export interface JustSent {
+  /** Id of the row of the outbox. */
+  id: string;
+  /** The sender's copy: with a Bcc header, if there are such recipients. */
+  mime: Buffer;
+  at: Date;
+}
+
+/** Stores sent messages in the mirror. The sync group implements it. */
+export interface SentMessageStore {
+  /**
+   * Adds messages to the mirror, before the provider reports their copies. Leaves out a message
+   * that the mirror has already or that cannot be parsed, and all if the mirror has no Sent folder
+   * yet.
+   * @throws {WorkLimitError} if too much other work is waiting
+   * @throws the driver's error if the mirror cannot be changed now
+   */
+  add(accountId: string, sent: readonly JustSent[]): Promise<void>;
+}
+
+/** Messages that may wait in `addSoon`. A process that sends more leaves them to sync passes. */
+const MOST_WAITING = 200;
+/** Messages whose texts are loaded at once. */
+const MOST_TOGETHER = 50;
+
+/**
+ * Makes sent messages readable before the provider reports its copies (ADR 0119). Whatever goes
+ * wrong here is logged only, because the messages have left: a sync pass adds them later. The sync
+ * group registers itself when it starts.
+ */
+@Injectable()
+export class SentMirror implements OnModuleDestroy {
+  readonly #log = new Logger(SentMirror.name);
+  readonly #waiting: string[] = [];
+  #running: Promise<void> | undefined;
+  #store: SentMessageStore | undefined;
+  #stopping = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  use(store: SentMessageStore): void {
+    this.#store = store;
+  }
+
+  /** Adds a message and waits until it can be read, or cannot be added now. Never throws. */
+  async add(accountId: string, sent: JustSent): Promise<void> {
+    await this.#tryTo([sent.id], () => this.#store?.add(accountId, [sent]));
+  }
+
+  /**
+   * Adds messages soon, without waiting for them. Costs one statement for many messages if their
+   * mailboxes are not mirrored.
+   * @param ids rows of the outbox
+   */
+  addSoon(ids: readonly string[]): void {
+    if (!this.#store || this.#stopping || this.#waiting.length + ids.length > MOST_WAITING) return;
+    this.#waiting.push(...ids);
+    this.#advance();
+  }
+
+  /** Messages that still wait are left to sync passes. */
+  async onModuleDestroy(): Promise<void> {
+    this.#stopping = true;
+    await this.#running;
+  }
+
+  #advance(): void {
+    if (this.#running || this.#waiting.length === 0 || this.#stopping) return;
+    this.#running = this.#addWaiting().finally(() => {
+      this.#running = undefined;
+      this.#advance();
+    });
+  }
+
+  async #addWaiting(): Promise<void> {
+    while (this.#waiting.length > 0 && !this.#stopping) {
+      const ids = this.#waiting.splice(0, MOST_TOGETHER);
+      const at = this.clock.now();
+      await this.#tryTo(ids, async () => {
+        const sent = await textsOfSent(this.database, ids);
+        for (const [accountId, some] of Map.groupBy(sent, (one) => one.accountId))
+          await this.#store?.add(
+            accountId,
+            some.map(({ id, mime }) => ({ id, mime, at })),
+          );
+      });
+    }
+  }
+
+  async #tryTo(ids: readonly string[], add: () => Promise<void> | undefined): Promise<void> {
+    try {
+      await add();
+    } catch (error) {
+      const isBusy = error instanceof WorkLimitError || databaseTrouble(error) !== null;
+      if (!isBusy) this.#log.error(error);
+      this.#log.warn(
+        `sent messages ${ids.join(', ')} are not readable yet; sync passes add them: ${String(error)}`,
+      );
+    }
+  }
+}
