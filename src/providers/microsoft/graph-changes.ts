@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type {
   MailChanges,
@@ -120,9 +121,15 @@ export class GraphChanges {
     request: SyncPassRequest,
     now: number,
   ): Promise<MailChanges> {
-    const { folders, counts } = await this.folders.list(account, cursor.wellKnown, 'interactive');
+    // A name that the mailbox lacked may have come to it.
+    const wellKnown = { ...cursor.wellKnown, ...(await this.folders.wellKnown(account)) };
+    const { folders, counts, ids } = await this.folders.list(account, wellKnown, 'interactive');
     const gone = Object.keys(cursor.folders).filter(
       (id) => !folders.some(({ providerId }) => providerId === id),
+    );
+    await this.folders.assertGone(
+      account,
+      gone.filter((id) => !ids.has(id)),
     );
     const missing = await this.#messages.lookUpFew(
       account,
@@ -154,6 +161,7 @@ export class GraphChanges {
       ...NOTHING,
       cursor: write({
         ...cursor,
+        wellKnown,
         listed,
         folders: states,
         round: round.map(({ providerId }) => providerId),
@@ -196,7 +204,10 @@ export class GraphChanges {
       round: page.more ? cursor.round : rest,
     };
     const unclear = [...page.left, ...page.incomplete];
-    const found = await this.#messages.lookUp(account, unclear, idsOf(cursor));
+    const looked = await this.#messages.lookUp(account, unclear, idsOf(cursor));
+    // Of an incomplete entry nothing but its own absence says that it was deleted.
+    const left = new Set(page.left);
+    const found = { ...looked, removed: looked.removed.filter((id) => left.has(id)) };
     const isDrafts = folderId === cursor.wellKnown['drafts'];
     const sent = isDrafts ? await this.#messages.sent(account, found.messages) : found;
     const isSent = folderId === cursor.wellKnown['sentitems'] ? isSentSince(state) : () => false;
@@ -264,7 +275,10 @@ export class GraphChanges {
     };
   }
 
-  /** Ids that the mirror has in a folder and Graph has not. */
+  /**
+   * Ids that the mirror has in a folder and Graph has not.
+   * @throws {ProviderError} `temporary` if the folder has more messages than its list
+   */
   async #lost(
     account: ProviderAccount,
     folderId: string,
@@ -282,7 +296,11 @@ export class GraphChanges {
       graphMessage.pick({ id: true }),
     );
     const ids = new Set(present.map(({ id }) => id));
-    return mirrored.filter((id) => !ids.has(id));
+    const lost = mirrored.filter((id) => !ids.has(id));
+    const count = lost.length > 0 ? await this.folders.count(account, folderId) : null;
+    if (count !== null && count > ids.size)
+      throw new ProviderError('temporary', 'Microsoft: the list of a folder is not complete');
+    return lost;
   }
 }
 
