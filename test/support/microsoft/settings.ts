@@ -33,6 +33,8 @@ export interface StubSettings {
    * - `empty`: every list is empty, and no object is found
    */
   outage: 'not-enabled' | 'not-found' | 'unknown' | 'bad-request' | 'empty-lists' | 'empty' | null;
+  /** Immutable ids of messages: each page of a delta query with one of them is answered by 504. */
+  brokenMessages: Set<string>;
   /** Whether 429 has the header Retry-After. Default true. */
   sendsRetryAfter: boolean;
   /**
@@ -67,6 +69,7 @@ export const defaultSettings = (): StubSettings => ({
   concurrentRequests: 4,
   sendsPerMinute: 30,
   outage: null,
+  brokenMessages: new Set(),
   sendsRetryAfter: true,
   batch: 'queued',
   latencyMs: 0,
