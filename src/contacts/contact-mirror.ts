@@ -57,6 +57,10 @@ const STORE_SEEN = `
   from jsonb_to_recordset($2::jsonb) x(id uuid, content jsonb)
   where c.id = x.id and c.account_id = $1`;
 
+const HAS_CONTACTS = `
+  select exists (select from contact where account_id = $1 and source = 'address_book' and provider_id is not null)
+    as has`;
+
 const REMOVE = `delete from contact where account_id = $1 and id = any($2::uuid[])`;
 
 /**
@@ -96,6 +100,12 @@ export async function absentContacts(
 ): Promise<string[]> {
   const { present, beganAt, limit } = listing;
   return idsOf(await sql.query<{ id: string }>(ABSENT, [accountId, present, beganAt, limit]));
+}
+
+/** Whether an account has contacts in the mirror that its provider has, or had. */
+export async function hasContactsOfProvider(sql: Sql, accountId: string): Promise<boolean> {
+  const [row] = await sql.query<{ has: boolean }>(HAS_CONTACTS, [accountId]);
+  return row?.has ?? false;
 }
 
 /** Returns the ids of those contacts that have no provider id yet. Unknown ids are left out. */

@@ -11,13 +11,16 @@ import { CalendarListeners } from '../calendar/calendars/calendar-listeners.ts';
 import {
   type ComparedCalendars,
   compareCalendars,
+  forgetAbsence,
   lockCalendar,
   type MirrorCalendar,
   type MirroredCalendar,
+  noteAbsence,
   removeCalendar,
   writeCalendars,
 } from '../calendar/calendars/calendar-mirror.ts';
 import { beginCalendarPass, type BegunPass, nextPassAt, postponePass } from './pass-schedule.ts';
+import { isBelieved } from './doubts.ts';
 import { EventSync } from './event-sync.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 
@@ -91,9 +94,11 @@ export class CalendarSync {
     { first }: { first: boolean },
   ): Promise<boolean> {
     const { accountId } = account;
-    const { differs, missing } = await compareCalendars(this.database, accountId, listed);
+    const { differs, missing, doubted } = await compareCalendars(this.database, accountId, listed);
     const written = differs && (await this.#write(account, claim, listed, first));
-    const removed = await this.#vanished(account, port, claim, missing);
+    if (doubted && listed.length > 0)
+      await this.claims.withClaim(claim, null, (sql) => forgetAbsence(sql, 'missing', accountId));
+    const removed = await this.#vanished(account, port, claim, missing, listed.length === 0);
     return written || removed;
   }
 
@@ -126,7 +131,8 @@ export class CalendarSync {
 
   /**
    * Removes a calendar only if it is missing from the listing and the provider also answers "not
-   * found" for it. A listing may be incomplete.
+   * found" for it. A listing may be incomplete. If no calendar at all is listed, both answers may
+   * have the same cause: then they have to last (`isBelieved`).
    * @returns true if a calendar was removed
    */
   async #vanished(
@@ -134,14 +140,30 @@ export class CalendarSync {
     port: CalendarPort,
     claim: MirrorClaim,
     missing: ComparedCalendars['missing'],
+    isNoneListed: boolean,
   ): Promise<boolean> {
     let removed = false;
     for (const { id, providerId } of missing) {
       if (!(await isGone(port, account, providerId))) continue;
-      await this.claims.withClaim(claim, null, (sql) => this.#remove(sql, account, id));
-      removed = true;
+      removed = (await this.claims.withClaim(claim, null, (sql) =>
+        this.#removeIfBelieved(sql, account, id, isNoneListed),
+      )) || removed; // prettier-ignore
     }
     return removed;
+  }
+
+  /** @returns true if the calendar was removed */
+  async #removeIfBelieved(
+    sql: Sql,
+    account: ConnectedAccount,
+    calendarId: string,
+    isNoneListed: boolean,
+  ): Promise<boolean> {
+    const at = this.clock.now();
+    if (isNoneListed && !isBelieved(await noteAbsence(sql, 'missing', calendarId, at), at))
+      return false;
+    await this.#remove(sql, account, calendarId);
+    return true;
   }
 
   async #remove(sql: Sql, account: ConnectedAccount, calendarId: string): Promise<void> {

@@ -16,18 +16,21 @@ import {
 import type { ContactChanges, ContactsPort, RemoteContact } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import {
-  contactsBeingCreated, lockContacts, type MirrorContact, removeContacts, storeSeenContacts,
+  contactsBeingCreated, hasContactsOfProvider, lockContacts, type MirrorContact, removeContacts, storeSeenContacts,
 } from '../contacts/contact-mirror.ts'; // prettier-ignore
 import {
   beginContactPass,
   type BegunPass,
   type ContactPass,
   contactPosition,
+  forgetEmptiedContacts,
   nextPassAt,
+  noteEmptiedContacts,
   postponePass,
   storeContactCursor,
 } from './pass-schedule.ts';
 import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
+import { isBelieved } from './doubts.ts';
 import { differencesIn } from './audit-differences.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 
@@ -149,9 +152,14 @@ export class ContactSync {
       const complete = !changes.more;
       const idle =
         changes.cursor === cursor && changes.contacts.length + changes.removed.length === 0;
-      if (idle && pass.since && !changes.present) return { more: !complete, changed };
+      if (idle && pass.since && !changes.present) {
+        if (pass.emptiedSince)
+          await this.claims.withClaim(claim, null, (sql) => forgetEmptiedContacts(sql, claim));
+        return { more: !complete, changed };
+      }
       const at = this.clock.now();
-      await this.claims.withClaim(claim, null, async (sql) => {
+      const isBelievable = await this.claims.withClaim(claim, null, async (sql) => {
+        if (!(await this.#isBelievable(sql, claim, changes, at))) return false;
         const one: Page = { account, port, changes, requestedAt, at, notify: pass.since !== null };
         const result = await this.#apply(sql, one);
         changed ||= result.log.length > 0;
@@ -159,13 +167,26 @@ export class ContactSync {
         // again.
         mayStore &&= result.whole;
         if (mayStore) await storeContactCursor(sql, claim, changes.cursor, complete ? at : null);
+        return true;
       });
+      if (!isBelievable) return { more: false, changed };
       // Contacts with an open provider write, and the pages after them, are read again by the next
       // sync pass.
       if (complete || (!mayStore && !goOn())) return { more: false, changed };
       if (!goOn()) return { more: true, changed };
       ({ cursor } = changes);
     }
+  }
+
+  /** A list without a single contact of a book that has some is believed when it has lasted. */
+  async #isBelievable(
+    sql: Sql,
+    claim: MirrorClaim,
+    { present }: ContactChanges,
+    at: Date,
+  ): Promise<boolean> {
+    const isEmptied = present?.length === 0 && (await hasContactsOfProvider(sql, claim.accountId));
+    return !isEmptied || isBelieved(await noteEmptiedContacts(sql, claim, at), at);
   }
 
   async #apply(sql: Sql, page: Page): Promise<{ whole: boolean; log: readonly ChangeRecord[] }> {

@@ -16,8 +16,10 @@ import * as mirror from '../calendar/events/mirror/event-mirror.ts';
 import type { MirrorEvent, NewMirrorEvent } from '../calendar/events/mirror/event-mirror.ts';
 import {
   calendarsAtProvider,
+  forgetAbsence,
   type MirrorCalendar,
   lockCalendarForSync,
+  noteAbsence,
   storeEventCursor,
 } from '../calendar/calendars/calendar-mirror.ts';
 import {
@@ -42,6 +44,7 @@ import {
   idsReported,
 } from './event-page.ts';
 import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
+import { isBelieved } from './doubts.ts';
 import { differencesIn } from './audit-differences.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 import { recordUnread } from './sync-failures.ts';
@@ -133,9 +136,14 @@ export class EventSync {
       const changes = await port.listEventChanges(account, calendar.providerId, cursor, PAGE);
       const at = this.clock.now();
       complete = !changes.more;
-      if (complete && calendar.eventsSince && isEmpty(changes) && changes.cursor === cursor) break;
+      if (complete && calendar.eventsSince && isEmpty(changes) && changes.cursor === cursor) {
+        if (calendar.emptiedSince)
+          await this.claims.withClaim(claim, null, (sql) => forgetAbsence(sql, 'emptied', calendar.id)); // prettier-ignore
+        break;
+      }
       const batch: Batch = { account, calendar, port, changes, requestedAt, at };
-      await this.claims.withClaim(claim, null, async (sql) => {
+      const isBelievable = await this.claims.withClaim(claim, null, async (sql) => {
+        if (!(await this.#isBelievable(sql, batch))) return false;
         const result = await this.#apply(sql, batch);
         changed ||= result.log.length > 0;
         // If part of a page was skipped, the cursor stays: that page and all later ones are read
@@ -143,7 +151,9 @@ export class EventSync {
         mayStore &&= result.whole;
         if (mayStore)
           await storeEventCursor(sql, calendar.id, changes.cursor, complete ? at : null);
+        return true;
       });
+      if (!isBelievable) break;
       cursor = changes.cursor;
     }
     if (!(await mirror.hasDiverged(this.database, calendar.id))) return changed;
@@ -151,6 +161,13 @@ export class EventSync {
       this.#restoreDiverged(sql, account, calendar),
     );
     return true;
+  }
+
+  /** A list without a single event of a calendar that has some is believed when it has lasted. */
+  async #isBelievable(sql: Sql, { calendar, changes, at }: Batch): Promise<boolean> {
+    const isEmptied =
+      changes.present?.length === 0 && (await mirror.hasEventsOfProvider(sql, calendar.id));
+    return !isEmptied || isBelieved(await noteAbsence(sql, 'emptied', calendar.id, at), at);
   }
 
   /**

@@ -99,7 +99,8 @@ export class FolderMirror {
       const mirrored = await mirroredFolders(sql, accountId);
       const writes = await openWritesOfAccount(sql, accountId, FOLDER_ACTIONS);
       const outdated = await isOutdated();
-      if (!folders || outdated)
+      // Every mailbox has folders: an empty list is a failure of the provider.
+      if (!folders || folders.length === 0 || outdated)
         return { standard: standardOf(mirrored), setAside: displaced, outdated };
       const plan = planFolders(folders, mirrored, writes);
       let contentsSetAside = false;

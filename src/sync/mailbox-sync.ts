@@ -21,7 +21,7 @@ import { contentOf, type FetchedMessages, fetchRaws } from './fetched-messages.t
 import { isAfterCrash, MessageReader } from './message-reader.ts';
 import type { IncomingMessage } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
-import type { ReadFailure } from './sync-failures.ts';
+import { type ReadFailure, recordUnread } from './sync-failures.ts';
 
 /**
  * Messages fetched and stored at a time. The first batch is smaller so that the first page appears
@@ -240,6 +240,7 @@ export class MailboxSync {
     { cursor, hasVanished, requestedAt }: Pick<Batch, 'cursor' | 'hasVanished' | 'requestedAt'>,
   ): Promise<StoredBatch> {
     const { account, claim } = run;
+    await this.#noteFolders(run, changes);
     if (!hasVanished && isEmpty(changes)) {
       // Servers without change counters (no CONDSTORE) report flag changes without moving the
       // cursor. Other cursors move without a change.
@@ -268,6 +269,14 @@ export class MailboxSync {
       canReadAgain: run.mail.readMessages !== undefined,
     });
     return { ...stored, changed: stored.changed || follows };
+  }
+
+  async #noteFolders({ account, claim }: Run, { read = [], unread = [] }: MailChanges) {
+    if (read.length + unread.length === 0) return;
+    const at = this.clock.now();
+    await this.repository.withClaim(claim, null, (sql) =>
+      recordUnread(sql, account.accountId, { read, unread }, at),
+    );
   }
 
   async #followFolders(

@@ -14,10 +14,13 @@ export interface MirrorCalendar {
   eventCursor: string | null;
   /** `null` until the mirror has all events of the calendar. */
   eventsSince: Date | null;
+  /** Since when a complete list of the events is empty, against the mirror; `null` if it is not. */
+  emptiedSince: Date | null;
 }
 
 const CALENDARS = `
-  select id, provider_id as "providerId", timezone, event_cursor as "eventCursor", events_since as "eventsSince"
+  select id, provider_id as "providerId", timezone, event_cursor as "eventCursor", events_since as "eventsSince",
+    emptied_since as "emptiedSince"
   from calendar where account_id = $1 and provider_id is not null and not deleting
   order by is_primary desc, id`;
 
@@ -78,13 +81,26 @@ const COMPARE = `
          or (c.name, c.description, c.location, c.timezone, c.is_primary, c.read_only) is distinct from
             (x.name, coalesce(x.description, c.description), coalesce(x.location, c.location),
              coalesce(x.timezone, c.timezone), x.is_primary, x.read_only)) as differs,
-    coalesce((select json_agg(json_build_object('id', id, 'providerId', provider_id)) from missing), '[]') as missing`;
+    coalesce((select json_agg(json_build_object('id', id, 'providerId', provider_id)) from missing), '[]') as missing,
+    exists (select from calendar c where c.account_id = $1 and c.missing_since is not null) as doubted`;
 
 const LOCK = `select id, metadata from calendar where id = $1 and account_id = $2 for update`;
 
 const REMOVE = `delete from calendar where id = $1`;
 
-const STORE_CURSOR = `update calendar set event_cursor = $2, events_since = coalesce(events_since, $3) where id = $1`;
+const STORE_CURSOR = `
+  update calendar set event_cursor = $2, events_since = coalesce(events_since, $3), emptied_since = null
+  where id = $1`;
+
+const NOTE = {
+  missing: 'update calendar set missing_since = coalesce(missing_since, $2) where id = $1 returning missing_since as since',
+  emptied: 'update calendar set emptied_since = coalesce(emptied_since, $2) where id = $1 returning emptied_since as since',
+} as const; // prettier-ignore
+
+const FORGET = {
+  missing: 'update calendar set missing_since = null where account_id = $1 and missing_since is not null',
+  emptied: 'update calendar set emptied_since = null where id = $1',
+} as const; // prettier-ignore
 
 /** A calendar that a sync pass has written. */
 export interface MirroredCalendar {
@@ -140,6 +156,8 @@ export interface ComparedCalendars {
    * write are left out.
    */
   missing: { id: string; providerId: string }[];
+  /** Whether a calendar was missing before (`noteAbsence`). */
+  doubted: boolean;
 }
 
 /**
@@ -156,7 +174,7 @@ export async function compareCalendars(
   listed: readonly RemoteCalendar[],
 ): Promise<ComparedCalendars> {
   const [row] = await sql.query<ComparedCalendars>(COMPARE, [accountId, recordsOf(listed)]);
-  return row ?? { differs: true, missing: [] };
+  return row ?? { differs: true, missing: [], doubted: false };
 }
 
 /** Adds new calendars and updates existing ones. */
@@ -187,6 +205,28 @@ export async function lockCalendar(
 /** Deletes a locked calendar. */
 export async function removeCalendar(sql: Sql, calendarId: string): Promise<void> {
   await sql.query(REMOVE, [calendarId]);
+}
+
+/** What a provider no longer shows: a calendar, or the events of one. */
+export type Absence = keyof typeof NOTE;
+
+/**
+ * Notes that a provider does not show a calendar, or any of its events.
+ * @returns since when it has not: `at` for the first time
+ */
+export async function noteAbsence(
+  sql: Sql,
+  absence: Absence,
+  calendarId: string,
+  at: Date,
+): Promise<Date> {
+  const [noted] = await sql.query<{ since: Date }>(NOTE[absence], [calendarId, at]);
+  return noted?.since ?? at;
+}
+
+/** Forgets what `noteAbsence` has noted: of all calendars of an account, or of one's events. */
+export async function forgetAbsence(sql: Sql, absence: Absence, id: string): Promise<void> {
+  await sql.query(FORGET[absence], [id]);
 }
 
 /**

@@ -40,6 +40,13 @@ const CalendarSchema = defineEntity({
      * without notifying subscribers.
      */
     eventsSince: p.datetime().columnType('timestamptz').nullable(),
+    /**
+     * Since when the provider lists no calendar at all and does not find this one; `null` if its
+     * last answer was otherwise (ADR 0124).
+     */
+    missingSince: p.datetime().columnType('timestamptz').nullable(),
+    /** The same for its events: since when a complete list of them is empty. */
+    emptiedSince: p.datetime().columnType('timestamptz').nullable(),
     metadata: p.json<Record<string, string>>(),
     ...timestampColumns,
   },

@@ -42,7 +42,7 @@ const page = z.object({
   '@odata.deltaLink': z.string().optional(),
 });
 
-/** A page of a list. Its links are paths for the next request, with `root`. */
+/** A page of a list, each entry once. Its links are paths for the next request, with `root`. */
 export interface GraphPage {
   value: unknown[];
   next: string | null;
@@ -109,13 +109,13 @@ export class GraphApi {
     const found = await this.read(account, request, page);
     const { '@odata.nextLink': next, '@odata.deltaLink': delta } = found;
     return {
-      value: found.value,
+      value: withoutRepeats(found.value),
       next: next === undefined ? null : this.linkPath(next),
       delta: delta === undefined ? null : this.linkPath(delta),
     };
   }
 
-  /** Reads all pages of a list. Entries of another form are left out. */
+  /** Reads all pages of a list, each entry once. Entries of another form are left out. */
   async all<T>(account: ProviderAccount, request: GraphRequest, shape: z.ZodType<T>): Promise<T[]> {
     const found: T[] = [];
     const { query: _first, ...rest } = request;
@@ -130,7 +130,7 @@ export class GraphApi {
         if (success) found.push(data);
       }
     }
-    return found;
+    return withoutRepeats(found);
   }
 
   /**
@@ -176,6 +176,19 @@ export class GraphApi {
     if (limited && isTooFast)
       await this.budget.penalize(limited, error.retryAfterSeconds ?? USUAL_PAUSE);
   }
+}
+
+const identified = z.object({ id: z.string() });
+
+/** Lists may have an entry more than once (microsoft-graph-docs#6785). The last one is the newest. */
+function withoutRepeats<T>(entries: readonly T[]): T[] {
+  const last = new Map<unknown, T>();
+  for (const one of entries) {
+    const key = identified.safeParse(one).data?.id ?? one;
+    last.delete(key);
+    last.set(key, one);
+  }
+  return [...last.values()];
 }
 
 const keyOf = ({ applicationId, email }: ProviderAccount): string =>

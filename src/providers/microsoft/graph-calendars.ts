@@ -25,7 +25,7 @@ const pathOf = (id: string): string => `/calendars/${encodeURIComponent(id)}`;
 export class GraphCalendars {
   constructor(private readonly api: GraphApi) {}
 
-  /** An account whose user has not agreed to calendars, or that has no mailbox, has none. */
+  /** An account whose user has not agreed to calendars has none. */
   async list(account: ProviderAccount): Promise<readonly RemoteCalendar[]> {
     try {
       return (await this.#all(account)).map((one) => ({
@@ -36,7 +36,7 @@ export class GraphCalendars {
         readOnly: one.canEdit === false,
       }));
     } catch (error) {
-      if (error instanceof GraphError && HAS_NONE.includes(error.reason)) return [];
+      if (error instanceof GraphError && error.isWithoutConsent) return [];
       throw error;
     }
   }
@@ -67,8 +67,6 @@ export class GraphCalendars {
     return this.api.all(account, { method: 'GET', path: '/calendars', query, ...COST }, calendar);
   }
 }
-
-const HAS_NONE = ['ErrorAccessDenied', 'MailboxNotEnabledForRESTAPI'];
 
 function write({ name, ...rest }: CalendarContent, key?: string) {
   return { name, ...writeExtension(extra.parse(rest), key) };

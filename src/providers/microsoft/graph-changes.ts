@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type {
   MailChanges,
@@ -11,6 +12,7 @@ import { GraphChangedMessages } from './graph-changed-messages.ts';
 import type { GraphContents } from './graph-content.ts';
 import { type FolderState, type GraphCursor, parseCursor } from './graph-cursor.ts';
 import { GraphDeltaPages } from './graph-delta-pages.ts';
+import { GraphFolderPages, isToList, stalledState, stallOf, unreadFolder } from './graph-folder-pages.ts'; // prettier-ignore
 import type { GraphFolders } from './graph-folders.ts';
 import {
   type GraphMessage,
@@ -48,7 +50,7 @@ const MOST_NEWS = 50;
  * forgotten the state of a folder (410), it is listed again and compared with the mirror.
  */
 export class GraphChanges {
-  readonly #pages: GraphDeltaPages;
+  readonly #pages: GraphFolderPages;
   readonly #messages: GraphChangedMessages;
 
   constructor(
@@ -57,7 +59,7 @@ export class GraphChanges {
     contents: GraphContents,
     private readonly clock: Clock,
   ) {
-    this.#pages = new GraphDeltaPages(graph);
+    this.#pages = new GraphFolderPages(new GraphDeltaPages(graph), contents);
     this.#messages = new GraphChangedMessages(folders, contents);
   }
 
@@ -67,7 +69,7 @@ export class GraphChanges {
     if (!cursor) return this.#begin(account, request);
     const [next] = cursor.round;
     if (next !== undefined) return this.#follow(account, cursor, next, request);
-    const unlisted = Object.entries(cursor.folders).find(([, { stage }]) => stage !== 'follow');
+    const unlisted = Object.entries(cursor.folders).find(([, state]) => isToList(state, cursor));
     const now = this.clock.now().getTime();
     return unlisted && now - cursor.roundAt < ROUND_MS
       ? this.#list(account, cursor, unlisted, request)
@@ -120,9 +122,15 @@ export class GraphChanges {
     request: SyncPassRequest,
     now: number,
   ): Promise<MailChanges> {
-    const { folders, counts } = await this.folders.list(account, cursor.wellKnown, 'interactive');
+    // A name that the mailbox lacked may have come to it.
+    const wellKnown = { ...cursor.wellKnown, ...(await this.folders.wellKnown(account)) };
+    const { folders, counts, ids } = await this.folders.list(account, wellKnown, 'interactive');
     const gone = Object.keys(cursor.folders).filter(
       (id) => !folders.some(({ providerId }) => providerId === id),
+    );
+    await this.folders.assertGone(
+      account,
+      gone.filter((id) => !ids.has(id)),
     );
     const missing = await this.#messages.lookUpFew(
       account,
@@ -141,6 +149,7 @@ export class GraphChanges {
     const round = following.filter(
       ({ providerId, name }, index) =>
         ALWAYS.includes(name) ||
+        states[providerId]?.stall !== undefined ||
         states[providerId]?.counts !== counts.get(providerId) ||
         chosen.has(index),
     );
@@ -149,18 +158,18 @@ export class GraphChanges {
       if (state) states[providerId] = { ...state, counts: counts.get(providerId) ?? '' };
     }
     const listed = digestOf(folders);
-    const more = round.length > 0 || Object.values(states).some(({ stage }) => stage !== 'follow');
+    const after = {
+      ...cursor,
+      wellKnown,
+      listed,
+      folders: states,
+      round: round.map(({ providerId }) => providerId),
+      roundAt: now,
+      turn: following.length === 0 ? 0 : (cursor.turn + IN_TURN) % following.length,
+    };
     return {
       ...NOTHING,
-      cursor: write({
-        ...cursor,
-        listed,
-        folders: states,
-        round: round.map(({ providerId }) => providerId),
-        roundAt: now,
-        turn: following.length === 0 ? 0 : (cursor.turn + IN_TURN) % following.length,
-      }),
-      more,
+      ...progressOf(after),
       folders: listed === cursor.listed ? null : folders,
       ...missing,
     };
@@ -176,9 +185,14 @@ export class GraphChanges {
     const state = cursor.folders[folderId];
     const rest = cursor.round.slice(1);
     const now = this.clock.now().getTime();
-    const page =
-      state &&
-      (await this.#pages.read(account, folderId, state.link, request.limit, 'interactive'));
+    const found =
+      state && (await this.#pages.read(account, folderId, state, request.limit, 'interactive'));
+    if (found?.page === 'stalled') {
+      const folders = { ...cursor.folders, [folderId]: stalledState(state!, now) };
+      const after = { ...cursor, folders, round: rest };
+      return { ...NOTHING, ...progressOf(after), ...unreadFolder(cursor, folderId, found.error) };
+    }
+    const page = found?.page;
     if (!page) {
       // Graph has forgotten the state, or the folder was deleted since the round began.
       const again = { link: null, stage: 'again', counts: '' } as const;
@@ -191,31 +205,36 @@ export class GraphChanges {
       ...cursor,
       folders: {
         ...cursor.folders,
-        [folderId]: { ...state, link: page.link, ...(page.more ? {} : { readAt: now }) },
+        [folderId]: {
+          ...withoutStall(state!, found.limit),
+          link: page.link,
+          ...(page.more ? {} : { readAt: now }),
+        },
       },
       round: page.more ? cursor.round : rest,
     };
     const unclear = [...page.left, ...page.incomplete];
-    const found = await this.#messages.lookUp(account, unclear, idsOf(cursor));
+    const recovered = state!.stall ? { read: [folderId] } : {};
+    const looked = await this.#messages.lookUp(account, unclear, idsOf(cursor));
+    // Of an incomplete entry nothing but its own absence says that it was deleted.
+    const left = new Set(page.left);
+    const gone = { ...looked, removed: looked.removed.filter((id) => left.has(id)) };
     const isDrafts = folderId === cursor.wellKnown['drafts'];
-    const sent = isDrafts ? await this.#messages.sent(account, found.messages) : found;
-    const isSent = folderId === cursor.wellKnown['sentitems'] ? isSentSince(state) : () => false;
+    const sent = isDrafts ? await this.#messages.sent(account, gone.messages) : gone;
+    const isSent = folderId === cursor.wellKnown['sentitems'] ? isSentSince(state!) : () => false;
     const news = await this.#messages.withContents(
       account,
       inTime(page.messages, request),
-      isNews(state),
+      isNews(state!),
       (one) => one.isDraft === true || isSent(one),
     );
-    const more =
-      after.round.length > 0 ||
-      Object.values(after.folders).some(({ stage }) => stage !== 'follow');
     return {
       ...NOTHING,
-      cursor: write(after),
-      more,
+      ...progressOf(after),
+      ...recovered,
       messages: [...news.messages, ...sent.messages],
-      removed: found.removed,
-      failed: [...news.failed, ...found.failed, ...(isDrafts ? sent.failed : [])],
+      removed: gone.removed,
+      failed: [...news.failed, ...gone.failed, ...(isDrafts ? sent.failed : [])],
     };
   }
 
@@ -226,7 +245,13 @@ export class GraphChanges {
     [folderId, state]: [string, FolderState],
     request: SyncPassRequest,
   ): Promise<MailChanges> {
-    const page = await this.#pages.read(account, folderId, state.link, request.limit, 'history');
+    const read = await this.#pages.read(account, folderId, state, request.limit, 'history');
+    const { page } = read;
+    if (page === 'stalled') {
+      const stalled = stalledState(state, this.clock.now().getTime());
+      const after = { ...cursor, folders: { ...cursor.folders, [folderId]: stalled } };
+      return { ...NOTHING, ...progressOf(after), ...unreadFolder(cursor, folderId, read.error) };
+    }
     if (!page) {
       const begin = { ...state, link: null };
       const { [folderId]: _gone, ...others } = cursor.folders;
@@ -241,13 +266,16 @@ export class GraphChanges {
     // Drafts as well: a listing would have to forget their hidden recipients.
     const news = wanted.filter((one) => isNew(one) || one.isDraft).slice(0, MOST_NEWS);
     const old = wanted.filter((one) => !news.includes(one));
-    const read = await this.#messages.withContents(account, news, () => true);
+    const contents = await this.#messages.withContents(account, news, () => true);
     const messages = [
-      ...read.messages,
+      ...contents.messages,
       ...old.map((one) => (isAgain ? remoteOf(one, folderId) : listedOf(one, folderId))),
     ];
+    const { stall } = state;
     const next: FolderState = {
-      ...state,
+      ...withoutStall(state, read.limit),
+      // Until the folder is listed to its end, it may stop at the same message again.
+      ...(stall && page.more ? { stall } : {}),
       link: page.link,
       stage: page.more ? state.stage : 'follow',
     };
@@ -258,13 +286,17 @@ export class GraphChanges {
       ...NOTHING,
       cursor: write(after),
       more: true,
+      ...(stall && !page.more ? { read: [folderId] } : {}),
       messages: [...messages, ...found.messages],
       removed: found.removed,
-      failed: [...read.failed, ...found.failed],
+      failed: [...contents.failed, ...found.failed],
     };
   }
 
-  /** Ids that the mirror has in a folder and Graph has not. */
+  /**
+   * Ids that the mirror has in a folder and Graph has not.
+   * @throws {ProviderError} `temporary` if the folder has more messages than its list
+   */
   async #lost(
     account: ProviderAccount,
     folderId: string,
@@ -282,7 +314,11 @@ export class GraphChanges {
       graphMessage.pick({ id: true }),
     );
     const ids = new Set(present.map(({ id }) => id));
-    return mirrored.filter((id) => !ids.has(id));
+    const lost = mirrored.filter((id) => !ids.has(id));
+    const count = lost.length > 0 ? await this.folders.count(account, folderId) : null;
+    if (count !== null && count > ids.size)
+      throw new ProviderError('temporary', 'Microsoft: the list of a folder is not complete');
+    return lost;
   }
 }
 
@@ -293,6 +329,16 @@ const NOTHING = {
   messages: [],
   removed: [],
 } as const satisfies Partial<MailChanges>;
+
+/** The cursor, and whether there is more to do now than to wait for folders that cannot be read. */
+function progressOf(cursor: Omit<GraphCursor, 'version'>) {
+  const isToRead = Object.values(cursor.folders).some((state) => isToList(state, cursor));
+  return { cursor: write(cursor), more: cursor.round.length > 0 || isToRead, ...stallOf(cursor) };
+}
+
+function withoutStall({ stall: _, limit: _limit, ...state }: FolderState, limit?: number) {
+  return { ...state, ...(limit === undefined ? {} : { limit }) };
+}
 
 function write(cursor: Omit<GraphCursor, 'version'>): string {
   return JSON.stringify({ ...cursor, version: 1 });

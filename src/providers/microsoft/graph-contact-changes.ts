@@ -3,6 +3,7 @@ import { forEachAtOnce } from '../../platform/base/concurrency/for-each-at-once.
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { ContactChanges, ProviderAccount, RemoteContact } from '../port/connector.ts';
 import { readCursor } from '../rest/cursor.ts';
+import { nullIfGone } from '../rest/gone.ts';
 import type { GraphApi, GraphRequest } from './graph-api.ts';
 import { CONTACT_PROPERTIES, type GraphContact, graphContact } from './graph-contact.ts';
 import { GraphError, ifAllowed } from './graph-error.ts';
@@ -20,6 +21,7 @@ const DEEPEST = 10;
 const AT_ONCE = 3;
 
 const idShape = z.object({ id: z.string() });
+const deltaEntry = z.object({ id: z.string(), '@removed': z.object({}).optional() });
 
 const cursorShape = z.object({
   /** Where to ask for the changes of each folder. */
@@ -28,6 +30,8 @@ const cursorShape = z.object({
   listing: z.array(z.object({ folder: z.string(), page: z.string().nullable() })).nullable(),
   /** Changed and removed ids that are not reported yet. */
   waiting: z.array(z.string()),
+  /** Those of them that Graph has reported as removed from a folder. */
+  left: z.array(z.string()).default([]),
 });
 type Cursor = z.infer<typeof cursorShape>;
 
@@ -72,7 +76,8 @@ export class GraphContactChanges {
     const links: Record<string, string> = {};
     for (const folder of folders)
       links[folder] = (await this.#delta(account, deltaOf(folder))).link;
-    return { links, listing: folders.map((folder) => ({ folder, page: null })), waiting: [] };
+    const listing = folders.map((folder) => ({ folder, page: null }));
+    return { links, listing, waiting: [], left: [] };
   }
 
   async #page(
@@ -111,15 +116,19 @@ export class GraphContactChanges {
   async #changed(account: ProviderAccount, at: Cursor): Promise<Cursor | null> {
     const folders = await ifAllowed(this.#folders(account));
     // Nothing is reported about the contacts of a deleted folder.
-    if (Object.keys(at.links).some((folder) => !folders.includes(folder))) return null;
+    const gone = Object.keys(at.links).filter((folder) => !folders.includes(folder));
+    for (const folder of gone) await this.#assertGone(account, folder);
+    if (gone.length > 0) return null;
     const links: Record<string, string> = {};
     const waiting = new Set<string>();
+    const left = new Set<string>();
     for (const folder of folders) {
       const known = at.links[folder];
       const from = known === undefined ? deltaOf(folder) : { path: known, root: true };
       try {
-        const { ids, link } = await this.#delta(account, from);
+        const { ids, removed, link } = await this.#delta(account, from);
         for (const id of ids) waiting.add(id);
+        for (const id of removed) left.add(id);
         links[folder] = link;
       } catch (error) {
         // 410 and some 400: the link is too old.
@@ -127,7 +136,7 @@ export class GraphContactChanges {
         throw error;
       }
     }
-    return { links, listing: null, waiting: [...waiting] };
+    return { links, listing: null, waiting: [...waiting], left: [...left] };
   }
 
   async #waiting(account: ProviderAccount, at: Cursor, limit: number): Promise<ContactChanges> {
@@ -138,7 +147,8 @@ export class GraphContactChanges {
       cursor: JSON.stringify({ ...at, waiting: left } satisfies Cursor),
       more: left.length > 0,
       contacts: found.filter((one) => one !== null).map((one) => this.reader.remoteOf(one)),
-      removed: now.filter((_, index) => found[index] === null),
+      // The folder of a contact says when it was deleted.
+      removed: now.filter((id, index) => found[index] === null && at.left.includes(id)),
       present: null,
     };
   }
@@ -147,17 +157,19 @@ export class GraphContactChanges {
   async #delta(
     account: ProviderAccount,
     from: Pick<GraphRequest, 'path' | 'query' | 'root'>,
-  ): Promise<{ ids: string[]; link: string }> {
+  ): Promise<{ ids: string[]; removed: string[]; link: string }> {
     const ids: string[] = [];
+    const removed: string[] = [];
     let request = from;
     const prefer = [`odata.maxpagesize=${IDS_PER_PAGE}`];
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       const { value, next, delta } = await this.api.page(account, { ...COST, ...request, prefer });
       for (const one of value) {
-        const { data } = idShape.safeParse(one);
+        const { data } = deltaEntry.safeParse(one);
         if (data) ids.push(data.id);
+        if (data?.['@removed']) removed.push(data.id);
       }
-      if (delta !== null) return { ids, link: delta };
+      if (delta !== null) return { ids: [...new Set(ids)], removed, link: delta };
       if (next === null) break;
       request = { path: next, root: true };
     }
@@ -177,11 +189,29 @@ export class GraphContactChanges {
       const below = new Map<string, string[]>();
       await forEachAtOnce(AT_ONCE, level, async (id) => {
         const path = `/contactFolders/${encodeURIComponent(id)}/childFolders`;
-        below.set(id, await this.#foldersAt(account, path).catch(noneIfGone));
+        below.set(id, await this.#below(account, id, path));
       });
       level = add(level.flatMap((id) => below.get(id) ?? []));
     }
     return [...found];
+  }
+
+  /** The folders in a folder; none if it was deleted since its parent was listed. */
+  async #below(account: ProviderAccount, folder: string, path: string): Promise<string[]> {
+    const found = await nullIfGone(this.#foldersAt(account, path));
+    if (found === null) await this.#assertGone(account, folder);
+    return found ?? [];
+  }
+
+  /**
+   * Makes sure that a folder is gone that was not listed or not found: one answer may be wrong.
+   * @throws {ProviderError} `temporary` if it exists
+   */
+  async #assertGone(account: ProviderAccount, folder: string): Promise<void> {
+    const path = `/contactFolders/${encodeURIComponent(folder)}`;
+    const request = { ...COST, path, query: { $select: 'id' } };
+    if ((await nullIfGone(this.api.read(account, request, idShape))) !== null)
+      throw new ProviderError('temporary', 'Microsoft: the list of contact folders is not complete'); // prettier-ignore
   }
 
   async #foldersAt(account: ProviderAccount, path: string): Promise<string[]> {
@@ -211,9 +241,3 @@ const deltaOf = (folder: string) => ({
   path: `${contactsOf(folder)}/delta`,
   query: { $select: CONTACT_PROPERTIES },
 });
-
-/** A folder that was deleted since its parent was listed has no folders. */
-function noneIfGone(error: unknown): string[] {
-  if (error instanceof GraphError && error.code === 'not-found') return [];
-  throw error;
-}

@@ -111,13 +111,13 @@ export class GraphContents {
         exhausted = error;
       }
     });
-    if (reads.isNothing) await this.#assertAnswers(account);
+    if (reads.isNothing) await this.assertAnswers(account);
     else if (reads.read.size === 0 && exhausted) throw exhausted;
     return reads;
   }
 
   /** @throws {ProviderError} if Graph does not answer a request for something else */
-  async #assertAnswers(account: ProviderAccount): Promise<void> {
+  async assertAnswers(account: ProviderAccount): Promise<void> {
     const query = { $select: 'id' };
     const path = '/mailFolders/inbox';
     await this.graph.send(account, { method: 'GET', path, query, priority: 'interactive' });
@@ -221,7 +221,7 @@ export class GraphContents {
 }
 
 /** Whether Graph may answer requests for other messages. */
-const isOfOneMessage = (error: unknown): error is ProviderError =>
+export const isOfOneMessage = (error: unknown): error is ProviderError =>
   isOfOneObject(error) && !(error instanceof GraphError && error.isWithoutConsent);
 
 /** Graph gives one text and has decoded it. */

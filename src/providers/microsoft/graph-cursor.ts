@@ -14,6 +14,17 @@ const folderState = z.object({
   counts: z.string(),
   /** When its changes were read last, in Unix milliseconds: later messages are news. */
   readAt: z.number(),
+  /** Messages of the next page, while pages of the usual size fail. */
+  limit: z.number().optional(),
+  /** Set while no page can be read. Times in Unix milliseconds. */
+  stall: z
+    .object({
+      since: z.number(),
+      triedAt: z.number(),
+      /** When the folder was last listed again for this reason. */
+      listedAt: z.number().nullable(),
+    })
+    .optional(),
 });
 export type FolderState = z.infer<typeof folderState>;
 

@@ -3,6 +3,7 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { ProviderAccount } from '../port/connector.ts';
 import { nullIfGone } from '../rest/gone.ts';
 import type { GraphApi, GraphPage } from './graph-api.ts';
+import { GraphError } from './graph-error.ts';
 import { type GraphMessage, graphMessage, LIST_FIELDS } from './graph-message.ts';
 
 const MOST_PER_PAGE = 500;
@@ -46,8 +47,17 @@ export class GraphDeltaPages {
     };
     const target = link === null ? first : { path: link, root: true };
     const page = this.graph.page(account, { method: 'GET', ...target, prefer, priority });
-    const found = await nullIfGone(page);
+    const found = await (link === null ? nullIfGone(page) : nullIfLost(page));
     return found && deltaPage(found);
+  }
+}
+
+async function nullIfLost(page: Promise<GraphPage>): Promise<GraphPage | null> {
+  try {
+    return await page;
+  } catch (error) {
+    if (error instanceof GraphError && error.isLostLink) return null;
+    throw error;
   }
 }
 

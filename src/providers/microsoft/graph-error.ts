@@ -34,6 +34,15 @@ export class GraphError extends ProviderError {
     return NO_CONSENT.includes(this.reason);
   }
 
+  /**
+   * Whether a link of a list or of a delta query leads nowhere any more, so that everything has to
+   * be listed again. Graph answers old links with 404 `UnknownError`, too.
+   */
+  get isLostLink(): boolean {
+    const isUnnamed = this.status === 404 && ['', 'UnknownError'].includes(this.reason);
+    return this.code === 'not-found' || isUnnamed;
+  }
+
   /** The same error with advice. */
   with(advice: string): GraphError {
     const { status, reason, code, message, retryAfterSeconds } = this;
@@ -79,6 +88,12 @@ const CODES: Readonly<Record<string, ProviderErrorCode>> = {
   ErrorIrresolvableConflict: 'conflict',
   ErrorChangeKeyRequiredForWriteOperations: 'conflict',
   ErrorMailboxMoveInProgress: 'temporary',
+  // These come with 404, and go again: they say nothing about the object of the request.
+  MailboxNotEnabledForRESTAPI: 'temporary',
+  MailboxNotSupportedForRESTAPI: 'temporary',
+  ErrorNonExistentMailbox: 'temporary',
+  ErrorMailboxStoreUnavailable: 'temporary',
+  MailboxInfoStale: 'temporary',
   ErrorServerBusy: 'temporary',
 };
 
@@ -89,6 +104,8 @@ function codeOf(status: number, reason: string): ProviderErrorCode {
     case 401:
       return 'auth-invalid';
     case 404:
+      // Without a name, the answer may be one of a server between Exchange and us.
+      return ['', 'UnknownError'].includes(reason) ? 'temporary' : 'not-found';
     case 410:
       return 'not-found';
     case 409:

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { forEachAtOnce } from '../../platform/base/concurrency/for-each-at-once.ts';
 import type { EventChanges, ProviderAccount, RemoteEvent } from '../port/connector.ts';
 import { readCursor } from '../rest/cursor.ts';
+import { nullIfGone } from '../rest/gone.ts';
 import type { GraphApi, GraphPage, GraphRequest } from './graph-api.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { GraphError } from './graph-error.ts';
 import { contentOf, EVENT_FIELDS, type GraphEvent, graphEvent, readEvent } from './graph-event.ts';
 import type { GraphEventsApi, Occurrence } from './graph-events-api.ts';
@@ -11,6 +14,8 @@ import { IN_UTC } from './graph-time.ts';
 
 const PREFER = [IN_UTC, 'outlook.body-content-type="text"'];
 const VERSIONS_PER_PAGE = 500;
+/** Events that are looked up at the same time: one of the four requests stays free. */
+const AT_ONCE = 3;
 /** Items that are stored at the same time may become visible in another order. */
 const OVERLAP_MS = 120_000;
 
@@ -20,6 +25,7 @@ const version = z.object({
   lastModifiedDateTime: z.string().nullish(),
 });
 type Version = z.infer<typeof version>;
+const eventId = z.object({ id: z.string() });
 const counted = z.object({ '@odata.count': z.number().optional() });
 
 const cursorShape = z.object({
@@ -103,7 +109,7 @@ export class GraphEventChanges {
       return this.#answer(account, found, next, { more: true, present: null });
     }
     const versions = await this.#versions(account, calendarId);
-    const removed = await this.#compare(account, versions, found, limit);
+    const removed = await this.#compare(account, calendarId, versions, found, limit);
     const more = isIncomplete(versions, found.known);
     const since = more ? null : found.since;
     const next = { ...at, known: found.known, since, page: null, first: false };
@@ -121,11 +127,13 @@ export class GraphEventChanges {
     const recent = await this.#recent(account, calendarId, at);
     const isAll = recent === null || !(await this.#isComplete(account, calendarId, at, recent));
     const versions = isAll ? await this.#versions(account, calendarId) : recent;
-    const lost = await this.#compare(account, versions, found, limit);
+    const lost = await this.#compare(account, calendarId, versions, found, limit);
     const listed = new Set(versions.map(({ id }) => id));
-    const gone = isAll ? Object.keys(found.known).filter((id) => !listed.has(id)) : [];
+    const absent = isAll ? Object.keys(found.known).filter((id) => !listed.has(id)) : [];
+    const gone = absent.slice(0, Math.max(1, limit));
+    await this.#assertGone(account, calendarId, gone);
     for (const id of gone) delete found.known[id];
-    const more = isIncomplete(versions, found.known);
+    const more = gone.length < absent.length || isIncomplete(versions, found.known);
     const next = { ...at, known: found.known, since: more ? null : found.since };
     const removed = [...new Set([...gone, ...lost])];
     return this.#answer(account, found, next, { more, removed, present: null });
@@ -159,9 +167,11 @@ export class GraphEventChanges {
   /**
    * Reads events whose version is not known, at most `limit`.
    * @returns ids of those that were deleted meanwhile
+   * @throws {ProviderError} `temporary` if Graph does not find an event that it still lists
    */
   async #compare(
     account: ProviderAccount,
+    calendarId: string,
     versions: readonly Version[],
     found: Found,
     limit: number,
@@ -176,7 +186,26 @@ export class GraphEventChanges {
       if (event) note(found, event, listed['@odata.etag']);
       else gone.push(listed.id);
     }
+    if (gone.length === 0) return gone;
+    const still = new Set((await this.#versions(account, calendarId)).map(({ id }) => id));
+    if (gone.some((id) => still.has(id)))
+      throw new ProviderError('temporary', 'Microsoft: an event that is listed cannot be read now');
     return gone;
+  }
+
+  /**
+   * Makes sure that events have left a calendar whose list does not contain them: a list may be
+   * incomplete, or empty for a while.
+   * @throws {ProviderError} `temporary` if one of them is still in the calendar
+   */
+  async #assertGone(account: ProviderAccount, calendarId: string, ids: readonly string[]) {
+    const query = { $select: 'id' };
+    await forEachAtOnce(AT_ONCE, ids, async (id) => {
+      const path = `${pathOf(calendarId)}/${encodeURIComponent(id)}`;
+      const request = { method: 'GET', path, query, priority: 'interactive' } as const;
+      if ((await nullIfGone(this.api.read(account, request, eventId))) !== null)
+        throw new ProviderError('temporary', 'Microsoft: the list of events is not complete');
+    });
   }
 
   #versions(
@@ -220,14 +249,19 @@ export class GraphEventChanges {
     return [remoteOf(event, { ...contentOf(event, fields) }), ...changed.flat()];
   }
 
-  /** A changed instance; none if it is as its series says. */
+  /**
+   * A changed instance; none if it is as its series says.
+   * @throws {ProviderError} `temporary` if Graph lists it and does not find it
+   */
   async #instance(
     account: ProviderAccount,
     series: GraphEvent,
     { id, originalMs }: Occurrence,
   ): Promise<RemoteEvent[]> {
     const [event, defined] = [await this.events.find(account, id), readEvent(series)];
-    const fields = event && readEvent(event);
+    if (!event)
+      throw new ProviderError('temporary', 'Microsoft: an instance that is listed cannot be read now'); // prettier-ignore
+    const fields = readEvent(event);
     if (!fields || !defined) return [];
     if (!event.isCancelled && Object.keys(differences(defined, fields, originalMs)).length === 0)
       return [];

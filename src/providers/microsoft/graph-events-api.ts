@@ -1,11 +1,13 @@
-import { z } from 'zod';
+import { nearestDay } from '../../formats/recurrence/recurrence-lines.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { ProviderAccount } from '../port/connector.ts';
 import { ignoreGone, nullIfGone } from '../rest/gone.ts';
 import type { GraphApi, GraphRequest } from './graph-api.ts';
 import { EVENT_FIELDS, type GraphEvent, graphEvent, startOfSeries } from './graph-event.ts';
+import { dayInZone, type ListedInstance, listedInstance, type OriginalStart, originalStarts } from './graph-instance-starts.ts'; // prettier-ignore
 import { startsBefore } from './graph-recurrence.ts';
-import { DAY_MS, dayOf, graphTime, IN_UTC, msOf } from './graph-time.ts';
+import { DAY_MS, IN_UTC, msOf } from './graph-time.ts';
 
 const enc = encodeURIComponent;
 const PREFER = [IN_UTC, 'outlook.body-content-type="text"'];
@@ -17,19 +19,10 @@ const HORIZON_MS = 3 * 366 * DAY_MS;
 /** Instances that somebody has moved behind the last start of their series. */
 const BEHIND_MS = 366 * DAY_MS;
 
-const occurrence = z.object({
-  id: z.string(),
-  type: z.string(),
-  start: graphTime,
-  originalStart: z.string().nullish(),
-});
-
 /** An instance of a series, without its content. */
-export interface Occurrence {
+export interface Occurrence extends OriginalStart {
   id: string;
   isException: boolean;
-  /** Start that the rule of the series gives it, in Unix milliseconds. */
-  originalMs: number;
 }
 
 /** What happened to the instances of a series. */
@@ -86,20 +79,53 @@ export class GraphEventsApi {
     await ignoreGone(this.api.send(account, request));
   }
 
-  /** The instance of a series with this start, changed or not; `null` if it was deleted. */
+  /**
+   * The instance of a series with this start, changed or not; `null` if it was deleted.
+   * @throws {ProviderError} `rejected` if there is none and the others do not follow the rule of the
+   *   series as it is read here: then nothing proves that it was deleted
+   */
   async occurrenceAt(
     account: ProviderAccount,
     series: GraphEvent,
     originalMs: number,
   ): Promise<Occurrence | null> {
+    const isIt = (one: Occurrence) => one.originalMs === originalMs;
     // The midnights of an all-day series are those of a zone that Graph does not always name.
     const slack = series.isAllDay ? DAY_MS : 0;
     const near = await this.#instances(account, series, originalMs - slack, originalMs + slack + 60_000); // prettier-ignore
-    const found = near.find((one) => one.originalMs === originalMs);
+    const found = near.every(({ isCertain }) => isCertain) ? near.find(isIt) : undefined;
     if (found) return found;
     // Somebody may have moved it to another time.
-    const all = await this.#all(account, series, originalMs + HORIZON_MS);
-    return all.find((one) => one.originalMs === originalMs) ?? null;
+    const endMs = originalMs + HORIZON_MS;
+    const all = await this.#all(account, series, endMs);
+    const moved = all.find(isIt);
+    if (moved) return moved;
+    const start = startOfSeries(series);
+    if (
+      start &&
+      series.recurrence &&
+      !agree(all, startsBefore(series.recurrence, start, endMs), endMs)
+    )
+      // prettier-ignore
+      throw new ProviderError(
+        'rejected',
+        `Microsoft: no instance of the series starts at ${new Date(originalMs).toISOString()}, and its other instances do not follow its rule. Read the series again and choose one of its instances`,
+      );
+    return null;
+  }
+
+  /** The start of an instance that was read alone, see `originalStarts`. */
+  async originalMsOf(
+    account: ProviderAccount,
+    series: GraphEvent,
+    { id, originalStart }: GraphEvent,
+  ): Promise<number> {
+    const ms = Date.parse(originalStart ?? '');
+    if (!series.isAllDay) return ms;
+    const day = dayInZone(series, ms);
+    if (day !== null) return day;
+    const all = await this.#all(account, series, ms + HORIZON_MS);
+    return all.find((one) => one.id === id)?.originalMs ?? nearestDay(ms);
   }
 
   /** The changed and deleted instances of a series. */
@@ -110,33 +136,37 @@ export class GraphEventsApi {
     const expected = startsBefore(series.recurrence, start, horizon);
     const isEndless = series.recurrence.range.type === 'noEnd';
     const endMs = isEndless ? horizon : (expected.at(-1) ?? start.wallMs) + DAY_MS;
-    const found = await this.#all(account, series, endMs);
+    const listed = await this.#all(account, series, endMs);
+    // Exchange deletes a series with its last instance. An empty list may be one that fails.
+    const isDoubtful = listed.length === 0 && expected.length > 0;
+    const found = isDoubtful ? await this.#all(account, series, endMs) : listed;
     const present = new Set(found.map(({ originalMs }) => originalMs));
-    const known = new Set(expected);
-    // A rule that is read differently here proves nothing about deleted instances.
-    const agrees = [...present].every((ms) => known.has(ms) || ms >= endMs);
     return {
       exceptions: found.filter(({ isException }) => isException),
-      excluded: agrees ? expected.filter((ms) => !present.has(ms)) : [],
+      excluded: agree(found, expected, endMs) ? expected.filter((ms) => !present.has(ms)) : [],
     };
   }
 
   async #all(account: ProviderAccount, series: GraphEvent, endMs: number): Promise<Occurrence[]> {
     const begin = (series.start ? msOf(series.start) : 0) - BEHIND_MS;
-    const found = new Map<string, Occurrence>();
+    const found = new Map<string, ListedInstance>();
     for (let from = begin; from < endMs + BEHIND_MS; from += MOST_WINDOW_MS) {
       const until = Math.min(from + MOST_WINDOW_MS, endMs + BEHIND_MS);
-      for (const one of await this.#instances(account, series, from, until)) found.set(one.id, one);
+      for (const one of await this.#listed(account, series, from, until)) found.set(one.id, one);
     }
-    return [...found.values()];
+    return occurrencesOf(series, [...found.values()]);
   }
 
-  async #instances(
+  async #instances(account: ProviderAccount, series: GraphEvent, fromMs: number, untilMs: number) {
+    return occurrencesOf(series, await this.#listed(account, series, fromMs, untilMs));
+  }
+
+  #listed(
     account: ProviderAccount,
     series: GraphEvent,
     fromMs: number,
     untilMs: number,
-  ): Promise<Occurrence[]> {
+  ): Promise<ListedInstance[]> {
     const query = {
       startDateTime: new Date(fromMs).toISOString(),
       endDateTime: new Date(untilMs).toISOString(),
@@ -144,26 +174,27 @@ export class GraphEventsApi {
       $top: PER_PAGE,
     };
     const request = { method: 'GET', path: `${pathOf(series.id)}/instances`, query } as const;
-    const found = await this.api.all(
+    return this.api.all(
       account,
       { ...request, priority: 'interactive', prefer: PREFER },
-      occurrence,
+      listedInstance,
     );
-    return found.map((one) => ({
-      id: one.id,
-      isException: one.type === 'exception',
-      originalMs: originalOf(series, one),
-    }));
   }
 }
 
-/**
- * Start that the rule of a series gives an instance. Of all-day series it is the day: Graph reports
- * the midnight of the zone in which the series was made.
- */
-function originalOf(series: GraphEvent, { originalStart, start }: z.infer<typeof occurrence>) {
-  const ms = originalStart ? Date.parse(originalStart) : msOf(start);
-  return series.isAllDay ? dayOf(ms, series.originalStartTimeZone) : ms;
+function occurrencesOf(series: GraphEvent, listed: readonly ListedInstance[]): Occurrence[] {
+  const starts = originalStarts(series, listed);
+  return listed.map(({ id, type }, index) => ({
+    id,
+    isException: type === 'exception',
+    ...starts[index]!,
+  }));
+}
+
+/** A rule that is read differently here proves nothing about deleted instances. */
+function agree(found: readonly Occurrence[], expected: readonly number[], endMs: number): boolean {
+  const known = new Set(expected);
+  return found.every(({ originalMs: ms }) => known.has(ms) || ms >= endMs);
 }
 
 export const pathOf = (id: string): string => `/events/${enc(id)}`;

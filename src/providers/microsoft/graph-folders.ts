@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
 import type { ProviderAccount, RemoteFolder } from '../port/connector.ts';
+import { forEachAtOnce } from '../../platform/base/concurrency/for-each-at-once.ts';
+import type { Clock } from '../../platform/base/time/clock.ts';
 import { nullIfGone } from '../rest/gone.ts';
 import type { GraphApi } from './graph-api.ts';
 
@@ -32,6 +35,8 @@ const HIDDEN = [
   'recoverableitemsdeletions',
 ] as const;
 const WELL_KNOWN = [...Object.keys(STANDARD), ...HIDDEN];
+/** Every mailbox has these. An answer without them is not believed. */
+const ALWAYS = ['inbox', 'sentitems', 'drafts', 'deleteditems'] as const;
 
 /** Ids of the well-known folders by their names. Names that the mailbox lacks are absent. */
 export type WellKnown = Readonly<Record<string, string>>;
@@ -41,27 +46,44 @@ export interface FolderList {
   folders: RemoteFolder[];
   /** A text for each folder that changes whenever messages come, go or are read. */
   counts: ReadonlyMap<string, string>;
+  /** Ids of all folders, hidden ones included. */
+  ids: ReadonlySet<string>;
 }
 
 /** Mailboxes whose well-known folders are kept in memory. */
 const MOST_KEPT = 10_000;
+/** How long a set is kept from which names are missing. Milliseconds. */
+const INCOMPLETE_MS = 3_600_000;
+/** Folders that are asked for at the same time: one of the four requests stays free. */
+const AT_ONCE = 3;
 
 /** Lists the folders of mailboxes. */
 export class GraphFolders {
-  readonly #kept = new Map<string, WellKnown>();
+  readonly #kept = new Map<string, { wellKnown: WellKnown; untilMs: number }>();
 
-  constructor(private readonly graph: GraphApi) {}
+  constructor(
+    private readonly graph: GraphApi,
+    private readonly clock: Clock,
+  ) {}
 
-  /** The ids of the well-known folders. They never change, so they are asked for once. */
+  /**
+   * The ids of the well-known folders. They never change, so a complete set is asked for once.
+   * @throws {ProviderError} `temporary` if Graph knows no inbox, sent items, drafts or deleted items
+   */
   async wellKnown(account: ProviderAccount): Promise<WellKnown> {
     const { applicationId, email } = account;
     const key = `${applicationId}:${email}`;
     const before = this.#kept.get(key);
-    if (before) return before;
-    const found = await this.#wellKnown(account);
+    const now = this.clock.now().getTime();
+    if (before && now < before.untilMs) return before.wellKnown;
+    const wellKnown = await this.#wellKnown(account);
+    const lacking = ALWAYS.find((name) => wellKnown[name] === undefined);
+    if (lacking !== undefined)
+      throw new ProviderError('temporary', `Microsoft: the mailbox shows no folder ${lacking} now`);
+    const isComplete = WELL_KNOWN.every((name) => wellKnown[name] !== undefined);
     if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
-    this.#kept.set(key, found);
-    return found;
+    this.#kept.set(key, { wellKnown, untilMs: isComplete ? Infinity : now + INCOMPLETE_MS });
+    return wellKnown;
   }
 
   async #wellKnown(account: ProviderAccount): Promise<WellKnown> {
@@ -73,13 +95,19 @@ export class GraphFolders {
     );
   }
 
-  /** All folders, standard ones first. Folders below a hidden one are hidden as well. */
+  /**
+   * All folders, standard ones first. Folders below a hidden one are hidden as well.
+   * @throws {ProviderError} `temporary` if the list lacks the inbox
+   */
   async list(
     account: ProviderAccount,
     wellKnown: WellKnown,
     priority: BudgetPriority,
   ): Promise<FolderList> {
     const all = await this.all(account, priority);
+    const { inbox } = wellKnown;
+    if (inbox !== undefined && !all.some(({ id }) => id === inbox))
+      throw new ProviderError('temporary', 'Microsoft: the list of folders has no inbox');
     const shown = shownFolders(all, wellKnown);
     const counts = new Map(
       all.map(({ id, totalItemCount, unreadItemCount }) => [
@@ -87,7 +115,18 @@ export class GraphFolders {
         `${totalItemCount ?? 0}/${unreadItemCount ?? 0}`,
       ]),
     );
-    return { folders: shown, counts };
+    return { folders: shown, counts, ids: new Set(all.map(({ id }) => id)) };
+  }
+
+  /**
+   * Makes sure that folders are gone which a list does not contain: a list may be incomplete.
+   * @throws {ProviderError} `temporary` if one of them still exists
+   */
+  async assertGone(account: ProviderAccount, ids: readonly string[]): Promise<void> {
+    await forEachAtOnce(AT_ONCE, ids, async (id) => {
+      if ((await this.#idOf(account, encodeURIComponent(id))) !== null)
+        throw new ProviderError('temporary', 'Microsoft: the list of folders is not complete');
+    });
   }
 
   /** The folders that clients see. */
@@ -98,6 +137,14 @@ export class GraphFolders {
   /** Their ids. */
   async shownIds(account: ProviderAccount, priority: BudgetPriority): Promise<Set<string>> {
     return new Set((await this.shown(account, priority)).map(({ providerId }) => providerId));
+  }
+
+  /** Number of messages in a folder; `null` if Graph does not say it. */
+  async count(account: ProviderAccount, folderId: string): Promise<number | null> {
+    const path = `/mailFolders/${encodeURIComponent(folderId)}`;
+    const query = { $select: 'id,totalItemCount' };
+    const request = { method: 'GET', path, query, priority: 'interactive' } as const;
+    return (await this.graph.read(account, request, folder)).totalItemCount ?? null;
   }
 
   /** All folders at all levels, hidden ones included. A delta query lists them flat. */

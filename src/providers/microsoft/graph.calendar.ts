@@ -162,8 +162,8 @@ export class GraphCalendar implements CalendarPort {
     if (event?.type !== 'exception' || !event.seriesMasterId || !event.originalStart) return;
     const series = await this.#events.find(account, event.seriesMasterId);
     const [defined, present] = [series && readEvent(series), readEvent(event)];
-    if (!defined || !present) return;
-    const originalMs = Date.parse(event.originalStart);
+    if (!series || !defined || !present) return;
+    const originalMs = await this.#events.originalMsOf(account, series, event);
     const names = Object.keys(differences(defined, present, originalMs));
     if (names.length === 0) return;
     const values = { ...defined, when: whenAt(defined.when, originalMs) };

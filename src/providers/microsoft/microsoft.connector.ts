@@ -75,7 +75,7 @@ export class MicrosoftConnector implements Connector {
     this.oauth = microsoftOauth(addresses);
     const graph = new GraphApi(egress, clock, budget, limits, addresses.graph);
     this.#graph = graph;
-    const folders = new GraphFolders(graph);
+    const folders = new GraphFolders(graph, clock);
     const contents = new GraphContents(graph, threads);
     const outgoing = new GraphOutgoing(graph, threads);
     this.mail = new GraphMail({

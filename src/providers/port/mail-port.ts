@@ -221,6 +221,10 @@ export interface MailChanges {
    * Requires `readMessages`, by which they are requested again. Absent if there are none.
    */
   failed?: readonly FailedMessage[];
+  /** Folders that cannot be read now, for operators. Absent if there are none. */
+  unread?: readonly FailedMessage[];
+  /** Provider ids of folders that were `unread` and can be read again. Absent if there are none. */
+  read?: readonly string[];
   /**
    * Why the mailbox cannot be read further. The pass ends here, and the next one goes on from
    * `cursor` after the usual poll interval, so that news does not wait. If it lasts, the account is

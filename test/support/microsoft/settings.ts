@@ -22,6 +22,19 @@ export interface StubSettings {
   concurrentRequests: number;
   /** Messages that one mailbox sends in a minute. Default 30. */
   sendsPerMinute: number;
+  /**
+   * How mailboxes fail for a while, although nothing has happened to them. Default `null`: they
+   * work.
+   * - `not-enabled`: 404 `MailboxNotEnabledForRESTAPI`
+   * - `not-found`: 404 `ErrorItemNotFound`
+   * - `unknown`: 404 `UnknownError`
+   * - `bad-request`: 400 `ErrorInvalidRequest`
+   * - `empty-lists`: every list is empty; single objects are there
+   * - `empty`: every list is empty, and no object is found
+   */
+  outage: 'not-enabled' | 'not-found' | 'unknown' | 'bad-request' | 'empty-lists' | 'empty' | null;
+  /** Immutable ids of messages: each page of a delta query with one of them is answered by 504. */
+  brokenMessages: Set<string>;
   /** Whether 429 has the header Retry-After. Default true. */
   sendsRetryAfter: boolean;
   /**
@@ -55,6 +68,8 @@ export const defaultSettings = (): StubSettings => ({
   windowMs: 600_000,
   concurrentRequests: 4,
   sendsPerMinute: 30,
+  outage: null,
+  brokenMessages: new Set(),
   sendsRetryAfter: true,
   batch: 'queued',
   latencyMs: 0,

@@ -32,12 +32,16 @@ export class MicrosoftDriver implements MailboxDriver {
   readonly email = EMAIL;
   readonly correspondent = 'bo@elsewhere.test';
 
-  private constructor(readonly stub: MicrosoftStub) {}
+  private constructor(
+    readonly stub: MicrosoftStub,
+    private readonly more: readonly string[],
+  ) {}
 
-  static async start(): Promise<MicrosoftDriver> {
+  /** @param more permissions besides those for mail */
+  static async start(more: readonly string[] = []): Promise<MicrosoftDriver> {
     const stub = await MicrosoftStub.start({ settings: { requiresImmutableIds: true } });
     stub.addUser(EMAIL, { displayName: 'Ann' });
-    return new MicrosoftDriver(stub);
+    return new MicrosoftDriver(stub, more);
   }
 
   get mailbox() {
@@ -47,7 +51,9 @@ export class MicrosoftDriver implements MailboxDriver {
   async connect(world: MirrorWorld) {
     return world.connect(
       { client_id: 'app', client_secret: 'app-secret' },
-      { microsoft_refresh_token: this.stub.tokensFor(EMAIL, SCOPES).refreshToken },
+      {
+        microsoft_refresh_token: this.stub.tokensFor(EMAIL, [...SCOPES, ...this.more]).refreshToken,
+      },
     );
   }
 

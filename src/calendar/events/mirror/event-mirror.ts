@@ -64,6 +64,10 @@ const DIVERGED = `
 
 const HAS_DIVERGED = `select exists (select from event e where ${IS_DIVERGED}) as diverged`;
 
+const HAS_EVENTS = `
+  select exists (
+    select from event where calendar_id = $1 and provider_id is not null and status <> 'cancelled') as has`;
+
 const BY_ID = `select e.id from event e where e.account_id = $1 and e.id = $2 for update of e`;
 
 // Read after the rows are locked: a statement that waits for a row does not see the open writes
@@ -176,6 +180,12 @@ export async function lockGroups(
 ): Promise<MirrorEvent[]> {
   const locked = await sql.query<{ id: string }>(IN_GROUPS, [calendarId, providerIds, all]);
   return readLocked(sql, locked);
+}
+
+/** Whether a calendar has events in the mirror that its provider has, or had. */
+export async function hasEventsOfProvider(sql: Sql, calendarId: string): Promise<boolean> {
+  const [row] = await sql.query<{ has: boolean }>(HAS_EVENTS, [calendarId]);
+  return row?.has ?? false;
 }
 
 /** Whether `lockDiverged` would find an event. */

@@ -216,6 +216,7 @@ async function byEtags(
   const isNews = ({ path }: DavObject) => known[path] === undefined || known[path] !== hashes.get(path); // prettier-ignore
   const fetched = { ...found, changed: found.changed.filter(isNews) };
   const removed = Object.keys(known).filter((path) => !listed.has(path));
+  if (listed.size === 0) await assertGone(session, collection, kind, removed.slice(0, limit));
   const kept = Object.entries(known).filter(([path]) => listed.has(path));
   const more = waiting.length > paths.length;
   const returned = paths.map((path) => [path, listed.get(path) ?? hashes.get(path) ?? '']);
@@ -233,6 +234,21 @@ async function byEtags(
     removed: [...removed, ...fetched.removed],
     present: tag === null && Object.keys(known).length === 0 ? [...listed.keys()] : null,
   };
+}
+
+/**
+ * Makes sure that objects are gone: an empty list may be a failure that passes.
+ * @throws {ProviderError} `temporary` if the server still has one of them
+ */
+async function assertGone(
+  session: DavSession,
+  collection: string,
+  kind: ObjectKind,
+  paths: readonly string[],
+): Promise<void> {
+  const { changed, unread } = await fetchObjects(session, collection, kind, paths);
+  if (changed.length + unread.length > 0)
+    throw new ProviderError('temporary', 'The server lists no objects of a collection that has some'); // prettier-ignore
 }
 
 /**

@@ -179,7 +179,7 @@ export class CalendarStore {
       const { start, end } = exception;
       return { event: exception, type: 'exception', ids, start, end, originalStart };
     }
-    const end = originalStart + master.end - master.start;
+    const end = originalStart + lengthAt(master, originalStart);
     return { event: master, type: 'occurrence', ids, start: originalStart, end, originalStart };
   }
 
@@ -196,6 +196,15 @@ export class CalendarStore {
     const ids = { immutableId, restId };
     this.onChange?.({ resource: 'events', change, containerId: calendarId, ids });
   }
+}
+
+/** Days of an all-day event may have 23 or 25 hours. */
+function lengthAt({ start, end, isAllDay, startZone }: StoredEvent, at: number): number {
+  if (!isAllDay) return end - start;
+  const wall = (ms: number) =>
+    Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zoneOf(startZone));
+  const { days } = wall(end).toPlainDate().since(wall(start).toPlainDate());
+  return wall(at).add({ days }).epochMilliseconds - at;
 }
 
 const occurrenceIds = ({ immutableId, restId }: ItemIds, start: number): ItemIds => ({

@@ -39,7 +39,6 @@ export function eventJson(event: StoredEvent, form: EventForm, instance?: Instan
   const ids = instance?.ids ?? event;
   const master = event.master ?? (instance?.type === 'occurrence' ? event : null);
   const originalStart = instance?.originalStart ?? event.originalStart;
-  const zone = event.isAllDay ? 'UTC' : form.zone;
   const join = event.joinUrl;
   const asText = form.bodyType === 'text' && event.body.contentType === 'html';
   return {
@@ -50,8 +49,8 @@ export function eventJson(event: StoredEvent, form: EventForm, instance?: Instan
     changeKey: changeKey(event, event.version),
     categories: event.categories,
     transactionId: event.transactionId,
-    originalStartTimeZone: event.startZone,
-    originalEndTimeZone: event.endZone,
+    originalStartTimeZone: event.shownZone ?? event.startZone,
+    originalEndTimeZone: event.shownZone ?? event.endZone,
     iCalUId: event.iCalUId,
     reminderMinutesBeforeStart: event.reminderMinutesBeforeStart,
     isReminderOn: event.isReminderOn,
@@ -76,16 +75,29 @@ export function eventJson(event: StoredEvent, form: EventForm, instance?: Instan
     hideAttendees: event.hideAttendees,
     responseStatus: status(event.response, event.responded),
     body: asText ? { contentType: 'text', content: htmlToText(event.body.content) } : event.body,
-    start: inZone(instance?.start ?? event.start, zone),
-    end: inZone(instance?.end ?? event.end, zone),
+    start: shownTime(event, instance?.start ?? event.start, event.startZone, form),
+    end: shownTime(event, instance?.end ?? event.end, event.endZone, form),
     location: event.location,
     locations: [],
-    recurrence: master ? null : (event.recurrence as unknown),
+    recurrence: master ? null : recurrenceJson(event),
     attendees: event.attendees.map(attendeeJson),
     organizer: { emailAddress: event.organizer },
     onlineMeeting: join === null ? null : { joinUrl: join },
     ...(originalStart === null ? {} : { originalStart: stamp(new Date(originalStart)) }),
   };
+}
+
+/** All-day events begin and end at midnight, whatever zone they were made in or are asked for in. */
+function shownTime({ isAllDay }: StoredEvent, ms: number, ownZone: string, form: EventForm): Json {
+  return isAllDay ? { ...inZone(ms, ownZone), timeZone: 'UTC' } : inZone(ms, form.zone);
+}
+
+/** Guests are not told the zone of a series. */
+function recurrenceJson({ recurrence, isOrganizer, startZone }: StoredEvent): Json | null {
+  if (!recurrence) return null;
+  const { pattern, range } = recurrence;
+  const recurrenceTimeZone = isOrganizer ? range.recurrenceTimeZone || startZone : '';
+  return { pattern, range: { ...range, recurrenceTimeZone } };
 }
 
 /** What a delta query says about an occurrence: all else is that of its series. */

@@ -67,6 +67,8 @@ export interface StoredEvent extends EventContent, ItemIds {
   /** Only exceptions: the series and the start that it gave this instance. */
   master: StoredEvent | null;
   originalStart: number | null;
+  /** Name that requests get for the zones of an event whose zones have none; default: their own. */
+  shownZone?: string;
   /** Only series: exceptions and removed occurrences by their original start. */
   exceptions: Map<number, StoredEvent>;
   removed: Set<number>;

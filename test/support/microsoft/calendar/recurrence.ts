@@ -61,7 +61,7 @@ export function startsOf(
   until: number,
 ): number[] {
   const { range } = recurrence;
-  const iana = zoneOf(range.recurrenceTimeZone ?? zone);
+  const iana = zoneOf(range.recurrenceTimeZone || zone);
   const end = range.type === 'endDate' ? Temporal.PlainDate.from(range.endDate ?? '') : null;
   const most = range.type === 'numbered' ? (range.numberOfOccurrences ?? 0) : Infinity;
   const starts: number[] = [];

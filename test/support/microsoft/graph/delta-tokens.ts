@@ -61,6 +61,8 @@ export class DeltaTokens {
       const shown = request.show(entries[at] as Entry, state.query);
       if (shown !== null) value.push(...[shown].flat());
     }
+    // Real pages repeat entries (microsoft-graph-docs#6785).
+    if (value[0] !== undefined) value.push(value[0]);
     const more = at < entries.length;
     const { list, query, mark } = state;
     const following: DeltaState<Entry, Mark> = more

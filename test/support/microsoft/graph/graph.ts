@@ -24,6 +24,7 @@ import {
   type GraphRoute,
   preferences,
 } from './context.ts';
+import { assertWorks, lessened } from './outages.ts';
 import { userRoutes } from './user-routes.ts';
 
 const mailboxRoutes = routerOf<GraphRoute>([
@@ -92,10 +93,9 @@ async function dispatch(
   try {
     // Requests that arrive together overlap, as they do at Microsoft.
     await (world.settings.latencyMs > 0 ? delay(world.settings.latencyMs) : turn());
-    return withPreference(
-      await (route as Route<GraphContext>).handle(context, params),
-      form.immutable,
-    );
+    if (isMailbox) assertWorks(context);
+    const answer = await (route as Route<GraphContext>).handle(context, params);
+    return withPreference(isMailbox ? lessened(context, answer) : answer, form.immutable);
   } finally {
     leave();
   }

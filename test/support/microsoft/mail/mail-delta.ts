@@ -1,7 +1,7 @@
 import { DeltaTokens } from '../graph/delta-tokens.ts';
 import type { ItemIds } from '../graph/item-ids.ts';
 import { filtered, selected } from '../graph/odata.ts';
-import type { Json } from '../http/types.ts';
+import { GraphError, type Json } from '../http/types.ts';
 import type { MailFolder } from './folders.ts';
 import type { LogEntry, Mailbox } from './mailbox.ts';
 import { folderJson, idIn, type JsonForm, MESSAGE_ON_DEMAND, messageJson } from './message-json.ts';
@@ -14,6 +14,8 @@ export interface DeltaAsk {
   query: URLSearchParams;
   form: JsonForm;
   pageSize: number;
+  /** Ids of messages on which pages fail (`StubSettings.brokenMessages`). */
+  broken?: ReadonlySet<string>;
 }
 
 /** Most messages that a filtered delta query reports in its first round, as documented. */
@@ -32,7 +34,11 @@ export function messageDelta(ask: DeltaAsk, folder: MailFolder): Json {
       entries: latest(mailbox.logOf(folder.id), seq).filter((entry) => isReported(entry, first)),
       mark: mailbox.seq,
     }),
-    show: (entry, first) => showMessage(mailbox, folder, form, entry, first),
+    show: (entry, first) => {
+      const isThere = mailbox.message(entry.immutableId)?.folderId === folder.id;
+      if (isThere && ask.broken?.has(entry.immutableId)) throw new GraphError(504, 'UnknownError', ''); // prettier-ignore
+      return showMessage(mailbox, folder, form, entry, first);
+    },
   });
 }
 

@@ -200,6 +200,7 @@ function delta(context: GraphContext, { folder = '' }: PathValues): StubAnswer {
         url: context.url,
         query: context.request.query,
         form: context.form,
+        broken: context.world.settings.brokenMessages,
         pageSize: deltaPageSize(context),
       },
       folderIn(context, folder),

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Database } from '../../src/platform/database/sql.ts';
+import { listFailures } from '../../src/sync/sync-failures.ts';
+import { GraphClient } from '../support/microsoft/graph-client.ts';
+import type { StubSettings } from '../support/microsoft/settings.ts';
+import { MicrosoftDriver } from '../support/mirror/microsoft-driver.ts';
+import { MirrorWorld } from '../support/mirror/mirror-world.ts';
+import { PassingClock } from '../support/passing-clock.ts';
+
+const MORE = ['Calendars.ReadWrite', 'Contacts.ReadWrite'];
+const MINUTE = 60_000;
+const AT = { start: { dateTime: '2030-03-18T09:00:00', timeZone: 'UTC' }, end: { dateTime: '2030-03-18T10:00:00', timeZone: 'UTC' } }; // prettier-ignore
+/** Three days in a row. */
+const DAILY = {
+  pattern: { type: 'daily', interval: 1 },
+  range: { type: 'numbered', startDate: '2030-03-18', numberOfOccurrences: 3 },
+};
+
+const OBJECTS = `
+  select 'calendar ' || name as one from calendar where account_id = $1
+  union all select 'event ' || e.title || ' ' || (e.recurrence is not null) || coalesce(e.recurrence->>'rrule', '')
+    from event e join calendar c on c.id = e.calendar_id where c.account_id = $1 and e.status <> 'cancelled'
+  union all select 'contact ' || (content->>'given_name') from contact where account_id = $1 and source = 'address_book'
+  union all select 'message ' || subject from message where account_id = $1 and not deleting
+  union all select 'folder ' || display_name from folder where account_id = $1
+  order by 1`;
+
+describe('a Microsoft mailbox that fails for a while', () => {
+  let driver: MicrosoftDriver;
+  let world: MirrorWorld;
+  const clock = new PassingClock();
+
+  beforeAll(async () => {
+    driver = await MicrosoftDriver.start(MORE);
+    driver.stub.now = () => clock.now().getTime();
+    const { origin } = driver.stub;
+    const environment = { MICROSOFT_LOGIN_URL: origin, MICROSOFT_GRAPH_URL: origin };
+    world = await MirrorWorld.start(driver, clock, environment);
+    const { contacts } = driver.stub.user(driver.email);
+    const outlook = another();
+    const team = await outlook.send('POST', 'me/calendars', { name: 'Team' });
+    await outlook.send('POST', `me/calendars/${String(team.body['id'])}/events`, { subject: 'Plan', ...AT }); // prettier-ignore
+    await outlook.send('POST', 'me/events', { subject: 'Stand-up', ...AT, recurrence: DAILY });
+    contacts.add(contacts.addFolder('Friends').id, { givenName: 'Ada' });
+    contacts.add(contacts.defaultFolder.id, { givenName: 'Bea' });
+    const projects = await driver.createFolder('Projects');
+    await driver.put({ mime: 'Subject: One\r\n\r\nHello', folders: [projects] });
+    await driver.put({ mime: 'Subject: Two\r\n\r\nHello' });
+    await world.open();
+    await world.settle();
+  });
+  afterAll(async () => {
+    await world.close();
+    await driver.stop();
+  });
+  beforeEach(async () => {
+    driver.stub.settings.outage = null;
+    await passes(2);
+  });
+
+  /** Another program of the same person. */
+  const another = () =>
+    new GraphClient(driver.stub, driver.stub.tokensFor(driver.email, MORE).accessToken);
+  const objects = async () =>
+    (await world.query<{ one: string }>(OBJECTS, world.account.id)).map(({ one }) => one);
+  const deletions = async () =>
+    (await world.query(`select 1 from change where account_id = $1 and event = 'delete'`, world.account.id)).length; // prettier-ignore
+  /** Passes five minutes apart: also those that wait after a failure are due. */
+  async function passes(count: number) {
+    for (let n = 0; n < count; n += 1) {
+      await clock.pass(5 * MINUTE + 1_000);
+      await world.wait();
+      await world.pass();
+    }
+  }
+
+  it.each<NonNullable<StubSettings['outage']>>([
+    'not-enabled',
+    'not-found',
+    'unknown',
+    'bad-request',
+    'empty-lists',
+    'empty',
+  ])('loses nothing and reports no deletion while requests are answered by %s', async (outage) => {
+    const before = await objects();
+    expect(before).toHaveLength(15);
+    const deleted = await deletions();
+    driver.stub.settings.outage = outage;
+    await passes(4);
+    expect([await objects(), await deletions()]).toEqual([before, deleted]);
+    driver.stub.settings.outage = null;
+    await passes(3);
+    expect([await objects(), await deletions()]).toEqual([before, deleted]);
+  });
+
+  it.each<NonNullable<StubSettings['outage']>>(['not-enabled', 'empty', 'empty-lists'])(
+    'loses nothing if Microsoft has also forgotten all cursors and answers by %s',
+    async (outage) => {
+      const before = await objects();
+      const deleted = await deletions();
+      driver.stub.expireDeltaLinks();
+      await world.query('update calendar set event_cursor = null where account_id = $1', world.account.id); // prettier-ignore
+      driver.stub.settings.outage = outage;
+      await passes(4);
+      expect([await objects(), await deletions()]).toEqual([before, deleted]);
+      driver.stub.settings.outage = null;
+      await passes(4);
+      expect([await objects(), await deletions()]).toEqual([before, deleted]);
+    },
+  );
+
+  it('is shown as failing while it lasts, and runs afterwards', async () => {
+    driver.stub.settings.outage = 'not-enabled';
+    await passes(6);
+    const failing = await world.api('get', '/account');
+    expect(failing).toMatchObject({ sync_state: 'sync-error' });
+    driver.stub.settings.outage = null;
+    await clock.pass(60 * MINUTE);
+    await passes(3);
+    expect(await world.api('get', '/account')).toMatchObject({ sync_state: 'running' });
+  });
+
+  it.each(['inbox', 'archive'])(
+    'goes on with everything else if one message makes each page of the folder %s fail',
+    async (folder) => {
+      const { mailbox } = driver.stub.user(driver.email);
+      const folderId = mailbox.folderId(folder);
+      const put = (subject: string, id = folderId) =>
+        driver.put({ mime: `Subject: ${subject}\r\n\r\nHello`, folders: [id] });
+      for (let n = 1; n <= 3; n += 1) await put(`Before ${n} in ${folder}`);
+      const broken = await put(`Broken in ${folder}`);
+      driver.stub.settings.brokenMessages.add(broken);
+      await put(`Elsewhere ${folder}`, mailbox.folderId('deleteditems'));
+      await another().send('POST', 'me/events', { subject: `Event ${folder}`, ...AT });
+      await passes(4);
+      const shown = (await objects()).join();
+      expect(shown).toMatch(`Elsewhere ${folder}`);
+      expect(shown).toMatch(`Event ${folder}`);
+      expect(shown).toMatch(`Before 3 in ${folder}`);
+      const [failure] = await listFailures(world.server.app.get(Database), 10, world.account.id);
+      expect(failure).toMatchObject({
+        providerId: folderId,
+        reason: expect.stringMatching(`the changes of the folder ${folder} cannot be read`),
+      });
+      expect((await world.api('get', '/account')).sync_state).toBe('sync-error');
+
+      driver.stub.settings.brokenMessages.clear();
+      await passes(3);
+      expect((await objects()).join()).toMatch(`Broken in ${folder}`);
+      expect(await listFailures(world.server.app.get(Database), 10, world.account.id)).toEqual([]);
+      expect((await world.api('get', '/account')).sync_state).toBe('running');
+    },
+  );
+
+  it('loses a calendar, a contact folder and a mail folder that were deleted, at once', async () => {
+    const outlook = another();
+    const calendars = await outlook.list('me/calendars');
+    const team = calendars.find(({ name }) => name === 'Team');
+    await outlook.send('DELETE', `me/calendars/${String(team?.['id'])}`);
+    const { contacts, mailbox } = driver.stub.user(driver.email);
+    const friends = [...contacts.folders.values()].find(({ displayName }) => displayName === 'Friends'); // prettier-ignore
+    contacts.removeFolder(friends!);
+    const projects = [...mailbox.folders.values()].find(({ displayName }) => displayName === 'Projects'); // prettier-ignore
+    mailbox.deleteFolder(projects!);
+    await passes(2);
+    const left = await objects();
+    expect(left.join()).not.toMatch(/Team|Plan|Ada|Projects|One/);
+  });
+
+  it('believes that a calendar is empty when that has lasted for an hour', async () => {
+    const outlook = another();
+    for (const { id } of await outlook.list('me/events'))
+      await outlook.send('DELETE', `me/events/${String(id)}`);
+    await world.query('update calendar set event_cursor = null where account_id = $1', world.account.id); // prettier-ignore
+    await passes(2);
+    expect((await objects()).join()).toMatch('Stand-up');
+    await clock.pass(60 * MINUTE);
+    await passes(1);
+    expect((await objects()).join()).not.toMatch('Stand-up');
+  });
+});

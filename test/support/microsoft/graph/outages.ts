@@ -1,0 +1,36 @@
+import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
+import type { GraphContext } from './context.ts';
+
+/* Failures of mailboxes that pass (`StubSettings.outage`). Only requests that read fail. */
+
+const isRead = ({ request }: GraphContext) => request.method === 'GET';
+
+/** @throws {GraphError} if the mailbox does not work at the moment */
+export function assertWorks(context: GraphContext): void {
+  if (!isRead(context)) return;
+  switch (context.world.settings.outage) {
+    case 'not-enabled':
+      throw new GraphError(404, 'MailboxNotEnabledForRESTAPI', 'REST API is not yet supported for this mailbox.'); // prettier-ignore
+    case 'not-found':
+      throw graphErrors.itemNotFound();
+    case 'unknown':
+      throw new GraphError(404, 'UnknownError', '');
+    case 'bad-request':
+      throw graphErrors.invalidRequest("Your request can't be completed.");
+    default:
+  }
+}
+
+/** The answer as a mailbox gives it that does not have everything at the moment. */
+export function lessened(context: GraphContext, answer: StubAnswer): StubAnswer {
+  const { outage } = context.world.settings;
+  if (!isRead(context) || (outage !== 'empty' && outage !== 'empty-lists')) return answer;
+  const { value, ...rest } = (answer.body ?? {}) as Json;
+  if (!Array.isArray(value)) {
+    if (outage === 'empty') throw graphErrors.itemNotFound();
+    return answer;
+  }
+  const { '@odata.nextLink': _next, ...fields } = rest;
+  const count = '@odata.count' in fields ? { '@odata.count': 0 } : {};
+  return { ...answer, body: { ...fields, ...count, value: [] } };
+}
