@@ -30,8 +30,11 @@ export function readCalendarLine(line: ContentLine, component: string): ReadLine
       return checked(line, parts, DURATION.test(value) ? value : null, 'a duration such as PT1H');
     if (OFFSETS.includes(name))
       return checked(line, parts, offsetText(value), 'an offset such as +0100');
-    const problem = RULES.includes(name) ? problemOf(value) : null;
-    if (problem !== null) return unreadableLine(line, problem);
+    if (RULES.includes(name)) {
+      const problem = problemOf(value);
+      if (problem !== null) return unreadableLine(line, problem);
+      return checked(line, parts, value, 'a rule such as FREQ=DAILY');
+    }
   }
   const property = libraryLine(line.text, DESIGN);
   return property

@@ -1,6 +1,15 @@
 import { CONTACT_TEXTS, contactFields } from '../../port/contact-content.ts';
 import { pictureTag, readPicture } from './vcard-picture.ts';
-import { cardText, isGroupCard, newCard, parseCard, readCard, uidOf, writeCard } from './vcard.ts';
+import {
+  cardText,
+  isGroupCard,
+  newCard,
+  parseCard,
+  readCard,
+  stampCard,
+  uidOf,
+  writeCard,
+} from './vcard.ts';
 
 const CARD = [
   'BEGIN:VCARD', 'VERSION:3.0', 'UID:u1', 'FN:Dr. Ada Lovelace', 'N:Lovelace;Ada;King;Dr.;Jr.', 'ORG:Firm;Dept',
@@ -58,6 +67,32 @@ describe('cards', () => {
     const card = newCard('u');
     writeCard(card, { emails: [{ type: null, email: 'x@example.test' }] });
     expect(card.toString()).toContain('FN:x@example.test');
+  });
+
+  it('of version 2.1 become version 3 when they are changed', () => {
+    const card = parseCard(
+      [
+        'BEGIN:VCARD', 'VERSION:2.1', 'N;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:M=FCller;Ada\\;Bo', 'TEL;CELL;VOICE:1',
+        'NOTE;QUOTED-PRINTABLE:a, b=0D=0A=', 'c=3B d', 'END:VCARD', '',
+      ].join('\r\n'),
+    ); // prettier-ignore
+    expect(readCard(card)).toMatchObject({
+      surname: 'Müller',
+      given_name: 'Ada;Bo',
+      notes: 'a, b\nc; d',
+      phone_numbers: [{ type: 'cell', number: '1' }],
+    });
+    writeCard(card, { job_title: 'Captain' });
+    stampCard(card, new Date(0));
+    const lines = cardText(card).split('\r\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'VERSION:3.0',
+        'N:Müller;Ada\\;Bo',
+        expect.stringMatching(/^TEL;TYPE=CELL,VOICE\b.*:1$/),
+        'NOTE:a\\, b\\nc; d',
+      ]),
+    );
   });
 
   it('store groups as categories and keep their spelling', () => {
