@@ -9,7 +9,7 @@ import { decodeTransfer } from '../../../formats/mime/reading/transfer-encoding.
 
 const QUOTED_PRINTABLE = /^[^:\r\n]*;(?:ENCODING=)?QUOTED-PRINTABLE[;:]/i;
 
-/** Joins the lines of values in quoted-printable: they end with `=`, and continue without a space. */
+/** Joins the lines of values in quoted-printable: each but the last ends with `=`. */
 export function joinSoftBreaks(text: string): string {
   if (!/QUOTED-PRINTABLE/i.test(text)) return text;
   const lines: string[][] = [];
