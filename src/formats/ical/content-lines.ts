@@ -1,3 +1,6 @@
+import { isUtf8 } from 'node:buffer';
+import { decodeCharset } from '../mime/reading/charset.ts';
+
 /** A line of a calendar file or an address card. */
 export interface ContentLine {
   /** As in the file, with its folds, without the line end after it. */
@@ -74,6 +77,25 @@ export function joinFoldedCharacters(bytes: Buffer): Buffer {
     from = at + 2;
   }
   return from === 0 ? bytes : Buffer.concat([...kept, bytes.subarray(from)]);
+}
+
+/**
+ * Calendar files and cards as they must be: in UTF-8 (RFC 5545 3.1.4, RFC 6350 3.1), with folds
+ * only between characters. Lines in another charset are read in the likeliest one: they may be
+ * written back.
+ */
+export function utf8Lines(bytes: Buffer): Buffer {
+  const joined = joinFoldedCharacters(bytes);
+  if (isUtf8(joined)) return joined;
+  const lines: Buffer[] = [];
+  for (let from = 0; from < joined.length;) {
+    const end = joined.indexOf(LF, from);
+    const next = end === -1 ? joined.length : end + 1;
+    const line = joined.subarray(from, next);
+    lines.push(isUtf8(line) ? line : Buffer.from(decodeCharset(line, 'utf-8').text));
+    from = next;
+  }
+  return Buffer.concat(lines);
 }
 
 /** Whether the character before `end` lacks octets. */

@@ -2,7 +2,7 @@ import ICAL from 'ical.js';
 import { midnightOf, nearestDay } from '../recurrence/recurrence-lines.ts';
 import { UnreadableCalendarError } from './ical-parse.ts';
 import { instantOf, wallMs } from './ical-zone.ts';
-import { KEPT } from './kept-lines.ts';
+import { KEPT, quoted } from './kept-lines.ts';
 import { readSequence } from './ical-sequence.ts';
 
 /* Which instance of a series a VEVENT describes (RFC 5545 3.8.4.4). */
@@ -86,7 +86,7 @@ export function seriesIn(root: ICAL.Component): ICAL.Component | undefined {
 
 /**
  * The VEVENTs of an object by instance; `null` is the key of the series. Of several revisions, the
- * latest is returned.
+ * latest is returned. All have one UID (RFC 4791 4.1): of several events, the first is returned.
  * @param onProblem receives a sentence about each VEVENT that is left out
  */
 export function eventsIn(
@@ -105,10 +105,18 @@ export function eventsIn(
     }
     const key = id?.key ?? null;
     const other = found.get(key);
+    if (other && uidOf(other) !== uidOf(event)) {
+      onProblem(
+        `an event is left out: a file has one UID, and it has ${quoted(uidOf(event))}, too`,
+      );
+      continue;
+    }
     if (!other || readSequence(event) >= readSequence(other)) found.set(key, event);
   }
   return found;
 }
+
+const uidOf = (event: ICAL.Component): string => String(event.getFirstPropertyValue('uid') ?? '');
 
 /** Whether a VEVENT has a RECURRENCE-ID, but none that can be read. */
 function isLost(event: ICAL.Component): boolean {

@@ -4,7 +4,7 @@ import type { EventRecord } from '../../../src/calendar/events/event-record.ts';
 import { fieldsOf, storableContent } from '../../../src/calendar/events/mirror/event-plan.ts';
 import { instancesBetween } from '../../../src/calendar/events/recurrence/instances.ts';
 import { toContactView } from '../../../src/contacts/contacts.mapper.ts';
-import { joinFoldedCharacters } from '../../../src/formats/ical/content-lines.ts';
+import { utf8Lines } from '../../../src/formats/ical/content-lines.ts';
 import { attachmentAt } from '../../../src/formats/mime/attachment-at.ts';
 import { openSeries } from '../../../src/formats/recurrence/series.ts';
 import { toMessageView } from '../../../src/mail/messages/messages.mapper.ts';
@@ -96,7 +96,7 @@ function answerToMessage(mime: Buffer): MailAnswer {
 const PATH = '/calendar/object';
 
 function answerToCalendar(bytes: Buffer): CalendarAnswer {
-  const read = readCalendarObject({ path: PATH, text: textOfObject(bytes) });
+  const read = readCalendarObject({ path: PATH, text: utf8Lines(bytes).toString() });
   if ('unreadable' in read) return { events: [], instances: [], failures: [read.unreadable] };
   const records = read.events.map(recordOf);
   const events = records.map((event) => ({
@@ -117,9 +117,6 @@ function answerToCalendar(bytes: Buffer): CalendarAnswer {
     failures: read.problems.length > 0 ? [read.problems.join('. ')] : [],
   };
 }
-
-/** As CalDAV clients decode an object. */
-const textOfObject = (bytes: Buffer): string => joinFoldedCharacters(bytes).toString();
 
 function recordOf(remote: RemoteEvent): EventRecord {
   const fields = fieldsOf(storableContent(remote.content), 'UTC');
@@ -163,7 +160,7 @@ function instancesOf(event: EventRecord, events: readonly RemoteEvent[], first: 
 }
 
 function answerToCard(bytes: Buffer): ContactAnswer {
-  const text = textOfObject(bytes);
+  const text = utf8Lines(bytes).toString();
   const read = readContactObject({ path: PATH, text });
   if ('unreadable' in read) return { contacts: [], failures: [read.unreadable] };
   const failures = read.problems.length > 0 ? [read.problems.join('. ')] : [];

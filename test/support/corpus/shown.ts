@@ -44,7 +44,7 @@ export const shownContact = (
 /** Text of a body without markup, with single spaces. */
 export const textOf = (body: string): string =>
   body
-    .replaceAll(/<(style|title)\b[^]*?<\/\1>/gi, ' ')
+    .replaceAll(/<(script|style|title)\b[^]*?<\/\1>/gi, ' ')
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll('&nbsp;', ' ')
     .replaceAll('&lt;', '<')

@@ -172,6 +172,7 @@ function decodeNamed(bytes: Uint8Array, name: string): string | null {
     page && `windows-${page}`,
   ]) {
     const decoder = decoderOf(candidate ?? '');
+    if (decoder?.encoding === 'iso-2022-jp') return decoder.decode(withoutUselessEscapes(bytes));
     if (decoder) return decoder.decode(bytes);
   }
   return null;
@@ -220,6 +221,16 @@ function decodeShifted(bytes: Uint8Array): string {
   });
   return ascii.replaceAll('\x0f', '') + decoded.join('');
 }
+
+const ESCAPE_OF_JIS = '\\x1b(?:\\([BIJ]|\\$[@B])';
+const USELESS_ESCAPES = new RegExp(`${ESCAPE_OF_JIS}(?=${ESCAPE_OF_JIS})`, 'g');
+
+/**
+ * RFC 1468: each encoded word begins and ends with an escape sequence, so words that are decoded
+ * together have two in a row. The Encoding Standard (section 12.2.1) takes that for an error.
+ */
+const withoutUselessEscapes = (bytes: Uint8Array): Buffer =>
+  Buffer.from(latin1(bytes).replaceAll(USELESS_ESCAPES, ''), 'latin1');
 
 /** RFC 1843: Chinese between `~{` and `~}`, as GB 2312 without the high bits. */
 function decodeHz(bytes: Uint8Array): string {

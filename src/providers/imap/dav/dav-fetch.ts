@@ -8,7 +8,7 @@ import { EgressError } from '../../../platform/egress/egress-error.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
 import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
-import { joinFoldedCharacters } from '../../../formats/ical/content-lines.ts';
+import { utf8Lines } from '../../../formats/ical/content-lines.ts';
 import { registrableDomain } from '../registrable-domain.ts';
 import { countOutgoing } from '../../../platform/metrics/count-outgoing.ts';
 import { DavAllowance } from './dav-allowance.ts';
@@ -154,7 +154,7 @@ export function davFetch(
         });
       }
       // tsdav resolves relative URLs against this one, and a constructed response has none.
-      const whole = { ...answer, body: joinFoldedCharacters(answer.body) };
+      const whole = { ...answer, body: utf8Lines(answer.body) };
       return Object.defineProperty(toResponse(whole), 'url', { value: url.href });
     }
   };

@@ -7,13 +7,13 @@ import {
   TreeLimitError,
   unreadableLine,
 } from '../../../formats/ical/object-tree.ts';
+import { joinSoftBreaks, libraryForm } from './vcard-lines.ts';
 import { groupName } from '../../port/contact-content.ts';
 import type { ContactContent } from '../../port/connector.ts';
-import { asVersion3 } from './old-card.ts';
 
 /*
- * Converts vCard 2.1, 3 (RFC 2426) and 4 (RFC 6350) to contacts of the API and back. Properties
- * without a field in the API stay in the card. A card of version 2.1 is written as version 3.
+ * Converts vCard 3 (RFC 2426) and 4 (RFC 6350) to contacts of the API and back, and reads version
+ * 2.1. Properties without a field in the API stay in the card.
  */
 
 /** The card is malformed; it is skipped. */
@@ -32,13 +32,12 @@ export function parseCard(text: string): ICAL.Component {
   return card;
 }
 
-function readTree(given: string): ICAL.Component | null {
-  const text = asVersion3(given);
+function readTree(text: string): ICAL.Component | null {
   const isVersion4 = /^VERSION\s*:\s*4/im.test(text);
   const design = isVersion4 ? ICAL.design.vcard : ICAL.design.vcard3;
   try {
-    return readObjectTree(text, 'vcard', (line) => {
-      const property = libraryLine(line.text, design);
+    return readObjectTree(joinSoftBreaks(text), 'vcard', (line) => {
+      const property = libraryLine(libraryForm(line.text), design);
       if (property) return { properties: [property], unreadable: [] };
       return unreadableLine(line, 'its parameters or its value are malformed');
     });
@@ -189,7 +188,7 @@ export function readCard(card: ICAL.Component): ContactContent {
     ...Object.fromEntries(
       Object.entries(SCALAR_NAMES).map(([field, property]) => [field, text(card, property)]),
     ),
-    birthday: DATE.exec(text(card, 'bday') ?? '')?.[0] ?? null,
+    birthday: birthdayOf(card),
     company_name: company,
     groups: groupsOf(card),
     ...Object.fromEntries(
@@ -202,6 +201,13 @@ export function readCard(card: ICAL.Component): ContactContent {
       ]),
     ),
   };
+}
+
+/** A day with its year. Apple writes a year that stands for an unknown one, and names it. */
+function birthdayOf(card: ICAL.Component): string | null {
+  const omitted = card.getFirstProperty('bday')?.getFirstParameter('x-apple-omit-year');
+  const [day = null] = DATE.exec(text(card, 'bday') ?? '') ?? [];
+  return day !== null && omitted !== undefined && day.startsWith(omitted) ? null : day;
 }
 
 /** Names of the groups of a contact (RFC 2426 section 3.7.1, RFC 6350 section 6.7.1). */
@@ -279,8 +285,12 @@ export function cardText(card: ICAL.Component): string {
 
 const DATA_ADDRESS = /^[\w.-]+(?:;[^:\r\n]*)?:data:[^,]*\\,/i;
 
-/** Sets the revision time of a card. */
+/**
+ * Sets the revision time of a card. A card of version 2.1 becomes one of version 3: its lines are
+ * written so.
+ */
 export function stampCard(card: ICAL.Component, now: Date): void {
+  if (text(card, 'version')?.startsWith('2')) card.getFirstProperty('version')?.setValue('3.0');
   setText(card, 'rev', now.toISOString().replace(/\.\d+/, ''));
 }
 
