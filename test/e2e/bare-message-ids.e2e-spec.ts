@@ -34,8 +34,9 @@ describe('messages whose Message-IDs are not as RFC 5322 wants them', () => {
   };
   const raw = async (id: string): Promise<string> => {
     const asked = request(server.url).get(`/messages/${id}`).set(ada.bearer);
-    const { text, body } = await asked.set('Accept', 'message/rfc822').buffer(true).expect(200);
-    return String(text ?? body).replaceAll(/\r\n[ \t]+/g, ' ');
+    const response = await asked.set('Accept', 'message/rfc822').buffer(true).expect(200);
+    const text: string = response.text ?? response.body.toString();
+    return text.replaceAll(/\r\n[ \t]+/g, ' ');
   };
 
   const bare = (id: string) => id;

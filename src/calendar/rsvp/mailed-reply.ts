@@ -6,6 +6,8 @@ import { type InvitingMail, MOST_PARTICIPANTS, storedText } from './meeting.ts';
 
 const LONGEST_COMMENT = 2048;
 const LONGEST_NAME = 998;
+/** Most events of a reply: the series is expanded for each unchanged instance. */
+const MOST_EVENTS = 20;
 /** Most answers in one event of a reply; usually there is one, or two for a delegation. */
 const MOST_ANSWERS = 10;
 
@@ -22,7 +24,7 @@ export function applyReply(
   isNews: boolean,
 ): void {
   if (sender === null) return;
-  for (const received of message.events) {
+  for (const received of message.events.slice(0, MOST_EVENTS)) {
     const answers = received.attendees
       .filter((one) => one.email !== account && mayAnswer(sender, one))
       .map((one) => ({ ...one, delegates: one.delegates.filter((email) => email !== account) }))

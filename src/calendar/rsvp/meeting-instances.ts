@@ -1,9 +1,8 @@
 import { type InstanceId, instanceIdAt } from '../../formats/ical/instance-id.ts';
 import { compareRevisions } from '../../formats/ical/revisions.ts';
 import { midnightOf, nearestDay, wallTimeOf } from '../../formats/recurrence/recurrence-lines.ts';
-import { TooManyOccurrencesError } from '../../formats/recurrence/rules.ts';
-import { type Occurrence, openSeries } from '../../formats/recurrence/series.ts';
-import { firstStart, type SeriesSource } from '../../formats/recurrence/series-source.ts';
+import { openSeries } from '../../formats/recurrence/series.ts';
+import { firstStart } from '../../formats/recurrence/series-source.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { instantOfWallTime } from '../../platform/base/time/time-zone.ts';
 import type { ProviderFields } from '../events/event-columns.ts';
@@ -44,20 +43,11 @@ export function describedInstance(series: StoredEvent, startMs: number): NewInst
   const { zone, fields: all } = series;
   const { when, recurrence } = all;
   if (!recurrence || all.status === 'cancelled') return null;
-  const occurrence = occurrenceAt({ when, recurrence }, startMs);
+  const occurrence = openSeries({ when, recurrence }).at(startMs);
   if (!occurrence) return null;
   const described = { ...all, ...fieldsOfInstance({ recurrence, zone }, occurrence) };
   const row = { id: newId(), messageId: null, notifications: [], masterEventId: series.id };
   return { ...series, ...row, originalStart: new Date(startMs), fields: described, described };
-}
-
-function occurrenceAt(source: SeriesSource, startMs: number): Occurrence | undefined {
-  try {
-    return openSeries(source).at(startMs);
-  } catch (error) {
-    if (error instanceof TooManyOccurrencesError) return undefined;
-    throw error;
-  }
 }
 
 /**
