@@ -56,9 +56,12 @@ export class SentMirror implements OnModuleDestroy {
     this.#store = store;
   }
 
-  /** Adds a message and waits until it can be read, or cannot be added now. Never throws. */
-  async add(accountId: string, sent: JustSent): Promise<void> {
-    await this.#tryTo([sent.id], () => this.#store?.add(accountId, [sent]));
+  /**
+   * Adds a message and waits until it can be read, or cannot be added now. Never throws.
+   * @param copy makes the sender's copy, as `JustSent.mime`
+   */
+  async add(accountId: string, row: SentRow, copy: () => Buffer): Promise<void> {
+    await this.#tryTo([row.id], () => this.#store?.add(accountId, [{ ...row, mime: copy() }]));
   }
 
   /**
