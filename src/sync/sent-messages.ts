@@ -38,9 +38,9 @@ export class SentMessages implements SentMessageStore, OnModuleInit {
         `sent message ${providerId} of account ${accountId} cannot be parsed; a sync pass adds it: ${reason}`,
       );
     const failed = new Set(failures.map(({ providerId }) => providerId));
-    const incoming = sent.flatMap(({ id, mime, at }): [string, IncomingMessage][] => {
+    const incoming = sent.flatMap(({ id, mime, at, threadId }): [string, IncomingMessage][] => {
       if (failed.has(id)) return [];
-      const place = { providerId: id, folderIds: ofSent, receivedAt: at };
+      const place = { providerId: id, threadId, folderIds: ofSent, receivedAt: at };
       const content = { kind: 'mime', mime } as const;
       const remote = { ...place, unread: false, starred: false, content };
       return [[id, { remote, parsed: parsed.get(id) ?? null }]];

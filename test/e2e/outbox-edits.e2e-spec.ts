@@ -292,11 +292,12 @@ describe('outbox messages', () => {
     };
 
     it('reply to the last message of the thread', async () => {
-      const { id, thread_id } = await question('Lunch');
       for (const path of ['/v2/outbox', '/v2/send?sendnow=false']) {
+        const subject = `Lunch${path.length}`;
+        const { id, thread_id } = await question(subject);
         const { body } = await post({ to: [to], thread_id, send_at: inSeconds(1) }, path);
         expect(body.original_data).toMatchObject({
-          subject: 'Re: Lunch',
+          subject: `Re: ${subject}`,
           reply_to_message_id: id,
         });
         const job = await settled(body.job_status_id);

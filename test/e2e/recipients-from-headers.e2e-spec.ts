@@ -102,6 +102,11 @@ describe('an account whose provider takes the recipients from the message', () =
       .send({ to: [{ email: bo.email }], subject: 'At once' });
     const copy = await arrived(ada, 'At once');
     expect(copy).toMatchObject({ id: sent.id, thread_id: sent.thread_id });
+    await until('the Message-ID of the copy', async () => {
+      const { headers } = await get(ada, `/messages/${sent.id}?view=expanded`);
+      return String(headers['Message-Id']).endsWith('@changed.test>');
+    });
+    expect(await messages(ada, 'At once')).toHaveLength(1);
   });
 
   it('leads to the copy of the sender although a sync pass stored it before the response arrived', async () => {

@@ -16,6 +16,7 @@ import type {
   RefusedRecipient,
   SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
+import type { StoredCopy } from '../../providers/port/connector.ts';
 import { type ComposedMessage, OutgoingMessages } from '../composing/outgoing-messages.ts';
 import { providerThreadOf } from '../threading/provider-threads.ts';
 import { DirectLease, LEASE_SECONDS } from './direct-lease.ts';
@@ -57,6 +58,8 @@ export interface DirectResult {
   /** Recipients that have not received the message. */
   refused: readonly RefusedRecipient[];
   retryAfterSeconds: number | null;
+  /** The sender's copy, if the provider named it in this attempt. */
+  stored?: StoredCopy;
 }
 
 /** Work of the caller in the two transactions of a send. */
@@ -331,7 +334,7 @@ function asStored(message: DirectMessage): Omit<StoredMessage, 'account' | 'prov
 }
 
 function resultOf(
-  { result: { attempt, retryAfterSeconds = null, move } }: Outcome<SendResult>,
+  { result: { attempt, retryAfterSeconds = null, move, stored } }: Outcome<SendResult>,
   status: JobState,
   refused: readonly RefusedRecipient[],
 ): DirectResult {
@@ -342,5 +345,6 @@ function resultOf(
     detail: attempt?.detail ?? move?.reason ?? '',
     refused: refused.length > 0 ? refused : (move?.refused ?? []),
     retryAfterSeconds,
+    ...(stored ? { stored } : {}),
   };
 }

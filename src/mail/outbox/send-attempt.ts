@@ -8,6 +8,7 @@ import type {
   RefusedRecipient,
   SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
+import type { StoredCopy } from '../../providers/port/connector.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import type { OutgoingContent } from '../composing/outgoing-content.ts';
 import type { OnMissed, OnUnknown } from './outbox-content.ts';
@@ -103,8 +104,8 @@ export interface SendResult {
   draft?: SentDraft;
   /** Wait that the provider asked for when the attempt failed, in seconds. */
   retryAfterSeconds?: number | null;
-  /** The provider's id of the sender's copy, if the provider named it. */
-  storedProviderId?: string;
+  /** The sender's copy, if the provider named it. */
+  stored?: StoredCopy;
   /**
    * True if sending is paused, so that nothing was attempted: the attempt does not count, and the
    * message is due again when sending is resumed. Default: false.

@@ -21,7 +21,7 @@ import {
 import { providerThreadSql } from '../threading/provider-threads.ts';
 import { MessageSender, SHORT_MIME } from './send-message.ts';
 import { recordLateSends, recordSends } from './send-recording.ts';
-import { SentMirror } from './sent-mirror.ts';
+import { SentMirror, type SentRow } from './sent-mirror.ts';
 import { ON_HOLD_REASON } from './sends-of-account.ts';
 
 export type LoadedMessage = Omit<StoredMessage, 'account'> & AccountRow;
@@ -103,7 +103,11 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
   async record(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
     await recordSends(sql, settled, this.clock.now());
     const sent = settled.filter(({ result }) => result.move?.to === 'successful');
-    afterCommit(sql, () => this.mirror.addSoon(sent.map(({ job }) => job.id)));
+    const rows = sent.map(({ job: { id }, result: { attempt, stored } }): SentRow => {
+      const at = attempt?.startedAt ?? this.clock.now();
+      return { id, at, threadId: stored?.threadId ?? null };
+    });
+    afterCommit(sql, () => this.mirror.addSoon(rows));
   }
 
   recordLate(sql: Sql, late: readonly LateRow[]): Promise<void> {

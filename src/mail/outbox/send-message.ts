@@ -310,9 +310,7 @@ export class MessageSender {
     const end = { detail, phase: 'confirmation' } as const;
     const outcome = sent(attempt, this.clock.now(), end, first ? null : recipients);
     const { stored } = receipt;
-    const result = stored
-      ? { ...outcome.result, storedProviderId: stored.providerId }
-      : outcome.result;
+    const result = stored ? { ...outcome.result, stored } : outcome.result;
     return withSignal({ ...outcome, result }, signalOf(attempt, null));
   }
 

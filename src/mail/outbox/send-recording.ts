@@ -127,11 +127,11 @@ async function recordStoredCopies(
   sql: Sql,
   settled: readonly Settled<SendJobRow, SendResult>[],
 ): Promise<void> {
-  const rows = settled.flatMap(({ job, result: { storedProviderId } }) =>
-    storedProviderId === undefined ? [] : [{ id: job.id, storedProviderId }],
+  const rows = settled.flatMap(({ job, result: { stored } }) =>
+    stored ? [{ id: job.id, providerId: stored.providerId }] : [],
   );
   if (rows.length === 0) return;
-  const values = columnsOf(rows, 'id', 'storedProviderId');
+  const values = columnsOf(rows, 'id', 'providerId');
   await sql.query(STORED_COPY, values);
   await sql.query(MIRRORED_COPY, values);
 }

@@ -1,17 +1,23 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { Clock } from '../../platform/base/time/clock.ts';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
-import { Database } from '../../platform/database/sql.ts';
+import { Database, idsOf } from '../../platform/database/sql.ts';
 import { WorkLimitError } from '../../platform/threads/work-errors.ts';
 import { textsOfSent } from './sent-by-us.ts';
 
-/** A message that has just been sent. */
-export interface JustSent {
+/** A message that has just been sent, as its row of the outbox does not have it. */
+export interface SentRow {
   /** Id of the row of the outbox. */
   id: string;
+  /** The provider's thread of the copy; `null` if the provider did not name it. */
+  threadId: string | null;
+  /** When it was sent: not later than any recipient got it. */
+  at: Date;
+}
+
+/** A message that has just been sent. */
+export interface JustSent extends SentRow {
   /** The sender's copy: with a Bcc header, if there are such recipients. */
   mime: Buffer;
-  at: Date;
 }
 
 /** Stores sent messages in the mirror. The sync group implements it. */
@@ -39,33 +45,32 @@ const MOST_TOGETHER = 50;
 @Injectable()
 export class SentMirror implements OnModuleDestroy {
   readonly #log = new Logger(SentMirror.name);
-  readonly #waiting: string[] = [];
+  readonly #waiting: SentRow[] = [];
   #running: Promise<void> | undefined;
   #store: SentMessageStore | undefined;
   #stopping = false;
 
-  constructor(
-    private readonly database: Database,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   use(store: SentMessageStore): void {
     this.#store = store;
   }
 
-  /** Adds a message and waits until it can be read, or cannot be added now. Never throws. */
-  async add(accountId: string, sent: JustSent): Promise<void> {
-    await this.#tryTo([sent.id], () => this.#store?.add(accountId, [sent]));
+  /**
+   * Adds a message and waits until it can be read, or cannot be added now. Never throws.
+   * @param copy makes the sender's copy, as `JustSent.mime`
+   */
+  async add(accountId: string, row: SentRow, copy: () => Buffer): Promise<void> {
+    await this.#tryTo([row.id], () => this.#store?.add(accountId, [{ ...row, mime: copy() }]));
   }
 
   /**
    * Adds messages soon, without waiting for them. Costs one statement for many messages if their
    * mailboxes are not mirrored.
-   * @param ids rows of the outbox
    */
-  addSoon(ids: readonly string[]): void {
-    if (!this.#store || this.#stopping || this.#waiting.length + ids.length > MOST_WAITING) return;
-    this.#waiting.push(...ids);
+  addSoon(rows: readonly SentRow[]): void {
+    if (!this.#store || this.#stopping || this.#waiting.length + rows.length > MOST_WAITING) return;
+    this.#waiting.push(...rows);
     this.#advance();
   }
 
@@ -85,15 +90,16 @@ export class SentMirror implements OnModuleDestroy {
 
   async #addWaiting(): Promise<void> {
     while (this.#waiting.length > 0 && !this.#stopping) {
-      const ids = this.#waiting.splice(0, MOST_TOGETHER);
-      const at = this.clock.now();
+      const rows = this.#waiting.splice(0, MOST_TOGETHER);
+      const ids = idsOf(rows);
       await this.#tryTo(ids, async () => {
-        const sent = await textsOfSent(this.database, ids);
+        const texts = await textsOfSent(this.database, ids);
+        const sent = texts.flatMap((text) => {
+          const row = rows.find(({ id }) => id === text.id);
+          return row ? [{ ...row, ...text }] : [];
+        });
         for (const [accountId, some] of Map.groupBy(sent, (one) => one.accountId))
-          await this.#store?.add(
-            accountId,
-            some.map(({ id, mime }) => ({ id, mime, at })),
-          );
+          await this.#tryTo(idsOf(some), () => this.#store?.add(accountId, some));
       });
     }
   }

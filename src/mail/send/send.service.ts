@@ -124,8 +124,9 @@ export class SendService {
       idempotent ? this.#hooks(idempotent, message.id, view) : {},
     );
     const { id, accountId, at, mime, content } = message;
+    const threadId = result.stored?.threadId ?? null;
     if (result.status === 'successful')
-      await this.sentMirror.add(accountId, { id, at, mime: withBcc(mime, content.bcc) });
+      await this.sentMirror.add(accountId, { id, at, threadId }, () => withBcc(mime, content.bcc));
     const failure = sendFailure(result, message.id);
     if (failure) throw failure;
     return { body: view, replayed: false };
