@@ -5,6 +5,7 @@ import { readRecording } from './support/recorded-client.ts';
 
 const PAGE = new URL('../../docs/compatibility.md', import.meta.url);
 const RECORDED = new URL('recorded', import.meta.url);
+const CHAINS = fs.readdirSync(new URL('chains', `${String(RECORDED)}/`));
 const [START, END] = ['<!-- tables: start -->\n\n', '\n<!-- tables: end -->'];
 
 describe('docs/compatibility.md', () => {
@@ -13,7 +14,11 @@ describe('docs/compatibility.md', () => {
       .readdirSync(RECORDED)
       .filter((file) => file.endsWith('.json'))
       .toSorted()
-      .map((file) => readRecording(file.replace(/\.json$/, '')));
+      .map((file) => {
+        const recording = readRecording(file.replace(/\.json$/, ''));
+        const chains = CHAINS.includes(file) ? readRecording(`chains/${file.slice(0, -5)}`) : null;
+        return { ...recording, calls: [...recording.calls, ...(chains?.calls ?? [])] };
+      });
     const page = fs.readFileSync(PAGE, 'utf8');
     const [before = '', rest = ''] = page.split(START);
     const [, after = ''] = rest.split(END);

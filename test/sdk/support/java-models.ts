@@ -135,6 +135,8 @@ const tracking = object({
   payload: text,
 });
 const draft = message.extend({
+  // `save` reads the ids of the files.
+  files: z.array(file).optional(),
   reply_to_message_id: text,
   version: int,
   tracking: tracking.nullish(),
@@ -383,6 +385,7 @@ export const JAVA_MODELS: Record<string, z.ZodType> = {
     }),
   }),
   Cursor: object({ cursor: z.string() }),
+  delta,
   Deltas: object({ cursor_start: text, cursor_end: text, deltas: list(delta) }),
   Webhook: object({
     ...model,

@@ -44,12 +44,18 @@ const callSchema = z.strictObject({
   }),
   answer: z.strictObject({
     status: z.number(),
-    /** Model of the suite that must read the answer; `model[]` reads an array of them. */
+    /**
+     * Model of the suite that must read the answer; `model[]` reads an array of them. `stream`: the
+     * answer stays open until the suite ends, and `ReadingRules.stream` reads it.
+     */
     model: z.string(),
   }),
   /** Names for values of the answer: `{"messageId": "0.id"}`. */
   save: z.record(z.string(), z.string()).optional(),
-  /** Repeats the request until these values are in the answer: `{"status": "successful"}`. */
+  /**
+   * Repeats the request until there is an answer with these values: `{"status": "successful"}`. An
+   * answer 404 is none.
+   */
   until: z.record(z.string(), z.unknown()).optional(),
   /** Why Carillon refuses the call. Then `answer` describes the refusal. */
   refused: z.string().optional(),
@@ -89,10 +95,42 @@ export interface ReadingRules {
    * absent.
    */
   models: Record<string, z.ZodType>;
+  /** Makes a reader of a stream. */
+  stream?(): StreamReader;
   /** Settings of the server, added to the defaults of tests. */
   environment?: Record<string, string>;
   /** Makes what the requests need besides two sandbox accounts, and names values for them. */
   prepare?(server: TestApp, values: Values): Promise<Values>;
+}
+
+/**
+ * How a client reads a stream.
+ * @param piece the next bytes, cut anywhere
+ * @returns what the client gives to its user because of them; throws where the client does
+ */
+export type StreamReader = (piece: Buffer) => unknown[];
+
+/** A stream of a recorded client, from the request until the suite closes it. */
+export interface OpenStream {
+  call: string;
+  /** Path of the request. */
+  path: string;
+  /** The bytes so far. */
+  bytes: Buffer;
+  /** What the client has given to its user so far. */
+  deltas: unknown[];
+  /** Why the client could not read on. */
+  problem?: unknown;
+  close(): void;
+}
+
+/** Where the calls of a client are replayed. */
+export interface Replay {
+  /** Address of the server. */
+  url: string;
+  values: Values;
+  /** The streams that calls have opened. */
+  streams: OpenStream[];
 }
 
 /** Reads JSON whatever the content type, and anything else as text. */
@@ -111,14 +149,14 @@ export function readRecording(name: string): Recording {
   return clientSchema.parse(JSON.parse(fs.readFileSync(file, 'utf8')));
 }
 
-/** Declares one test for each recorded call of a client. */
+/** Declares one test for each recorded call of a client, on a server of their own. */
 export function describeRecordedClient(name: string, rules: ReadingRules): void {
   const recording = readRecording(name);
   describe(`${recording.client} ${recording.version}`, () => {
     let server: TestApp;
     let google: GoogleStub;
     let microsoft: MicrosoftStub;
-    const values: Values = {};
+    const replay: Replay = { url: '', values: {}, streams: [] };
     beforeAll(async () => {
       google = await GoogleStub.start();
       microsoft = await MicrosoftStub.start();
@@ -128,8 +166,9 @@ export function describeRecordedClient(name: string, rules: ReadingRules): void 
         MICROSOFT_GRAPH_URL: microsoft.origin,
         ...rules.environment,
       });
-      Object.assign(values, await connectAccounts(server));
-      Object.assign(values, await rules.prepare?.(server, values));
+      replay.url = server.url;
+      Object.assign(replay.values, await connectAccounts(server));
+      Object.assign(replay.values, await rules.prepare?.(server, replay.values));
     });
     afterAll(async () => {
       await server.close();
@@ -137,20 +176,29 @@ export function describeRecordedClient(name: string, rules: ReadingRules): void 
       await microsoft.stop();
     });
 
-    it.each(recording.calls.map((call) => [call.call, call] as const))('%s', async (_, call) => {
-      const parsed = call.until
-        ? await until(call.call, async () => {
-            const read = await replay(server, recording, call, values, rules);
-            return holds(read, call.until ?? {}) && { read };
-          }).then(({ read }) => read)
-        : await replay(server, recording, call, values, rules);
-      for (const [saved, path] of Object.entries(call.save ?? {})) {
-        const value = valueAt(parsed, path);
-        if (typeof value !== 'string' && typeof value !== 'number')
-          throw new Error(`The answer has no ${path}: ${JSON.stringify(parsed)}`);
-        values[saved] = String(value);
-      }
-    });
+    declareCalls(recording, rules, replay);
+  });
+}
+
+/** Declares one test for each call. Before the first one runs, `replay` must be filled. */
+export function declareCalls(recording: Recording, rules: ReadingRules, replay: Replay): void {
+  it.each(recording.calls.map((call) => [call.call, call] as const))('%s', async (_, call) => {
+    if (call.answer.model === 'stream') {
+      replay.streams.push(await openStream(recording, call, rules, replay));
+      return;
+    }
+    const parsed = call.until
+      ? await until(call.call, async () => {
+          const read = await answerOf(recording, call, rules, replay);
+          return holds(read, call.until ?? {}) && { read };
+        }).then(({ read }) => read)
+      : await answerOf(recording, call, rules, replay);
+    for (const [saved, path] of Object.entries(call.save ?? {})) {
+      const value = valueAt(parsed, path);
+      if (typeof value !== 'string' && typeof value !== 'number')
+        throw new Error(`The answer has no ${path}: ${JSON.stringify(parsed)}`);
+      replay.values[saved] = String(value);
+    }
   });
 }
 
@@ -187,32 +235,75 @@ export async function connectAccounts(server: TestApp): Promise<Values> {
 }
 
 /** Sends the request and reads the answer as the client does. */
-async function replay(
-  server: TestApp,
+async function answerOf(
   recording: Recording,
-  { call, request, answer: expected }: RecordedCall,
-  values: Values,
+  { call, request, answer: expected, until: wanted }: RecordedCall,
   rules: ReadingRules,
+  { url, values }: Replay,
 ): Promise<unknown> {
-  const answer = await send(server.url, recording.headers, request, values);
+  const answer = await received(await ask(url, recording.headers, request, values));
+  if (wanted && answer.status === 404) return undefined;
   if (answer.status !== expected.status)
     throw new Error(`${call} was answered with ${answer.status}: ${answer.body.toString()}`);
-  const many = expected.model.endsWith('[]');
-  const model = rules.models[many ? expected.model.slice(0, -2) : expected.model];
-  if (!model) throw new Error(`The suite has no model ${expected.model}`);
-  const parsed = rules.parse(answer);
-  const read = (many ? z.array(model) : model).safeParse(parsed);
-  if (!read.success)
-    throw new Error(`${z.prettifyError(read.error)}\n${JSON.stringify(parsed, null, 1)}`);
-  return parsed;
+  return readAs(expected.model, rules.parse(answer), rules);
 }
 
-async function send(
+/** Checks a value against a model of the client. @param model with `[]` for a list of them */
+export function readAs(model: string, value: unknown, rules: ReadingRules): unknown {
+  const many = model.endsWith('[]');
+  const one = rules.models[many ? model.slice(0, -2) : model];
+  if (!one) throw new Error(`The suite has no model ${model}`);
+  const read = (many ? z.array(one) : one).safeParse(value);
+  if (!read.success)
+    throw new Error(`${z.prettifyError(read.error)}\n${JSON.stringify(value, null, 1)}`);
+  return value;
+}
+
+/** Sends the request and reads what arrives, piece by piece, until `close`. */
+async function openStream(
+  recording: Recording,
+  { call, request, answer: expected }: RecordedCall,
+  rules: ReadingRules,
+  { url, values }: Replay,
+): Promise<OpenStream> {
+  const incoming = await ask(url, recording.headers, request, values);
+  if (incoming.statusCode !== expected.status)
+    throw new Error(`${call} was answered with ${incoming.statusCode}`);
+  const read = rules.stream?.();
+  if (!read) throw new Error('The suite has no reader of streams');
+  const stream: OpenStream = {
+    call,
+    path: filled(request.path, values),
+    bytes: Buffer.alloc(0),
+    deltas: [],
+    close: () => incoming.destroy(),
+  };
+  incoming.on('data', (piece: Buffer) => {
+    stream.bytes = Buffer.concat([stream.bytes, piece]);
+    try {
+      stream.deltas.push(...read(piece));
+    } catch (error) {
+      stream.problem ??= error;
+    }
+  });
+  // The suite closes it.
+  incoming.on('error', () => undefined);
+  return stream;
+}
+
+async function received(incoming: http.IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  const { statusCode: status = 0, headers } = incoming;
+  return { status, headers, body: Buffer.concat(chunks) };
+}
+
+async function ask(
   url: string,
   common: Record<string, string>,
   request: RecordedCall['request'],
   values: Values,
-): Promise<Answer> {
+): Promise<http.IncomingMessage> {
   const body = Buffer.from(filled(request.body ?? '', values));
   const headers: string[] = [];
   for (const [name, value] of Object.entries({ ...common, ...request.headers })) {
@@ -226,15 +317,7 @@ async function send(
   return new Promise((resolve, reject) => {
     const { method } = request;
     const path = filled(request.path, values);
-    const outgoing = http.request({ hostname, port, method, path, headers }, (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-      incoming.on('error', reject);
-      incoming.on('end', () => {
-        const { statusCode: status = 0 } = incoming;
-        resolve({ status, headers: incoming.headers, body: Buffer.concat(chunks) });
-      });
-    });
+    const outgoing = http.request({ hostname, port, method, path, headers }, resolve);
     outgoing.on('error', reject);
     outgoing.end(body);
   });
