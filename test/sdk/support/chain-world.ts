@@ -28,8 +28,8 @@ export interface SeenAccount {
 /** A text that does not fit into one piece of a stream, in characters of several bytes. */
 export const LONG_TEXT = 'Größe, '.repeat(2000);
 
-/** When the first message arrived. */
-const FIRST_MESSAGE = Date.UTC(2026, 2, 2, 10);
+/** When the last of the messages arrived. */
+const LAST_ARRIVAL = Date.UTC(2026, 2, 2, 10);
 
 /** The user's calendar and address book before the client connects. */
 const CALENDAR = 'personal';
@@ -118,9 +118,10 @@ export class ChainWorld {
     const book = await makeAddressBook(remote, ADDRESS_BOOK);
     await put('PUT', `${book}zoe.vcf`, VCARD.join('\r\n'));
     const client = await this.mail.client(user);
-    // A second between the messages decides which of them is the last one of their conversation.
+    // The reply overtook the message that it answers: its subject is that of the conversation, as
+    // when the requests were recorded.
     for (const [index, mime] of messagesOf(email).entries())
-      await client.append('INBOX', mime, [], new Date(FIRST_MESSAGE + index * 1000));
+      await client.append('INBOX', mime, [], new Date(LAST_ARRIVAL - index * 1000));
     await client.logout();
   }
 
