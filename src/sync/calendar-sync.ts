@@ -145,9 +145,10 @@ export class CalendarSync {
     let removed = false;
     for (const { id, providerId } of missing) {
       if (!(await isGone(port, account, providerId))) continue;
-      removed = (await this.claims.withClaim(claim, null, (sql) =>
-        this.#removeIfBelieved(sql, account, id, isNoneListed),
-      )) || removed; // prettier-ignore
+      removed =
+        (await this.claims.withClaim(claim, null, (sql) =>
+          this.#removeIfBelieved(sql, account, id, isNoneListed),
+        )) || removed;
     }
     return removed;
   }

@@ -16,7 +16,7 @@ import {
 import type { ContactChanges, ContactsPort, RemoteContact } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import {
-  contactsBeingCreated, hasContactsOfProvider, lockContacts, type MirrorContact, removeContacts, storeSeenContacts,
+  contactsBeingCreated, lockContacts, type MirrorContact, removeContacts, storeSeenContacts,
 } from '../contacts/contact-mirror.ts'; // prettier-ignore
 import {
   beginContactPass,
@@ -25,12 +25,11 @@ import {
   contactPosition,
   forgetEmptiedContacts,
   nextPassAt,
-  noteEmptiedContacts,
   postponePass,
   storeContactCursor,
 } from './pass-schedule.ts';
 import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
-import { isBelieved } from './doubts.ts';
+import { areContactsBelieved } from './doubts.ts';
 import { differencesIn } from './audit-differences.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 
@@ -159,12 +158,11 @@ export class ContactSync {
       }
       const at = this.clock.now();
       const isBelievable = await this.claims.withClaim(claim, null, async (sql) => {
-        if (!(await this.#isBelievable(sql, claim, changes, at))) return false;
+        if (!(await areContactsBelieved(sql, claim, changes, at))) return false;
         const one: Page = { account, port, changes, requestedAt, at, notify: pass.since !== null };
         const result = await this.#apply(sql, one);
         changed ||= result.log.length > 0;
-        // If part of a page was skipped, the cursor stays: that page and all later ones are read
-        // again.
+        // A skipped part keeps the cursor: this page and all later ones are read again.
         mayStore &&= result.whole;
         if (mayStore) await storeContactCursor(sql, claim, changes.cursor, complete ? at : null);
         return true;
@@ -176,17 +174,6 @@ export class ContactSync {
       if (!goOn()) return { more: true, changed };
       ({ cursor } = changes);
     }
-  }
-
-  /** A list without a single contact of a book that has some is believed when it has lasted. */
-  async #isBelievable(
-    sql: Sql,
-    claim: MirrorClaim,
-    { present }: ContactChanges,
-    at: Date,
-  ): Promise<boolean> {
-    const isEmptied = present?.length === 0 && (await hasContactsOfProvider(sql, claim.accountId));
-    return !isEmptied || isBelieved(await noteEmptiedContacts(sql, claim, at), at);
   }
 
   async #apply(sql: Sql, page: Page): Promise<{ whole: boolean; log: readonly ChangeRecord[] }> {

@@ -21,6 +21,10 @@ export interface ComparedPage {
   gone: MirrorEvent[];
 }
 
+/** Whether a page reports nothing. A list of all events is always compared with the mirror. */
+export const isEmpty = ({ events, excluded = [], removed, present }: EventPage): boolean =>
+  events.length + excluded.length + removed.length === 0 && present === null;
+
 /** Provider ids of the series and single events that a page concerns. */
 export function groupsOf({ events, excluded = [], removed }: EventPage): string[] {
   return [...new Set([...events.map(groupOf), ...excluded.map(groupOf), ...removed])];
@@ -81,4 +85,19 @@ function goneFromPartial({ removed, present }: EventPage): (row: MirrorEvent) =>
     if (ended.has(groupOf(row)) || (own !== null && ended.has(own))) return true;
     return listed !== null && !listed.has(own ?? groupOf(row));
   };
+}
+
+/**
+ * Returns a function that says whether a row must wait for the next sync pass, because it was
+ * changed here. If the provider reports parts, a series waits for its instances: their starts are
+ * compared with its rules.
+ */
+export function busyRule(
+  rows: readonly MirrorEvent[],
+  { requestedAt, changes }: { requestedAt: Date; changes: EventPage },
+): (row: MirrorEvent) => boolean {
+  const busy = (row: MirrorEvent) => row.writing || row.touchedAt > requestedAt;
+  if (!changes.partial) return busy;
+  const groups = new Set(rows.filter(busy).map(groupOf));
+  return (row) => (row.recurrence ? groups.has(groupOf(row)) : busy(row));
 }

@@ -19,7 +19,6 @@ import {
   forgetAbsence,
   type MirrorCalendar,
   lockCalendarForSync,
-  noteAbsence,
   storeEventCursor,
 } from '../calendar/calendars/calendar-mirror.ts';
 import {
@@ -37,14 +36,16 @@ import {
   storeExcluded,
 } from '../calendar/events/instances/remote-instances.ts';
 import {
+  busyRule,
   comparePage,
   type ComparedPage,
   type EventPage,
   groupsOf,
   idsReported,
+  isEmpty,
 } from './event-page.ts';
 import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
-import { isBelieved } from './doubts.ts';
+import { areEventsBelieved } from './doubts.ts';
 import { differencesIn } from './audit-differences.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 import { recordUnread } from './sync-failures.ts';
@@ -75,26 +76,7 @@ interface ChangedRow {
   fields: ProviderFields;
 }
 
-/** Whether a page reports nothing. A list of all events is always compared with the mirror. */
-const isEmpty = ({ events, excluded = [], removed, present }: EventPage): boolean =>
-  events.length + excluded.length + removed.length === 0 && present === null;
-
 const isAlive = ({ status }: MirrorEvent): boolean => status !== 'cancelled';
-
-/**
- * Returns a function that says whether a row must wait for the next sync pass, because it was
- * changed here. If the provider reports parts, a series waits for its instances: their starts are
- * compared with its rules.
- */
-function busyRule(
-  rows: readonly MirrorEvent[],
-  { requestedAt, changes }: Batch,
-): (row: MirrorEvent) => boolean {
-  const busy = (row: MirrorEvent) => row.writing || row.touchedAt > requestedAt;
-  if (!changes.partial) return busy;
-  const groups = new Set(rows.filter(busy).map(groupOf));
-  return (row) => (row.recurrence ? groups.has(groupOf(row)) : busy(row));
-}
 
 /** Copies the events of a calendar from the provider into the mirror. */
 @Injectable()
@@ -137,23 +119,21 @@ export class EventSync {
       const at = this.clock.now();
       complete = !changes.more;
       if (complete && calendar.eventsSince && isEmpty(changes) && changes.cursor === cursor) {
-        if (calendar.emptiedSince)
-          await this.claims.withClaim(claim, null, (sql) => forgetAbsence(sql, 'emptied', calendar.id)); // prettier-ignore
+        await this.#forgetEmptied(claim, calendar);
         break;
       }
       const batch: Batch = { account, calendar, port, changes, requestedAt, at };
-      const isBelievable = await this.claims.withClaim(claim, null, async (sql) => {
-        if (!(await this.#isBelievable(sql, batch))) return false;
+      const isBelieved = await this.claims.withClaim(claim, null, async (sql) => {
+        if (!(await areEventsBelieved(sql, calendar.id, changes, at))) return false;
         const result = await this.#apply(sql, batch);
         changed ||= result.log.length > 0;
-        // If part of a page was skipped, the cursor stays: that page and all later ones are read
-        // again.
+        // A skipped part keeps the cursor: this page and all later ones are read again.
         mayStore &&= result.whole;
-        if (mayStore)
-          await storeEventCursor(sql, calendar.id, changes.cursor, complete ? at : null);
+        const since = complete ? at : null;
+        if (mayStore) await storeEventCursor(sql, calendar.id, changes.cursor, since);
         return true;
       });
-      if (!isBelievable) break;
+      if (!isBelieved) break;
       cursor = changes.cursor;
     }
     if (!(await mirror.hasDiverged(this.database, calendar.id))) return changed;
@@ -163,11 +143,9 @@ export class EventSync {
     return true;
   }
 
-  /** A list without a single event of a calendar that has some is believed when it has lasted. */
-  async #isBelievable(sql: Sql, { calendar, changes, at }: Batch): Promise<boolean> {
-    const isEmptied =
-      changes.present?.length === 0 && (await mirror.hasEventsOfProvider(sql, calendar.id));
-    return !isEmptied || isBelieved(await noteAbsence(sql, 'emptied', calendar.id, at), at);
+  async #forgetEmptied(claim: MirrorClaim, { id, emptiedSince }: MirrorCalendar): Promise<void> {
+    if (emptiedSince)
+      await this.claims.withClaim(claim, null, (sql) => forgetAbsence(sql, 'emptied', id));
   }
 
   /**

@@ -65,7 +65,7 @@ describe('an all-day series that somebody made in Outlook', () => {
   const atMicrosoft = async (id: string) =>
     (await ada.list(`events/${id}/instances?${WINDOW}`)).map((one) => ({
       id: String(one['id']),
-      day: String((one['start'] as { dateTime: string }).dateTime).slice(0, 10),
+      day: (one['start'] as { dateTime: string }).dateTime.slice(0, 10),
       title: String(one['subject']),
     }));
   const shown = async () =>

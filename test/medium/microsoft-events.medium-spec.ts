@@ -406,6 +406,26 @@ describe('events of an account at the stub of Microsoft', () => {
     expect((await since()).events[0]?.content['description']).toBe('New & <old>');
   });
 
+  it('refuses a meeting of Teams at once if the calendar does not allow any', async () => {
+    const meeting = { provider: 'Microsoft Teams', key: randomUUID() } as const;
+    const { providerId } = await create(plan);
+    fixture.stub.settings.meetingProviders = ['skypeForConsumer'];
+    try {
+      const refusal = {
+        code: 'rejected',
+        message: expect.stringContaining('allows only skypeForConsumer'),
+      };
+      const creation = calendar().createEvent(account, calendarId, randomUUID(), plan, { meeting });
+      await expect(creation).rejects.toMatchObject(refusal);
+      const change = calendar().updateEvent(account, providerId, plan, { meeting });
+      await expect(change).rejects.toMatchObject(refusal);
+      expect(asked('PATCH')).toBe(0);
+    } finally {
+      fixture.stub.settings.meetingProviders = ['teamsForBusiness'];
+    }
+    expect((await since()).events).toHaveLength(1);
+  });
+
   it('answers an invitation once, with a comment, and reports the answers of others', async () => {
     const other = fixture.account();
     const [primary] = await calendar().listCalendars(other);

@@ -9,7 +9,10 @@ import { PassingClock } from '../support/passing-clock.ts';
 
 const MORE = ['Calendars.ReadWrite', 'Contacts.ReadWrite'];
 const MINUTE = 60_000;
-const AT = { start: { dateTime: '2030-03-18T09:00:00', timeZone: 'UTC' }, end: { dateTime: '2030-03-18T10:00:00', timeZone: 'UTC' } }; // prettier-ignore
+const AT = {
+  start: { dateTime: '2030-03-18T09:00:00', timeZone: 'UTC' },
+  end: { dateTime: '2030-03-18T10:00:00', timeZone: 'UTC' },
+};
 /** Three days in a row. */
 const DAILY = {
   pattern: { type: 'daily', interval: 1 },
@@ -39,7 +42,10 @@ describe('a Microsoft mailbox that fails for a while', () => {
     const { contacts } = driver.stub.user(driver.email);
     const outlook = another();
     const team = await outlook.send('POST', 'me/calendars', { name: 'Team' });
-    await outlook.send('POST', `me/calendars/${String(team.body['id'])}/events`, { subject: 'Plan', ...AT }); // prettier-ignore
+    await outlook.send('POST', `me/calendars/${String(team.body['id'])}/events`, {
+      subject: 'Plan',
+      ...AT,
+    });
     await outlook.send('POST', 'me/events', { subject: 'Stand-up', ...AT, recurrence: DAILY });
     contacts.add(contacts.addFolder('Friends').id, { givenName: 'Ada' });
     contacts.add(contacts.defaultFolder.id, { givenName: 'Bea' });
@@ -64,7 +70,12 @@ describe('a Microsoft mailbox that fails for a while', () => {
   const objects = async () =>
     (await world.query<{ one: string }>(OBJECTS, world.account.id)).map(({ one }) => one);
   const deletions = async () =>
-    (await world.query(`select 1 from change where account_id = $1 and event = 'delete'`, world.account.id)).length; // prettier-ignore
+    (
+      await world.query(
+        `select 1 from change where account_id = $1 and event = 'delete'`,
+        world.account.id,
+      )
+    ).length;
   /** Passes five minutes apart: also those that wait after a failure are due. */
   async function passes(count: number) {
     for (let n = 0; n < count; n += 1) {
@@ -99,7 +110,10 @@ describe('a Microsoft mailbox that fails for a while', () => {
       const before = await objects();
       const deleted = await deletions();
       driver.stub.expireDeltaLinks();
-      await world.query('update calendar set event_cursor = null where account_id = $1', world.account.id); // prettier-ignore
+      await world.query(
+        'update calendar set event_cursor = null where account_id = $1',
+        world.account.id,
+      );
       driver.stub.settings.outage = outage;
       await passes(4);
       expect([await objects(), await deletions()]).toEqual([before, deleted]);
@@ -158,9 +172,13 @@ describe('a Microsoft mailbox that fails for a while', () => {
     const team = calendars.find(({ name }) => name === 'Team');
     await outlook.send('DELETE', `me/calendars/${String(team?.['id'])}`);
     const { contacts, mailbox } = driver.stub.user(driver.email);
-    const friends = [...contacts.folders.values()].find(({ displayName }) => displayName === 'Friends'); // prettier-ignore
+    const friends = [...contacts.folders.values()].find(
+      ({ displayName }) => displayName === 'Friends',
+    );
     contacts.removeFolder(friends!);
-    const projects = [...mailbox.folders.values()].find(({ displayName }) => displayName === 'Projects'); // prettier-ignore
+    const projects = [...mailbox.folders.values()].find(
+      ({ displayName }) => displayName === 'Projects',
+    );
     mailbox.deleteFolder(projects!);
     await passes(2);
     const left = await objects();
@@ -171,7 +189,10 @@ describe('a Microsoft mailbox that fails for a while', () => {
     const outlook = another();
     for (const { id } of await outlook.list('me/events'))
       await outlook.send('DELETE', `me/events/${String(id)}`);
-    await world.query('update calendar set event_cursor = null where account_id = $1', world.account.id); // prettier-ignore
+    await world.query(
+      'update calendar set event_cursor = null where account_id = $1',
+      world.account.id,
+    );
     await passes(2);
     expect((await objects()).join()).toMatch('Stand-up');
     await clock.pass(60 * MINUTE);

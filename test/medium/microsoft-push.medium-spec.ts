@@ -106,12 +106,12 @@ describe('notifications of Microsoft Graph', () => {
     expect(await codeOf(push.renew(account, made))).toBe('not-found');
   });
 
-  it('are not offered for the list of calendars, for shared mailboxes, and without an address', async () => {
+  it('are one for the events of all calendars, and none for shared mailboxes or without an address', async () => {
     const account = fixture.account();
-    expect(await codeOf(subscribe(account, 'calendars'))).toBe('unsupported');
+    expect(await codeOf(subscribe(account, 'calendar:one'))).toBe('unsupported');
     const { push } = fixture.connector;
     const context = { integration: null, address };
-    expect(push.resources(account, ['one'], context)).toEqual(['mail', 'contacts', 'calendar:one']);
+    expect(push.resources(account, ['one'], context)).toEqual(['mail', 'contacts', 'calendars']);
     expect(push.resources(account, [], { ...context, address: null })).toEqual([]);
     const shared = { ...account, settings: { shared_mailbox: true } };
     expect(push.resources(shared, [], context)).toEqual([]);

@@ -3,10 +3,11 @@ import type { BudgetConfig } from '../../src/platform/config/budget-config.ts';
 import { MicrosoftConnector } from '../../src/providers/microsoft/microsoft.connector.ts';
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import { MicrosoftStub } from './microsoft/microsoft-stub.ts';
+import { UNPLEASANT } from './microsoft/settings.ts';
 import { accountWithToken, type ProviderParts, startProviderParts } from './provider-parts.ts';
 
 const LIMIT = { units: 100_000_000, seconds: 1 };
-const SCOPES = ['User.Read', 'Mail.ReadWrite', 'Mail.Send', 'Calendars.ReadWrite', 'Contacts.ReadWrite', 'Place.Read.All']; // prettier-ignore
+const SCOPES = ['User.Read', 'Mail.ReadWrite', 'Mail.Send', 'Mail.Send.Shared', 'Calendars.ReadWrite', 'Contacts.ReadWrite', 'Place.Read.All']; // prettier-ignore
 
 /**
  * The connector of Microsoft for a server that stands in for Microsoft, with quotas that are never
@@ -36,6 +37,7 @@ export class MicrosoftFixture {
   /** @param limits replaces single quotas of the connector */
   static async start(limits: Partial<BudgetConfig['graph']> = {}): Promise<MicrosoftFixture> {
     const settings = {
+      ...UNPLEASANT,
       requestsPerWindow: 1e9,
       sendsPerMinute: 1e9,
       requiresImmutableIds: true,

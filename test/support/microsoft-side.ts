@@ -1,6 +1,7 @@
 import type { StubUser } from './microsoft/directory/directory.ts';
 import type { StoredMessage } from './microsoft/mail/message.ts';
 import { MicrosoftStub } from './microsoft/microsoft-stub.ts';
+import { UNPLEASANT } from './microsoft/settings.ts';
 import { type RemoteSide, type SeenMailbox, sorted } from './remote-side.ts';
 import type { StubAnswer, StubRequest } from './remote-stub/messages.ts';
 import type { AcceptedMessage } from './smtp-sink-protocol.ts';
@@ -29,6 +30,7 @@ export class MicrosoftSide implements RemoteSide {
 
   static async start(): Promise<MicrosoftSide> {
     const settings = {
+      ...UNPLEASANT,
       // Each process limits itself to four; two processes are not coordinated.
       concurrentRequests: 100,
       requiresImmutableIds: true,

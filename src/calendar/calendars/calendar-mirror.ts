@@ -93,14 +93,17 @@ const STORE_CURSOR = `
   where id = $1`;
 
 const NOTE = {
-  missing: 'update calendar set missing_since = coalesce(missing_since, $2) where id = $1 returning missing_since as since',
-  emptied: 'update calendar set emptied_since = coalesce(emptied_since, $2) where id = $1 returning emptied_since as since',
-} as const; // prettier-ignore
+  missing:
+    'update calendar set missing_since = coalesce(missing_since, $2) where id = $1 returning missing_since as since',
+  emptied:
+    'update calendar set emptied_since = coalesce(emptied_since, $2) where id = $1 returning emptied_since as since',
+} as const;
 
 const FORGET = {
-  missing: 'update calendar set missing_since = null where account_id = $1 and missing_since is not null',
+  missing:
+    'update calendar set missing_since = null where account_id = $1 and missing_since is not null',
   emptied: 'update calendar set emptied_since = null where id = $1',
-} as const; // prettier-ignore
+} as const;
 
 /** A calendar that a sync pass has written. */
 export interface MirroredCalendar {

@@ -29,6 +29,7 @@ const OF_PROVIDERS: Readonly<Record<string, readonly Scope[]>> = {
   'Mail.ReadWrite': ['email.modify'],
   'Mail.Read': ['email.read_only'],
   'Mail.Send': ['email.send'],
+  'Mail.Send.Shared': ['email.send_as'],
   'Calendars.ReadWrite': ['calendar'],
   'Calendars.Read': ['calendar.read_only'],
   'Contacts.ReadWrite': ['contacts'],

@@ -1,6 +1,7 @@
 /** All scopes. */
 export const SCOPES = [
   'email', 'email.modify', 'email.read_only', 'email.send', 'email.folders_and_labels', 'email.metadata', 'email.drafts',
+  'email.send_as',
   'calendar', 'calendar.read_only', 'calendar.free_busy',
   'contacts', 'contacts.read_only',
   'room_resources.read_only',

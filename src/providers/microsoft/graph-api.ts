@@ -180,7 +180,7 @@ export class GraphApi {
 
 const identified = z.object({ id: z.string() });
 
-/** Lists may have an entry more than once (microsoft-graph-docs#6785). The last one is the newest. */
+/** Lists may repeat an entry (microsoft-graph-docs#6785). The last one is the newest. */
 function withoutRepeats<T>(entries: readonly T[]): T[] {
   const last = new Map<unknown, T>();
   for (const one of entries) {

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { CalendarContent, ProviderAccount, RemoteCalendar } from '../port/connector.ts';
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { ignoreGone } from '../rest/gone.ts';
 import type { GraphApi } from './graph-api.ts';
 import { GraphError } from './graph-error.ts';
+import { TEAMS_PROVIDER } from './graph-event.ts';
 import { EXPAND_EXTENSION, extended, extraOf, keyOf, writeExtension } from './graph-extension.ts';
 
 const calendar = z.object({
@@ -12,6 +14,7 @@ const calendar = z.object({
   isDefaultCalendar: z.boolean().nullish(),
   singleValueExtendedProperties: extended,
 });
+const meetings = z.object({ allowedOnlineMeetingProviders: z.array(z.string()).nullish() });
 type GraphCalendarEntry = z.infer<typeof calendar>;
 
 const text = z.string().nullable().default(null);
@@ -60,6 +63,28 @@ export class GraphCalendars {
 
   async remove(account: ProviderAccount, id: string): Promise<void> {
     await ignoreGone(this.api.send(account, { method: 'DELETE', path: pathOf(id), ...COST }));
+  }
+
+  /**
+   * Makes sure that a calendar allows meetings of Teams: Graph otherwise creates the event without
+   * one.
+   * @param path of the calendar
+   * @throws {ProviderError} `rejected` if it does not
+   */
+  async assertTeams(account: ProviderAccount, path: string): Promise<void> {
+    const query = { $select: 'id,allowedOnlineMeetingProviders' };
+    const request = { method: 'GET', path, query, ...COST } as const;
+    const { allowedOnlineMeetingProviders: allowed } = await this.api.read(
+      account,
+      request,
+      meetings,
+    );
+    if (!allowed || allowed.includes(TEAMS_PROVIDER)) return;
+    const others = allowed.length > 0 ? `only ${allowed.join(', ')}` : 'no meetings';
+    throw new ProviderError(
+      'rejected',
+      `conferencing: this calendar allows ${others}, not Microsoft Teams for work or school. Leave conferencing out, or use another service`,
+    );
   }
 
   #all(account: ProviderAccount): Promise<GraphCalendarEntry[]> {

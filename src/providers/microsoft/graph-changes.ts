@@ -12,7 +12,13 @@ import { GraphChangedMessages } from './graph-changed-messages.ts';
 import type { GraphContents } from './graph-content.ts';
 import { type FolderState, type GraphCursor, parseCursor } from './graph-cursor.ts';
 import { GraphDeltaPages } from './graph-delta-pages.ts';
-import { GraphFolderPages, isToList, stalledState, stallOf, unreadFolder } from './graph-folder-pages.ts'; // prettier-ignore
+import {
+  GraphFolderPages,
+  isToList,
+  stalledState,
+  stallOf,
+  unreadFolder,
+} from './graph-folder-pages.ts';
 import type { GraphFolders } from './graph-folders.ts';
 import {
   type GraphMessage,
@@ -336,8 +342,9 @@ function progressOf(cursor: Omit<GraphCursor, 'version'>) {
   return { cursor: write(cursor), more: cursor.round.length > 0 || isToRead, ...stallOf(cursor) };
 }
 
-function withoutStall({ stall: _, limit: _limit, ...state }: FolderState, limit?: number) {
-  return { ...state, ...(limit === undefined ? {} : { limit }) };
+/** The state after a page was read. @param limit of the next page */
+function withoutStall({ link, stage, counts, readAt }: FolderState, limit?: number): FolderState {
+  return { link, stage, counts, readAt, ...(limit === undefined ? {} : { limit }) };
 }
 
 function write(cursor: Omit<GraphCursor, 'version'>): string {

@@ -211,7 +211,10 @@ export class GraphContactChanges {
     const path = `/contactFolders/${encodeURIComponent(folder)}`;
     const request = { ...COST, path, query: { $select: 'id' } };
     if ((await nullIfGone(this.api.read(account, request, idShape))) !== null)
-      throw new ProviderError('temporary', 'Microsoft: the list of contact folders is not complete'); // prettier-ignore
+      throw new ProviderError(
+        'temporary',
+        'Microsoft: the list of contact folders is not complete',
+      );
   }
 
   async #foldersAt(account: ProviderAccount, path: string): Promise<string[]> {

@@ -26,6 +26,8 @@ const WHOLE_BYTES = 3 * 1024 * 1024;
 const RAW_BYTES = 160 * 1024 * 1024;
 /** Requests of one call at the same time: one of the four of a mailbox stays free. */
 const AT_ONCE = 3;
+/** Only files have a content id: without the cast, Graph knows no such property of attachments. */
+const CONTENT_ID = 'microsoft.graph.fileAttachment/contentId';
 const POSITION = /^#(\d+)$/;
 const MOST_FILES = 1_000;
 
@@ -207,7 +209,7 @@ export class GraphContents {
       {
         method: 'GET',
         path: `${path}/attachments`,
-        query: { $select: 'id,name,contentType,size,isInline' },
+        query: { $select: `id,name,contentType,size,isInline,${CONTENT_ID}` },
         priority,
       },
       attachment,

@@ -260,7 +260,10 @@ export class GraphEventChanges {
   ): Promise<RemoteEvent[]> {
     const [event, defined] = [await this.events.find(account, id), readEvent(series)];
     if (!event)
-      throw new ProviderError('temporary', 'Microsoft: an instance that is listed cannot be read now'); // prettier-ignore
+      throw new ProviderError(
+        'temporary',
+        'Microsoft: an instance that is listed cannot be read now',
+      );
     const fields = readEvent(event);
     if (!fields || !defined) return [];
     if (!event.isCancelled && Object.keys(differences(defined, fields, originalMs)).length === 0)

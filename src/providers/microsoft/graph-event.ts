@@ -75,6 +75,8 @@ export type GraphFields = Pick<
   'title' | 'description' | 'location' | 'when' | 'busy' | 'visibility' | 'participants' | 'recurrence' | 'reminders'
 >; // prettier-ignore
 
+/** The name of Teams at Graph. */
+export const TEAMS_PROVIDER = 'teamsForBusiness';
 /** The name of Teams in the API. */
 export const TEAMS = 'Microsoft Teams';
 /** Exchange sets this reminder for events without one: it stands for the default. */
@@ -322,7 +324,7 @@ export function extrasOf(
 ): Record<string, unknown> {
   return {
     ...(typeof hide === 'boolean' ? { hideAttendees: hide } : {}),
-    ...(meeting ? { isOnlineMeeting: true, onlineMeetingProvider: 'teamsForBusiness' } : {}),
+    ...(meeting ? { isOnlineMeeting: true, onlineMeetingProvider: TEAMS_PROVIDER } : {}),
   };
 }
 

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { nearestDay } from '../../formats/recurrence/recurrence-lines.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
@@ -5,7 +6,13 @@ import type { ProviderAccount } from '../port/connector.ts';
 import { ignoreGone, nullIfGone } from '../rest/gone.ts';
 import type { GraphApi, GraphRequest } from './graph-api.ts';
 import { EVENT_FIELDS, type GraphEvent, graphEvent, startOfSeries } from './graph-event.ts';
-import { dayInZone, type ListedInstance, listedInstance, type OriginalStart, originalStarts } from './graph-instance-starts.ts'; // prettier-ignore
+import {
+  dayInZone,
+  type ListedInstance,
+  listedInstance,
+  type OriginalStart,
+  originalStarts,
+} from './graph-instance-starts.ts';
 import { startsBefore } from './graph-recurrence.ts';
 import { DAY_MS, IN_UTC, msOf } from './graph-time.ts';
 
@@ -18,6 +25,8 @@ const MOST_WINDOW_MS = 1_825 * DAY_MS;
 const HORIZON_MS = 3 * 366 * DAY_MS;
 /** Instances that somebody has moved behind the last start of their series. */
 const BEHIND_MS = 366 * DAY_MS;
+
+const created = z.object({ id: z.string(), transactionId: z.string().nullish() });
 
 /** An instance of a series, without its content. */
 export interface Occurrence extends OriginalStart {
@@ -53,6 +62,27 @@ export class GraphEventsApi {
     return nullIfGone(this.get(account, id));
   }
 
+  /**
+   * The event of a calendar that a request with this `transactionId` has created; `null` if there
+   * is none. Graph has no filter for it, so the latest changes are read first.
+   */
+  async createdWith(
+    account: ProviderAccount,
+    calendarId: string,
+    transactionId: string,
+  ): Promise<GraphEvent | null> {
+    const since = new Date(this.clock.now().getTime() - 2 * DAY_MS).toISOString();
+    for (const $filter of [`lastModifiedDateTime ge ${since}`, undefined]) {
+      const query = { $select: 'id,transactionId', $top: PER_PAGE, $filter };
+      const path = `/calendars/${enc(calendarId)}/events`;
+      const request = { method: 'GET', path, query, priority: 'interactive' } as const;
+      const all = await this.api.all(account, request, created);
+      const found = all.find((one) => one.transactionId === transactionId);
+      if (found) return this.get(account, found.id);
+    }
+    return null;
+  }
+
   /** The body of an event as HTML. */
   async html(account: ProviderAccount, id: string): Promise<string> {
     const query = { $select: 'id,body' };
@@ -81,8 +111,8 @@ export class GraphEventsApi {
 
   /**
    * The instance of a series with this start, changed or not; `null` if it was deleted.
-   * @throws {ProviderError} `rejected` if there is none and the others do not follow the rule of the
-   *   series as it is read here: then nothing proves that it was deleted
+   * @throws {ProviderError} `rejected` if there is none and the others do not follow the rule of
+   *   the series as it is read here: then nothing proves that it was deleted
    */
   async occurrenceAt(
     account: ProviderAccount,
@@ -106,7 +136,6 @@ export class GraphEventsApi {
       series.recurrence &&
       !agree(all, startsBefore(series.recurrence, start, endMs), endMs)
     )
-      // prettier-ignore
       throw new ProviderError(
         'rejected',
         `Microsoft: no instance of the series starts at ${new Date(originalMs).toISOString()}, and its other instances do not follow its rule. Read the series again and choose one of its instances`,

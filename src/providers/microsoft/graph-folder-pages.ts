@@ -12,7 +12,7 @@ const GROW = 4;
 const LIST_AGAIN_MS = 15 * 60_000;
 const DAY_MS = 86_400_000;
 
-/** What came of reading a page of a folder. */
+/** The result of reading a page of a folder. */
 export type FolderPage =
   /** `page`: see `GraphDeltaPages.read`. `limit`: for the next page; absent for the usual one */
   | { page: DeltaPage | null; limit?: number }

@@ -68,7 +68,8 @@ export class GraphFolders {
 
   /**
    * The ids of the well-known folders. They never change, so a complete set is asked for once.
-   * @throws {ProviderError} `temporary` if Graph knows no inbox, sent items, drafts or deleted items
+   * @throws {ProviderError} `temporary` if Graph knows no inbox, sent items, drafts or deleted
+   *   items
    */
   async wellKnown(account: ProviderAccount): Promise<WellKnown> {
     const { applicationId, email } = account;

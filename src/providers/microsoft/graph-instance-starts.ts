@@ -30,7 +30,7 @@ const SLACK_MS = 3_600_000;
  *
  * Of an all-day series that somebody made in Outlook, `originalStart` is the midnight of the
  * series' zone, such as 07:00Z. Guests are not told the zone. Then the shift is that of the nearest
- * instance that nobody has changed: its `start` is the day.
+ * unchanged instance: its `start` is the day.
  */
 export function originalStarts(
   series: GraphEvent,

@@ -11,6 +11,7 @@ import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { ProviderAccount, StoredCopy } from '../port/connector.ts';
 import { ignoreGone } from '../rest/gone.ts';
 import type { GraphApi } from './graph-api.ts';
+import { MARK_PROPERTY, markOf } from './graph-marks.ts';
 import { attachmentOf, GraphUpload } from './graph-upload.ts';
 
 /**
@@ -29,6 +30,10 @@ const MOST_HEADERS = 5;
 const made = z.object({ id: z.string(), conversationId: z.string().nullish() });
 const found = z.object({ id: z.string(), conversationId: z.string().nullish() });
 const named = z.object({ id: z.string() });
+const shownFrom = z.object({
+  isDraft: z.boolean().nullish(),
+  from: z.object({ emailAddress: z.object({ address: z.string().nullish() }).nullish() }).nullish(),
+});
 
 /** A message that is put into a mailbox. */
 export interface MessageToStore {
@@ -125,6 +130,27 @@ export class GraphOutgoing {
     return messages.map(copyOf);
   }
 
+  /** Searches Sent Items for a message: by its Message-ID, and by its mark if that was replaced. */
+  async findSent(account: ProviderAccount, messageIdHeader: string): Promise<StoredCopy[]> {
+    const named = await this.find(account, 'sentitems', messageIdHeader, 'send');
+    if (named.length > 0) return named;
+    const mark = `ep/id eq '${MARK_PROPERTY}' and ep/value eq '${markOf(messageIdHeader)}'`;
+    const $filter = `singleValueExtendedProperties/Any(ep: ${mark})`;
+    const query = { $filter, $select: 'id,conversationId' };
+    const path = '/mailFolders/sentitems/messages';
+    const request = { method: 'GET', path, query, priority: 'send' } as const;
+    return (await this.graph.all(account, request, found)).map(copyOf);
+  }
+
+  /** The address in From of a message; `null` for a draft, of which nothing is decided yet. */
+  async fromOf(account: ProviderAccount, id: string): Promise<string | null> {
+    const path = `/messages/${encodeURIComponent(id)}`;
+    const query = { $select: 'id,from,isDraft' };
+    const request = { method: 'GET', path, query, priority: 'send' } as const;
+    const { from, isDraft } = await this.graph.read(account, request, shownFrom);
+    return isDraft ? null : (from?.emailAddress?.address?.toLowerCase() ?? null);
+  }
+
   /** Whether a stored draft has all of its files: a crash may have left some out. */
   async isComplete(account: ProviderAccount, id: string, mime: Buffer): Promise<boolean> {
     if (mime.length <= MOST_MIME_BYTES) return true;
@@ -207,6 +233,7 @@ function jsonOf(parts: MessageParts, isDraft: boolean) {
   ];
   const [from] = parts.from;
   const [sender] = parts.sender;
+  // The mark is the first one.
   const own = parts.fields.filter(({ name }) => /^x-/i.test(name));
   return {
     subject: parts.subject,

@@ -108,7 +108,12 @@ export class GraphCalendar implements CalendarPort {
     const json = { ...writeEvent(fields), ...extrasOf(event, options), transactionId: key };
     // Repeatable: the same `transactionId` makes no second event.
     const request = { method: 'POST', path, json, repeatable: true } as const;
-    const created = await this.#events.read(account, request);
+    if (options.meeting)
+      await this.#calendars.assertTeams(
+        account,
+        `/calendars/${encodeURIComponent(calendarProviderId)}`,
+      );
+    const created = await this.#createdOnce(account, calendarProviderId, key, request);
     const isNew = this.clock.now().getTime() - Date.parse(created.createdDateTime ?? '') < NEW_MS;
     const excludes = excludedIn(fields).length > 0;
     // A repeated request returns the event of the first one, which may have other content.
@@ -117,6 +122,23 @@ export class GraphCalendar implements CalendarPort {
         ? created
         : await this.#update(account, created.id, { ...options, content: event, base: null });
     return idsOf(written, created.iCalUId, options);
+  }
+
+  /** The event of a creation, also if an earlier attempt has made it: Graph may then answer 409. */
+  async #createdOnce(
+    account: ProviderAccount,
+    calendarProviderId: string,
+    key: string,
+    request: Parameters<GraphEventsApi['read']>[1],
+  ): Promise<GraphEvent> {
+    try {
+      return await this.#events.read(account, request);
+    } catch (error) {
+      if (!(error instanceof GraphError) || error.status !== 409) throw error;
+      const found = await this.#events.createdWith(account, calendarProviderId, key);
+      if (found) return found;
+      throw error;
+    }
   }
 
   async updateEvent(
@@ -224,6 +246,8 @@ export class GraphCalendar implements CalendarPort {
       const json = await this.#json(account, event, theirs, write);
       const extras = event.onlineMeeting?.joinUrl ? {} : extrasOf({}, options);
       const all = { ...json, ...extras, ...hidden(content, event) };
+      if ('isOnlineMeeting' in extras)
+        await this.#calendars.assertTeams(account, `${pathOf(id)}/calendar`);
       const plan = await this.#series.plan(account, event, { state, theirs, write });
       try {
         await this.#series.note(event, plan, notes);

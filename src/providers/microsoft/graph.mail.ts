@@ -18,6 +18,9 @@ import type { GraphAudit } from './graph-audit.ts';
 import type { GraphChanges } from './graph-changes.ts';
 import type { GraphContents } from './graph-content.ts';
 import { GraphError, ifAllowed } from './graph-error.ts';
+import { withMark } from './graph-marks.ts';
+import type { GraphSenders } from './graph-senders.ts';
+import { microsoftSettings } from './microsoft.settings.ts';
 import { type GraphOutgoing, MOST_MIME_BYTES } from './graph-outgoing.ts';
 
 /** The parts of `GraphMail`. */
@@ -27,6 +30,7 @@ export interface GraphMailParts {
   contents: GraphContents;
   audit: GraphAudit;
   outgoing: GraphOutgoing;
+  senders: GraphSenders;
 }
 
 /** Mail of Microsoft accounts, by Microsoft Graph. */
@@ -46,22 +50,30 @@ export class GraphMail implements MailPort {
     control: SendControl,
   ): Promise<SendReceipt> {
     const { envelope, messageIdHeader, bcc } = message;
+    const isForeign = envelope.from.toLowerCase() !== account.email.toLowerCase();
+    if (isForeign) this.parts.senders.assertKept(account, envelope.from);
     // Before the first phase: a message that has to wait for the quota has not left.
     await this.parts.graph.reserve(account, control.signal.aborted ? undefined : control.signal);
     assertWanted(control);
-    const mime = withBcc(message.mime, bcc);
+    const mime = withMark(withBcc(message.mime, bcc), messageIdHeader);
     const asJson = mime.length > MOST_MIME_BYTES || needsFrom(account, envelope.from, mime);
     const sending = asJson
       ? this.#sendDraft(account, { messageIdHeader, mime }, control)
       : this.#sendAtOnce(account, mime, control);
     const stored = await sending.catch((error: unknown) => {
-      throw isSenderRefused(error) ? senderRefused(envelope.from, HINT, error) : error;
+      throw isSenderRefused(error) ? senderRefused(envelope.from, hintFor(account), error) : error;
     });
+    const accepted = {
+      from: envelope.from,
+      messageIdHeader,
+      providerId: stored?.providerId ?? null,
+    };
+    const warning = isForeign ? await this.parts.senders.warningAbout(account, accepted) : null;
     return {
       accepted: envelope.recipients,
       refused: [],
       deferred: [],
-      response: 'Microsoft accepted the message',
+      response: ['Microsoft accepted the message', ...(warning ? [warning] : [])].join(', '),
       copyAfterSeconds: COPY_SECONDS,
       ...(stored ? { stored } : {}),
     };
@@ -69,11 +81,11 @@ export class GraphMail implements MailPort {
 
   /**
    * Searches Sent Items. Not finding the message proves nothing: Exchange files it when it has left
-   * the Outbox, which may take minutes.
+   * the Outbox, which may take minutes, and is not known to keep Message-IDs or other headers.
    */
   async findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup> {
     const { outgoing } = this.parts;
-    const copies = await outgoing.find(account, 'sentitems', messageIdHeader, 'send');
+    const copies = await outgoing.findSent(account, messageIdHeader);
     return { found: copies.length > 0, conclusive: copies.length > 0 };
   }
 
@@ -174,8 +186,18 @@ const isSenderRefused = (error: unknown): boolean =>
   error instanceof GraphError && error.reason === 'ErrorSendAsDenied';
 /** Exchange files the copy when the message has left the Outbox. */
 const COPY_SECONDS = 3;
-const HINT =
+const EXCHANGE_HINT =
   'An administrator of Exchange can give it the permission "Send as" or "Send on behalf" for this address.';
+const CONSENT_HINT =
+  'The sign-in did not ask for Mail.Send.Shared: name the scope email.send_as besides the others and let the user sign in again.';
+
+/** What is missing to send as somebody else: the user's consent, or the permission of Exchange. */
+function hintFor({ providerScopes, settings }: ProviderAccount): string {
+  const isApp = microsoftSettings.parse(settings).app_only === true;
+  const hasConsent =
+    providerScopes?.some((name) => /(^|\/)Mail\.Send\.Shared$/i.test(name)) ?? true;
+  return isApp || hasConsent ? EXCHANGE_HINT : `${CONSENT_HINT} ${EXCHANGE_HINT}`;
+}
 
 const isUnknown = (error: unknown): boolean =>
   error instanceof ProviderError && error.code === 'outcome-unknown';

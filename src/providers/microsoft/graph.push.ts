@@ -39,7 +39,8 @@ const LIFECYCLE: Readonly<Record<string, PushEvent>> = {
 
 /**
  * Reports of Graph about changes: one subscription for the mail, one for the contacts of all
- * folders, and one for each calendar.
+ * folders, and one for the events of all calendars. Microsoft documents no subscription to a single
+ * calendar.
  */
 export class GraphPush implements PushPort {
   constructor(
@@ -55,7 +56,7 @@ export class GraphPush implements PushPort {
   ): readonly PushResource[] {
     const { app_only, shared_mailbox } = microsoftSettings.parse(settings);
     if (address === null || (shared_mailbox && !app_only)) return [];
-    return ['mail', 'contacts', ...calendars.map((id): PushResource => `calendar:${id}`)];
+    return ['mail', 'contacts', ...(calendars.length > 0 ? (['calendars'] as const) : [])];
   }
 
   async subscribe(
@@ -150,8 +151,7 @@ const subscriptionOf = ({
 function pathOf(resource: PushResource): string | null {
   if (resource === 'mail') return 'messages';
   if (resource === 'contacts') return 'contacts';
-  if (resource === 'calendars') return null;
-  return `calendars/${resource.slice('calendar:'.length)}/events`;
+  return resource === 'calendars' ? 'events' : null;
 }
 
 function signalOf(value: unknown): PushSignal[] {

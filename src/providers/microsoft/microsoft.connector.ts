@@ -18,6 +18,7 @@ import { GraphContacts } from './graph.contacts.ts';
 import { GraphMail } from './graph.mail.ts';
 import { GraphMailbox } from './graph.mailbox.ts';
 import { GraphOutgoing } from './graph-outgoing.ts';
+import { GraphSenders } from './graph-senders.ts';
 import { GraphPush } from './graph.push.ts';
 import {
   type MicrosoftAddresses,
@@ -82,6 +83,7 @@ export class MicrosoftConnector implements Connector {
       graph,
       contents,
       outgoing,
+      senders: new GraphSenders(outgoing, clock),
       changes: new GraphChanges(graph, folders, contents, clock),
       audit: new GraphAudit(graph, folders, contents),
     });

@@ -12,6 +12,7 @@ export const MICROSOFT_SCOPES: ProviderScopeMap = {
     'email.folders_and_labels': ['Mail.ReadWrite'],
     'email.metadata': ['Mail.ReadBasic'],
     'email.drafts': ['Mail.ReadWrite'],
+    'email.send_as': ['Mail.Send', 'Mail.Send.Shared'],
     calendar: ['Calendars.ReadWrite'],
     'calendar.read_only': ['Calendars.Read'],
     'calendar.free_busy': ['Calendars.Read'],
@@ -19,8 +20,8 @@ export const MICROSOFT_SCOPES: ProviderScopeMap = {
     'contacts.read_only': ['Contacts.Read'],
     'room_resources.read_only': ['Place.Read.All'],
   },
-  // Needs the consent of an administrator.
-  onlyIfNamed: ['room_resources.read_only'],
+  // Few users send as somebody else. Rooms need the consent of an administrator.
+  onlyIfNamed: ['email.send_as', 'room_resources.read_only'],
   covers: {
     'Mail.ReadWrite': [
       'email.modify', 'email.read_only', 'email.metadata', 'email.drafts', 'email.folders_and_labels',
@@ -28,6 +29,7 @@ export const MICROSOFT_SCOPES: ProviderScopeMap = {
     'Mail.Read': ['email.read_only', 'email.metadata'],
     'Mail.ReadBasic': ['email.metadata'],
     'Mail.Send': ['email.send'],
+    'Mail.Send.Shared': ['email.send_as'],
     'Calendars.ReadWrite': ['calendar', 'calendar.read_only', 'calendar.free_busy'],
     'Calendars.Read': ['calendar.read_only', 'calendar.free_busy'],
     'Contacts.ReadWrite': ['contacts', 'contacts.read_only'],

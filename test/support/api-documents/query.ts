@@ -54,12 +54,17 @@ function valueProblems({ name, schema = {}, explode }: Parameter, values: string
   return parts.flatMap((value) => scalarProblems(name, items, value));
 }
 
-/** Splits at commas outside of parentheses. Only the property's name is left of each part. */
+/**
+ * Splits at commas outside of parentheses. Only the property's name is left of each part.
+ * Properties of a narrower type, which the documents do not list, are left out.
+ */
 function listed(value: string): string[] {
   return value
     .replace(/\([^)]*\)/g, '')
     .split(',')
-    .map((part) => part.trim().replace(/\/\w+/, ''));
+    .map((part) => part.trim())
+    .filter((part) => !part.startsWith('microsoft.graph.'))
+    .map((part) => part.replace(/\/\w+/, ''));
 }
 
 function scalarProblems(name: string, schema: Schema, value: string): string[] {

@@ -35,6 +35,27 @@ export interface StubSettings {
   outage: 'not-enabled' | 'not-found' | 'unknown' | 'bad-request' | 'empty-lists' | 'empty' | null;
   /** Immutable ids of messages: each page of a delta query with one of them is answered by 504. */
   brokenMessages: Set<string>;
+  /**
+   * What a creation of an event is answered by that repeats a `transactionId`: 409, or the event.
+   * Default `found`.
+   */
+  repeatedCreation: 'conflict' | 'found';
+  /** Whether pages of delta queries repeat an entry (graph-docs#6785). Default `false`. */
+  repeatsEntries: boolean;
+  /** Whether `Mail.Send` is enough to send as others. Default `true`. */
+  sendsAsOthersWithMailSend: boolean;
+  /** Services of which calendars allow meetings. Default: Teams. */
+  meetingProviders: string[];
+  /**
+   * Whether the organization lets users send from their aliases (`SendFromAliasEnabled`). Default
+   * `true`. Otherwise Exchange replaces an alias in From by the address of the mailbox, and says
+   * nothing.
+   */
+  sendsFromAliases: boolean;
+  /** Whether Exchange replaces the Message-ID of what it sends. Default `false`. */
+  replacesMessageIds: boolean;
+  /** Whether Exchange drops header fields of other names when it sends. Default `false`. */
+  dropsHeaders: boolean;
   /** Whether 429 has the header Retry-After. Default true. */
   sendsRetryAfter: boolean;
   /**
@@ -56,6 +77,14 @@ export interface StubSettings {
   validationTimeoutMs: number;
 }
 
+/** The one switch: everything unpleasant that a connector has to live with every day. */
+export const UNPLEASANT: Partial<StubSettings> = {
+  repeatsEntries: true,
+  repeatedCreation: 'conflict',
+  sendsFromAliases: false,
+  sendsAsOthersWithMailSend: false,
+};
+
 export const defaultSettings = (): StubSettings => ({
   accessTokenSeconds: 3_600,
   oldRefreshTokenSeconds: 3_600,
@@ -69,6 +98,13 @@ export const defaultSettings = (): StubSettings => ({
   concurrentRequests: 4,
   sendsPerMinute: 30,
   outage: null,
+  repeatedCreation: 'found',
+  repeatsEntries: false,
+  sendsAsOthersWithMailSend: true,
+  meetingProviders: ['teamsForBusiness'],
+  sendsFromAliases: true,
+  replacesMessageIds: false,
+  dropsHeaders: false,
   brokenMessages: new Set(),
   sendsRetryAfter: true,
   batch: 'queued',

@@ -50,6 +50,7 @@ export class World {
     this.violations = violations;
     this.now = now;
     this.settings = { ...defaultSettings(), ...settings };
+    this.deltas.repeats = () => this.settings.repeatsEntries;
     this.directory = new Directory(now);
     this.tokens = new TokenStore(this.settings, now);
     this.quotas = new MailboxQuotas(this.settings, now);

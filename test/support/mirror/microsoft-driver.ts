@@ -1,4 +1,5 @@
 import { MicrosoftStub } from '../microsoft/microsoft-stub.ts';
+import { UNPLEASANT } from '../microsoft/settings.ts';
 import type { MailFolder } from '../microsoft/mail/folders.ts';
 import { readMime, writeMime } from '../microsoft/mail/mime.ts';
 import type { StoredMessage } from '../microsoft/mail/message.ts';
@@ -39,7 +40,9 @@ export class MicrosoftDriver implements MailboxDriver {
 
   /** @param more permissions besides those for mail */
   static async start(more: readonly string[] = []): Promise<MicrosoftDriver> {
-    const stub = await MicrosoftStub.start({ settings: { requiresImmutableIds: true } });
+    const stub = await MicrosoftStub.start({
+      settings: { ...UNPLEASANT, requiresImmutableIds: true },
+    });
     stub.addUser(EMAIL, { displayName: 'Ann' });
     return new MicrosoftDriver(stub, more);
   }

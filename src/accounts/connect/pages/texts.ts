@@ -128,6 +128,7 @@ export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   'email.folders_and_labels': 'See and change your folders and labels',
   'email.metadata': 'See who you write with, when, and the subjects, but not the text',
   'email.drafts': 'Read and write your drafts',
+  'email.send_as': 'Send mail in the name of colleagues and groups who have allowed it',
   calendar: 'See and change your calendars and events',
   'calendar.read_only': 'See your calendars and events',
   'calendar.free_busy': 'See when you are busy, but not why',

@@ -248,7 +248,10 @@ async function assertGone(
 ): Promise<void> {
   const { changed, unread } = await fetchObjects(session, collection, kind, paths);
   if (changed.length + unread.length > 0)
-    throw new ProviderError('temporary', 'The server lists no objects of a collection that has some'); // prettier-ignore
+    throw new ProviderError(
+      'temporary',
+      'The server lists no objects of a collection that has some',
+    );
 }
 
 /**

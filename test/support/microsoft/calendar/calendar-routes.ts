@@ -7,7 +7,7 @@ import {
   writing,
 } from '../graph/context.ts';
 import { withExtended, writeExtended } from '../graph/extended-properties.ts';
-import { page } from '../graph/odata.ts';
+import { page, selected } from '../graph/odata.ts';
 import { type DeltaGroup, snapshotDelta } from '../graph/snapshot-delta.ts';
 import type { PathValues } from '../http/routes.ts';
 import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
@@ -73,7 +73,14 @@ export const calendarRoutes: GraphRoute[] = [
 ];
 
 const json = ({ user, world, request }: GraphContext, calendar: StoredCalendar): Json =>
-  withExtended(calendarJson(calendar, world.personOf(user)), calendar.extended, request.query);
+  withExtended(
+    selected(
+      calendarJson(calendar, world.personOf(user), world.settings.meetingProviders),
+      request.query,
+    ),
+    calendar.extended,
+    request.query,
+  );
 
 function nameIn(context: GraphContext): string {
   const { name } = bodyOf(context);

@@ -15,6 +15,7 @@ const NO_TIME = '0001-01-01T00:00:00Z';
 export function calendarJson(
   calendar: StoredCalendar,
   owner: { name: string; address: string },
+  providers: readonly string[],
 ): Json {
   return {
     id: calendar.id,
@@ -26,8 +27,8 @@ export function calendarJson(
     canShare: true,
     canViewPrivateItems: true,
     canEdit: true,
-    allowedOnlineMeetingProviders: ['teamsForBusiness'],
-    defaultOnlineMeetingProvider: 'teamsForBusiness',
+    allowedOnlineMeetingProviders: [...providers],
+    defaultOnlineMeetingProvider: providers[0] ?? 'unknown',
     isTallyingResponses: false,
     isRemovable: !calendar.isDefault,
     owner,
@@ -87,7 +88,7 @@ export function eventJson(event: StoredEvent, form: EventForm, instance?: Instan
   };
 }
 
-/** All-day events begin and end at midnight, whatever zone they were made in or are asked for in. */
+/** All-day events begin and end at midnight, whatever zone they were made in. */
 function shownTime({ isAllDay }: StoredEvent, ms: number, ownZone: string, form: EventForm): Json {
   return isAllDay ? { ...inZone(ms, ownZone), timeZone: 'UTC' } : inZone(ms, form.zone);
 }

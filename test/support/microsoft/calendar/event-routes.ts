@@ -9,10 +9,10 @@ import {
 } from '../graph/context.ts';
 import { page, selected } from '../graph/odata.ts';
 import type { PathValues } from '../http/routes.ts';
-import { graphErrors, type Json, type StubAnswer } from '../http/types.ts';
+import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
 import { calendarIn, eventForm, eventIn, type FoundEvent } from './calendar-access.ts';
 import type { Attendee, EventContent, StoredEvent } from './event.ts';
-import { eventJson } from './event-json.ts';
+import { calendarJson, eventJson } from './event-json.ts';
 import { assertTimes, newEvent, readEvent } from './event-input.ts';
 import { etag } from '../mail/message-json.ts';
 import { cancelAll, inviteAll, joinUrlFor, respond } from './meetings.ts';
@@ -44,6 +44,7 @@ export const eventRoutes: GraphRoute[] = [
   ...routes('PATCH', 'events/{event}', patch),
   ...routes('DELETE', 'events/{event}', remove),
   ...routes('GET', 'events/{event}/instances', instances),
+  ...routes('GET', 'events/{event}/calendar', calendarOf),
   ...routes('POST', 'events/{event}/cancel', cancel),
   ...Object.entries(ANSWERS).flatMap(([action, response]) =>
     routes('POST', `events/{event}/${action}`, (context, values) =>
@@ -66,9 +67,17 @@ function create(context: GraphContext, values: PathValues): StubAnswer {
   const body = bodyOf(context);
   const transactionId = typeof body['transactionId'] === 'string' ? body['transactionId'] : null;
   const same = user.calendars.allEvents().find((event) => event.transactionId === transactionId);
-  // A repeated request changes nothing and gets the event that the first one made.
-  if (transactionId !== null && same) return shown(context, { event: same }, 201);
+  // A repeated request changes nothing. Microsoft does not say what it is answered by.
+  if (transactionId !== null && same) {
+    if (world.settings.repeatedCreation === 'found') return shown(context, { event: same }, 201);
+    throw new GraphError(
+      409,
+      'ErrorDuplicateTransactionId',
+      "Your request can't be completed. The client request id has already been used.",
+    );
+  }
   const content = newEvent(readEvent(body));
+  assertMeeting(context, content);
   const event = user.calendars.add(calendar.id, content, {
     organizer: world.personOf(user),
     isOrganizer: true,
@@ -80,10 +89,31 @@ function create(context: GraphContext, values: PathValues): StubAnswer {
   return shown(context, { event }, 201);
 }
 
+/** Only the kinds of meetings are made that the calendar allows. @throws {GraphError} 400 */
+function assertMeeting({ world }: GraphContext, fields: Partial<EventContent>): void {
+  const { isOnlineMeeting, onlineMeetingProvider = 'unknown' } = fields;
+  const isAllowed = world.settings.meetingProviders.includes(onlineMeetingProvider);
+  if (isOnlineMeeting && onlineMeetingProvider !== 'unknown' && !isAllowed)
+    throw graphErrors.invalidRequest(
+      "The value of 'onlineMeetingProvider' is not allowed by the calendar.",
+    );
+}
+
+/** The calendar of an event. */
+function calendarOf(context: GraphContext, values: PathValues): StubAnswer {
+  const { event } = eventIn(context, values);
+  const { user, world, request } = context;
+  const calendar = user.calendars.calendars.get(event.calendarId);
+  if (!calendar) throw graphErrors.itemNotFound();
+  const json = calendarJson(calendar, world.personOf(user), world.settings.meetingProviders);
+  return { status: 200, body: selected(json, request.query) };
+}
+
 function patch(context: GraphContext, values: PathValues): StubAnswer {
   const { world, user } = context;
   const found = eventIn(context, values);
   const fields = readEvent(bodyOf(context));
+  assertMeeting(context, fields);
   const { event: old, instance } = found;
   assertMatches(context, etag(old, old.version));
   const start = instance?.start ?? old.start;

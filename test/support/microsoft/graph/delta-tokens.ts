@@ -41,6 +41,8 @@ interface Round<Entry, Mark> {
 
 /** Tokens of delta queries: what they stand for, and whether they have expired. */
 export class DeltaTokens {
+  /** Whether pages have their first entry twice. */
+  repeats = (): boolean => false;
   readonly #states = new Map<string, DeltaState<unknown, unknown>>();
   readonly #expiredTokens = new Map<string, 'syncStateNotFound' | 'resyncRequired'>();
 
@@ -61,8 +63,7 @@ export class DeltaTokens {
       const shown = request.show(entries[at] as Entry, state.query);
       if (shown !== null) value.push(...[shown].flat());
     }
-    // Real pages repeat entries (microsoft-graph-docs#6785).
-    if (value[0] !== undefined) value.push(value[0]);
+    if (this.repeats() && value[0] !== undefined) value.push(value[0]);
     const more = at < entries.length;
     const { list, query, mark } = state;
     const following: DeltaState<Entry, Mark> = more

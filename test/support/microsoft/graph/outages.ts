@@ -10,7 +10,11 @@ export function assertWorks(context: GraphContext): void {
   if (!isRead(context)) return;
   switch (context.world.settings.outage) {
     case 'not-enabled':
-      throw new GraphError(404, 'MailboxNotEnabledForRESTAPI', 'REST API is not yet supported for this mailbox.'); // prettier-ignore
+      throw new GraphError(
+        404,
+        'MailboxNotEnabledForRESTAPI',
+        'REST API is not yet supported for this mailbox.',
+      );
     case 'not-found':
       throw graphErrors.itemNotFound();
     case 'unknown':

@@ -27,7 +27,7 @@ export const attachmentRoutes: GraphRoute[] = [
     body: page({
       items: messageIn(context, values).attachments.map(attachmentJson),
       url: context.url,
-      query: context.request.query,
+      query: withCasts(context.request.query),
       defaultTop: 1_000,
     }),
   })),
@@ -48,6 +48,23 @@ export const attachmentRoutes: GraphRoute[] = [
     return { status: 204 };
   }),
 ];
+
+const CAST = /^microsoft\.graph\.fileAttachment\//;
+/** Properties that files have, and attachments in general have not. */
+const OF_FILES = ['contentId', 'contentLocation', 'contentBytes'];
+
+/** The query with the names of `$select` without their casts. @throws {GraphError} 400 */
+function withCasts(query: URLSearchParams): URLSearchParams {
+  const names = query.get('$select')?.split(',');
+  const bare = names?.find((name) => OF_FILES.includes(name.trim()));
+  if (bare !== undefined)
+    throw graphErrors.badRequest(
+      `Parsing OData Select and Expand failed: Could not find a property named '${bare}' on type 'microsoft.graph.attachment'.`,
+    );
+  const plain = new URLSearchParams(query);
+  if (names) plain.set('$select', names.map((name) => name.trim().replace(CAST, '')).join(','));
+  return plain;
+}
 
 function add(context: GraphContext, values: PathValues): StubAnswer {
   const message = messageIn(context, values);

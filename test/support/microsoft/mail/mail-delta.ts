@@ -36,7 +36,8 @@ export function messageDelta(ask: DeltaAsk, folder: MailFolder): Json {
     }),
     show: (entry, first) => {
       const isThere = mailbox.message(entry.immutableId)?.folderId === folder.id;
-      if (isThere && ask.broken?.has(entry.immutableId)) throw new GraphError(504, 'UnknownError', ''); // prettier-ignore
+      if (isThere && ask.broken?.has(entry.immutableId))
+        throw new GraphError(504, 'UnknownError', '');
       return showMessage(mailbox, folder, form, entry, first);
     },
   });

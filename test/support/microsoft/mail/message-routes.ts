@@ -7,6 +7,7 @@ import {
   reading,
   writing,
 } from '../graph/context.ts';
+import { extendedFilter } from '../graph/extended-properties.ts';
 import { filtered, page, selected, withQuery } from '../graph/odata.ts';
 import type { PathValues } from '../http/routes.ts';
 import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
@@ -91,6 +92,9 @@ function messagesIn(context: GraphContext, folder: string | undefined): StoredMe
   return [...mailbox.messages()].filter(({ folderId }) => folderId !== hidden);
 }
 
+/** Header fields are properties, too (MS-OXPROPS, PS_INTERNET_HEADERS). */
+const INTERNET_HEADER = 'String {00020386-0000-0000-C000-000000000046} Name ';
+
 function list(context: GraphContext, { folder }: PathValues): StubAnswer {
   const { query } = context.request;
   const search = query.get('$search');
@@ -98,6 +102,14 @@ function list(context: GraphContext, { folder }: PathValues): StubAnswer {
     if (query.has('$filter')) throw unsupported('SearchWithFilter', '$filter');
     if (query.has('$orderby')) throw unsupported('SearchWithOrderBy', '$orderby');
     if (query.has('$skip')) throw unsupported('SearchWithSkip', '$skip');
+  }
+  const isWanted = extendedFilter(query);
+  if (isWanted) {
+    const named = messagesIn(context, folder).filter(({ headers }) =>
+      isWanted(headers.map(({ name, value }) => ({ id: INTERNET_HEADER + name, value }))),
+    );
+    query.delete('$filter');
+    return { status: 200, body: pageOf(context, named) };
   }
   const sorted = messagesIn(context, folder)
     .filter((message) => search === null || matchesSearch(message, search))

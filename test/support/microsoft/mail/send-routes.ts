@@ -26,6 +26,12 @@ export const sendRoutes: GraphRoute[] = [
   },
 ];
 
+/** An application that acts by itself needs no permission of its own for this. */
+const maySendAsOthers = ({ token, world }: GraphContext): boolean =>
+  world.settings.sendsAsOthersWithMailSend ||
+  token.grant.user === null ||
+  [...token.permissions].some((name) => name.toLowerCase() === 'mail.send.shared');
+
 async function sendMail(context: GraphContext): Promise<StubAnswer> {
   assertRoom(context);
   const { world, user, request } = context;
@@ -34,7 +40,11 @@ async function sendMail(context: GraphContext): Promise<StubAnswer> {
   const body = isMime ? {} : bodyOf(context);
   const content = isMime ? await mimeBody(request.body, now) : jsonMessage(body, now);
   const keep = property(body, 'saveToSentItems') !== false;
-  await send(world, user, content, keep ? { file: toSentItems(context) } : {});
+  const mayBeOthers = maySendAsOthers(context);
+  await send(world, user, content, {
+    mayBeOthers,
+    ...(keep ? { file: toSentItems(context) } : {}),
+  });
   return { status: 202 };
 }
 
@@ -61,10 +71,12 @@ async function sendDraft(context: GraphContext, values: PathValues): Promise<Stu
     throw graphErrors.invalidRequest('The message is not a draft and cannot be sent.');
   }
   await send(world, user, draft, {
-    file: ({ from, sender, sent }) => {
+    mayBeOthers: maySendAsOthers(context),
+    file: ({ from, sender, sent, internetMessageId, headers }) => {
       // Deleted in the meantime.
       if (!mailbox.message(draft.immutableId)) return;
-      mailbox.update(draft, { isDraft: false, isRead: true, from, sender, sent, received: sent });
+      const kept = { internetMessageId, headers, received: sent };
+      mailbox.update(draft, { isDraft: false, isRead: true, from, sender, sent, ...kept });
       mailbox.move(draft, mailbox.folderId('sentitems'));
     },
   });

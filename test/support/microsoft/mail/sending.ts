@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { StubUser } from '../directory/directory.ts';
 import { GraphError, graphErrors } from '../http/types.ts';
 import type { World } from '../world.ts';
@@ -8,6 +9,8 @@ import { readMime, withoutBcc, writeMime } from './mime.ts';
 export interface SendOptions {
   /** Called when the copy may be put into Sent Items; absent keeps no copy. */
   file?: (content: MessageContent) => void;
+  /** Whether the token allows to send from addresses of others (`Mail.Send.Shared`). */
+  mayBeOthers: boolean;
 }
 
 /** Most recipients of one message. */
@@ -22,11 +25,14 @@ export async function send(
   world: World,
   user: StubUser,
   draft: MessageContent,
-  { file }: SendOptions,
+  { file, mayBeOthers }: SendOptions,
 ): Promise<void> {
   const own = world.personOf(user);
-  const from = draft.from ?? own;
-  assertMaySendAs(user, from);
+  const asked = draft.from ?? own;
+  assertMaySendAs(user, asked, mayBeOthers);
+  // Exchange replaces aliases, and says nothing.
+  const isAlias = user.aliases.has(asked.address.toLowerCase());
+  const from = isAlias && !world.settings.sendsFromAliases ? own : asked;
   const everyone = recipientsOf(draft);
   if (everyone.length === 0) {
     throw new GraphError(
@@ -44,7 +50,13 @@ export async function send(
   }
   world.quotas.send(user.email);
   const sent = world.now();
-  const content = { ...draft, from, sender: own, sent: new Date(Math.floor(sent / 1_000) * 1_000) };
+  const content: MessageContent = {
+    ...draft,
+    ...changesOf(world, draft),
+    from,
+    sender: own,
+    sent: new Date(Math.floor(sent / 1_000) * 1_000),
+  };
   const mime = withoutBcc(await writeMime(content));
   const outside = everyone.filter((address) => !world.directory.user(address));
   world.sent.push({
@@ -54,13 +66,24 @@ export async function send(
     cc: draft.cc.map(({ address }) => address),
     bcc: draft.bcc.map(({ address }) => address),
     subject: draft.subject,
-    internetMessageId: draft.internetMessageId,
+    internetMessageId: content.internetMessageId,
     mime,
     outside,
   });
   if (file) world.later(world.settings.sentDelayMs, () => file(content));
   const received = await readMime(mime, new Date(sent));
   world.later(world.settings.deliveryDelayMs, () => deliver(world, everyone, received));
+}
+
+/** What Exchange changes of a message when it sends it, if it is unpleasant. */
+function changesOf({ settings }: World, { headers }: MessageContent): Partial<MessageContent> {
+  const kept = headers.filter(({ name }) => !/^x-/i.test(name));
+  return {
+    ...(settings.dropsHeaders ? { headers: kept, mime: null } : {}),
+    ...(settings.replacesMessageIds
+      ? { internetMessageId: `<${randomUUID()}@exchange.test>`, mime: null }
+      : {}),
+  };
 }
 
 /** Puts a message into the inbox of every recipient that is a user of the stub. */
@@ -87,10 +110,11 @@ function recipientsOf({ to, cc, bcc }: MessageContent): string[] {
   return [...new Set(all)];
 }
 
-function assertMaySendAs(user: StubUser, from: Recipient): void {
+function assertMaySendAs(user: StubUser, from: Recipient, mayBeOthers: boolean): void {
   const address = from.address.toLowerCase();
   const own = user.email.toLowerCase();
-  if (address === own || user.aliases.has(address) || user.sendAs.has(address)) return;
+  if (address === own || user.aliases.has(address)) return;
+  if (mayBeOthers && user.sendAs.has(address)) return;
   throw new GraphError(
     403,
     'ErrorSendAsDenied',

@@ -27,6 +27,9 @@ export function readResource(
   const [, name, container, containerName = '', kind = ''] = match;
   const user = name === undefined ? caller(token) : directory.user(decodeURIComponent(name));
   if (!user) throw graphErrors.itemNotFound();
+  if (container?.toLowerCase() === 'calendars') {
+    throw graphErrors.invalidRequest(`Resource '${resource}' is not supported for subscriptions.`);
+  }
   const watched = { kind: kind.toLowerCase() as ItemChange['resource'], containerId: null };
   if (container === undefined) return { user, watched };
   const id = containerId(user, container.toLowerCase(), decodeURIComponent(containerName));
