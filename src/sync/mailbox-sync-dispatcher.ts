@@ -43,6 +43,7 @@ import {
   nextAttempt,
   nextPollTogether,
   pollInterval,
+  secondsToLookAgain,
   suspendedWait,
 } from './sync-policy.ts';
 import { recordResults, type SyncResult } from './sync-results.ts';
@@ -182,6 +183,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     );
     const ports = refusal === null ? readable : { ...readable, mail: undefined };
     const { mail } = ports;
+    const reports = this.connectors.require(account.provider).push !== undefined;
     const watched = await this.collections.run(account, ports, claim, state, [goOn, budget, notes]);
     const stalled = stalls.problem(this.clock.now());
     if (!current) {
@@ -198,7 +200,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     const pause = mail && mayMiss ? await this.#contents(account, mail, claim, state, goOn) : null;
     if (watched.more || audit.more) return this.#wait(0, result);
     const quietMs = notes.changed ? 0 : this.clock.now().getTime() - state.activeAt.getTime();
-    return this.#poll(watched.watched, quietMs, pause, result);
+    const again = reports && !notes.changed ? secondsToLookAgain(quietMs) : null;
+    return this.#poll(watched.watched, quietMs, soonest(pause, again), result);
   }
 
   /** Whether messages that were listed before, or failed before, can be requested now. */
@@ -343,4 +346,10 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     const at = nextAttempt(this.clock.now(), failures, retryAfterSeconds, Math.random());
     return { next: { kind: 'again', at, ambiguous: false }, result: { kind: 'failed', reason } };
   }
+}
+
+/** The shorter of two waits, of which each may be `null` for none. */
+function soonest(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.min(one, other);
 }

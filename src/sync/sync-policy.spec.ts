@@ -3,6 +3,7 @@ import {
   nextPoll,
   nextPollTogether,
   pollInterval,
+  secondsToLookAgain,
   watchWaitSeconds,
 } from './sync-policy.ts';
 
@@ -79,4 +80,17 @@ describe('watchWaitSeconds', () => {
       expect(watchWaitSeconds(failures, retryAfter, random)).toBe(seconds);
     },
   );
+});
+
+describe('secondsToLookAgain', () => {
+  it.each([
+    [0, 5],
+    [4_000, 1],
+    [5_000, 25],
+    [29_000, 1],
+    [30_000, null],
+    [3_600_000, null],
+  ])('%d ms after a pass was requested, the next look follows in %s s', (quietMs, seconds) => {
+    expect(secondsToLookAgain(quietMs)).toBe(seconds);
+  });
 });

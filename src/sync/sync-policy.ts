@@ -83,6 +83,20 @@ export function nextAttempt(
   return new Date(now.getTime() + seconds * 1000);
 }
 
+/** Seconds after a request for a pass at which a pass that has found nothing is repeated. */
+const LOOKS_AGAIN = [5, 30] as const;
+
+/**
+ * Seconds until a pass is repeated because it has found nothing: providers report a change some
+ * seconds before it can be read.
+ * @param quietMs milliseconds since the pass was requested
+ * @returns `null` if there is no reason to look again
+ */
+export function secondsToLookAgain(quietMs: number): number | null {
+  const next = LOOKS_AGAIN.find((seconds) => seconds * 1000 > quietMs);
+  return next === undefined ? null : next - quietMs / 1000;
+}
+
 /** Upper limit of the wait in seconds. `random` shortens the wait by up to half. */
 const WATCH_BACKOFF_SECONDS = { first: 10, longest: 900 };
 

@@ -117,6 +117,11 @@ describe('changes that Google and Microsoft report', () => {
   const settled = ({ id }: CompanyAccount) =>
     until('the passes', async () => {
       await upkeep();
+      // A pass that has found nothing is repeated within half a minute.
+      const repeated = `
+        select 1 from sync_job where account_id = $1 and worker_id is null
+          and run_at between now() + interval '1 second' and now() + interval '31 seconds'`;
+      if ((await rowsOf(server, repeated, [id])).length > 0) await clock.pass(5_000);
       const busy = await rowsOf(
         server,
         `select 1 from sync_job
@@ -174,6 +179,23 @@ describe('changes that Google and Microsoft report', () => {
     const answer = await fetch(server.url + path, { method: 'POST', headers, body });
     return answer.status;
   };
+
+  it('appear although Gmail reports them before its history shows them', async () => {
+    const one = accounts.get('google')!;
+    await settled(one);
+    atGoogle.stub.habits.historyLagMs = 8_000;
+    await deliver(google, one, 'Too early');
+    const before = await passes(one);
+    await until('the first pass', async () => (await passes(one)).fence > before.fence);
+    await clock.pass(31_000);
+    await appeared(one, '/messages', 'Too early');
+    atGoogle.stub.habits.historyLagMs = 0;
+    const { run_at: at } = await until('the usual interval', async () => {
+      const row = await passes(one);
+      return row.run_at.getTime() - clock.now().getTime() > 60_000 && row;
+    });
+    expect(at.getTime()).toBeGreaterThan(clock.now().getTime());
+  });
 
   describe.each(COMPANIES)('at $title', (company) => {
     let one: CompanyAccount;

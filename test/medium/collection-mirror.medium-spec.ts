@@ -16,6 +16,7 @@ const portsOf = ({ app }: TestApp) => {
 
 describeCollections('Google', async (server) => {
   const { stub, calendar } = await GoogleWorldFixture.start(server);
+  stub.habits.worst();
   return {
     ...portsOf(server),
     calendar,

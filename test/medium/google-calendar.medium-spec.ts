@@ -5,10 +5,13 @@ import { describeHostedCalendars } from '../support/hosted-contract.ts';
 import { GoogleFixture } from '../support/google-account.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 
-describe('calendars and contacts at the stub of Google', () => {
+const MANNERS = ['as its manuals say', 'at its worst'];
+
+describe.each(MANNERS)('calendars and contacts at the stub of Google, %s', (manner) => {
   let fixture: GoogleFixture;
   beforeAll(async () => {
     fixture = await GoogleFixture.start();
+    if (manner === 'at its worst') fixture.stub.habits.worst();
   });
   afterAll(async () => {
     await fixture.stop();

@@ -189,6 +189,44 @@ describe('contacts at the stub of Google', () => {
     expect(await codeOf(refused)).toBe('rejected');
   });
 
+  it('does not create a contact again before the lists of Google would show the first one', async () => {
+    const { contacts, account, stored } = begin();
+    const { habits, faults } = fixture.stub;
+    habits.contactsLagMs = 3_600_000;
+    const match = ({ path }: { path: string }) => path.endsWith(':createContact');
+    faults.add({ match, answer: 'drop-after-done' });
+    const key = randomUUID();
+    const create = () => contacts.createContact(account, key, { given_name: 'Once' });
+    await expect(create()).rejects.toMatchObject({ code: 'temporary', retryAfterSeconds: 300 });
+    await expect(create()).rejects.toMatchObject({ code: 'temporary' });
+    habits.contactsLagMs = 0;
+    const { providerId } = await create();
+    expect([...stored.people.keys()]).toEqual([providerId]);
+  });
+
+  it('asks for all pages of a list with the size of the first one', async () => {
+    const { contacts, account, create } = begin();
+    fixture.stub.habits.samePages = true;
+    for (const given_name of ['A', 'B', 'C']) await create({ given_name });
+    const first = await contacts.listContactChanges(account, null, 2);
+    const second = await contacts.listContactChanges(account, first.cursor, 500);
+    expect([first.contacts.length, second.contacts.length, second.more]).toEqual([2, 1, false]);
+    expect(second.present).toHaveLength(3);
+    const third = await contacts.listContactChanges(account, second.cursor, 100);
+    expect([third.contacts, third.present]).toEqual([[], null]);
+    fixture.stub.habits.samePages = false;
+  });
+
+  it('does not remove contacts because one list is empty', async () => {
+    const { contacts, account, create } = begin();
+    const providerId = await create({ given_name: 'There' });
+    const match = ({ query }: { query: URLSearchParams }) =>
+      query.get('personFields') === 'metadata';
+    fixture.stub.faults.add({ match, answer: { status: 200, body: {} } });
+    const { present } = await contacts.listContactChanges(account, null, 100);
+    expect(present).toEqual([providerId]);
+  });
+
   it('creates one contact although the response is lost', async () => {
     const { contacts, account, since } = begin();
     const key = randomUUID();

@@ -337,7 +337,7 @@ describe('mail of Google accounts', () => {
       expect(await codeOf(mail.send(account, message, sendControl()))).toBe('succeeded');
     });
 
-    it('goes unnoticed if the request may be repeated', async () => {
+    it('goes unnoticed unless the request is a send', async () => {
       const account = fixture.account();
       const message = put(account, 'there');
       refuse(new RegExp(message.id), 1);

@@ -69,6 +69,36 @@ export function sendControl(signal: AbortSignal = new AbortController().signal) 
   return { phases, signal, onPhase: (phase: SendPhase) => void phases.push(phase) };
 }
 
+/** Most repetitions of a call. */
+const MOST_TRIES = 5;
+
+/** A port whose calls are repeated after passing errors, as the callers of ports do. */
+export function patient<T extends object>(port: T): T {
+  return new Proxy(port, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== 'function') return member;
+      const method = member.bind(target) as (...given: unknown[]) => unknown;
+      return (...given: unknown[]) => {
+        const result = method(...given);
+        return result instanceof Promise ? repeated(result, () => method(...given)) : result;
+      };
+    },
+  });
+}
+
+async function repeated(first: Promise<unknown>, call: () => unknown): Promise<unknown> {
+  let result: unknown = first;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await result;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'temporary' || tries === MOST_TRIES) throw error;
+      result = call();
+    }
+  }
+}
+
 /** A request for changes from a caller that has no messages yet and wants all of them. */
 export function changesRequest(cursor: string | null, limit: number): SyncPassRequest {
   return { cursor, limit, since: null, known: () => Promise.resolve([]) };

@@ -19,7 +19,11 @@ const LIMIT = { units: 100_000_000, seconds: 60 };
 
 /** Google's connector for a server that stands in for Google, with a quota too large to use up. */
 export function googleConnector(parts: ProviderParts, address: string): GoogleConnector {
-  return new GoogleConnector({ ...parts, limits: { account: LIMIT, application: LIMIT }, address });
+  return new GoogleConnector({
+    ...parts,
+    limits: { account: LIMIT, application: LIMIT, unitsPerRead: 20 },
+    address,
+  });
 }
 
 /** The connector of Google against the stub of Google. */

@@ -23,7 +23,7 @@ function draftOf(account: ProviderAccount, subject: string): DraftContent {
   };
 }
 
-/** Providers may replace the Message-ID of a draft and add header fields, but change nothing else. */
+/** Providers may replace the Message-ID of a draft and add header fields, but no more. */
 function expectStored(draft: RemoteMessage | undefined, mime: Buffer): void {
   const split = (text: string) => {
     const [header = '', ...body] = text.split('\r\n\r\n');

@@ -21,18 +21,19 @@ const LEAST_UNITS = 3_200;
 /** As above, for steps that take one. */
 const LEAST_REQUESTS = 4;
 
-const count = (fallback: number, least = 1) =>
+const count = (fallback: number, least = 1, most = MOST) =>
   z
     .string()
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
-    .refine((value) => value >= least && value <= MOST, `must be between ${least} and ${MOST}`)
+    .refine((value) => value >= least && value <= most, `must be between ${least} and ${most}`)
     .default(fallback);
 
 /** The variables of budgets; they are part of `environmentSchema`. */
 export const budgetVariables = {
   GMAIL_UNITS_PER_ACCOUNT: count(6_000, LEAST_UNITS),
   GMAIL_UNITS_PER_APPLICATION: count(1_200_000, LEAST_UNITS),
+  GMAIL_UNITS_PER_READ: count(20, 1, 20),
   GRAPH_REQUESTS_PER_ACCOUNT: count(10_000, LEAST_REQUESTS),
   GRAPH_REQUESTS_PER_APPLICATION: count(130_000, LEAST_REQUESTS),
   GRAPH_CONCURRENT_PER_ACCOUNT: count(4),
@@ -52,6 +53,8 @@ export function budgetConfig(env: z.output<typeof schema>) {
       account: { units: env.GMAIL_UNITS_PER_ACCOUNT, seconds: 60 } as BudgetLimit,
       /** Of all mailboxes of one OAuth client in one minute. */
       application: { units: env.GMAIL_UNITS_PER_APPLICATION, seconds: 60 } as BudgetLimit,
+      /** Units that reading a message costs: 20, or 5 in projects from before May 2026. */
+      unitsPerRead: env.GMAIL_UNITS_PER_READ,
     },
     /** Microsoft Graph: requests. An application is one OAuth client of Microsoft. */
     graph: {

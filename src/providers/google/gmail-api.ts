@@ -15,7 +15,6 @@ export const UNITS = {
   labelWrite: 5,
   list: 5,
   history: 2,
-  get: 20,
   attachment: 20,
   modify: 5,
   trash: 5,
@@ -131,7 +130,11 @@ const id = encodeURIComponent;
 
 /** The methods of the Gmail API that Carillon reads with. */
 export class GmailReader {
-  constructor(protected readonly api: GoogleApi) {}
+  /** @param unitsPerRead what reading a message costs in the quota of the project */
+  constructor(
+    protected readonly api: GoogleApi,
+    readonly unitsPerRead: number,
+  ) {}
 
   profile(account: ProviderAccount, priority: BudgetPriority) {
     const request = {
@@ -223,7 +226,7 @@ export class GmailReader {
     metadataHeaders: readonly string[],
     priority: BudgetPriority,
   ) {
-    const cost = { units: UNITS.get, priority };
+    const cost = { units: this.unitsPerRead, priority };
     const query = { format: 'metadata', metadataHeaders };
     return this.#get(account, messageId, query, cost, fullMessage);
   }

@@ -24,7 +24,7 @@ import {
   withFailed,
 } from '../rest/message-failures.ts';
 import { ResponseTooLargeError } from '../rest/rest-client.ts';
-import { type GmailReader, type MinimalMessage, UNITS } from './gmail-api.ts';
+import type { GmailReader, MinimalMessage } from './gmail-api.ts';
 import type { GoogleApi, GoogleCost } from './google-api.ts';
 import { placementOf } from './gmail-labels.ts';
 import { partAt, readParts } from './gmail-parts.ts';
@@ -38,7 +38,6 @@ const RAW_BYTES = 64 * 1024 * 1024;
 const AT_ONCE = 6;
 /** Most messages of one `fetchAll`: their units are taken at once, of 1,500 that may be. */
 export const MOST_NEW = 40;
-const READ: GoogleCost = { units: UNITS.get, priority: 'interactive' };
 /** The units were taken before. */
 const RESERVED: GoogleCost = { units: 0, priority: 'interactive' };
 const POSITION = /^#(\d+)$/;
@@ -73,7 +72,7 @@ export class GmailContents {
    * @throws {BudgetExhaustedError} nothing was fetched
    */
   async fetchAll(account: ProviderAccount, ids: readonly string[]): Promise<GmailMessages> {
-    const units = Math.min(ids.length, MOST_NEW) * UNITS.get;
+    const units = Math.min(ids.length, MOST_NEW) * this.gmail.unitsPerRead;
     await this.api.reserve(account, { units, priority: 'interactive' });
     const { read, failed } = await this.#each(account, ids, (id) =>
       this.#fetch(account, id, RESERVED),
@@ -96,7 +95,7 @@ export class GmailContents {
     ids: readonly string[],
     priority: BudgetPriority,
   ): Promise<Map<string, ReadMessage | null>> {
-    await this.api.reserve(account, { units: ids.length * UNITS.get, priority });
+    await this.api.reserve(account, { units: ids.length * this.gmail.unitsPerRead, priority });
     const { read, failed } = await this.#each(account, ids, async (id) => {
       const labels = await nullIfGone(notFoundIfInvalid(this.gmail.minimal(account, id, RESERVED)));
       return labels && { state: stateOf(labels), content: null };
@@ -109,7 +108,7 @@ export class GmailContents {
     ids: readonly string[],
     priority: BudgetPriority,
   ): Promise<Map<string, ReadMessage | null>> {
-    const cost = { units: UNITS.get, priority };
+    const cost = this.#cost(priority);
     const { read, failed } = await this.#each(account, ids, async (id) => {
       const message = await this.#fetch(account, id, cost);
       return message && readMessageOf(message);
@@ -141,9 +140,16 @@ export class GmailContents {
     return reads;
   }
 
+  /** Of reading one message. */
+  #cost(priority: BudgetPriority): GoogleCost {
+    return { units: this.gmail.unitsPerRead, priority };
+  }
+
   /** @throws {ProviderError} `not-found` */
   async fetchRaw(account: ProviderAccount, id: string): Promise<Buffer> {
-    return (await notFoundIfInvalid(this.gmail.raw(account, id, READ, RAW_BYTES))).mime;
+    return (
+      await notFoundIfInvalid(this.gmail.raw(account, id, this.#cost('interactive'), RAW_BYTES))
+    ).mime;
   }
 
   /**
@@ -167,7 +173,9 @@ export class GmailContents {
   }
 
   async #partBytes(account: ProviderAccount, id: string, section: string): Promise<Buffer | null> {
-    const { payload } = await notFoundIfInvalid(this.gmail.full(account, id, READ));
+    const { payload } = await notFoundIfInvalid(
+      this.gmail.full(account, id, this.#cost('interactive')),
+    );
     const body = partAt(payload, section)?.body;
     if (!body) return null;
     return body.attachmentId === undefined

@@ -25,6 +25,8 @@ export function combine(records: readonly HistoryRecord[]): HistoryChanges {
     for (const { message } of record.messagesAdded.filter(isMail)) {
       added.add(message.id);
       removed.delete(message.id);
+      // Gmail may show the labels of a new message before the message.
+      relabelled.delete(message.id);
     }
     for (const { message } of [...record.labelsAdded, ...record.labelsRemoved].filter(isMail)) {
       if (!added.has(message.id)) relabelled.set(message.id, message.labelIds ?? null);

@@ -51,7 +51,7 @@ export class GmailLists {
     limit: number,
   ): Promise<ListedPage> {
     const labels = listedLabels(folders);
-    const units = UNITS.list * (labels.length + 1) + UNITS.get;
+    const units = UNITS.list * (labels.length + 1) + this.gmail.unitsPerRead;
     await this.#reserve(account, units);
     const q = `${sinceWords(since)} before:${listing.until + 1}`;
     const { messages: refs, nextPageToken } = await this.gmail.list(

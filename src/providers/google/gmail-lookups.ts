@@ -32,7 +32,10 @@ interface Seen {
   isWhole: boolean;
 }
 
-/** Finds messages that Carillon has sent, filed or saved, although their Message-ID may have changed. */
+/**
+ * Finds messages that Carillon has sent, filed or saved, although Gmail may have replaced their
+ * Message-ID.
+ */
 export class GmailLookups {
   constructor(
     private readonly gmail: GmailReader,

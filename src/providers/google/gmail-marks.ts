@@ -8,7 +8,7 @@ import { hash } from 'node:crypto';
  */
 export const MARK_HEADER = 'X-Message-Mark';
 
-/** What became of a marked message: it was sent, filed as a copy, or saved as a draft. */
+/** How a marked message came to Gmail: it was sent, filed as a copy, or saved as a draft. */
 export type MarkKind = 'send' | 'copy' | 'draft';
 
 /**

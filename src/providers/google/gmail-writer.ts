@@ -75,6 +75,7 @@ export class GmailWriter extends GmailReader {
         method: 'POST',
         ...messageBody('/messages/send', mime, threadId, (message) => message),
         units,
+        once: true,
         priority: 'send',
         deadlineMs: 120_000,
       },

@@ -7,7 +7,7 @@ import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
 import type { EgressClient, EgressResponse } from '../../platform/egress/egress-client.ts';
 import type { ProviderAccount } from '../port/connector.ts';
 import { pagesOf } from '../rest/pages.ts';
-import { isRepeatable, RestClient, type RestRequest } from '../rest/rest-client.ts';
+import { RestClient, type RestRequest } from '../rest/rest-client.ts';
 import { GoogleError, toGoogleError } from './google-error.ts';
 import { CalendarUseLimits } from './google-use-limits.ts';
 
@@ -84,6 +84,8 @@ export interface GoogleCost {
 /** A request to one API; `path` begins with a slash. */
 export interface GoogleRequest extends Omit<RestRequest, 'url'>, GoogleCost {
   path: string;
+  /** Whether the caller decides about every repetition. Default: false. */
+  once?: boolean;
 }
 
 /**
@@ -106,11 +108,14 @@ export async function listedOnce(list: () => Promise<readonly string[]>): Promis
   return [...new Set([...first, ...(await list())])];
 }
 
+/** Units to take at least before a request is repeated: those of the first were taken earlier. */
+const REPEATED_UNITS = 20;
+
 /** Pause in seconds if Google refuses a request as too fast and names no pause itself. */
 const USUAL_PAUSE = 5;
 
 /** Busy times are asked with a POST. */
-const isWrite = ({ method, path }: GoogleRequest): boolean =>
+const isWrite = ({ method, path }: Pick<GoogleRequest, 'method' | 'path'>): boolean =>
   method !== 'GET' && !path.endsWith('/freeBusy');
 
 /** Calls one of Google's APIs for an account, within the quota. */
@@ -132,23 +137,27 @@ export class GoogleApi {
   }
 
   /**
-   * Makes a request when the quota allows it. A request that may be repeated is repeated once if
-   * Google refuses it with a passing error (`GoogleError.isPassing`).
+   * Makes a request when the quota allows it. If Google refuses it with a passing error
+   * (`GoogleError.isPassing`), it had no effect and is made once more, unless it is `once`.
    * @throws {BudgetExhaustedError} if the quota is used up; Google was not asked
    * @throws {GoogleError} for an unsuccessful response
    * @throws {ProviderError} `temporary` if the account has no token
    */
   async send(account: ProviderAccount, request: GoogleRequest): Promise<EgressResponse> {
+    const { once = false, ...asked } = request;
     try {
-      return await this.#sendOnce(account, request);
+      return await this.#sendOnce(account, asked);
     } catch (error) {
-      const isPassing = error instanceof GoogleError && error.isPassing;
-      if (!isPassing || !isRepeatable(request)) throw error;
-      return this.#sendOnce(account, request);
+      if (once || !(error instanceof GoogleError && error.isPassing)) throw error;
+      // Units that were taken before covered the first request only.
+      return this.#sendOnce(account, { ...asked, units: Math.max(asked.units, REPEATED_UNITS) });
     }
   }
 
-  async #sendOnce(account: ProviderAccount, request: GoogleRequest): Promise<EgressResponse> {
+  async #sendOnce(
+    account: ProviderAccount,
+    request: Omit<GoogleRequest, 'once'>,
+  ): Promise<EgressResponse> {
     const { path, units, priority, ...rest } = request;
     if (account.accessToken === undefined)
       throw new ProviderError('temporary', 'There is no access token for this account');
@@ -177,7 +186,7 @@ export class GoogleApi {
   /** Lets the writes of the account wait, but not what it reads. */
   async #pausedWrites(share: BudgetShare, error: GoogleError): Promise<GoogleError> {
     const asked = error.retryAfterSeconds ?? 0;
-    const seconds = Math.max(asked, this.#useLimits.refused(share.key, this.clock.now().getTime()));
+    const seconds = Math.max(asked, this.#useLimits.refused(share.key, this.now()));
     await this.budget.penalize(share, seconds);
     return error.after(seconds);
   }
@@ -202,6 +211,11 @@ export class GoogleApi {
    */
   fetchPublic(url: string, maxBodyBytes: number): Promise<EgressResponse> {
     return this.#rest.send(undefined, { method: 'GET', url, maxBodyBytes });
+  }
+
+  /** The time in milliseconds. */
+  now(): number {
+    return this.clock.now().getTime();
   }
 
   /** Takes the units of several requests at once; these are then made with `units: 0`. */

@@ -46,6 +46,8 @@ const cursorShape = z.object({
   /** Changes since then are listed; `null` while everything is listed. */
   syncToken: z.string().nullable(),
   pageToken: z.string().nullable(),
+  /** Page size of the first request, which the following ones should have as well. */
+  size: z.number().int().positive().optional(),
 });
 type Cursor = z.infer<typeof cursorShape>;
 
@@ -68,21 +70,21 @@ export class GoogleEventChanges {
   ): Promise<EventChanges> {
     const at = readCursor(cursor, cursorShape) ?? BEGIN;
     try {
-      return await this.#page(account, calendarId, at, limit);
+      return await this.#page(account, calendarId, limit, at);
     } catch (error) {
       // 410: the token is too old. 400: a token or a list that Google does not know.
       const isOld =
         error instanceof GoogleError && [400, 410].includes(error.status) && !error.isPassing;
       if (!isOld || (at.syncToken === null && at.pageToken === null)) throw error;
-      return this.#page(account, calendarId, BEGIN, limit);
+      return this.#page(account, calendarId, limit, BEGIN);
     }
   }
 
   async #page(
     account: ProviderAccount,
     calendarId: string,
-    { syncToken, pageToken }: Cursor,
     limit: number,
+    { syncToken, pageToken, size = Math.min(limit, MOST_PER_PAGE) }: Cursor,
   ): Promise<EventChanges> {
     const answer = await this.api.read(
       account,
@@ -90,7 +92,7 @@ export class GoogleEventChanges {
         method: 'GET',
         path: pathOf(calendarId),
         query: {
-          maxResults: Math.min(limit, MOST_PER_PAGE),
+          maxResults: size,
           syncToken: syncToken ?? undefined,
           pageToken: pageToken ?? undefined,
         },
@@ -100,8 +102,8 @@ export class GoogleEventChanges {
     const { nextPageToken, nextSyncToken = null } = answer;
     const more = nextPageToken !== undefined;
     const next: Cursor = more
-      ? { syncToken, pageToken: nextPageToken }
-      : { syncToken: nextSyncToken, pageToken: null };
+      ? { syncToken, pageToken: nextPageToken, size }
+      : { syncToken: nextSyncToken, pageToken: null, size };
     const isWhole = syncToken === null && !more;
     return {
       cursor: JSON.stringify(next),

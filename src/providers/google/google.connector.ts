@@ -74,7 +74,7 @@ export class GoogleConnector implements Connector {
     this.#egress = egress;
     this.oauth = googleOauth(addresses.issuer);
     const mailApi = new GoogleApi('gmail', egress, clock, budget, limits, addresses);
-    const gmail = new GmailWriter(mailApi);
+    const gmail = new GmailWriter(mailApi, limits.unitsPerRead);
     this.#identity = new GoogleIdentity(gmail, egress, clock, addresses.userInfo);
     const contents = new GmailContents(mailApi, gmail, threads);
     const lists = new GmailLists(mailApi, gmail);

@@ -18,6 +18,7 @@ import { readCursor } from '../rest/cursor.ts';
 import { ignoreGone } from '../rest/gone.ts';
 import { type GoogleApi, googlePages, type GoogleRequest, listedOnce } from './google-api.ts';
 import { GoogleError } from './google-error.ts';
+import { RecentCreations } from './google-recent-creations.ts';
 import {
   type GooglePerson,
   googlePerson,
@@ -60,6 +61,8 @@ const cursorShape = z.object({
   /** `null` while all contacts are listed. */
   syncToken: z.string().nullable(),
   pageToken: z.string().nullable(),
+  /** Page size of the first request, which the following ones must have as well. */
+  pageSize: z.number().int().positive().optional(),
   /** Digest of the names of the groups: Google reports no contact because its group changed. */
   groups: z.string(),
 });
@@ -69,6 +72,8 @@ const BEGIN: Cursor = { syncToken: null, pageToken: null, groups: '' };
 
 /** The contacts of a Google account, by the People API. */
 export class GoogleContacts implements ContactsPort {
+  readonly #recent = new RecentCreations();
+
   constructor(private readonly api: GoogleApi) {}
 
   /** Not if the user has not agreed to contacts. */
@@ -92,13 +97,13 @@ export class GoogleContacts implements ContactsPort {
     const isOther = at !== BEGIN && at.groups !== digest;
     const from = isOther ? BEGIN : at;
     try {
-      return await this.#page(account, { ...from, groups: digest }, groups, limit);
+      return await this.#page(account, limit, { ...from, groups: digest }, groups);
     } catch (error) {
       // Google says 400 EXPIRED_SYNC_TOKEN, and 410 in older answers.
       const isOld =
         error instanceof GoogleError && [400, 410].includes(error.status) && !error.isPassing;
       if (!isOld || (from.syncToken === null && from.pageToken === null)) throw error;
-      return this.#page(account, { ...BEGIN, groups: digest }, groups, limit);
+      return this.#page(account, limit, { ...BEGIN, groups: digest }, groups);
     }
   }
 
@@ -113,14 +118,38 @@ export class GoogleContacts implements ContactsPort {
     }
   }
 
+  /**
+   * Lists show a new contact only after minutes. If the response to a creation was lost, the
+   * creation is not repeated before then.
+   */
   async createContact(account: ProviderAccount, key: string, contact: ContactContent) {
-    const there = await this.#withKey(account, key);
+    const there = this.#recent.idOf(key) ?? (await this.#withKey(account, key));
     if (there !== undefined) {
       await this.updateContact(account, there, contact);
       return { providerId: there };
     }
+    const wait = this.#recent.secondsToWait(key, this.api.now());
+    if (wait > 0) throw notListedYet(wait);
     const fields = contactFields(contact);
-    const { resourceName } = await this.#read(
+    const groups = await this.#groupIds(account, fields);
+    try {
+      const { resourceName } = await this.#create(account, key, fields, groups);
+      this.#recent.note(key, resourceName, this.api.now());
+      return { providerId: resourceName };
+    } catch (error) {
+      if (!mayHaveCreated(error)) throw error;
+      this.#recent.note(key, null, this.api.now());
+      throw notListedYet(this.#recent.secondsToWait(key, this.api.now()), error);
+    }
+  }
+
+  #create(
+    account: ProviderAccount,
+    key: string,
+    fields: ContactFields,
+    groups: readonly string[],
+  ): Promise<GooglePerson> {
+    return this.#read(
       account,
       {
         method: 'POST',
@@ -131,12 +160,11 @@ export class GoogleContacts implements ContactsPort {
         json: {
           ...writePerson(fields, fields, null),
           ...keyData(key),
-          memberships: membershipsOf([MY_CONTACTS, ...(await this.#groupIds(account, fields))]),
+          memberships: membershipsOf([MY_CONTACTS, ...groups]),
         },
       },
       googlePerson,
     );
-    return { providerId: resourceName };
   }
 
   async updateContact(
@@ -174,13 +202,13 @@ export class GoogleContacts implements ContactsPort {
 
   async #page(
     account: ProviderAccount,
-    { syncToken, pageToken, groups: digest }: Cursor,
-    groups: ReadonlyMap<string, string>,
     limit: number,
+    { syncToken, pageToken, groups: digest, pageSize = Math.min(limit, MOST_PER_PAGE) }: Cursor,
+    groups: ReadonlyMap<string, string>,
   ): Promise<ContactChanges> {
     const answer = await this.#connections(account, {
       personFields: PERSON_FIELDS,
-      pageSize: Math.min(limit, MOST_PER_PAGE),
+      pageSize,
       requestSyncToken: true,
       syncToken: syncToken ?? undefined,
       pageToken: pageToken ?? undefined,
@@ -190,8 +218,8 @@ export class GoogleContacts implements ContactsPort {
     const { nextPageToken, nextSyncToken = null } = answer;
     const more = nextPageToken !== undefined;
     const next: Cursor = more
-      ? { syncToken, pageToken: nextPageToken, groups: digest }
-      : { syncToken: nextSyncToken, pageToken: null, groups: digest };
+      ? { syncToken, pageToken: nextPageToken, groups: digest, pageSize }
+      : { syncToken: nextSyncToken, pageToken: null, groups: digest, pageSize };
     const alive = people.filter(({ metadata }) => !metadata.deleted);
     return {
       cursor: JSON.stringify(next),
@@ -347,6 +375,19 @@ function withoutAddressBook(error: unknown): never {
     throw new ProviderError('unsupported', error.message, { cause: error });
   throw error;
 }
+
+/** Whether a request to create a contact may have had an effect. */
+const mayHaveCreated = (error: unknown): error is ProviderError =>
+  error instanceof ProviderError &&
+  error.code === 'temporary' &&
+  !(error instanceof GoogleError && error.status < 500);
+
+const notListedYet = (retryAfterSeconds: number, cause?: ProviderError) =>
+  new ProviderError(
+    'temporary',
+    `${cause ? `${cause.message}; ` : ''}Google lists new contacts only after minutes, so it is not known yet whether this one was created`,
+    { retryAfterSeconds, cause },
+  );
 
 /** Reasons of a 400 that mean that the contact has another ETag. */
 const OTHER_VERSION: readonly string[] = ['FAILED_PRECONDITION', 'failedPrecondition'];

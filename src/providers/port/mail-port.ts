@@ -318,10 +318,7 @@ export interface MailPort {
     message: OutgoingMessage,
     control: SendControl,
   ): Promise<SendReceipt>;
-  /**
-   * Look-up: searches the provider's sent messages for one that Carillon sent. More look-ups are
-   * conclusive with `traces` if the provider may replace a Message-ID.
-   */
+  /** Looks a message up among the sent ones. `traces` make more look-ups conclusive. */
   findSent(
     account: ProviderAccount,
     messageIdHeader: string,

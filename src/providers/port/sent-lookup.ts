@@ -14,9 +14,10 @@ export interface SentTraces {
 export interface SentLookup {
   found: boolean;
   /**
-   * Whether `found: false` proves that the message was not sent. That is a claim about the provider:
-   * either it is seen to keep a mark that the message bears, and none of the messages sent since
-   * then bears it; or none of these has the recipients and the subject of the message.
+   * Whether `found: false` proves that the message was not sent. That is a claim about the
+   * provider, which must have one of two reasons. The provider is seen to keep a mark that the
+   * message bears, and no message sent since then bears it. Or no message sent since then has the
+   * recipients and the subject of the message.
    */
   conclusive: boolean;
   /**

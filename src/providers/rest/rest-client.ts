@@ -60,12 +60,6 @@ export interface RestApi {
 
 const REPEATABLE: readonly EgressMethod[] = ['GET', 'PUT', 'DELETE'];
 
-/** See `RestRequest.repeatable`. */
-export const isRepeatable = ({
-  method,
-  repeatable = REPEATABLE.includes(method),
-}: Pick<RestRequest, 'method' | 'repeatable'>): boolean => repeatable;
-
 /**
  * Calls the REST API of a provider with a user's access token, through the egress guard. It makes
  * each request once: callers decide about retries.
@@ -85,7 +79,7 @@ export class RestClient {
    * @throws {ResponseTooLargeError}
    */
   async send(accessToken: string | undefined, request: RestRequest): Promise<EgressResponse> {
-    const repeatable = isRepeatable(request);
+    const { method, repeatable = REPEATABLE.includes(method) } = request;
     const most = request.maxBodyBytes ?? MOST_BYTES;
     const response = await askService(this.egress, urlOf(request), sent(accessToken, request), {
       service: this.api.service,

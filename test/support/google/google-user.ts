@@ -32,7 +32,7 @@ export class GoogleUser implements Identity {
   readonly sub: string;
   readonly mailbox: Mailbox;
   readonly sendAs: SendAs[];
-  readonly contacts = new Contacts();
+  readonly contacts: Contacts;
   /** The mailbox's watch. Null for none. */
   watch: MailWatch | null = null;
 
@@ -43,9 +43,11 @@ export class GoogleUser implements Identity {
     this.sub = String(100_000_000_000_000_000_000n + subjects * 7n);
     const own = { sendAsEmail: this.email, displayName: name, isPrimary: true, isDefault: true };
     this.sendAs = [{ ...own, signature: '', replyToAddress: '' }];
+    this.contacts = new Contacts(() => world.now());
     this.mailbox = new Mailbox(
       () => world.now(),
       (historyId, labelIds) => world.announceMail(this, historyId, labelIds),
+      world.habits,
     );
   }
 

@@ -4,8 +4,8 @@
  */
 export class GoogleHabits {
   /**
-   * What Gmail does with the Message-ID of a message that a client sends, files or saves. People have reported that Gmail replaces also
-   * well-formed ones.
+   * What Gmail does with the Message-ID of a message that a client sends, files or saves. People
+   * have reported that Gmail replaces also well-formed ones.
    */
   messageIds: 'kept' | 'replaced' = 'kept';
   /** What it does with `X-` headers of such a message. */
@@ -16,6 +16,14 @@ export class GoogleHabits {
    * failed." and does nothing. `null`: none is.
    */
   refusesEvery: number | null = null;
+  /** Milliseconds after which the history shows a change. Pub/Sub reports it at once. */
+  historyLagMs = 0;
+  /** Whether the history shows the labels of a new message before the message itself. */
+  labelsFirst = false;
+  /** Milliseconds after which lists of contacts show what was written. */
+  contactsLagMs = 0;
+  /** Whether a page token is refused if the other parameters differ from the first page's. */
+  samePages = false;
   readonly #asked = new Map<object, number>();
 
   /** Counts a request of a method of Gmail. @returns whether it is to be refused */
@@ -28,10 +36,14 @@ export class GoogleHabits {
 
   /**
    * Switches on every habit that people have reported of the real Google. Headers of a client's own
-   * are kept: nobody has reported that they are dropped.
+   * are kept: no report says that Google drops them.
    */
   worst(): void {
     this.messageIds = 'replaced';
     this.refusesEvery = 7;
+    this.historyLagMs = 1_000;
+    this.labelsFirst = true;
+    this.contactsLagMs = 1_000;
+    this.samePages = true;
   }
 }

@@ -73,8 +73,12 @@ class StubSide implements WriteSide {
   }
 }
 
-/** Starts Google's stub. */
-export const googleSide = async (): Promise<WriteSide> => new StubSide(await GoogleSide.start());
+/** Starts Google's stub with all unpleasant habits that people have reported. */
+export const googleSide = async (): Promise<WriteSide> => {
+  const side = await GoogleSide.start();
+  side.stub.habits.worst();
+  return new StubSide(side);
+};
 
 /** Starts Microsoft's stub. */
 export const microsoftSide = async (): Promise<WriteSide> =>

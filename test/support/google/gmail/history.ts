@@ -22,6 +22,8 @@ export interface HistoryRecord {
   message: HistoryMessage;
   /** Labels that were added or removed; empty for other kinds. */
   labelIds: string[];
+  /** When it happened, in milliseconds. */
+  at: number;
 }
 
 /** Changes of a mailbox. Ids grow and have gaps, as Gmail's do. */
@@ -31,14 +33,22 @@ export class MailHistory {
   #expired = 0;
   #records: HistoryRecord[] = [];
 
+  /** @param now milliseconds of the stub's clock @param lag how late changes are shown, in ms */
+  constructor(
+    private readonly now: () => number,
+    private readonly lag: () => number,
+  ) {}
+
+  /** The id of the last change that is shown. */
   get lastId(): number {
-    return this.#last;
+    const hidden = this.#records.find((record) => !this.#isShown(record));
+    return hidden ? hidden.id - 1 : this.#last;
   }
 
   /** Adds a change. @returns its id */
   add(type: HistoryType, message: HistoryMessage, labelIds: string[] = []): number {
     this.#last += 7;
-    this.#records.push({ id: this.#last, type, message, labelIds });
+    this.#records.push({ id: this.#last, type, message, labelIds, at: this.now() });
     return this.#last;
   }
 
@@ -49,8 +59,15 @@ export class MailHistory {
     this.#records = [];
   }
 
-  /** Changes after an id; null if some of them are no longer known. */
+  /** Changes after an id that are shown; null if some of them are no longer known. */
   since(id: number): HistoryRecord[] | null {
-    return id < this.#expired ? null : this.#records.filter((record) => record.id > id);
+    if (id < this.#expired) return null;
+    const shown = this.#records.findIndex((record) => !this.#isShown(record));
+    const records = shown < 0 ? this.#records : this.#records.slice(0, shown);
+    return records.filter((record) => record.id > id);
+  }
+
+  #isShown({ at }: HistoryRecord): boolean {
+    return at + this.lag() <= this.now();
   }
 }

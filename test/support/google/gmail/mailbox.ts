@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { invalid, notFound } from '../errors.ts';
+import type { GoogleHabits } from '../habits.ts';
 import { MailHistory } from './history.ts';
 import { Labels } from './labels.ts';
 import { type Header, headersOf, headerValue, messageIdsIn } from './mime.ts';
@@ -34,17 +35,21 @@ export type OnMailChange = (historyId: number, labelIds: ReadonlySet<string>) =>
 /** A Gmail mailbox: messages, labels, threads, drafts and history. */
 export class Mailbox {
   readonly labels = new Labels();
-  readonly history = new MailHistory();
+  readonly history: MailHistory;
   /** Message ids by draft id. */
   readonly drafts = new Map<string, string>();
   readonly #messages = new Map<string, MailMessage>();
   /** Messages by the value of their Message-ID header. */
   readonly #byMessageId = new Map<string, MailMessage[]>();
+  readonly #habits: GoogleHabits;
   readonly #now: () => number;
   readonly #onChange: OnMailChange;
   #added = 0;
 
-  constructor(now: () => number, onChange: OnMailChange) {
+  /** @param habits of the Gmail that has the mailbox */
+  constructor(now: () => number, onChange: OnMailChange, habits: GoogleHabits) {
+    this.history = new MailHistory(now, () => habits.historyLagMs);
+    this.#habits = habits;
     this.#now = now;
     this.#onChange = onChange;
   }
@@ -89,6 +94,8 @@ export class Mailbox {
     this.#messages.set(id, message);
     for (const own of messageIdsIn(headerValue(headers, 'message-id')))
       this.#byMessageId.set(own, [...(this.#byMessageId.get(own) ?? []), message]);
+    if (this.#habits.labelsFirst && message.labels.size > 0)
+      this.history.add('labelAdded', shown(message), [...message.labels]);
     message.historyId = this.history.add('messageAdded', shown(message));
     this.#onChange(message.historyId, message.labels);
     return message;

@@ -5,6 +5,8 @@ export interface Contact {
   fields: Record<string, unknown>;
   isDeleted: boolean;
   version: number;
+  /** Milliseconds. */
+  createdAt: number;
   photo: Buffer | null;
 }
 
@@ -31,7 +33,11 @@ export class Contacts {
   #version = 100;
   #ids = 0;
 
-  constructor() {
+  /** When each version was made, in milliseconds. */
+  readonly #times = new Map<number, number>();
+
+  /** @param now milliseconds of the stub's clock */
+  constructor(private readonly now: () => number = Date.now) {
     for (const name of SYSTEM_GROUPS) {
       const resourceName = `contactGroups/${name}`;
       const group = { resourceName, name, isSystem: true, isDeleted: false, version: 1 };
@@ -41,6 +47,13 @@ export class Contacts {
 
   get version(): number {
     return this.#version;
+  }
+
+  /** The last version that was made until a time. */
+  versionAt(ms: number): number {
+    let version = this.#version;
+    while ((this.#times.get(version) ?? 0) > ms) version -= 1;
+    return version;
   }
 
   /** Makes all sync tokens that were given until now invalid. */
@@ -56,6 +69,7 @@ export class Contacts {
       fields: { memberships: [membership('contactGroups/myContacts')], ...fields },
       isDeleted: false,
       version: this.#next(),
+      createdAt: this.now(),
       photo: null,
     };
     this.people.set(contact.resourceName, contact);
@@ -67,7 +81,8 @@ export class Contacts {
     this.#ids += 1;
     const resourceName = `otherContacts/c${this.#ids}`;
     const version = this.#next();
-    const contact = { resourceName, fields, isDeleted: false, version, photo: null };
+    const createdAt = this.now();
+    const contact = { resourceName, fields, isDeleted: false, version, createdAt, photo: null };
     this.others.set(resourceName, contact);
     return contact;
   }
@@ -101,6 +116,7 @@ export class Contacts {
 
   #next(): number {
     this.#version += 1;
+    this.#times.set(this.#version, this.now());
     return this.#version;
   }
 }

@@ -39,7 +39,7 @@ export function addPeopleMethods(router: GoogleRouter): void {
 
 /** Version that a sync token names. Throws what Google answers for an expired one. */
 export function syncedVersion(contacts: Contacts, token: string): number {
-  const [, version] = /^people_(\d+)$/.exec(token) ?? [];
+  const [, version] = /^people_(\d+)(?:_\d+)?$/.exec(token) ?? [];
   if (version === undefined) throw invalid('Sync token is invalid.');
   if (Number(version) >= contacts.oldestToken) return Number(version);
   throw new GoogleError(
@@ -93,23 +93,36 @@ interface Listing {
   most: number;
 }
 
+/** Throws if a token belongs to a list with another page size. */
+function checkSize(size: number, syncToken: string | null, pageToken: string | null): void {
+  const tokens = [/^people_\d+_(\d+)$/.exec(syncToken ?? ''), /^\d+~(\d+)~/.exec(pageToken ?? '')];
+  for (const token of tokens)
+    if (token && Number(token[1]) !== size)
+      throw invalid('All request parameters must match those of the first call.');
+}
+
 function listed(call: GoogleCall, { contacts, mask, key, most }: Listing): StubAnswer {
   const { query, user } = call;
   const token = query.get('syncToken');
   const since = token === null ? null : syncedVersion(user.contacts, token);
-  const all = [...contacts.values()].filter(({ isDeleted, version }) =>
-    since === null ? !isDeleted : version > since,
-  );
-  const [, version = user.contacts.version, last = null] =
-    /^(\d+)~(.*)$/.exec(query.get('pageToken') ?? '') ?? [];
   const size = pageSize(query, 'pageSize', 100, most);
+  const { habits, now } = call.world;
+  const until = now() - habits.contactsLagMs;
+  if (habits.samePages) checkSize(size, token, query.get('pageToken'));
+  const shown = user.contacts.versionAt(until);
+  const all = [...contacts.values()].filter(({ isDeleted, version, createdAt }) =>
+    since === null ? !isDeleted && createdAt <= until : version > since && version <= shown,
+  );
+  const [, version = shown, , last = null] =
+    /^(\d+)~(\d+)~(.*)$/.exec(query.get('pageToken') ?? '') ?? [];
   const { items, nextPageToken } = page(all, ({ resourceName }) => resourceName, size, last);
   const wantsToken = query.get('requestSyncToken') === 'true' || token !== null;
   const total = key === 'connections' ? 'totalItems' : 'totalSize';
   return ok({
     ...(items.length > 0 && { [key]: items.map((one) => personView(call, one, mask)) }),
-    ...(nextPageToken !== undefined && { nextPageToken: `${version}~${nextPageToken}` }),
-    ...(nextPageToken === undefined && wantsToken && { nextSyncToken: `people_${version}` }),
+    ...(nextPageToken !== undefined && { nextPageToken: `${version}~${size}~${nextPageToken}` }),
+    ...(nextPageToken === undefined &&
+      wantsToken && { nextSyncToken: `people_${version}_${size}` }),
     [total]: all.length,
     ...(key === 'connections' && { totalPeople: all.length }),
   });
@@ -139,7 +152,8 @@ function contactOf({ user, params }: GoogleCall): Contact {
 function getSelf(call: GoogleCall): StubAnswer {
   const { email, name, sub } = call.user;
   const fields = { names: [{ displayName: name }], emailAddresses: [{ value: email }] };
-  const self = { resourceName: `people/${sub}`, fields, isDeleted: false, version: 1, photo: null };
+  const base = { resourceName: `people/${sub}`, fields, isDeleted: false };
+  const self = { ...base, version: 1, createdAt: 0, photo: null };
   return ok(personView(call, self, call.query.get('personFields')));
 }
 

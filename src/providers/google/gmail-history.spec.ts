@@ -1,0 +1,33 @@
+import type { HistoryRecord } from './gmail-api.ts';
+import { combine } from './gmail-history.ts';
+
+const record = (id: number, fields: Partial<HistoryRecord>): HistoryRecord => ({
+  id: String(id),
+  messagesAdded: [],
+  messagesDeleted: [],
+  labelsAdded: [],
+  labelsRemoved: [],
+  ...fields,
+});
+const entry = (id: string, ...labelIds: string[]) => ({
+  message: { id, threadId: id, labelIds },
+});
+
+describe('combine', () => {
+  it('lists a message as new only, if its labels were recorded before the message itself', () => {
+    const records = [
+      record(1, { labelsAdded: [entry('a', 'INBOX')] }),
+      record(2, { messagesAdded: [entry('a', 'INBOX', 'UNREAD')] }),
+      record(3, { labelsRemoved: [entry('a', 'INBOX')] }),
+    ];
+    expect(combine(records)).toEqual({ added: ['a'], removed: [], relabelled: new Map() });
+  });
+
+  it('lists a message that came and went as removed only', () => {
+    const records = [
+      record(1, { messagesAdded: [entry('a')], labelsAdded: [entry('b', 'STARRED')] }),
+      record(2, { messagesDeleted: [entry('a'), entry('b')] }),
+    ];
+    expect(combine(records)).toEqual({ added: [], removed: ['a', 'b'], relabelled: new Map() });
+  });
+});
