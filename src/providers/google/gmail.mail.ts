@@ -12,11 +12,12 @@ import type {
   SentLookup,
   SyncPassRequest,
 } from '../port/connector.ts';
-import { type MessageRef, UNITS } from './gmail-api.ts';
+import type { MessageRef } from './gmail-api.ts';
 import type { GmailWriter } from './gmail-writer.ts';
 import type { GmailAudit } from './gmail-audit.ts';
 import type { GmailChanges } from './gmail-changes.ts';
 import { dateOf, type GmailContents } from './gmail-content.ts';
+import type { GoogleCost } from './google-api.ts';
 import { assertMaySendFrom } from './gmail-senders.ts';
 import { GoogleError } from './google-error.ts';
 
@@ -44,7 +45,10 @@ export class GmailMail implements MailPort {
     const { mime, bcc, envelope, threadId = null } = message;
     await assertMaySendFrom(this.gmail, account, envelope.from);
     // Before the first phase: a message that has to wait for the quota has not left.
-    await this.gmail.reserve(account, { units: UNITS.send, priority: 'send' });
+    await this.gmail.reserve(account, {
+      units: this.gmail.costs['messages.send'],
+      priority: 'send',
+    });
     if (signal.aborted)
       throw new ProviderError('temporary', 'The send was aborted before the content was sent', {
         phase: 'connect',
@@ -69,12 +73,12 @@ export class GmailMail implements MailPort {
    */
   async findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup> {
     const q = withHeader(messageIdHeader);
-    const search = await this.gmail.list(account, { labelId: 'SENT', q }, LOOK_UP);
+    const search = await this.gmail.list(account, { labelId: 'SENT', q }, this.#lookUp);
     if (search.messages.length > 0) return FOUND;
     const { messages } = await this.gmail.list(
       account,
       { labelId: 'SENT', maxResults: COMPARED },
-      LOOK_UP,
+      this.#lookUp,
     );
     const newest = await Promise.all(
       messages.map(({ id }) => this.gmail.metadata(account, id, ['Message-ID'], 'send')),
@@ -118,6 +122,11 @@ export class GmailMail implements MailPort {
     return this.audit.listFolders(account);
   }
 
+  /** A look-up holds a message up, so it has the same priority. */
+  get #lookUp(): GoogleCost {
+    return { units: this.gmail.costs['messages.list'], priority: 'send' };
+  }
+
   /** If the thread was deleted, Gmail finds or makes another one. */
   async #inThread(
     account: ProviderAccount,
@@ -125,18 +134,16 @@ export class GmailMail implements MailPort {
     threadId: string | null,
   ): Promise<MessageRef> {
     try {
-      return await this.gmail.sendMessage(account, mime, threadId, 0);
+      return await this.gmail.sendMessage(account, mime, threadId, true);
     } catch (error) {
       const isGone = error instanceof GoogleError && error.code === 'not-found';
       if (threadId === null || !isGone) throw error;
-      return this.gmail.sendMessage(account, mime, null, UNITS.send);
+      return this.gmail.sendMessage(account, mime, null, false);
     }
   }
 }
 
 const FOUND: SentLookup = { found: true, conclusive: true };
-/** A look-up holds a message up, so it has the same priority. */
-const LOOK_UP = { units: UNITS.list, priority: 'send' } as const;
 /** Messages of Sent that are compared, and how far back they have to reach. */
 const COMPARED = 10;
 const COMPARED_MS = 30 * 60_000;

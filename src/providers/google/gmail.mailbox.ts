@@ -12,7 +12,6 @@ import { GoogleError } from './google-error.ts';
 const LONGEST_NAME = 225;
 /** Labels of Gmail itself can neither be renamed nor deleted. */
 const isOwn = (id: string): boolean => /^[A-Z_]+$/.test(id);
-const MODIFY_COST = { units: 20, priority: 'interactive' } as const;
 
 /** Changes of Gmail mailboxes. Ids of messages and labels never change. */
 export class GmailMailbox implements MailboxPort {
@@ -41,7 +40,10 @@ export class GmailMailbox implements MailboxPort {
     const missing = folderIds.find((id) => !known.has(id));
     if (missing !== undefined) throw noLabel(missing);
     const { labelIds } = await notFoundIfInvalid(
-      this.gmail.minimal(account, providerId, MODIFY_COST),
+      this.gmail.minimal(account, providerId, {
+        units: this.gmail.costs['messages.get'],
+        priority: 'interactive',
+      }),
     );
     const change = labelChange(labelIds, folderIds);
     if (change.addLabelIds.length + change.removeLabelIds.length > 0)

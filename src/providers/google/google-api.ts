@@ -78,6 +78,8 @@ export interface GoogleCost {
   /** In units of its API. */
   units: number;
   priority: BudgetPriority;
+  /** Whether `reserve` has taken the units already. Default `false`. */
+  reserved?: boolean;
 }
 
 /** A request to one API; `path` begins with a slash. */
@@ -123,13 +125,13 @@ export class GoogleApi {
    * @throws {ProviderError} `temporary` if the account has no token
    */
   async send(account: ProviderAccount, request: GoogleRequest): Promise<EgressResponse> {
-    const { path, units, priority, ...rest } = request;
+    const { path, units, priority, reserved = false, ...rest } = request;
     if (account.accessToken === undefined)
       throw new ProviderError('temporary', 'There is no access token for this account');
     const shares = this.#shares(account, units);
     const [own] = shares;
-    if (units > 0) await this.budget.take(shares, priority, request.signal);
-    else this.budget.assertNoPause(own.key);
+    if (reserved) this.budget.assertNoPause(own.key);
+    else await this.budget.take(shares, priority, request.signal);
     try {
       return await this.#rest.send(account.accessToken, { ...rest, url: this.#address + path });
     } catch (error) {
@@ -161,9 +163,17 @@ export class GoogleApi {
     return this.#rest.send(undefined, { method: 'GET', url, maxBodyBytes });
   }
 
-  /** Takes the units of several requests at once; these are then made with `units: 0`. */
-  async reserve(account: ProviderAccount, { units, priority }: GoogleCost): Promise<void> {
-    await this.budget.take(this.#shares(account, units), priority);
+  /**
+   * Takes the units of several requests at once; these are then made with `reserved`.
+   * @param times how many requests of this cost; default one
+   * @throws {BudgetExhaustedError}
+   */
+  async reserve(
+    account: ProviderAccount,
+    { units, priority }: GoogleCost,
+    times = 1,
+  ): Promise<void> {
+    await this.budget.take(this.#shares(account, units * times), priority);
   }
 
   #shares({ applicationId, email }: ProviderAccount, cost: number): [BudgetShare, BudgetShare] {
