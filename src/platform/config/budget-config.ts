@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { apiUseConfig, apiUseVariables } from './api-use-config.ts';
 import { gmailCosts, gmailCostVariables } from './gmail-costs.ts';
 
 /** A provider's limit: at most `units` in any period of `seconds`. */
@@ -37,6 +38,7 @@ const count = (fallback: number, least = 1) => number(least).default(fallback);
 /** The variables of budgets; they are part of `environmentSchema`. */
 export const budgetVariables = {
   ...gmailCostVariables,
+  ...apiUseVariables,
   /** Default: that of `GMAIL_PROJECT`. */
   GMAIL_UNITS_PER_ACCOUNT: number(LEAST_UNITS).optional(),
   GMAIL_UNITS_PER_APPLICATION: count(1_200_000, LEAST_UNITS),
@@ -62,6 +64,8 @@ export function budgetConfig(env: z.output<typeof schema>, problems: string[]) {
       `GMAIL_UNIT_COSTS: at these costs, GMAIL_UNITS_PER_ACCOUNT and GMAIL_UNITS_PER_APPLICATION must be at least ${least}`,
     );
   return {
+    /** What calls of companies' APIs may use and cost in a day. */
+    apiUse: apiUseConfig(env),
     /** Gmail: quota units. An application is one OAuth client of Google. */
     gmail: {
       /** Of one mailbox in one minute. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
 /*
- * Quota units of the methods of Gmail that Carillon calls, by Google's names
- * (https://developers.google.com/workspace/gmail/api/reference/quota; both tables were checked on
- * 27 November 2026, the older one against a copy of the page from before May 2026).
+ * Quota units of the methods of Gmail that Carillon calls, by Google's names. Both tables were
+ * checked on 27 November 2026, the older one against a copy of the page from before May 2026.
+ * Source: https://developers.google.com/workspace/gmail/api/reference/quota
  */
 
 /** For projects that began to use the Gmail API in May 2026 or later. */

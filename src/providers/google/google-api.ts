@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { BudgetPriority, BudgetShare } from '../../platform/budgets/budget-limit.ts';
+import type { CompanyApi } from '../../platform/budgets/company-api.ts';
 import type { BudgetLimit } from '../../platform/config/budget-config.ts';
 import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
 import type { EgressClient, EgressResponse } from '../../platform/egress/egress-client.ts';
@@ -10,8 +11,16 @@ import { pagesOf } from '../rest/pages.ts';
 import { RestClient, type RestRequest } from '../rest/rest-client.ts';
 import { toGoogleError } from './google-error.ts';
 
-/** Google's APIs that Carillon uses. Each has a quota of its own. */
-export type GoogleApiName = 'gmail' | 'calendar' | 'people' | 'directory';
+/** Google's APIs that Carillon uses, with their names in the counts of use. */
+const GOOGLE_APIS = {
+  gmail: 'gmail',
+  calendar: 'google-calendar',
+  people: 'google-people',
+  directory: 'google-directory',
+} as const satisfies Record<string, CompanyApi>;
+
+/** An API of Google. Each has a quota of its own. */
+export type GoogleApiName = keyof typeof GOOGLE_APIS;
 
 /** Where Google's APIs are, without a trailing slash. */
 export interface GoogleAddresses {
@@ -120,7 +129,8 @@ export class GoogleApi {
 
   /**
    * Makes a request when the quota allows it.
-   * @throws {BudgetExhaustedError} if the quota is used up; Google was not asked
+   * @throws {BudgetExhaustedError} if the quota or the ceiling of the application is used up;
+   *   Google was not asked
    * @throws {GoogleError} for an unsuccessful response
    * @throws {ProviderError} `temporary` if the account has no token
    */
@@ -131,7 +141,8 @@ export class GoogleApi {
     const shares = this.#shares(account, units);
     const [own] = shares;
     if (reserved) this.budget.assertNoPause(own.key);
-    else await this.budget.take(shares, priority, request.signal);
+    else await this.#take(account, shares, priority, request.signal);
+    this.budget.use.count(account.applicationId, GOOGLE_APIS[this.name], units);
     try {
       return await this.#rest.send(account.accessToken, { ...rest, url: this.#address + path });
     } catch (error) {
@@ -173,7 +184,17 @@ export class GoogleApi {
     { units, priority }: GoogleCost,
     times = 1,
   ): Promise<void> {
-    await this.budget.take(this.#shares(account, units * times), priority);
+    await this.#take(account, this.#shares(account, units * times), priority);
+  }
+
+  async #take(
+    { applicationId }: ProviderAccount,
+    shares: readonly BudgetShare[],
+    priority: BudgetPriority,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    await this.budget.use.assertBelowCeiling(applicationId, GOOGLE_APIS[this.name], priority);
+    await this.budget.take(shares, priority, signal);
   }
 
   #shares({ applicationId, email }: ProviderAccount, cost: number): [BudgetShare, BudgetShare] {
