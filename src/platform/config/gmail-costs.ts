@@ -2,7 +2,8 @@ import { z } from 'zod';
 
 /*
  * Quota units of the methods of Gmail that Carillon calls, by Google's names. Both tables were
- * checked on 27 November 2026, the older one against a copy of the page from before May 2026.
+ * compared with copies of Google's page on 27 November 2026, the older one with a copy from before
+ * May 2026.
  * Source: https://developers.google.com/workspace/gmail/api/reference/quota
  */
 
