@@ -2,6 +2,7 @@ import { ApiClient } from './lib/api-client.ts';
 import { BuildError, ensureBuilt } from './lib/build.ts';
 import { Report } from './lib/report.ts';
 import { TemporaryServer } from './lib/temporary-server.ts';
+import { observeCompany } from './live/behaviours/steps-behaviours.ts';
 import { UsageError } from './live/prompt.ts';
 import { type LiveSettings, readSettings } from './live/settings.ts';
 import { checkMail } from './live/steps-mail.ts';
@@ -17,6 +18,7 @@ async function perform(walk: Walk): Promise<void> {
     if (!(await connect(walk))) return;
     await checkMail(walk);
     await checkOthers(walk);
+    await observeCompany(walk);
   } catch (error) {
     if (!(error instanceof InterruptedError)) throw error;
     walk.report.note('interrupted');

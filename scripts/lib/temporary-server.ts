@@ -62,6 +62,11 @@ export class TemporaryServer {
     return this.#child?.pid;
   }
 
+  /** The settings of the server, for code that opens its database. */
+  get environment(): Readonly<Record<string, string | undefined>> {
+    return this.#processEnvironment();
+  }
+
   /** Whether the process has died and was started again. */
   get hasRestarted(): boolean {
     return this.#restarts > 0;

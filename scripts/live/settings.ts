@@ -17,6 +17,9 @@ export interface LiveSettings {
   server: Record<string, string>;
   /** Whether the run must not ask questions. */
   unattended: boolean;
+  /** Whether what was seen of the company is written to a file, in `recordFolder`. */
+  isRecorded: boolean;
+  recordFolder: string;
 }
 
 /** Port of the sign-in. It is fixed, because companies compare the redirect address. */
@@ -33,16 +36,20 @@ const PASSED_ON = [
   'PUSH_URL',
 ] as const;
 
-export const USAGE = `npm run live -- ${Object.keys(PROVIDERS).join('|')} [--yes]
+export const USAGE = `npm run live -- ${Object.keys(PROVIDERS).join('|')} [--yes] [--record]
 
 Tries Carillon with real credentials, prints what was checked, and removes everything it made.
---yes asks nothing. Variables (docs/providers/live.md):
+--yes asks nothing. --record writes what was seen of the company, without personal data, to a file,
+and uses up the quota of a minute to see which quotas a Google project has. Variables (docs/providers/live.md):
   LIVE_CLIENT_ID, LIVE_CLIENT_SECRET   the application as registered at the company
   LIVE_TENANT                          Microsoft only: the tenant
   LIVE_REFRESH_TOKEN, LIVE_EMAIL       instead of a sign-in in the browser
   LIVE_SCOPES                          default: ${ALL_SCOPES.join(',')}
   LIVE_SETTINGS                        further settings of the integration, as JSON
+  LIVE_RECORD_FOLDER                   of --record, default: the current folder
   PORT                                 default: ${PORT}`;
+
+const FLAGS = ['--yes', '--record'];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -64,7 +71,7 @@ function furtherSettings(value: string | undefined): Record<string, unknown> {
 }
 
 function providerOf(args: readonly string[]): ProviderGuide {
-  const names = args.filter((arg) => arg !== '--yes');
+  const names = args.filter((arg) => !FLAGS.includes(arg));
   const [name] = names;
   const guide = name === undefined || names.length > 1 ? undefined : PROVIDERS[name];
   if (guide) return guide;
@@ -118,6 +125,8 @@ export async function readSettings(
       PASSED_ON.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
     ),
     unattended,
+    isRecorded: args.includes('--record'),
+    recordFolder: environment['LIVE_RECORD_FOLDER'] || process.cwd(),
   };
 }
 

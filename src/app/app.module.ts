@@ -37,6 +37,7 @@ import { OperatorAuditModule } from '../operator/audit/operator-audit.module.ts'
 import { OperatorAccessModule } from '../operator/access/operator-access.module.ts';
 import { OperatorAccountsModule } from '../operator/accounts/operator-accounts.module.ts';
 import { OperatorApplicationsModule } from '../operator/applications/operator-applications.module.ts';
+import { OperatorApiUseModule } from '../operator/api-use/operator-api-use.module.ts';
 import { OperatorCapacityModule } from '../operator/capacity/operator-capacity.module.ts';
 import { OutboxModule } from '../mail/outbox/outbox.module.ts';
 import { OperatorJobsModule } from '../operator/jobs/operator-jobs.module.ts';
@@ -131,6 +132,7 @@ export class AppModule {
         SchedulerModule.register(config),
         OperatorAccountsModule,
         OperatorApplicationsModule,
+        OperatorApiUseModule,
         OperatorCapacityModule,
         OverviewModule,
         ConsoleModule,

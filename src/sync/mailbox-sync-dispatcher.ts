@@ -19,6 +19,7 @@ import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/prov
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import type { MailPort } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
+import { inBackground } from '../platform/budgets/background-work.ts';
 import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
 import { BudgetWait } from './budget-wait.ts';
 import { CollectionPasses, type PassNotes } from './collection-passes.ts';
@@ -122,7 +123,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     if (account.pause?.by === 'suspension')
       return this.#wait(suspendedWait(Math.random()), { kind: 'idle' });
     const outcome = await this.#ends.run(
-      () => this.#pass(account, claim, state, lease),
+      () => inBackground(() => this.#pass(account, claim, state, lease)),
       (ended) => ended?.result.kind === 'current' && ended.result.changed !== true,
     );
     if (outcome) countResult(syncPasses, ['provider', account.provider], outcome.result.kind);

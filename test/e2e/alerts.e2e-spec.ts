@@ -2,7 +2,9 @@ import fs from 'node:fs';
 import request from 'supertest';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { ProviderBudget } from '../../src/platform/budgets/provider-budget.ts';
+import type { BudgetConfig } from '../../src/platform/config/budget-config.ts';
 import { APP_CONFIG } from '../../src/platform/config/app-config.ts';
+import { dayOf } from '../../src/platform/quotas/quota.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { AccountListeners } from '../../src/accounts/grants/account-listeners.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
@@ -213,6 +215,37 @@ describeWith(['promtool'], 'alerts', () => {
       },
       (page) => total(page, 'carillon_provider_budget_left_ratio', { provider: 'alerts' }) < 0.1,
     );
+  });
+
+  it('report an application near its ceiling at a company, and calls that will cost money', async () => {
+    const { budgets } = world.server.app.get<{ budgets: BudgetConfig }>(APP_CONFIG);
+    const { apiUse } = budgets;
+    const use = (units: number) => () =>
+      rowsOf(
+        world.server,
+        `insert into api_use (application_id, api, day, units)
+         select id, 'gmail', $2::date, $3 from application where client_id = $1
+         on conflict (application_id, api, day) do update set units = excluded.units`,
+        [users.application.clientId, dayOf(world.clock.now()), units],
+      );
+    apiUse.ceilings.gmail = 100_000_000;
+    await expectAlertWhen(
+      'CarillonCallsWillCost',
+      use(81_000_000),
+      grown('carillon_company_api_paid_forecast_units', { api: 'gmail' }),
+    );
+    apiUse.ceilings.gmail = 100;
+    await use(79)();
+    await shows(
+      new Map(),
+      (page) => total(page, 'carillon_company_api_ceiling_used_ratio') === 0.79,
+    );
+    await expectAlertWhen(
+      'CarillonCeilingNear',
+      use(80),
+      (page) => total(page, 'carillon_company_api_ceiling_used_ratio') === 0.8,
+    );
+    apiUse.ceilings.gmail = 0;
   });
 
   it('report mirrors that differ from their mailboxes', async () => {

@@ -3,6 +3,7 @@ import { COMPANIES } from '../support/companies/companies.ts';
 import type { Company, CompanyStub } from '../support/companies/company.ts';
 import { google } from '../support/companies/google-company.ts';
 import { microsoft } from '../support/companies/microsoft-company.ts';
+import type { LiveRecord } from '../../scripts/live/behaviours/record.ts';
 import { dataFolderOf, LIVE_PATIENCE_MS, LiveRun } from '../support/live-run.ts';
 import type { ScriptResult } from '../support/npm-script.ts';
 
@@ -11,8 +12,29 @@ const ENDS = {
   google: ['✓ Google reports changes (subscriptions: ', '✓ Google has revoked the tokens'],
   microsoft: ['https://myapps.microsoft.com'],
 };
-/** Gmail has one copy of a message to oneself, Exchange one in the inbox and one in Sent. */
-const SENT_TO_TRASH = { google: 2, microsoft: 4 };
+/**
+ * Gmail has one copy of a message to oneself, Exchange one in the inbox and one in Sent. Two of
+ * Gmail's behaviours are tried with a message of their own.
+ */
+const SENT_TO_TRASH = { google: 4, microsoft: 4 };
+/** What the emulators do, by the names of the behaviours. */
+const SEEN = {
+  google: {
+    'gmail-message-id': 'yes',
+    'gmail-labels-before-message': 'no',
+    'google-blocked-application': 'open',
+    'people-late-writes': 'no',
+    'people-other-parameters': 'no',
+    'people-first-page-quota': 'no',
+    'gmail-old-project': 'no',
+  },
+  microsoft: {
+    'outlook-changes-ids': 'open',
+    'graph-delta-repeats': 'open',
+    'graph-calendar-subscription': 'open',
+    'graph-repeated-transaction-id': 'yes',
+  },
+};
 const TOPIC = 'projects/p/topics/gmail';
 const SUBSCRIPTION = 'projects/p/subscriptions/pulled';
 
@@ -27,7 +49,7 @@ describe('npm run live with accounts of Google and Microsoft', () => {
     return run;
   };
   const walk = async <C extends CompanyStub>(run: LiveRun<C>, settings: object) => {
-    const live = run.start({ LIVE_SETTINGS: JSON.stringify(settings) });
+    const live = run.start({ LIVE_SETTINGS: JSON.stringify(settings) }, ['--record']);
     await run.signIn(live);
     whole.set(run.company.provider, { run, result: live.ended });
   };
@@ -133,7 +155,7 @@ describe('npm run live with accounts of Google and Microsoft', () => {
   );
 
   it.each(COMPANIES)(
-    'checks everything after a sign-in at $title, stores nothing, and leaves only two messages in the trash',
+    'checks everything after a sign-in at $title, stores nothing, and leaves only messages of its own in the trash',
     async ({ provider }) => {
       const { run, result } = whole.get(provider)!;
       const ended = await result;
@@ -142,6 +164,21 @@ describe('npm run live with accounts of Google and Microsoft', () => {
       expect(ended.output).toContain(`signed in as ${run.email}`);
       expect(ended.output).toContain('✓ a new access token');
       for (const line of ENDS[provider]) expect(ended.output).toContain(line);
+      const [, file = ''] = /recorded in (\S+)/.exec(ended.output) ?? [];
+      const record = fs.readFileSync(file, 'utf8');
+      const { isEmulated, observations } = JSON.parse(record) as LiveRecord;
+      expect(isEmulated).toBe(true);
+      expect(Object.fromEntries(observations.map(({ name, answer }) => [name, answer]))).toEqual(
+        SEEN[provider],
+      );
+      for (const own of [
+        run.email,
+        'Ann',
+        'Hello',
+        ...run.world.messages(run.email).map(({ thread }) => thread),
+      ])
+        expect([own, record.includes(own)]).toEqual([own, false]);
+      expect(ended.output).toMatch(/^\| \S+ \| .+\? \| (yes|no|open) \| .+ \|$/m);
       expect(run.leakedSecrets(ended)).toEqual([]);
       expect(fs.existsSync(dataFolderOf(ended.output))).toBe(false);
       const messages = run.world.messages(run.email);

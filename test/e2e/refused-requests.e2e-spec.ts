@@ -47,6 +47,7 @@ describe('refused requests', () => {
     const overview = new OverviewService(
       server.app.get(Database) as never,
       { disk: async () => null } as never,
+      { worrying: async () => [] } as never,
     );
     return (await overview.read()).refusals;
   };

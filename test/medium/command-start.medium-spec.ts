@@ -121,6 +121,7 @@ describe('the start of the commands', () => {
     'mailbox audits',
     'operator list',
     'quotas list',
+    'quotas companies',
     'sms list',
     'watches',
     'webhooks list',

@@ -1,3 +1,5 @@
+import { SystemClock } from '../../src/platform/base/time/clock.ts';
+import { ApiUseCounter } from '../../src/platform/budgets/api-use-counter.ts';
 import { BudgetExhaustedError } from '../../src/platform/budgets/budget-exhausted-error.ts';
 import { bucketOf, type BudgetShare } from '../../src/platform/budgets/budget-limit.ts';
 import type { BudgetLimit } from '../../src/platform/config/budget-config.ts';
@@ -36,7 +38,10 @@ describe('the budget of a provider', () => {
   }
   async function budgets(test: TestDatabase, processes: number): Promise<ProviderBudget[]> {
     const pools = await Promise.all(Array.from({ length: processes }, () => connect(test)));
-    return pools.map((pool) => new ProviderBudget(pool));
+    return pools.map((pool) => {
+      const use = new ApiUseCounter(pool, new SystemClock(), {});
+      return new ProviderBudget(pool, use);
+    });
   }
   beforeAll(async () => {
     still = await createTestDatabase();

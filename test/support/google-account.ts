@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { gmailCosts } from '../../src/platform/config/gmail-costs.ts';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import {
@@ -19,9 +20,10 @@ const LIMIT = { units: 100_000_000, seconds: 60 };
 
 /** Google's connector for a server that stands in for Google, with a quota too large to use up. */
 export function googleConnector(parts: ProviderParts, address: string): GoogleConnector {
+  const { costs } = gmailCosts({ GMAIL_PROJECT: 'new' });
   return new GoogleConnector({
     ...parts,
-    limits: { account: LIMIT, application: LIMIT, unitsPerRead: 20 },
+    limits: { account: LIMIT, application: LIMIT, costs },
     address,
   });
 }

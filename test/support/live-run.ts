@@ -1,3 +1,6 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { type Company, type CompanyStub, plainMessage } from './companies/company.ts';
 import { freePorts } from './mail-servers/processes.ts';
 import { type RunningScript, type ScriptResult, startScript } from './npm-script.ts';
@@ -16,6 +19,7 @@ export function dataFolderOf(output: string): string {
 /** `npm run live` with a user Ann at a company's stub, who has one message. */
 export class LiveRun<C extends CompanyStub> {
   #running: RunningScript | undefined;
+  readonly #records = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-live-'));
 
   private constructor(
     readonly company: Company<C>,
@@ -33,14 +37,18 @@ export class LiveRun<C extends CompanyStub> {
     return new LiveRun(company, world, email, String((await freePorts(1))[0]));
   }
 
-  /** Starts the command without questions. */
-  start(environment: Readonly<Record<string, string>> = {}): RunningScript {
+  /** Starts the command without questions. It records into a folder of its own. */
+  start(
+    environment: Readonly<Record<string, string>> = {},
+    options: readonly string[] = [],
+  ): RunningScript {
     const { client_id, client_secret } = this.world.client;
-    this.#running = startScript('live', [this.company.provider, '--yes'], {
+    this.#running = startScript('live', [this.company.provider, '--yes', ...options], {
       PORT: this.port,
       LIVE_CLIENT_ID: client_id,
       LIVE_CLIENT_SECRET: client_secret,
       EGRESS_ALLOW: '127.0.0.0/8',
+      LIVE_RECORD_FOLDER: this.#records,
       ...this.world.environment,
       ...environment,
     });
@@ -77,5 +85,6 @@ export class LiveRun<C extends CompanyStub> {
     this.#running?.child.kill('SIGKILL');
     await this.#running?.ended;
     await this.world.stop();
+    fs.rmSync(this.#records, { recursive: true });
   }
 }

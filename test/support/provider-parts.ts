@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SystemClock } from '../../src/platform/base/time/clock.ts';
+import { ApiUseCounter } from '../../src/platform/budgets/api-use-counter.ts';
 import { ProviderBudget } from '../../src/platform/budgets/provider-budget.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
@@ -31,11 +32,12 @@ export async function startProviderParts() {
   });
   const threads = new WorkThreads();
   const policy = new EgressPolicy(['127.0.0.0/8', '::1']);
+  const clock = new ForwardClock();
   const parts = {
     policy,
-    clock: new ForwardClock(),
+    clock,
     threads,
-    budget: new ProviderBudget(database),
+    budget: new ProviderBudget(database, new ApiUseCounter(database, clock, {})),
   };
   return {
     ...parts,

@@ -12,6 +12,7 @@ import { pruneAccessTokens } from '../../accounts/grants/prune-access-tokens.ts'
 import { pruneAddressLoops } from '../../accounts/grants/prune-address-loops.ts';
 import { pruneIdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
 import { pruneJobAttempts } from '../../job-statuses/jobs.ts';
+import { pruneApiUse } from '../../platform/budgets/api-use-rows.ts';
 import { pruneProviderBuckets } from '../../platform/budgets/provider-budget.ts';
 import { pruneOperatorSessions } from '../../operator/access/prune-operator-sessions.ts';
 import { pruneRefusals } from '../../platform/refusals/refusal-recorder.ts';
@@ -49,6 +50,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'sent messages without a copy': pruneUnreported,
   'counts of quotas': pruneQuotaUse,
   'full budgets of providers': pruneProviderBuckets,
+  "days of use of companies' APIs": pruneApiUse,
   'mails that prove addresses': pruneAddressLoops,
   'records of deleted applications': pruneDeletions,
   'sizes of tables': pruneTableSamples,

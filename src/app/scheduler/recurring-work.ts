@@ -11,6 +11,7 @@ import { RelayEnrolment } from '../../mail/relay/relay-enrolment.ts';
 import { TextBacklogRunner } from '../../mail/search/text-backlog.ts';
 import { ApplicationDeletions } from '../../operator/applications/application-deletions.service.ts';
 import { TableSamples } from '../../operator/capacity/table-samples.service.ts';
+import { ApiUseCounter } from '../../platform/budgets/api-use-counter.ts';
 import { RefusalRecorder } from '../../platform/refusals/refusal-recorder.ts';
 import { LogLevels } from '../../platform/log-level/log-levels.ts';
 import { Engine } from '../../platform/work/engine.ts';
@@ -164,6 +165,11 @@ export class WorkOfProcesses {
   @Cron('4/5 * * * * *', task('log level', 5))
   readLogLevel(): Promise<void> {
     return this.runs.ofProcess(LogLevels, (levels) => levels.tick());
+  }
+
+  @Cron('9/10 * * * * *', task("use of companies' APIs", 10))
+  storeApiUse(): Promise<void> {
+    return this.runs.ofProcess(ApiUseCounter, (counter) => counter.store());
   }
 
   @Cron('8/10 * * * * *', task('refused requests', 10))

@@ -48,7 +48,7 @@ export const GROUPS: readonly CommandGroup[] = [
   {
     name: 'quotas',
     description:
-      'What accounts and applications have used today (UTC) of quotas for services that cost money',
+      'What accounts and applications have used of quotas for services that cost money, and of the APIs of Google and Microsoft',
     load: () => import('./commands/quotas.ts'),
   },
   {

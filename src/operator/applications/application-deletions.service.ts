@@ -7,6 +7,7 @@ import { SYSTEM } from '../../platform/audit/actor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
+import { deleteApiUse } from '../../platform/budgets/api-use-rows.ts';
 import { deleteChanges } from '../../platform/changes/delete-changes.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { deleteQuotaUse } from '../../platform/quotas/delete-quota-use.ts';
@@ -137,6 +138,7 @@ export class ApplicationDeletions {
   async #finish({ applicationId, clientId, name }: LeasedDeletion): Promise<void> {
     await this.database.transaction(async (sql) => {
       await deleteQuotaUse(sql, [applicationId]);
+      await deleteApiUse(sql, applicationId);
       await deleteApplication(sql, applicationId);
       await finishDeletion(sql, applicationId, this.clock.now());
       await recordAudit(sql, {

@@ -38,6 +38,7 @@ export function retentionOf(
     fixed('Tracking of messages', ['tracked_message'], '90 days after the message was sent'),
     fixed('Access tokens that ended', ['access_token'], '30 days'),
     fixed('Use of quotas', ['quota_use'], '31 days'),
+    fixed('Use of the APIs of Google and Microsoft', ['api_use'], '400 days'),
     fixed('Idempotency keys', ['idempotency_key'], '24 hours'),
     fixed('Mails that prove addresses', ['address_loop'], '7 days'),
     {

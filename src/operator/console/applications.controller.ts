@@ -4,6 +4,7 @@ import type { Actor } from '../../platform/audit/actor.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
+import { OperatorApiUse } from '../api-use/operator-api-use.ts';
 import type { ApplicationDetail } from '../applications/application-item.ts';
 import { OperatorApplications } from '../applications/operator-applications.ts';
 import { ConsolePages } from './console-page.decorator.ts';
@@ -104,6 +105,7 @@ function actionOf(name: string): ApplicationAction {
 export class ConsoleApplicationsController {
   constructor(
     private readonly applications: OperatorApplications,
+    private readonly use: OperatorApiUse,
     private readonly clock: Clock,
   ) {}
 
@@ -124,7 +126,8 @@ export class ConsoleApplicationsController {
     @Res() response: Response,
   ): Promise<void> {
     const application = await this.applications.get(id);
-    const view = { now: this.clock.now(), notice: noticeIn(query) };
+    const use = await this.use.list(application.id);
+    const view = { now: this.clock.now(), notice: noticeIn(query), use };
     sendPage(response, applicationPage(viewerOf(response.req), application, view));
   }
 

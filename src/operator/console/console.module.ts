@@ -3,6 +3,7 @@ import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { OperatorAccountsModule } from '../accounts/operator-accounts.module.ts';
 import { OperatorApplicationsModule } from '../applications/operator-applications.module.ts';
 import { OperatorAuditModule } from '../audit/operator-audit.module.ts';
+import { OperatorApiUseModule } from '../api-use/operator-api-use.module.ts';
 import { OperatorCapacityModule } from '../capacity/operator-capacity.module.ts';
 import { OperatorJobsModule } from '../jobs/operator-jobs.module.ts';
 import { LogLevelModule } from '../log-level/log-level.module.ts';
@@ -31,6 +32,7 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
     OperatorAccountsModule,
     OperatorWebhooksModule,
     OperatorApplicationsModule,
+    OperatorApiUseModule,
     OperatorCapacityModule,
     OperatorAuditModule,
     LogLevelModule,

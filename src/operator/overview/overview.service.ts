@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
 import { MetricsDatabase } from '../../platform/metrics/metrics-database.ts';
-import type { DiskForecast } from '../capacity/capacity.ts';
+import { OperatorApiUse } from '../api-use/operator-api-use.ts';
 import { OperatorCapacity } from '../capacity/operator-capacity.ts';
 import { type HourOf, type Overview, OVERVIEW_SECONDS } from './overview.ts';
 import {
@@ -21,8 +21,8 @@ import {
 const MINUTE_MS = 60_000;
 /** Several operators who look at the same page cause one set of statements in this time. */
 const KEEP_MS = 5_000;
-/** The size of a database is the sum over its files, which takes longer than the statements. */
-const KEEP_DISK_MS = 60_000;
+/** For numbers that change slowly: sums over all files, or over the days of a month. */
+const KEEP_SLOW_MS = 60_000;
 
 const NO_SENDS = {
   sent: 0, retried: 0, failed: 0, unknown: 0, lateP50Seconds: null, lateP99Seconds: null,
@@ -31,16 +31,19 @@ const NO_DELIVERIES = {
   delivered: 0, retried: 0, dropped: 0, tookP50Seconds: null, tookP99Seconds: null,
 }; // prettier-ignore
 
+type SlowNumbers = Pick<Overview, 'disk' | 'apiUse'>;
+
 /** What an operator sees first: numbers of the whole installation, over all processes. */
 @Injectable()
 export class OverviewService {
   #kept: { overview: Promise<Overview>; readMs: number } | null = null;
 
-  #disk: { disk: DiskForecast; readMs: number } | null = null;
+  #slow: { slow: SlowNumbers; readMs: number } | null = null;
 
   constructor(
     private readonly database: MetricsDatabase,
     private readonly capacity: OperatorCapacity,
+    private readonly use: OperatorApiUse,
   ) {}
 
   /**
@@ -58,7 +61,7 @@ export class OverviewService {
   async #read(): Promise<Overview> {
     const sql = this.database;
     const at = await databaseNow(sql);
-    const [queues, sends, deliveries, webhooks, sync, apart, invalid, refused, workers, disk] =
+    const [queues, sends, deliveries, webhooks, sync, apart, invalid, refused, workers, slow] =
       await Promise.all([
         queueStates(sql),
         sendingFigures(sql, at),
@@ -69,7 +72,7 @@ export class OverviewService {
         invalidAccounts(sql),
         refusalStates(sql),
         workerStates(sql),
-        this.#readDisk(),
+        this.#readSlow(),
       ]);
     return {
       at,
@@ -82,16 +85,20 @@ export class OverviewService {
       quarantinedMessages: apart.quarantined,
       invalidAccounts: invalid,
       refusals: refused,
-      disk,
+      ...slow,
       workers,
     };
   }
 
-  async #readDisk(): Promise<DiskForecast> {
-    if (this.#disk && monotonicMs() - this.#disk.readMs < KEEP_DISK_MS) return this.#disk.disk;
-    const disk = await this.capacity.disk(this.database);
-    this.#disk = { disk, readMs: monotonicMs() };
-    return disk;
+  async #readSlow(): Promise<SlowNumbers> {
+    if (this.#slow && monotonicMs() - this.#slow.readMs < KEEP_SLOW_MS) return this.#slow.slow;
+    const [disk, apiUse] = await Promise.all([
+      this.capacity.disk(this.database),
+      this.use.worrying(this.database),
+    ]);
+    const slow = { disk, apiUse };
+    this.#slow = { slow, readMs: monotonicMs() };
+    return slow;
   }
 }
 

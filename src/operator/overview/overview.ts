@@ -1,4 +1,5 @@
 import type { QueueName } from '../../platform/work/signals.ts';
+import type { ApiUseState } from '../api-use/api-use.ts';
 import type { DiskForecast } from '../capacity/capacity.ts';
 
 /*
@@ -147,6 +148,11 @@ export interface Overview {
   invalidAccounts: number;
   /** Senders with many refused requests in the last minutes, the worst first; at most five. */
   refusals: RefusalState[];
+  /**
+   * Applications near a ceiling at a company, or whose use will cost money; at most five, and at
+   * most a minute old.
+   */
+  apiUse: ApiUseState[];
   /** How full the disk is; at most a minute old. */
   disk: DiskForecast;
   workers: WorkerState[];

@@ -17,12 +17,14 @@ export class BudgetExhaustedError extends ProviderError {
   /**
    * @param seconds until the request can be made if nobody else makes one; rounded up
    * @param fullSeconds until the budget is full. Default: `seconds`
+   * @param message default: that the account stays below its provider's limit
    */
-  constructor(seconds: number, fullSeconds: number = seconds) {
+  constructor(seconds: number, fullSeconds: number = seconds, message?: string) {
     const wait = Math.max(1, Math.ceil(seconds));
     super(
       'rate-limited',
-      `Carillon waits for ${wait} s, so that the account stays below its provider's limit on requests`,
+      message ??
+        `Carillon waits for ${wait} s, so that the account stays below its provider's limit on requests`,
       { retryAfterSeconds: wait },
     );
     this.fullAfterSeconds = Math.max(wait, Math.ceil(fullSeconds));

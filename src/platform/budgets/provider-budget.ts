@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/time/clock.ts';
 import { Database, type Sql } from '../database/sql.ts';
+import { ApiUseCounter } from './api-use-counter.ts';
 import { BudgetExhaustedError } from './budget-exhausted-error.ts';
 import { bucketOf, type BudgetPriority, type BudgetShare, reserveOf } from './budget-limit.ts';
 import { MailboxSlots } from './mailbox-slots.ts';
@@ -89,7 +90,11 @@ export class ProviderBudget {
   /** Ends of the pauses that this process has learned of, in monotonic milliseconds, by bucket. */
   readonly #pauses = new Map<string, number>();
 
-  constructor(private readonly database: Database) {}
+  /** @param use what applications use of companies' APIs, and their ceilings */
+  constructor(
+    private readonly database: Database,
+    readonly use: ApiUseCounter,
+  ) {}
 
   /**
    * Takes all shares, or none of them. If they are there soon, waits for them: up to 1 s for

@@ -202,6 +202,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
   const database = databaseConfig(env, env.ROLES, problems);
   const sms = smsConfig(env, problems);
   const operatorMail = operatorMailConfig(env, problems);
+  const budgets = budgetConfig(env, problems);
   const tls = tlsConfig(env, problems);
   const push = pushUrl(env, problems);
   const baseUrl = env.BASE_URL ?? `${tls ? 'https' : 'http'}://localhost:${env.PORT}`;
@@ -375,7 +376,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     /** Quotas on operations that cost the operator money. */
     quotas: quotaConfig(env),
     /** Limits of providers that our requests stay below. */
-    budgets: budgetConfig(env),
+    budgets,
     /**
      * True if `/neural` serves applications that have the feature `neural`. Otherwise it returns
      * 403.

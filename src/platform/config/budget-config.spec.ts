@@ -17,9 +17,4 @@ describe('budgetVariables', () => {
       { path: [name], message: `must be between ${least} and 100000000` },
     ]);
   });
-
-  it.each(['0', '21'])('refuse %s units for reading a message', (value) => {
-    const refused = variables.safeParse({ GMAIL_UNITS_PER_READ: value });
-    expect(refused.error?.issues).toMatchObject([{ message: 'must be between 1 and 20' }]);
-  });
 });

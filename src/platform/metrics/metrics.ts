@@ -285,6 +285,46 @@ export const budgetRefusals = new Counter({
   labelNames: ['provider', 'priority'],
 });
 
+/** Calls of companies' APIs, in what the company counts. */
+export const apiUnits = new Counter({
+  ...shared,
+  name: 'carillon_company_api_units_total',
+  help: 'Use of the APIs of Google and Microsoft by this process, in what the company counts: quota units of Gmail, requests of the others',
+  labelNames: ['company', 'api'],
+});
+
+/** Installation: what was used of companies' APIs today. */
+export const apiUnitsToday = new Gauge({
+  ...shared,
+  name: 'carillon_company_api_today_units',
+  help: 'Installation: use of the APIs of Google and Microsoft today (UTC) by all applications, in what the company counts',
+  labelNames: ['company', 'api'],
+});
+
+/** Installation: what the month will come to. */
+export const apiMonthForecast = new Gauge({
+  ...shared,
+  name: 'carillon_company_api_month_forecast_units',
+  help: 'Installation: expected use of the whole month (UTC) by all applications, at the pace of the last seven days',
+  labelNames: ['company', 'api'],
+});
+
+/** Installation: what of the month will cost money. */
+export const apiPaidForecast = new Gauge({
+  ...shared,
+  name: 'carillon_company_api_paid_forecast_units',
+  help: 'Installation: expected units of the month above the free units of each day, of all applications; 0 for APIs without charges',
+  labelNames: ['company', 'api'],
+});
+
+/** Installation: how near an application is to its ceiling. */
+export const apiCeilingUsed = new Gauge({
+  ...shared,
+  name: 'carillon_company_api_ceiling_used_ratio',
+  help: 'Installation: highest share of its ceiling of today that any application has used; absent without ceilings',
+  labelNames: ['company', 'api'],
+});
+
 /** Installation: complete audits since the database exists. */
 export const audits = new Counter({
   ...shared,

@@ -1,31 +1,10 @@
 import { z } from 'zod';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
+import type { GmailCosts } from '../../platform/config/gmail-costs.ts';
 import type { ProviderAccount } from '../port/connector.ts';
 import type { QueryValue } from '../rest/rest-client.ts';
 import type { GoogleApi, GoogleCost } from './google-api.ts';
-
-/**
- * Quota units of each method, as Google published them in May 2026
- * (https://developers.google.com/workspace/gmail/api/reference/quota).
- */
-export const UNITS = {
-  profile: 1,
-  labels: 1,
-  labelWrite: 5,
-  list: 5,
-  history: 2,
-  attachment: 20,
-  modify: 5,
-  trash: 5,
-  insert: 25,
-  send: 100,
-  sendAs: 1,
-  drafts: 5,
-  draftWrite: 15,
-  watch: 100,
-  stop: 50,
-} as const;
 
 /** Most ids on one page of a list. */
 export const LIST_PAGE = 500;
@@ -130,17 +109,17 @@ const id = encodeURIComponent;
 
 /** The methods of the Gmail API that Carillon reads with. */
 export class GmailReader {
-  /** @param unitsPerRead what reading a message costs in the quota of the project */
   constructor(
     protected readonly api: GoogleApi,
-    readonly unitsPerRead: number,
+    /** Units of each method. */
+    readonly costs: GmailCosts,
   ) {}
 
   profile(account: ProviderAccount, priority: BudgetPriority) {
     const request = {
       method: 'GET',
       path: `${ME}/profile`,
-      units: UNITS.profile,
+      units: this.costs.getProfile,
       priority,
     } as const;
     return this.api.read(account, request, profile);
@@ -148,7 +127,12 @@ export class GmailReader {
 
   /** @throws {ProviderError} `temporary` for a list without the inbox, which every mailbox has */
   async labels(account: ProviderAccount, priority: BudgetPriority): Promise<GmailLabel[]> {
-    const request = { method: 'GET', path: `${ME}/labels`, units: UNITS.labels, priority } as const;
+    const request = {
+      method: 'GET',
+      path: `${ME}/labels`,
+      units: this.costs['labels.list'],
+      priority,
+    } as const;
     const { labels } = await this.api.read(account, request, labelList);
     if (!labels.some(({ id: labelId }) => labelId === 'INBOX'))
       throw new ProviderError('temporary', 'Google: the list of labels is not complete');
@@ -160,7 +144,7 @@ export class GmailReader {
     const request = {
       method: 'GET',
       path: `${ME}/settings/sendAs`,
-      units: UNITS.sendAs,
+      units: this.costs['settings.sendAs.list'],
       priority: 'send',
     } as const;
     return (await this.api.read(account, request, sendAsList)).sendAs;
@@ -173,7 +157,7 @@ export class GmailReader {
   list(
     account: ProviderAccount,
     query: ListQuery,
-    cost: GoogleCost = { units: UNITS.list, priority: 'interactive' },
+    cost: GoogleCost = { units: this.costs['messages.list'], priority: 'interactive' },
   ): Promise<MessageList> {
     const { labelId, q, pageToken, maxResults = LIST_PAGE } = query;
     return this.api.read(
@@ -202,7 +186,7 @@ export class GmailReader {
         method: 'GET',
         path: `${ME}/history`,
         query: { startHistoryId, maxResults },
-        units: UNITS.history,
+        units: this.costs['history.list'],
         priority: 'interactive',
       },
       historyList,
@@ -226,7 +210,7 @@ export class GmailReader {
     metadataHeaders: readonly string[],
     priority: BudgetPriority,
   ) {
-    const cost = { units: this.unitsPerRead, priority };
+    const cost = { units: this.costs['messages.get'], priority };
     const query = { format: 'metadata', metadataHeaders };
     return this.#get(account, messageId, query, cost, fullMessage);
   }
@@ -260,7 +244,7 @@ export class GmailReader {
     const { body } = await this.api.send(account, {
       method: 'GET',
       path: `${ME}/messages/${id(messageId)}/attachments/${id(attachmentId)}`,
-      units: UNITS.attachment,
+      units: this.costs['messages.attachments.get'],
       priority: 'interactive',
       maxBodyBytes: 96 * 1024 * 1024,
       deadlineMs: 120_000,
@@ -276,7 +260,7 @@ export class GmailReader {
         method: 'GET',
         path: `${ME}/drafts`,
         query: { includeSpamTrash: true, maxResults: LIST_PAGE, q, pageToken },
-        units: UNITS.drafts,
+        units: this.costs['drafts.list'],
         priority: 'interactive',
       },
       draftList,

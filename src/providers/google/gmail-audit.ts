@@ -5,12 +5,10 @@ import type {
   ProviderAccount,
   RemoteFolder,
 } from '../port/connector.ts';
-import { type GmailReader, LIST_PAGE, UNITS } from './gmail-api.ts';
+import { type GmailReader, LIST_PAGE } from './gmail-api.ts';
 import { ALL_MAIL, foldersOf } from './gmail-labels.ts';
 import { NO_CHATS } from './gmail-listing.ts';
 import { GoogleError } from './google-error.ts';
-
-const BACKGROUND = { units: UNITS.list, priority: 'history' } as const;
 
 /** What the audit reads (ADR 0080). */
 export class GmailAudit {
@@ -36,7 +34,10 @@ export class GmailAudit {
       ...(isAll ? {} : { labelId: folderId }),
     };
     try {
-      const { messages, nextPageToken } = await this.gmail.list(account, query, BACKGROUND);
+      const { messages, nextPageToken } = await this.gmail.list(account, query, {
+        units: this.gmail.costs['messages.list'],
+        priority: 'history',
+      });
       if (messages.length === 0) await this.#assertExists(account, folderId);
       return { ids: messages.map(({ id }) => id), cursor: nextPageToken ?? null };
     } catch (error) {

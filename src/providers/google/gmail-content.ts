@@ -38,8 +38,6 @@ const RAW_BYTES = 64 * 1024 * 1024;
 const AT_ONCE = 6;
 /** Most messages of one `fetchAll`: their units are taken at once, of 1,500 that may be. */
 export const MOST_NEW = 40;
-/** The units were taken before. */
-const RESERVED: GoogleCost = { units: 0, priority: 'interactive' };
 const POSITION = /^#(\d+)$/;
 
 /** A message with its labels and its content. */
@@ -72,10 +70,10 @@ export class GmailContents {
    * @throws {BudgetExhaustedError} nothing was fetched
    */
   async fetchAll(account: ProviderAccount, ids: readonly string[]): Promise<GmailMessages> {
-    const units = Math.min(ids.length, MOST_NEW) * this.gmail.unitsPerRead;
-    await this.api.reserve(account, { units, priority: 'interactive' });
+    const cost = this.#read('interactive');
+    await this.api.reserve(account, cost, Math.min(ids.length, MOST_NEW));
     const { read, failed } = await this.#each(account, ids, (id) =>
-      this.#fetch(account, id, RESERVED),
+      this.#fetch(account, id, { ...cost, reserved: true }),
     );
     return { read, failed };
   }
@@ -95,9 +93,11 @@ export class GmailContents {
     ids: readonly string[],
     priority: BudgetPriority,
   ): Promise<Map<string, ReadMessage | null>> {
-    await this.api.reserve(account, { units: ids.length * this.gmail.unitsPerRead, priority });
+    const cost = this.#read(priority);
+    await this.api.reserve(account, cost, ids.length);
+    const reserved = { ...cost, reserved: true };
     const { read, failed } = await this.#each(account, ids, async (id) => {
-      const labels = await nullIfGone(notFoundIfInvalid(this.gmail.minimal(account, id, RESERVED)));
+      const labels = await nullIfGone(notFoundIfInvalid(this.gmail.minimal(account, id, reserved)));
       return labels && { state: stateOf(labels), content: null };
     });
     return withFailed(read, failed);
@@ -108,7 +108,7 @@ export class GmailContents {
     ids: readonly string[],
     priority: BudgetPriority,
   ): Promise<Map<string, ReadMessage | null>> {
-    const cost = this.#cost(priority);
+    const cost = this.#read(priority);
     const { read, failed } = await this.#each(account, ids, async (id) => {
       const message = await this.#fetch(account, id, cost);
       return message && readMessageOf(message);
@@ -140,15 +140,10 @@ export class GmailContents {
     return reads;
   }
 
-  /** Of reading one message. */
-  #cost(priority: BudgetPriority): GoogleCost {
-    return { units: this.gmail.unitsPerRead, priority };
-  }
-
   /** @throws {ProviderError} `not-found` */
   async fetchRaw(account: ProviderAccount, id: string): Promise<Buffer> {
     return (
-      await notFoundIfInvalid(this.gmail.raw(account, id, this.#cost('interactive'), RAW_BYTES))
+      await notFoundIfInvalid(this.gmail.raw(account, id, this.#read('interactive'), RAW_BYTES))
     ).mime;
   }
 
@@ -174,13 +169,17 @@ export class GmailContents {
 
   async #partBytes(account: ProviderAccount, id: string, section: string): Promise<Buffer | null> {
     const { payload } = await notFoundIfInvalid(
-      this.gmail.full(account, id, this.#cost('interactive')),
+      this.gmail.full(account, id, this.#read('interactive')),
     );
     const body = partAt(payload, section)?.body;
     if (!body) return null;
     return body.attachmentId === undefined
       ? Buffer.from(body.data ?? '', 'base64url')
       : this.gmail.attachment(account, id, body.attachmentId);
+  }
+
+  #read(priority: BudgetPriority): GoogleCost {
+    return { units: this.gmail.costs['messages.get'], priority };
   }
 
   /** @returns `null` if the message is gone */

@@ -1,6 +1,7 @@
 import { forEachAtOnce } from '../../platform/base/concurrency/for-each-at-once.ts';
+import type { GmailMethod } from '../../platform/config/gmail-costs.ts';
 import type { ProviderAccount, RemoteFolder, RemoteMessage } from '../port/connector.ts';
-import { type GmailReader, LIST_PAGE, type MessageRef, UNITS } from './gmail-api.ts';
+import { type GmailReader, LIST_PAGE, type MessageRef } from './gmail-api.ts';
 import { dateOf } from './gmail-content.ts';
 import type { GmailListing } from './gmail-cursor.ts';
 import { listedLabels, placementOf } from './gmail-labels.ts';
@@ -13,8 +14,6 @@ export const NO_CHATS = '-in:chats';
 const AT_ONCE = 4;
 /** Most units to take at once: a smaller share of the quota than background work may use. */
 const MOST_AT_ONCE = 700;
-/** The units were taken before. */
-const RESERVED: GoogleCost = { units: 0, priority: 'history' };
 
 /** A page of the list of all messages. */
 export interface ListedPage {
@@ -51,13 +50,14 @@ export class GmailLists {
     limit: number,
   ): Promise<ListedPage> {
     const labels = listedLabels(folders);
-    const units = UNITS.list * (labels.length + 1) + this.gmail.unitsPerRead;
+    const list = this.#reservedCost('messages.list');
+    const units = list.units * (labels.length + 1) + this.gmail.costs['messages.get'];
     await this.#reserve(account, units);
     const q = `${sinceWords(since)} before:${listing.until + 1}`;
     const { messages: refs, nextPageToken } = await this.gmail.list(
       account,
       { q, pageToken: listing.pageToken, maxResults: Math.min(limit, LIST_PAGE) },
-      RESERVED,
+      list,
     );
     if (refs.length === 0) return { messages: [], next: null };
     const { before } = listing;
@@ -87,9 +87,10 @@ export class GmailLists {
     refs: readonly MessageRef[],
     since: Date | null,
   ): Promise<number> {
+    const cost = this.#reservedCost('messages.get');
     for (const { id } of refs.toReversed()) {
       try {
-        return unixSeconds(dateOf(await this.gmail.minimal(account, id, RESERVED)));
+        return unixSeconds(dateOf(await this.gmail.minimal(account, id, cost)));
       } catch (error) {
         // Deleted since it was listed: its neighbour is nearly as old.
         if (!(error instanceof GoogleError) || error.code !== 'not-found') throw error;
@@ -106,11 +107,17 @@ export class GmailLists {
     q: string,
   ): Promise<Map<string, string[]>> {
     const found = new Map(refs.map(({ id }) => [id, [] as string[]]));
+    const list = this.#reservedCost('messages.list');
     await forEachAtOnce(AT_ONCE, labels, async (label) => {
-      for (const id of await this.#ids(account, { labelId: label, q }, RESERVED))
+      for (const id of await this.#ids(account, { labelId: label, q }, list))
         found.get(id)?.push(label);
     });
     return found;
+  }
+
+  /** The cost of a call whose units were taken before. */
+  #reservedCost(method: GmailMethod): GoogleCost {
+    return { units: this.gmail.costs[method], priority: 'history', reserved: true };
   }
 
   /** @param first cost of the first page; further pages are paid for as they come */

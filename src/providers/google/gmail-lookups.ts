@@ -2,12 +2,11 @@ import { fieldsOfMessage, recipientsOf, subjectOf } from '../../formats/mime/mes
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { ProviderAccount, SentLookup, SentTraces } from '../port/connector.ts';
 import { nullIfGone } from '../rest/gone.ts';
-import { type GmailDraft, type GmailMetadata, type GmailReader, UNITS } from './gmail-api.ts';
+import { type GmailDraft, type GmailMetadata, type GmailReader } from './gmail-api.ts';
 import { dateOf } from './gmail-content.ts';
+import type { GoogleCost } from './google-api.ts';
 import { MARK_HEADER, markOf, type MarkKind } from './gmail-marks.ts';
 
-/** A look-up holds a message up, so it has the same priority. */
-const LOOK_UP = { units: UNITS.list, priority: 'send' } as const;
 /** Messages that are compared at most, of each list. */
 const COMPARED = 20;
 /** Messages that are read at the same time. */
@@ -52,7 +51,7 @@ export class GmailLookups {
     traces?: SentTraces,
   ): Promise<SentLookup> {
     const q = withHeader(messageIdHeader);
-    const search = await this.gmail.list(account, { labelId: 'SENT', q }, LOOK_UP);
+    const search = await this.gmail.list(account, { labelId: 'SENT', q }, this.#lookUp);
     if (search.messages.length > 0) return FOUND;
     const wanted = new Wanted(
       ['send', 'copy'],
@@ -101,6 +100,11 @@ export class GmailLookups {
     return undefined;
   }
 
+  /** A look-up holds a message up, so it has the same priority. */
+  get #lookUp(): GoogleCost {
+    return { units: this.gmail.costs['messages.list'], priority: 'send' };
+  }
+
   #since(traces: SentTraces | undefined): Date {
     return traces ? before(traces.since) : new Date(this.clock.now().getTime() - USUAL_MS);
   }
@@ -124,7 +128,7 @@ export class GmailLookups {
 
   async #candidates(account: ProviderAccount, query: { q?: string }): Promise<string[]> {
     const list = { labelId: 'SENT', maxResults: COMPARED, ...query };
-    return (await this.gmail.list(account, list, LOOK_UP)).messages.map(({ id }) => id);
+    return (await this.gmail.list(account, list, this.#lookUp)).messages.map(({ id }) => id);
   }
 
   /** Compares messages, the newest first, until one is older than the message can be. */

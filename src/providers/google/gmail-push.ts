@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import type { GmailCosts } from '../../platform/config/gmail-costs.ts';
 import type { ProviderAccount } from '../port/connector.ts';
 import type {
   PulledNotifications,
@@ -12,7 +13,6 @@ import type {
   PushSubscription,
 } from '../port/push-port.ts';
 import { jsonOf } from '../port/service-responses.ts';
-import { UNITS } from './gmail-api.ts';
 import type { GoogleApi } from './google-api.ts';
 import { GoogleError } from './google-error.ts';
 import type { GooglePubSub } from './google-pubsub.ts';
@@ -50,6 +50,7 @@ export class GmailPush {
     private readonly api: GoogleApi,
     private readonly pubsub: GooglePubSub,
     private readonly tokens: GooglePushTokens,
+    private readonly costs: GmailCosts,
   ) {}
 
   /** See `PushPort.resources`: mail, if the integration names a topic and a way to receive. */
@@ -86,7 +87,7 @@ export class GmailPush {
       method: 'POST',
       path: `${ME}/stop`,
       repeatable: true,
-      units: UNITS.stop,
+      units: this.costs.stop,
       priority: 'interactive',
     });
   }
@@ -146,7 +147,7 @@ export class GmailPush {
         json: { topicName },
         // A second watch of the same topic replaces the first one.
         repeatable: true,
-        units: UNITS.watch,
+        units: this.costs.watch,
         priority: 'interactive',
       },
       watched,

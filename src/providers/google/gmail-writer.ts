@@ -8,7 +8,6 @@ import {
   ME,
   type MessageRef,
   messageRef,
-  UNITS,
 } from './gmail-api.ts';
 import type { GoogleCost } from './google-api.ts';
 
@@ -31,7 +30,7 @@ export class GmailWriter extends GmailReader {
 
   async deleteLabel(account: ProviderAccount, labelId: string): Promise<void> {
     const path = `${ME}/labels/${id(labelId)}`;
-    const cost = { units: UNITS.labelWrite, priority: 'interactive' } as const;
+    const cost = { units: this.costs['labels.delete'], priority: 'interactive' } as const;
     await this.api.send(account, { method: 'DELETE', path, ...cost });
   }
 
@@ -46,13 +45,13 @@ export class GmailWriter extends GmailReader {
       json: change,
       // Labels are sets: adding them twice changes nothing.
       repeatable: true,
-      units: UNITS.modify,
+      units: this.costs['messages.modify'],
       priority: 'interactive',
     });
   }
 
   /**
-   * Takes units for requests that follow, which are then made with 0 units.
+   * Takes units for requests that follow, which are then made with `reserved`.
    * @throws {BudgetExhaustedError}
    */
   reserve(account: ProviderAccount, cost: GoogleCost): Promise<void> {
@@ -61,20 +60,21 @@ export class GmailWriter extends GmailReader {
 
   /**
    * @param threadId the thread that the message belongs to; `null` lets Gmail decide
-   * @param units 0 if they were taken before
+   * @param reserved whether its units were taken before
    */
   async sendMessage(
     account: ProviderAccount,
     mime: Buffer,
     threadId: string | null,
-    units: number,
+    reserved: boolean,
   ): Promise<MessageRef> {
     return this.api.read(
       account,
       {
         method: 'POST',
         ...messageBody('/messages/send', mime, threadId, (message) => message),
-        units,
+        units: this.costs['messages.send'],
+        reserved,
         once: true,
         priority: 'send',
         deadlineMs: 120_000,
@@ -96,7 +96,7 @@ export class GmailWriter extends GmailReader {
         ...messageBody('/messages', mime, null, (message) => ({ ...message, labelIds }), {
           internalDateSource: 'dateHeader',
         }),
-        units: UNITS.insert,
+        units: this.costs['messages.insert'],
         priority: 'interactive',
         deadlineMs: 120_000,
       },
@@ -117,7 +117,7 @@ export class GmailWriter extends GmailReader {
       {
         method: draftId === null ? 'POST' : 'PUT',
         ...messageBody(path, mime, threadId, (message) => ({ message })),
-        units: UNITS.draftWrite,
+        units: this.costs[draftId === null ? 'drafts.create' : 'drafts.update'],
         priority: 'interactive',
         deadlineMs: 120_000,
       },
@@ -127,12 +127,13 @@ export class GmailWriter extends GmailReader {
 
   async deleteDraft(account: ProviderAccount, draftId: string): Promise<void> {
     const path = `${ME}/drafts/${id(draftId)}`;
-    const cost = { units: UNITS.draftWrite, priority: 'interactive' } as const;
+    const cost = { units: this.costs['drafts.delete'], priority: 'interactive' } as const;
     await this.api.send(account, { method: 'DELETE', path, ...cost });
   }
 
   #labelWrite(account: ProviderAccount, method: 'POST' | 'PATCH', path: string, json: object) {
-    const cost = { units: UNITS.labelWrite, priority: 'interactive' } as const;
+    const units = this.costs[method === 'POST' ? 'labels.create' : 'labels.update'];
+    const cost = { units, priority: 'interactive' } as const;
     return this.api.read(
       account,
       { method, path: `${ME}/labels${path}`, json, repeatable: true, ...cost },

@@ -11,7 +11,7 @@ import type {
   SentTraces,
   SyncPassRequest,
 } from '../port/connector.ts';
-import { type MessageRef, UNITS } from './gmail-api.ts';
+import type { MessageRef } from './gmail-api.ts';
 import type { GmailWriter } from './gmail-writer.ts';
 import type { GmailAudit } from './gmail-audit.ts';
 import type { GmailChanges } from './gmail-changes.ts';
@@ -46,7 +46,10 @@ export class GmailMail implements MailPort {
     const { mime, bcc, envelope, threadId = null } = message;
     await assertMaySendFrom(this.gmail, account, envelope.from);
     // Before the first phase: a message that has to wait for the quota has not left.
-    await this.gmail.reserve(account, { units: UNITS.send, priority: 'send' });
+    await this.gmail.reserve(account, {
+      units: this.gmail.costs['messages.send'],
+      priority: 'send',
+    });
     if (signal.aborted)
       throw new ProviderError('temporary', 'The send was aborted before the content was sent', {
         phase: 'connect',
@@ -105,11 +108,11 @@ export class GmailMail implements MailPort {
     threadId: string | null,
   ): Promise<MessageRef> {
     try {
-      return await this.gmail.sendMessage(account, mime, threadId, 0);
+      return await this.gmail.sendMessage(account, mime, threadId, true);
     } catch (error) {
       const isGone = error instanceof GoogleError && error.code === 'not-found';
       if (threadId === null || !isGone) throw error;
-      return this.gmail.sendMessage(account, mime, null, UNITS.send);
+      return this.gmail.sendMessage(account, mime, null, false);
     }
   }
 }

@@ -45,7 +45,7 @@ export class GmailMailbox implements MailboxPort {
     if (missing !== undefined) throw noLabel(missing);
     const { labelIds } = await notFoundIfInvalid(
       this.gmail.minimal(account, providerId, {
-        units: this.gmail.unitsPerRead,
+        units: this.gmail.costs['messages.get'],
         priority: 'interactive',
       }),
     );

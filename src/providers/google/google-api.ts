@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { BudgetPriority, BudgetShare } from '../../platform/budgets/budget-limit.ts';
+import type { CompanyApi } from '../../platform/budgets/company-api.ts';
 import type { BudgetLimit } from '../../platform/config/budget-config.ts';
 import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
 import type { EgressClient, EgressResponse } from '../../platform/egress/egress-client.ts';
@@ -11,8 +12,16 @@ import { RestClient, type RestRequest } from '../rest/rest-client.ts';
 import { GoogleError, toGoogleError } from './google-error.ts';
 import { CalendarUseLimits } from './google-use-limits.ts';
 
-/** Google's APIs that Carillon uses. Each has a quota of its own. */
-export type GoogleApiName = 'gmail' | 'calendar' | 'people' | 'directory';
+/** Google's APIs that Carillon uses, with their names in the counts of use. */
+const GOOGLE_APIS = {
+  gmail: 'gmail',
+  calendar: 'google-calendar',
+  people: 'google-people',
+  directory: 'google-directory',
+} as const satisfies Record<string, CompanyApi>;
+
+/** An API of Google. Each has a quota of its own. */
+export type GoogleApiName = keyof typeof GOOGLE_APIS;
 
 /** Where Google's APIs are, without a trailing slash. */
 export interface GoogleAddresses {
@@ -79,6 +88,8 @@ export interface GoogleCost {
   /** In units of its API. */
   units: number;
   priority: BudgetPriority;
+  /** Whether `reserve` has taken the units already. Default `false`. */
+  reserved?: boolean;
 }
 
 /** A request to one API; `path` begins with a slash. */
@@ -108,9 +119,6 @@ export async function listedOnce(list: () => Promise<readonly string[]>): Promis
   return [...new Set([...first, ...(await list())])];
 }
 
-/** Units to take at least before a request is repeated: those of the first were taken earlier. */
-const REPEATED_UNITS = 20;
-
 /** Pause in seconds if Google refuses a request as too fast and names no pause itself. */
 const USUAL_PAUSE = 5;
 
@@ -139,7 +147,8 @@ export class GoogleApi {
   /**
    * Makes a request when the quota allows it. If Google refuses it with a passing error
    * (`GoogleError.isPassing`), it had no effect and is made once more, unless it is `once`.
-   * @throws {BudgetExhaustedError} if the quota is used up; Google was not asked
+   * @throws {BudgetExhaustedError} if the quota or the ceiling of the application is used up;
+   *   Google was not asked
    * @throws {GoogleError} for an unsuccessful response
    * @throws {ProviderError} `temporary` if the account has no token
    */
@@ -150,7 +159,7 @@ export class GoogleApi {
     } catch (error) {
       if (once || !(error instanceof GoogleError && error.isPassing)) throw error;
       // Units that were taken before covered the first request only.
-      return this.#sendOnce(account, { ...asked, units: Math.max(asked.units, REPEATED_UNITS) });
+      return this.#sendOnce(account, { ...asked, reserved: false });
     }
   }
 
@@ -158,15 +167,16 @@ export class GoogleApi {
     account: ProviderAccount,
     request: Omit<GoogleRequest, 'once'>,
   ): Promise<EgressResponse> {
-    const { path, units, priority, ...rest } = request;
+    const { path, units, priority, reserved = false, ...rest } = request;
     if (account.accessToken === undefined)
       throw new ProviderError('temporary', 'There is no access token for this account');
     const shares = this.#shares(account, units);
     const [own] = shares;
     const writes = isWrite(request) ? `${own.key}:writes` : null;
     if (writes !== null) this.budget.assertNoPause(writes);
-    if (units > 0) await this.budget.take(shares, priority, request.signal);
-    else this.budget.assertNoPause(own.key);
+    if (reserved) this.budget.assertNoPause(own.key);
+    else await this.#take(account, shares, priority, request.signal);
+    this.budget.use.count(account.applicationId, GOOGLE_APIS[this.name], units);
     try {
       const response = await this.#rest.send(account.accessToken, {
         ...rest,
@@ -218,9 +228,27 @@ export class GoogleApi {
     return this.clock.now().getTime();
   }
 
-  /** Takes the units of several requests at once; these are then made with `units: 0`. */
-  async reserve(account: ProviderAccount, { units, priority }: GoogleCost): Promise<void> {
-    await this.budget.take(this.#shares(account, units), priority);
+  /**
+   * Takes the units of several requests at once; these are then made with `reserved`.
+   * @param times how many requests of this cost; default one
+   * @throws {BudgetExhaustedError}
+   */
+  async reserve(
+    account: ProviderAccount,
+    { units, priority }: GoogleCost,
+    times = 1,
+  ): Promise<void> {
+    await this.#take(account, this.#shares(account, units * times), priority);
+  }
+
+  async #take(
+    { applicationId }: ProviderAccount,
+    shares: readonly BudgetShare[],
+    priority: BudgetPriority,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    await this.budget.use.assertBelowCeiling(applicationId, GOOGLE_APIS[this.name], priority);
+    await this.budget.take(shares, priority, signal);
   }
 
   #shares({ applicationId, email }: ProviderAccount, cost: number): [BudgetShare, BudgetShare] {

@@ -74,7 +74,7 @@ export class GoogleConnector implements Connector {
     this.#egress = egress;
     this.oauth = googleOauth(addresses.issuer);
     const mailApi = new GoogleApi('gmail', egress, clock, budget, limits, addresses);
-    const gmail = new GmailWriter(mailApi, limits.unitsPerRead);
+    const gmail = new GmailWriter(mailApi, limits.costs);
     this.#identity = new GoogleIdentity(gmail, egress, clock, addresses.userInfo);
     const contents = new GmailContents(mailApi, gmail, threads);
     const lists = new GmailLists(mailApi, gmail);
@@ -91,7 +91,7 @@ export class GoogleConnector implements Connector {
     const pubsub = new GooglePubSub(egress, clock, addresses);
     const tokens = new GooglePushTokens(egress, clock, addresses.issuer, addresses.keys);
     this.push = new GooglePush(
-      new GmailPush(mailApi, pubsub, tokens),
+      new GmailPush(mailApi, pubsub, tokens, limits.costs),
       new GoogleCalendarPush(calendarApi),
     );
     this.contacts = new GoogleContacts(

@@ -49,6 +49,9 @@ export interface GraphPage {
   delta: string | null;
 }
 
+/** Name of Graph in the counts of use. */
+const API = 'microsoft-graph';
+
 /** Pause in seconds if Graph refuses a request as too fast and names no pause itself. */
 const USUAL_PAUSE = 10;
 
@@ -70,7 +73,8 @@ export class GraphApi {
 
   /**
    * Makes a request when the quota allows it, at most four for one mailbox at the same time.
-   * @throws {BudgetExhaustedError} if the quota is used up; Graph was not asked
+   * @throws {BudgetExhaustedError} if the quota or the ceiling of the application is used up; Graph
+   *   was not asked
    * @throws {GraphError} for an unsuccessful response
    */
   async send(account: ProviderAccount, request: GraphRequest): Promise<EgressResponse> {
@@ -82,7 +86,8 @@ export class GraphApi {
     const headers = { prefer: [IMMUTABLE, ...prefer].join(', '), ...rest.headers };
     const url = this.#base + (root ? path : mailboxPath(account) + path);
     const work = async () => {
-      if (!reserved) await this.budget.take(shares, priority, request.signal);
+      if (!reserved) await this.#take(account, shares, priority, request.signal);
+      this.budget.use.count(account.applicationId, API, 1);
       return this.#rest.send(accessToken, { ...rest, headers, url });
     };
     try {
@@ -156,7 +161,17 @@ export class GraphApi {
    * @throws {BudgetExhaustedError} if the quota is used up
    */
   async reserve(account: ProviderAccount, signal?: AbortSignal): Promise<void> {
-    await this.budget.take(this.#shares(account, true), 'send', signal);
+    await this.#take(account, this.#shares(account, true), 'send', signal);
+  }
+
+  async #take(
+    { applicationId }: ProviderAccount,
+    shares: readonly BudgetShare[],
+    priority: BudgetPriority,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    await this.budget.use.assertBelowCeiling(applicationId, API, priority);
+    await this.budget.take(shares, priority, signal);
   }
 
   #shares(account: ProviderAccount, sends: boolean): BudgetShare[] {

@@ -39,6 +39,7 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'POST /admin/applications/{id}/suspend': 'operate',
   'POST /admin/applications/{id}/unsuspend': 'operate',
   'DELETE /admin/applications/{id}': 'operate',
+  'GET /admin/api-use': 'read',
   'GET /admin/capacity': 'read',
 
   'GET /admin/jobs': 'read',

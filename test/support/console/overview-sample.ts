@@ -70,6 +70,7 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
       { kind: 'limit', refused: 1_840, beganAt: new Date(now.getTime() - 240_000), seenAt: now, account: { id: '019aa1b2-0000-7000-8000-000000000001', email: text('ada@example.test') }, application: { clientId: 'acme', name: text('Acme CRM') }, client: null },
       { kind: 'login', refused: 64, beganAt: new Date(now.getTime() - 20_000), seenAt: now, account: null, application: null, client: '192.0.2.7' },
     ],
+    apiUse: [],
     disk: { limitBytes: 100e9, source: 'setting', freeBytes: 14e9, fullAt: null },
     workers: [
       { id: 12, host: text('mail-worker-1'), pid: 4_211, startedAt: new Date(now.getTime() - 86_400_000 * 3), silentSeconds: 0.4 },

@@ -201,6 +201,7 @@ export const API_ENDS: readonly Step[] = ENDS;
 /** The operations of `openapi-admin.json`, while the account and the webhook exist. */
 export const ADMIN_STEPS: readonly Step[] = [
   { try: 'GET /admin/me' },
+  { try: 'GET /admin/api-use' },
   { try: 'GET /admin/capacity' },
   { try: 'GET /admin/log-level' },
   { try: 'PUT /admin/log-level' },

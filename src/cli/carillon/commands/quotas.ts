@@ -1,8 +1,35 @@
 import { example, limitOption } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
 
+/** The columns of use at companies, as a person reads them. */
+const COMPANY_COLUMNS = ['application', 'api', 'counts', 'today', 'ceiling', 'month', 'month_forecast', 'paid_forecast', 'cost_forecast'] as const; // prettier-ignore
+
+const addCompanies: AddCommands = (group, cli) => {
+  group
+    .command('companies')
+    .description(
+      'list what applications use of the APIs of Google and Microsoft, with a forecast to the end of the month',
+    )
+    .option('--application <id>', 'only this application, by its client id or id')
+    .addHelpText(...example('quotas companies'))
+    .action(async ({ application }: { application?: string }) => {
+      const { OperatorApiUse } = await import('../../../operator/api-use/operator-api-use.ts');
+      const { items, pricesCheckedOn } = await cli.withServices(({ database, config, clock }) =>
+        new OperatorApiUse(database, config, clock).list(application),
+      );
+      const rows = items.map(({ application: { name, clientId }, ...state }) => ({
+        application: name,
+        clientId,
+        ...state,
+        pricesCheckedOn,
+      }));
+      cli.printRows(rows, COMPANY_COLUMNS);
+    });
+};
+
 /** Adds `carillon quotas`. */
 export const add: AddCommands = (group, cli) => {
+  addCompanies(group, cli);
   group
     .command('list')
     .description('list use: limits that were reached first, then by use')

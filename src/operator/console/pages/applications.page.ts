@@ -1,5 +1,6 @@
 import type { PageOf } from '../../../platform/database/page-token.ts';
 import { html, type Html } from '../../../platform/pages/html.ts';
+import type { ApiUseList } from '../../api-use/operator-api-use.ts';
 import type { ApplicationDetail, ApplicationItem } from '../../applications/application-item.ts';
 import { type ActionLink, actionBar, type Viewer } from '../kit/actions.ts';
 import { chip } from '../kit/chip.ts';
@@ -10,6 +11,7 @@ import type { ConsolePage, Notice } from '../kit/layout.ts';
 import { address, facts, pager, table } from '../kit/table.ts';
 import { exactly, when } from '../kit/time.ts';
 import { ACCOUNTS_PATH } from './accounts.page.ts';
+import { apiUsePanel } from './api-use-panel.ts';
 import { WEBHOOKS_PATH } from './webhooks.page.ts';
 
 export const APPLICATIONS_PATH = '/console/applications';
@@ -108,7 +110,7 @@ function deletionPanel({ deletion }: ApplicationDetail, now: Date): Html | null 
 export function applicationPage(
   viewer: Viewer,
   application: ApplicationDetail,
-  { now, notice }: { now: Date; notice: Notice | null },
+  { now, notice, use }: { now: Date; notice: Notice | null; use: ApiUseList },
 ): ConsolePage {
   const { id, clientId, webhooks } = application;
   const accounts = address(ACCOUNTS_PATH, { application: id });
@@ -135,7 +137,7 @@ export function applicationPage(
         ['Scopes it may ask for', application.allowedScopes?.join(', ') ?? 'all'],
         ['Integrations', application.integrations.map(({ name, provider }) => `${name} (${provider})`).join(', ') || 'none'],
       ])}</section></div>
-      <div class="stack"><section class="panel"><h2>Accounts</h2><p><a href="${accounts}">${counted(application.accounts, 'account')}</a>${application.invalidAccounts > 0 ? html`, <a href="${invalid}">${count(application.invalidAccounts)} need to sign in again</a>` : null}</p>${application.pausedMessages > 0 ? html`<p>${counted(application.pausedMessages, 'message')} wait because sending is paused.</p>` : null}</section>
+      <div class="stack">${apiUsePanel(use)}<section class="panel"><h2>Accounts</h2><p><a href="${accounts}">${counted(application.accounts, 'account')}</a>${application.invalidAccounts > 0 ? html`, <a href="${invalid}">${count(application.invalidAccounts)} need to sign in again</a>` : null}</p>${application.pausedMessages > 0 ? html`<p>${counted(application.pausedMessages, 'message')} wait because sending is paused.</p>` : null}</section>
       <section class="panel"><h2>Webhooks</h2><p><a href="${hooks}">${counted(webhooks.active + webhooks.failing + webhooks.failed, 'webhook')}</a>: ${count(webhooks.active)} active, ${count(webhooks.failing)} failing, ${count(webhooks.failed)} switched off</p></section>
       <section class="panel"><h2>Audit log</h2><p><a href="${address('/console/audit', { application: id })}">What was done to this application</a></p></section></div></div>`,
   }; // prettier-ignore

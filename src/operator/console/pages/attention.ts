@@ -1,4 +1,6 @@
-import { counted, size } from '../kit/figures.ts';
+import { describeApi } from '../../../platform/budgets/company-api.ts';
+import { ceilingShare, NEAR_CEILING } from '../../api-use/api-use.ts';
+import { count, counted, size } from '../kit/figures.ts';
 import { address } from '../kit/table.ts';
 import { duration } from '../kit/time.ts';
 import {
@@ -269,6 +271,28 @@ function accountConcerns({ sync, webhooks }: Overview): Concern[] {
   ];
 }
 
+/** An application near a ceiling, or one whose calls will cost money. */
+const apiUseConcerns = ({ apiUse }: Overview): Concern[] =>
+  apiUse.map((state): Concern => {
+    const { application, api, counts, today, ceiling, paidForecast, costForecast } = state;
+    const { title } = describeApi(api);
+    const link = { path: `/console/applications/${application.clientId}`, label: 'Application' };
+    const share = ceilingShare(state);
+    if (ceiling === null || share < NEAR_CEILING)
+      return {
+        tone: 'warning',
+        title: `Calls of ${title} by application ${application.name} will cost money this month`,
+        text: `About ${count(paidForecast)} ${counts} above the free ones of each day are expected by the end of the month${costForecast === null ? '' : `, a price of ${costForecast.toFixed(2)}`}. Poll less often, let the company report changes, or set a ceiling.`,
+        link,
+      };
+    return {
+      tone: share >= 1 ? 'bad' : 'warning',
+      title: `Application ${application.name} has used ${Math.floor(share * 100)} % of its ceiling of ${title} today`,
+      text: `${count(today)} of ${count(ceiling)} ${counts}. From 80 % on older mail is not read, from 90 % on nothing is synced, and from 100 % on requests that need the company get 429. Messages are still sent. The count starts again at midnight UTC.`,
+      link,
+    };
+  });
+
 /** What needs an operator's attention, worst first. */
 export function concernsOf(overview: Overview): Concern[] {
   const all = [
@@ -280,6 +304,7 @@ export function concernsOf(overview: Overview): Concern[] {
     ...accountConcerns(overview),
     ...credentialConcerns(overview),
     ...refusalConcerns(overview),
+    ...apiUseConcerns(overview),
   ];
   return [
     ...all.filter(({ tone }) => tone === 'bad'),

@@ -1,5 +1,6 @@
 import * as accounts from '../../../../test/support/console/account-samples.ts';
 import * as jobs from '../../../../test/support/console/job-samples.ts';
+import { apiUseListSample, apiUseSample } from '../../../../test/support/console/api-use-sample.ts';
 import { overviewSample } from '../../../../test/support/console/overview-sample.ts';
 import type { Viewer } from '../kit/actions.ts';
 import { type ConsolePage, consolePage } from '../kit/layout.ts';
@@ -52,7 +53,10 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
     webhook: webhookPage(viewer, webhook, list(jobs.attemptSamples(now, text)), view),
     replay: replayPage(viewer, webhook, form, replay, null),
     applications: applicationsPage(list([accounts.applicationSample(now, text)]), filter, view),
-    application: applicationPage(viewer, accounts.applicationSample(now, text), view),
+    application: applicationPage(viewer, accounts.applicationSample(now, text), {
+      ...view,
+      use: apiUseListSample(now, text),
+    }),
     capacity: capacityPage(accounts.capacitySample(now, text)),
     audit: auditPage(list(accounts.auditSamples(now, text)), filter, { now }),
     'log level': logLevelPage(viewer, { level: 'debug', until: now }, ['info', 'debug'], view),
@@ -151,6 +155,22 @@ describe('pages of the console', () => {
     ]);
     expect(consolePage(OPERATOR, overviewPage(well))).toContain('Nothing needs attention');
   });
+
+  it('name applications near a ceiling of a company, and use that will cost money', () => {
+    const overview = overviewSample(now, plain);
+    const used = (today: number) => apiUseSample(plain, { today });
+    const paid = apiUseSample(plain, { today: 1, paidForecast: 64_000_000, costForecast: 32 });
+    const concerns = concernsOf({ ...overview, apiUse: [used(51_000_000), used(60_000_000), paid] });
+    const ours = concerns.filter(({ title }) => title.includes('Acme CRM') && title.includes('Gmail'));
+    expect(ours.map(({ tone, title }) => [tone, title])).toEqual([
+      ['bad', 'Application Acme CRM has used 100 % of its ceiling of Gmail today'],
+      ['warning', 'Application Acme CRM has used 85 % of its ceiling of Gmail today'],
+      ['warning', 'Calls of Gmail by application Acme CRM will cost money this month'],
+    ]);
+    expect(ours[2]?.text).toContain('About 64,000,000 units above the free ones of each day');
+    expect(ours[2]?.text).toContain('a price of 32.00');
+    expect(ours[0]?.link?.path).toBe('/console/applications/acme');
+  }); // prettier-ignore
 
   it('of an empty list say how to find more', () => {
     expect(pages(OPERATOR, plain)['no jobs']).toContain('No job matches');
