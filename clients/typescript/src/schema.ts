@@ -2568,7 +2568,7 @@ export interface components {
              */
             scopes?: (string[] | null) | string;
             /**
-             * @description Credentials that the provider needs
+             * @description Credentials that the provider needs. The response names settings that the provider does not have
              * @example {
              *       "password": "anything"
              *     }
@@ -4370,7 +4370,7 @@ export interface components {
              */
             scope?: (string[] | null) | string;
             /**
-             * @description Credentials that the provider needs; `email` is the address of the account
+             * @description Credentials that the provider needs; `email` is the address of the account. The response names settings that the provider does not have
              * @example {
              *       "email": "cy@sandbox.test",
              *       "password": "anything"
@@ -5690,7 +5690,7 @@ export interface components {
              */
             scope?: (string[] | null) | string;
             /**
-             * @description Provider settings that are already known, such as imap_host
+             * @description Provider settings that are already known, such as imap_host. The response names settings that no page of the sign-in uses
              * @example {
              *       "settings": {}
              *     }
@@ -8569,7 +8569,7 @@ export interface components {
              */
             scope?: (string[] | null) | string;
             /**
-             * @description Merged into the stored settings, then verified with the provider. Settings that the provider does not have are refused
+             * @description Merged into the stored settings, then verified with the provider. Settings that the provider does not have, or that cannot be changed, are refused
              * @example {
              *       "settings": {}
              *     }
