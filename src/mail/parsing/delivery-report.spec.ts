@@ -225,6 +225,11 @@ describe('reading delivery reports', () => {
       expect(notice([field], EXIM)?.failed).toEqual([]);
     });
 
+    it('reads a notice with a line of 200,000 dashes', () => {
+      const read = notice(['X-Failed-Recipients: bo@x.test'], ['bo@x.test', '-'.repeat(200_000)]);
+      expect(read?.failed).toMatchObject([{ email: 'bo@x.test' }]);
+    });
+
     it('reads at most 100 recipients of a hostile notice', () => {
       const many = Array.from({ length: 5_000 }, (_, n) => `a${n}@x.test`).join(',');
       const text = '--- copy\n'.repeat(50_000) + 'Message-ID: <a'.repeat(50_000);

@@ -141,7 +141,7 @@ function failureOf(email: string, text: string, status: string): FailedRecipient
 }
 
 /** In front of the copy of the original message in a failure notice. */
-const COPY = /^-{3,}[^\n]*\b(?:copy|original)\b[^\n]*$/im;
+const COPY = /^-{3,}(?!-)[^\n]{0,200}?\b(?:copy|original)\b[^\n]*$/im;
 /** An address of a host, whose numbers look like codes. */
 const HOST = /\[[\d.:a-f]+\]/gi;
 

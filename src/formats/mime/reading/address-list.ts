@@ -36,6 +36,7 @@ export function readAddresses(field: string): ListedAddress[] {
 /** An address without a scheme, and without blanks at its `@`. A quoted local part stays quoted. */
 function plainAddress(address: string): string {
   const at = address.lastIndexOf('@');
+  if (at === -1) return address;
   const local = address
     .slice(0, at)
     .trim()
@@ -46,9 +47,16 @@ function plainAddress(address: string): string {
 
 /** A quote that does not end is none. */
 function withoutOpenQuote(text: string): string {
-  const quotes = [...text.matchAll(/\\.|"/gs)].filter(([found]) => found === '"');
-  const open = quotes.length % 2 === 1 ? quotes.at(-1) : undefined;
-  return open ? text.slice(0, open.index) + text.slice(open.index + 1) : text;
+  let last = -1;
+  let isOpen = false;
+  for (let at = text.search(/["\\]/); at !== -1 && at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1;
+    else if (text[at] === '"') {
+      last = at;
+      isOpen = !isOpen;
+    }
+  }
+  return isOpen ? text.slice(0, last) + text.slice(last + 1) : text;
 }
 
 /** `<@first.example,@second.example:ada@example.com>` names a way to the address. */

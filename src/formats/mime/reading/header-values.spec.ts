@@ -16,6 +16,9 @@ describe('values of header fields', () => {
     ['=?cp850?Q?Gr=81n?= <ada@x.test>', ['Grün <ada@x.test>']],
     ['=?utf-8?q?a=3B?= <ada@x.test>', ['a; <ada@x.test>']],
     ['nobody', []],
+    ['Mail Delivery System <MAILER-DAEMON>', ['Mail Delivery System <MAILER-DAEMON>']],
+    ['Bob <bob.example.com>', ['Bob <bob.example.com>']],
+    ['"a\\"b" <ada@x.test>, "c <bo@x.test>', ['a"b <ada@x.test>', 'c <bo@x.test>']],
     ['Doe, Jane <jane@x.test>, bo@x.test', ['Doe, Jane <jane@x.test>', ' <bo@x.test>']],
     ['nobody, bo@x.test', [' <bo@x.test>']],
     [

@@ -48,8 +48,8 @@ const TOP: Place = { isForm: false, isReferred: false };
  *   multipart/alternative, a name in the Content-Type does not count.
  * - A text with a Content-ID that is not the first part of a multipart/related is a file.
  * - Of a multipart/alternative the last form with HTML is shown, or the last form with text (RFC
- *   2046 section 5.1.4). A form without text contributes its files only. A nameless text of another
- *   type, such as AMP, is neither shown nor a file; calendar files are files.
+ *   2046 section 5.1.4). A form without text contributes its files only. A form for programs of
+ *   another kind (AMP, watches) is neither shown nor a file.
  * - Everything else is a file, messages within the message included.
  */
 export function sortParts(root: Part, notes: Notes): SortedParts {
@@ -139,9 +139,10 @@ function isShownText({ type, disposition, contentId }: Part, { isReferred }: Pla
   return isText && disposition !== 'attachment' && !(isReferred && contentId !== null);
 }
 
-/** Whether a part of a multipart/alternative is a form of the text for programs of another kind. */
+/** The same text for mail programs that run AMP, and for watches. */
+const OTHER_FORMS = ['text/x-amp-html', 'text/watch-html'];
 const isOtherForm = ({ type, disposition, filename }: Part): boolean =>
-  type.startsWith('text/') && type !== 'text/calendar' && disposition === '' && filename === '';
+  OTHER_FORMS.includes(type) && disposition === '' && filename === '';
 
 const isNamed = ({ filename, isNamedByType }: Part, { isForm }: Place): boolean =>
   filename !== '' && !(isForm && isNamedByType);
