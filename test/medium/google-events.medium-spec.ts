@@ -177,7 +177,7 @@ describe('events at the stub of Google', () => {
     });
 
     it('reports a series that was split as two series, and writes instances of the second', async () => {
-      const { create, since, web, stored, calendar, account } = begin();
+      const { create, since, stored, calendar, account } = begin();
       const { providerId: series } = await create(weekly);
       const { cursor } = await since(null);
       const at = (START + 14 * 24 * HOUR) * 1000;

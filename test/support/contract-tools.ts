@@ -280,7 +280,7 @@ export class Replica {
       const before = this.messages.get(message.providerId);
       if (message.content?.kind === 'listed' && message.content.failed !== undefined)
         this.failures.set(message.providerId, message.content.failed);
-      if (!before && message.content && message.content.kind !== 'listed')
+      if (!before?.content && message.content && message.content.kind !== 'listed')
         this.arrivals.push(message);
       this.messages.set(message.providerId, {
         ...message,

@@ -46,7 +46,7 @@ const cursorShape = z.object({
   /** Changes since then are listed; `null` while everything is listed. */
   syncToken: z.string().nullable(),
   pageToken: z.string().nullable(),
-  /** Page size of the first request, which the following ones should have as well. */
+  /** Size of the first page of a list, which the following ones should have as well. */
   size: z.number().int().positive().optional(),
 });
 type Cursor = z.infer<typeof cursorShape>;
@@ -103,7 +103,7 @@ export class GoogleEventChanges {
     const more = nextPageToken !== undefined;
     const next: Cursor = more
       ? { syncToken, pageToken: nextPageToken, size }
-      : { syncToken: nextSyncToken, pageToken: null, size };
+      : { syncToken: nextSyncToken, pageToken: null };
     const isWhole = syncToken === null && !more;
     return {
       cursor: JSON.stringify(next),

@@ -104,7 +104,7 @@ export class StubCalendar {
     const [start, end] = this.rangeOf(event);
     const first = timeLike(event.start ?? {}, at, this.zone);
     const stamp = new Date(at).toISOString().replace(/[-:]|\.\d+Z$/g, '');
-    const until = `${new Date(at - 1000).toISOString().replace(/[-:]|\.\d+/g, '')}`;
+    const until = new Date(at - 1000).toISOString().replace(/[-:]|\.\d+/g, '');
     const rules = (event.recurrence ?? []).map((line) => line.replace(/;(COUNT|UNTIL)=[^;]*/, ''));
     this.put({ ...event, recurrence: rules.map((line) => `${line};UNTIL=${until}`) });
     const id = `${partOf(event.id)}_R${stamp}`;
