@@ -180,6 +180,22 @@ describe('answers by mail to events of the account', () => {
       expect(await statuses(id)).toEqual({ [BO]: 'noreply', [CY]: 'noreply' });
     }); // prettier-ignore
 
+    it('add nobody in the name of the participant', async () => {
+      const { id, ical_uid: uid } = await create();
+      const delegated = `;PARTSTAT=DELEGATED;DELEGATED-TO="mailto:eve@ext.test"`;
+      const line = `ATTENDEE${delegated}${by('assistant@corp.test')}:mailto:${BO}`;
+      await reply(uid, 'assistant@corp.test', [line]);
+      expect(await statuses(id)).toEqual({ [BO]: 'noreply', [CY]: 'noreply' });
+    });
+
+    it.each(['gmail.com', 'yahoo.co.uk'])('do not count between users of %s', async (domain) => {
+      const [friend, eve] = [`friend@${domain}`, `eve@${domain}`];
+      const { id, ical_uid: uid } = await create({ participants: [{ email: friend }] });
+      await reply(uid, eve, [accepted(friend, by(eve))]);
+      await reply(uid, eve, [accepted(eve, `;DELEGATED-FROM="mailto:${friend}"`)]);
+      expect(await statuses(id)).toEqual({ [friend]: 'noreply' });
+    });
+
     it('count for a delegate whom the participant has named, and not before', async () => {
       const { id, ical_uid: uid } = await create();
       const delegate = accepted(DEE, `;CN=Dee;DELEGATED-FROM="mailto:${BO}"`);

@@ -27,7 +27,7 @@ export function applyReply(
   for (const received of message.events.slice(0, MOST_EVENTS)) {
     const answers = received.attendees
       .filter((one) => one.email !== account && mayAnswer(sender, one))
-      .map((one) => ({ ...one, delegates: one.delegates.filter((email) => email !== account) }))
+      .map((one) => ({ ...one, delegates: delegatesOf(one, sender, account) }))
       .filter(isAnswer)
       .slice(0, MOST_ANSWERS);
     for (const answer of answers) applyAnswer(batch, message.uid, { received, answer }, isNews);
@@ -43,12 +43,39 @@ interface ReceivedAnswer {
 const isAnswer = ({ status, delegates }: ItipAttendee): boolean =>
   status !== 'noreply' || delegates.length > 0;
 
-/** Anybody can name himself in SENT-BY, so he must at least be of the participant's domain. */
-const mayAnswer = (sender: string, { email, sentBy }: ItipAttendee): boolean =>
-  email === sender || (sentBy === sender && isOfOneDomain(sender, email));
+/** Only participants themselves delegate: nobody else can add people to a meeting. */
+const delegatesOf = ({ email, delegates }: ItipAttendee, sender: string, account: string) =>
+  email === sender ? delegates.filter((one) => one !== account) : [];
 
-const isOfOneDomain = (one: string, other: string): boolean =>
-  one.slice(one.lastIndexOf('@')) === other.slice(other.lastIndexOf('@'));
+/** Anybody can name himself in SENT-BY, so he must at least be of the participant's organization. */
+const mayAnswer = (sender: string, { email, sentBy }: ItipAttendee): boolean =>
+  email === sender || (sentBy === sender && isOfOneOrganization(sender, email));
+
+/**
+ * Large providers where everybody can have an address, so that a common domain says nothing. There
+ * are many more: this keeps the largest out.
+ */
+const SHARED_DOMAINS = new Set(
+  [
+    'gmail.com googlemail.com msn.com ymail.com icloud.com me.com mac.com aol.com proton.me pm.me',
+    'protonmail.com fastmail.com zoho.com hey.com mail.com web.de t-online.de freenet.de posteo.de',
+    'mailbox.org mail.ru bk.ru list.ru inbox.ru yandex.ru ya.ru rambler.ru ukr.net orange.fr',
+    'wanadoo.fr free.fr laposte.net sfr.fr libero.it virgilio.it tiscali.it seznam.cz wp.pl o2.pl',
+    'onet.pl interia.pl uol.com.br bol.com.br terra.com.br qq.com 163.com 126.com sina.com naver.com',
+    'daum.net hanmail.net rediffmail.com comcast.net att.net verizon.net btinternet.com bigpond.com',
+  ].flatMap((line) => line.split(' ')),
+);
+/** Providers with a domain in each country. */
+const SHARED_NAMES = /^(?:yahoo|hotmail|live|outlook|gmx|yandex)\.[a-z.]{2,6}$/;
+
+/** Whether two addresses have a domain in common that belongs to one organization. */
+function isOfOneOrganization(one: string, other: string): boolean {
+  const [domain, otherDomain] = [one, other].map((email) =>
+    email.slice(email.lastIndexOf('@') + 1),
+  );
+  if (domain === undefined || domain !== otherDomain) return false;
+  return !SHARED_DOMAINS.has(domain) && !SHARED_NAMES.test(domain);
+}
 
 function applyAnswer(
   batch: MeetingBatch,
@@ -95,10 +122,10 @@ function participantsAfter(
   return [...participants.map((one) => (one === before ? after : one)), ...delegates];
 }
 
-/** Anybody can name a delegator, so the delegator must at least be of the same domain. */
+/** Anybody can name a delegator, so the delegator must at least be of the same organization. */
 const isDelegate = ({ email, delegators }: ItipAttendee, participants: Participant[]): boolean =>
   delegators.some(
-    (one) => isOfOneDomain(one, email) && participants.some((known) => known.email === one),
+    (one) => isOfOneOrganization(one, email) && participants.some((known) => known.email === one),
   );
 
 const invited = ({ email, name = '' }: { email: string; name?: string }): Participant => {
