@@ -110,7 +110,8 @@ async function fetchSome(
 function completed(part: StoredPart, fetched: ReadonlyMap<StoredPart, Fetched>): StoredPart {
   const { children } = part;
   if (!children) return { ...part, ...fetched.get(part) };
-  return { ...part, children: children.map((child) => completed(child, fetched)) };
+  const all = children.map((child) => completed(child, fetched));
+  return { ...part, ...fetched.get(part), children: all };
 }
 
 /**

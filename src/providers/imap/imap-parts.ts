@@ -7,12 +7,18 @@ const MOST_PARTS = 2_000;
 /** What is nested deeper is one file. */
 const DEEPEST = 100;
 
+/** How much is read of a multipart that the server cannot split. */
+const UNSPLIT_BYTES = 256 * 1024;
+
 /** The parts of a message, before anything of them is fetched. */
 export interface PartsPlan {
   root: StoredPart;
   /** All parts that are no multiparts, in order, without those beyond the limits. */
   leaves: readonly StoredPart[];
-  /** How much to fetch of which parts. Bytes, as they are stored. */
+  /**
+   * How much to fetch of which parts. Bytes, as they are stored. A multipart is among them if the
+   * server may not have been able to split it.
+   */
   wanted: ReadonlyMap<StoredPart, number>;
 }
 
@@ -36,7 +42,16 @@ export function planParts(structure: MessageStructureObject, header: Buffer): Pa
       const children: StoredPart[] = [];
       for (const child of node.childNodes ?? [])
         if (leaves.length < MOST_PARTS) children.push(partOf(child, depth + 1));
-      return { ...part, children, size: 0, isDecoded: false };
+      const multipart = { ...part, children, size: 0, isDecoded: false };
+      if (!isRoot && isUnsplit(node)) {
+        const bytes = choice.bytesOf({
+          ...outlineOf(node),
+          type: 'text/plain',
+          size: UNSPLIT_BYTES,
+        });
+        if (bytes > 0) wanted.set(multipart, bytes);
+      }
+      return multipart;
     }
     const { size = 0 } = node;
     const content = size === 0 ? Buffer.alloc(0) : null;
@@ -48,6 +63,10 @@ export function planParts(structure: MessageStructureObject, header: Buffer): Pa
   };
   return { root: partOf(structure, 0), leaves, wanted };
 }
+
+/** Servers describe a multipart that they cannot split as one that is empty. */
+const isUnsplit = ({ childNodes = [] }: MessageStructureObject): boolean =>
+  childNodes.every((child) => !child.childNodes && !child.size);
 
 /** A message within the message has nodes, too. */
 const isMultipart = ({ childNodes, type }: MessageStructureObject): boolean =>
