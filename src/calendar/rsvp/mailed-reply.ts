@@ -47,7 +47,7 @@ const isAnswer = ({ status, delegates }: ItipAttendee): boolean =>
 const delegatesOf = ({ email, delegates }: ItipAttendee, sender: string, account: string) =>
   email === sender ? delegates.filter((one) => one !== account) : [];
 
-/** Anybody can name himself in SENT-BY, so he must at least be of the participant's organization. */
+/** Anybody can write SENT-BY, so the sender must at least be of the participant's organization. */
 const mayAnswer = (sender: string, { email, sentBy }: ItipAttendee): boolean =>
   email === sender || (sentBy === sender && isOfOneOrganization(sender, email));
 
