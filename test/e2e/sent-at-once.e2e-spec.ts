@@ -238,6 +238,38 @@ describe('a message that was just sent', () => {
     expect(await list(ada, {})).toHaveLength(1);
   });
 
+  it('is reported as sent while it is still being added, and can be read afterwards', async () => {
+    const ada = await connected(NO_COPIES);
+    const real = server.app.get(SentMessages);
+    const free = Promise.withResolvers<void>();
+    mirror().use({
+      add: async (accountId, sent) => {
+        await free.promise;
+        await real.add(accountId, sent);
+      },
+    });
+    const sent = await send(ada, { to: [BO], subject: 'Without waiting' });
+    const path = `/messages/${sent.id}`;
+    expect((await get(ada, path)).status).toBe(404);
+    free.resolve();
+    await until('the message', async () => (await get(ada, path)).status === 200);
+  });
+
+  it('is left to the next sync pass if it is larger than 1 MB', async () => {
+    const ada = await connected();
+    const real = server.app.get(SentMessages);
+    const added: string[] = [];
+    mirror().use({
+      add: async (accountId, sent) => {
+        added.push(...sent.map(({ id }) => id));
+        await real.add(accountId, sent);
+      },
+    });
+    const sent = await send(ada, { to: [BO], body: 'A long line of text.\n'.repeat(60_000) });
+    await until('the copy', async () => (await get(ada, `/messages/${sent.id}`)).status === 200);
+    expect(added).toEqual([]);
+  });
+
   it('is told apart from another one with the same Message-ID', async () => {
     const ada = await connected(NO_COPIES);
     const mime = [
