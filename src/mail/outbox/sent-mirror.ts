@@ -118,6 +118,7 @@ export class SentMirror implements OnModuleDestroy {
           return row ? [{ ...row, ...text }] : [];
         });
         for (const [accountId, some] of Map.groupBy(sent, (one) => one.accountId)) {
+          if (this.#stopping) return;
           await this.#tryTo(idsOf(some), () => this.#store?.add(accountId, some));
         }
       });
