@@ -4,6 +4,7 @@ import { ACCOUNT_COLUMNS, type AccountRow } from '../accounts/grants/provider-ac
 import { AUDIT_TIMES, type AuditTimes } from '../accounts/sync-schedule/mirror-audits.ts';
 import { hasCalendars } from '../calendar/calendars/calendar-mirror.ts';
 import { hasListed } from '../mail/messages/listed-messages.ts';
+import { hasUncopied } from '../mail/messages/unreported-messages.ts';
 import { hasVanished } from '../mail/messages/vanished-messages.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import type { RowLoading } from '../platform/work/dispatcher.ts';
@@ -49,6 +50,8 @@ export interface MirrorState extends AuditTimes {
   reading: string | null;
   /** True if messages have vanished that may still reappear elsewhere. */
   hasVanished: boolean;
+  /** True if sent messages of the mirror have had no copy at the provider for a day. */
+  hasUncopied: boolean;
   /** `watchable`: the mailbox should be watched. `watched`: a watch is established now. */
   watchable: boolean;
   watched: boolean;
@@ -85,7 +88,7 @@ const STATE = `
   j.cursor, j.failures, j.well_since as "wellSince", j.current_since is not null as "wasCurrent",
   g.created_at as "connectedAt", j.active_at as "activeAt", g.sync_state as "syncState",
   g.sync_state = 'running' and g.sync_reason is null as "isShownRunning", j.crashes, j.reading,
-  ${hasVanished('g.id')} as "hasVanished",
+  ${hasVanished('g.id')} as "hasVanished", ${hasUncopied('g.id')} as "hasUncopied",
   exists (select 1 from mailbox_watch w where w.account_id = g.id) as watchable,
   exists (select 1 from mailbox_watch w where w.account_id = g.id and w.up_since is not null) as watched,
   ${hasListed('g.id')} as "hasListed",
