@@ -192,15 +192,20 @@ export class MirrorRepository {
 
   /**
    * Runs `work` in a transaction of its own while no sync pass stores anything of the account. For
-   * requests, which have no claim.
+   * requests, which have no claim. Does nothing if the mailbox is not synced, as of a cancelled
+   * account.
    * @param waitMs longest wait for each lock; default: as long as a statement may run
    * @throws the driver's error if a lock was not free in time
    */
-  withMailbox<T>(accountId: string, work: (sql: Sql) => Promise<T>, waitMs?: number): Promise<T> {
+  withMailbox(
+    accountId: string,
+    work: (sql: Sql) => Promise<void>,
+    waitMs?: number,
+  ): Promise<void> {
     return this.database.transaction(async (sql) => {
       if (waitMs !== undefined) await sql.query(LIMIT_WAIT, [`${waitMs}ms`]);
-      await sql.query(LOCK_MAILBOX, [accountId]);
-      return work(sql);
+      const locked = await sql.query(LOCK_MAILBOX, [accountId]);
+      if (locked.length > 0) await work(sql);
     });
   }
 

@@ -1,5 +1,8 @@
 import request from 'supertest';
-import { scheduleChangedSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
+import {
+  scheduleChangedSync,
+  unscheduleSync,
+} from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { SentMirror } from '../../src/mail/outbox/sent-mirror.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
@@ -272,6 +275,13 @@ describe('a message that was just sent', () => {
     const sent = await send(ada, { to: [BO], body: 'A long line of text.\n'.repeat(60_000) });
     await until('the copy', async () => (await get(ada, `/messages/${sent.id}`)).status === 200);
     expect(added).toEqual([]);
+  });
+
+  it('is not added to a mailbox that is no longer synced', async () => {
+    const ada = await connected(NO_COPIES);
+    await unscheduleSync(database(), ada.id);
+    const sent = await send(ada, { to: [BO], subject: 'Of a cancelled account' });
+    expect((await get(ada, `/messages/${sent.id}`)).status).toBe(404);
   });
 
   it('is told apart from another one with the same Message-ID', async () => {
