@@ -284,6 +284,26 @@ describe('a message that was just sent', () => {
     expect((await get(ada, `/messages/${sent.id}`)).status).toBe(404);
   });
 
+  it('takes the date of its copy, also in its folder and in its thread', async () => {
+    const ada = await connected();
+    const real = server.app.get(SentMessages);
+    const before = new Date(Date.now() - 24 * 3_600_000);
+    mirror().use({
+      add: (accountId, sent) =>
+        real.add(
+          accountId,
+          sent.map((one) => ({ ...one, at: before })),
+        ),
+    });
+    const sent = await send(ada, { to: [BO], subject: 'Dated' });
+    await reported(sent.id);
+    const hourAgo = Math.floor(Date.now() / 1000) - 3_600;
+    expect((await get(ada, `/messages/${sent.id}`)).body.date).toBeGreaterThan(hourAgo);
+    expect(await list(ada, { in: 'sent', received_after: hourAgo })).toHaveLength(1);
+    const { body: thread } = await get(ada, `/threads/${sent.thread_id}`);
+    expect(thread.last_message_timestamp).toBeGreaterThan(hourAgo);
+  });
+
   it('is told apart from another one with the same Message-ID', async () => {
     const ada = await connected(NO_COPIES);
     const mime = [
