@@ -1,3 +1,4 @@
+import { hurryWritesOf } from '../../accounts/provider-writes/hurried-writes.ts';
 import { hasOpenWriteOf } from '../../accounts/provider-writes/open-writes.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { removeMessages } from './remove-messages.ts';
@@ -60,10 +61,14 @@ export async function removeUnreported(sql: Sql, id: string, at: Date): Promise<
   await removeAll(sql, [id], at);
 }
 
-/** @returns number of removed messages */
+/**
+ * Also makes open changes of the messages due, which end then.
+ * @returns number of removed messages
+ */
 async function removeAll(sql: Sql, ids: readonly string[], at: Date): Promise<number> {
   const locked = await sql.query<UnreportedMessage>(LOCK, [ids]);
   for (const some of Map.groupBy(locked, ({ accountId }) => accountId).values())
     if (some[0]) await removeMessages(sql, some[0], idsOf(some), at);
+  await hurryWritesOf(sql, idsOf(locked));
   return locked.length;
 }
