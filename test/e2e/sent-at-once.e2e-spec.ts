@@ -304,6 +304,20 @@ describe('a message that was just sent', () => {
     expect(thread.last_message_timestamp).toBeGreaterThan(hourAgo);
   });
 
+  it('is not added while a worker of the release before is alive', async () => {
+    const ada = await connected(NO_COPIES);
+    const [old] = await database().query<{ id: number }>(
+      `insert into worker (host, pid, seen_at) values ('old', 1, now() + interval '1 hour') returning id`,
+    );
+    const early = await send(ada, { to: [BO], subject: 'During the upgrade' });
+    await database().query('delete from worker where id = $1', [old?.id]);
+    const late = await send(ada, { to: [BO], subject: 'After the upgrade' });
+    const statuses = [early, late].map(
+      async ({ id }) => (await get(ada, `/messages/${id}`)).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([404, 200]);
+  });
+
   it('is told apart from another one with the same Message-ID', async () => {
     const ada = await connected(NO_COPIES);
     const mime = [
