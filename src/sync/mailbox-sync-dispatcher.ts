@@ -208,7 +208,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     return this.#poll(watched.watched, quietMs, soonest(pause, again), result);
   }
 
-  /** Removes sent messages that have no copy in the mailbox, which this pass has read (ADR 0119). */
+  /** Removes sent messages without a copy. This pass has read the whole mailbox (ADR 0119). */
   async #removeUncopied(claim: MirrorClaim, notes: PassNotes): Promise<void> {
     const removed = await this.repository.withClaim(claim, null, (sql) =>
       removeUncopied(sql, claim.accountId, this.clock.now()),

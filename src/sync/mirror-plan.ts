@@ -95,7 +95,7 @@ export interface ChangedMessage {
   remote: RemoteMessage;
   draft: boolean;
   foldersChanged: boolean;
-  /** True for a sent message whose copy has another time: the message takes the time of its copy. */
+  /** True for a sent message whose copy has another date. The message takes that date. */
   redated: boolean;
   /** True if clients can see the change; false if only the provider id changes. */
   visible: boolean;

@@ -38,10 +38,7 @@ const READ = `
  * that is running at that moment.
  */
 const COPY_WAIT_MS = { least: 5_000, most: 60_000 };
-/**
- * So long after the message was sent, such a change asks for a sync pass each time, and then once in
- * this time.
- */
+/** A younger message asks for a sync pass each time, an older one once in this time. */
 const ASK_EVERY_MS = 15 * 60_000;
 
 // `busyUntil`: earliest time at which the open provider writes of a folder may have ended, for a
