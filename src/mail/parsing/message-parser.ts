@@ -106,8 +106,10 @@ export class MessageParser {
       return await this.threads.run(READ_HEADERS, accountId, block, { patient });
     } catch (error) {
       if (error instanceof TaskFailedError) return UNREADABLE;
-      if (error instanceof WorkLimitError && error.limit !== 'closed') return UNREADABLE;
-      throw error;
+      if (!(error instanceof WorkLimitError)) throw error;
+      // The message is not at fault.
+      if (error.limit === 'closed' || error.limit === 'busy') throw error;
+      return UNREADABLE;
     }
   }
 }
